@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
     from diskbench.engine.matrix.execute import TrialEnding
     from diskbench.engine.session import Session
-    from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
     from diskbench.model.phase import StepPhases
     from diskbench.model.spec import Plan
-from diskbench.report.terminal.quiet import Progress
+    from diskbench.report.terminal.quiet import Progress
 
 Output = Literal["table", "json", "csv"]
 _SEVERITY = (3, 130, 2, 1, 0)
@@ -56,9 +55,8 @@ def drive(
 
     Results go to stdout, everything else to stderr.
     """
-    from diskbench.engine.matrix.execute import execute
+    from diskbench.engine.trial.first_step import FirstSteps
     from diskbench.engine.trial.interrupt import StopThenLeave, on_signals
-    from diskbench.engine.trial.release import left_behind, where
     from diskbench.engine.trial.stop import Stop
 
     stop = Stop()
@@ -73,6 +71,8 @@ def drive(
             print(text, file=sys.stderr)
 
     def left() -> str:
+        from diskbench.engine.trial.release import left_behind, where
+
         for display in displays:
             _give_back_terminal(display)
         paths = "; ".join(f"{', '.join(left_behind(p))} on {where(p)}" for p in plans)
@@ -84,10 +84,15 @@ def drive(
     try:
         with on_signals(StopThenLeave(stop, stopping, left)):
             begin()
+            ready = () if take_over else [plan for plan in plans if not plan.is_draft]
+            begun = FirstSteps(session, stop, ready)
             displays.append(_display(session, plans, quiet=show.quiet))
+            meanwhile()
+            from diskbench.engine.matrix.execute import execute
+
             try:
                 endings = execute(
-                    session, plans, displays[0], stop, meanwhile=meanwhile, take_over=take_over
+                    session, plans, displays[0], stop, begun=begun, take_over=take_over
                 )
             finally:
                 displays[0].close()

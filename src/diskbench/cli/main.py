@@ -38,6 +38,9 @@ _COLLECT_AFTER = (50_000, 20, 50)
 """For `gc.set_threshold`. Nearly all that a command allocates are modules that live until it ends:
 with Python's 700 objects the collector looked through them 321 times, for 15 % of the CPU of the
 imports of a run, and freed nothing (measured 2026-11-23)."""
+_SWITCH_S = 0.0005
+"""For `sys.setswitchinterval`: how long a thread that imports keeps a host's answer waiting;
+Python's 5 ms count for each message of a handshake."""
 
 app = typer.Typer(
     name=PROGRAM,
@@ -107,6 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is None:  # a process of our own
         gc.set_threshold(*_COLLECT_AFTER)
+        sys.setswitchinterval(_SWITCH_S)
         # pydantic looks for plugins in every installed package: 30 ms. Nothing here uses one.
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     arguments = sys.argv[1:] if argv is None else list(argv)

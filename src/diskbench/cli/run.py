@@ -39,15 +39,14 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 _NEEDED_TO_BEGIN = (
-    "tenacity",
-    "ulid",
-    "diskbench.engine.matrix.execute",
-    "diskbench.hosts.jobs",
-    "diskbench.hosts.workspace",
-    "diskbench.store.archive",
+    "diskbench.engine.trial.first_step",
+    "diskbench.engine.trial.interrupt",
+    "diskbench.engine.trial.save",
 )
 _NEEDED_AFTER = (
-    "diskbench.engine.durable.cells",  # DBOS: a quarter of all that a run imports
+    "diskbench.engine.matrix.execute",
+    "diskbench.engine.durable.cells",  # DBOS
+    "diskbench.cli.run_results",
     "diskbench.results.run_evidence",
     "diskbench.results.stored_trial",
 )

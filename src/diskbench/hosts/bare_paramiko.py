@@ -4,17 +4,9 @@ OpenSSH reads the configuration here (ssh_config.py). Invoke's 45 modules were 5
 imports, while the host waits for its first connection.
 """
 
-import sys
+from diskbench.stand_ins import answering
 
-_KEPT_OUT = "invoke"
-
-_is_unknown = _KEPT_OUT not in sys.modules
-if _is_unknown:
-    sys.modules[_KEPT_OUT] = None  # type: ignore[assignment] # then importing it is an ImportError
-try:
+with answering(("paramiko",), {"invoke": None}):
     import paramiko
-finally:
-    if _is_unknown:
-        del sys.modules[_KEPT_OUT]
 
 __all__ = ["paramiko"]

@@ -8,8 +8,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-import tenacity
-
 from diskbench.errors import Interrupted, RentalFailed
 
 if TYPE_CHECKING:
@@ -63,6 +61,8 @@ def until(
     Raises RentalFailed naming `what` and its last state after `limit_s`, Interrupted when `watch`
     is stopping, and whatever `ask` raises.
     """
+    import tenacity  # at use: commands that only look at hosts do without it
+
     noted: list[str] = []
 
     def asked() -> T | Still:

@@ -12,11 +12,13 @@ remain.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
 from pydantic import BaseModel, ConfigDict
 
+from diskbench.errors import KeyTaken
 from diskbench.store import schema
 from diskbench.store.cells import cell_of_trial
 from diskbench.store.database import transaction
@@ -36,6 +38,12 @@ LEASES, TRIALS, MATRICES = "leases", "trials", "matrices"
 FORMAT: Literal[1] = 1
 _TRIES = 5
 """How often a record is written again because its rows changed meanwhile; our choice."""
+_CELLS_AT_ONCE = 500
+"""Cells of a matrix that are read together; our choice."""
+_NO_CELL = '\n "cells": []'
+_FIRST_CELL = '\n "cells": ['
+_AFTER_LAST_CELL = '\n ],\n "machines": []\n}'
+"""Where the text of a record, which no value can look like, has its cells."""
 
 
 class _Record(BaseModel):
@@ -97,17 +105,28 @@ def keep_trial(
     """Write the record of an ended trial; its cell is `ending` (the row that is about to be saved),
     else the row in the database. Raises StoreUnavailable."""
 
-    def read() -> TrialRecord:
+    def read() -> bytes:
         cell = ending or cell_of_trial(database, trial_id)
         if cell is not None and ending is None and is_run(database, cell.campaign_id):
             cell = None
-        return TrialRecord(
+        record = TrialRecord(
             trial_id=trial_id,
             seconds=load_timing(database, trial_id),
             cell=cell.model_dump(mode="json") if cell else None,
         )
+        return _json(record)
 
     _keep(evidence, trial_key(trial_id), read)
+
+
+def keep_begun_matrix(database: Engine, evidence: EvidenceStore, campaign_id: str) -> None:
+    """Write the record of a matrix unless there is one: of the processes that serve it one builds
+    it, the others ask for its key. Raises StoreUnavailable."""
+    key = matrix_key(campaign_id)
+    if key in evidence.list(f"{MATRICES}/{campaign_id}"):
+        return
+    with contextlib.suppress(KeyTaken):  # another process wrote it meanwhile, or its end
+        evidence.put(key, _matrix_json(database, campaign_id, {}))
 
 
 def keep_matrix(
@@ -119,25 +138,37 @@ def keep_matrix(
 ) -> None:
     """Write the record of a matrix from its rows; the columns of `ending`, which are about to be
     saved, replace those of its row. Raises StoreUnavailable."""
+    _keep(
+        evidence,
+        matrix_key(campaign_id),
+        lambda: _matrix_json(database, campaign_id, ending or {}),
+    )
 
-    def read() -> MatrixRecord:
-        with transaction(database) as connection:
-            matrix, cells, machines = (
-                [
-                    dict(row)
-                    for row in connection.execute(
-                        sa.select(table)
-                        .where(table.c.campaign_id == campaign_id)
-                        .order_by(*table.primary_key.columns)
-                    ).mappings()
-                ]
-                for table in (schema.matrix, schema.cell, schema.machine)
-            )
-        return MatrixRecord(
-            matrix=matrix[0] | dict(ending or {}), cells=tuple(cells), machines=tuple(machines)
-        )
 
-    _keep(evidence, matrix_key(campaign_id), read)
+def _matrix_json(database: Engine, campaign_id: str, ending: Mapping[str, object]) -> bytes:
+    """The record of a matrix from its rows. Cells are read and written page by page, so that no
+    more than their text is in memory at once."""
+    cells: list[str] = []
+    with transaction(database) as connection:
+
+        def rows(query: sa.Select[Any], table: sa.Table) -> tuple[dict[str, Any], ...]:
+            mine = query.where(table.c.campaign_id == campaign_id)
+            found = connection.execute(mine.order_by(*table.primary_key.columns))
+            return tuple(dict(row) for row in found.mappings())
+
+        (matrix,) = rows(sa.select(schema.matrix), schema.matrix)
+        machines = rows(sa.select(schema.machine), schema.machine)
+        cell, last = schema.cell, -1
+        while page := rows(
+            sa.select(cell).where(cell.c.position > last).limit(_CELLS_AT_ONCE), cell
+        ):
+            last = page[-1]["position"]
+            of_page = MatrixRecord(matrix={}, cells=page).model_dump_json(indent=1)
+            cells.append(of_page.partition(_FIRST_CELL)[2].removesuffix(_AFTER_LAST_CELL))
+    record = MatrixRecord(matrix=matrix | dict(ending), machines=machines)
+    before, none, after = record.model_dump_json(indent=1).partition(_NO_CELL)
+    between = f"{_FIRST_CELL}{','.join(cells)}\n ]" if cells else none
+    return f"{before}{between}{after}".encode()
 
 
 def forget_trial(evidence: EvidenceStore, trial_id: str) -> None:
@@ -151,10 +182,10 @@ def forget_matrix(evidence: EvidenceStore, campaign_id: str) -> None:
     evidence.delete(f"{MATRICES}/{campaign_id}")
 
 
-def _keep(evidence: EvidenceStore, key: str, read: Callable[[], _Record]) -> None:
+def _keep(evidence: EvidenceStore, key: str, read: Callable[[], bytes]) -> None:
     record = read()
     for _ in range(_TRIES):
-        evidence.replace(key, _json(record))
+        evidence.replace(key, record)
         written, record = record, read()
         if record == written:
             return

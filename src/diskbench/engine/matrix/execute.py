@@ -8,7 +8,6 @@ thread, so that a failure of one does not affect the others.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,8 +26,8 @@ from diskbench.store.database import as_unavailable
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
+    from diskbench.engine.trial.first_step import FirstSteps
     from diskbench.engine.trial.stop import Stop
-    from diskbench.engine.trial.trial_steps import LiveStations
     from diskbench.engine.trial.watch import Watcher
     from diskbench.model.outcome import Problem, TrialEnd
     from diskbench.model.spec import Plan
@@ -56,24 +55,22 @@ def execute(
     watcher: Watcher,
     stop: Stop,
     *,
-    meanwhile: Callable[[], None] = lambda: None,
+    begun: FirstSteps | None = None,
     take_over: bool = False,
 ) -> list[TrialEnding]:
     """Run the cells of `plans`, whose rows are saved and owned by this process, to their end or
     suspension; machines of drafts are rented first.
 
-    Returns one report per plan, in order. `meanwhile` is called while the first steps begin on
-    their hosts. `take_over` continues cells that another process began.
+    Returns one report per plan, in order. `begun` are the first steps that begin on their hosts
+    meanwhile. `take_over` continues cells that another process began.
     """
     settled: list[CellEnding] = []
     own = {} if take_over else {plan.trial_id: plan for plan in plans if not plan.is_draft}
-    cells = LiveCells(session, stop, watcher, settled.append, waits=False, plans=own)
-    early = [_spawn(_begin, cells.trials, plan) for plan in own.values()]
-    meanwhile()
+    cells = LiveCells(session, stop, watcher, settled.append, waits=False, plans=own, begun=begun)
     with session.timing.span("launch"), as_unavailable(session.database):
         launch_cells(cells, poll_s=_OWN_POLL_S if take_over else None)
-    for beginning in early:
-        beginning.join()
+    if begun is not None:
+        begun.wait()
     reports = [TrialEnding(plan) for plan in plans]
     waits = _continued(cells, plans) if take_over else _started(plans)
     threads = [
@@ -114,19 +111,6 @@ def _continued(stations: LiveCells, plans: Sequence[Plan]) -> Iterator[Callable[
             yield partial(settle_broken, stations, trial_id, workflow)
         else:
             yield cells.go_on(trial_id, stations.session.executor_id)
-
-
-def _begin(stations: LiveStations, plan: Plan) -> None:
-    """Start the first step while this process still imports and launches its workflow engine.
-
-    The trial's rows are written, and preparing and starting are idempotent: the workflow finds
-    what was begun here, and says what went wrong if something did.
-    """
-    with (
-        contextlib.suppress(DiskbenchError, Suspended),
-        stations.session.timing.span("begin", plan.trial_id),
-    ):
-        stations.begin(plan)
 
 
 def _to_its_end(

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
-from diskbench.store.kept_rows import keep_matrix
+from diskbench.store.kept_rows import keep_begun_matrix, keep_matrix
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
@@ -16,9 +16,10 @@ log = logging.getLogger(__name__)
 
 
 def keep_begun(session: Session, campaign: CampaignRow) -> None:
-    """Write a matrix that was begun to the evidence, with the current state of its cells."""
+    """Write a matrix that was begun to the evidence, with the current state of its cells, unless
+    it is there already."""
     try:
-        keep_matrix(session.database, session.evidence, campaign.campaign_id)
+        keep_begun_matrix(session.database, session.evidence, campaign.campaign_id)
     except DiskbenchError as error:
         warn_not_kept("matrix", campaign.campaign_id, error)
 

@@ -162,17 +162,24 @@ class Worker:
         if (untaken and begun) or (ended and left):
             announce_now(database, "cells")  # other workers have room for them, or reach them
         patterns = self.serves if self.own is None else EVERYWHERE
+        is_due = time.monotonic() - self._swept_at > SWEEP_EVERY_S
+        for turn in fed:
+            # Who lets its first cells begin writes the record; the others look whether it is there.
+            if turn.campaign.state != "done" and (turn.begun or is_due):
+                self._keep_begun(turn.campaign)
         for campaign in open_ones:
-            if campaign.state != "done" and campaign.campaign_id not in self._kept:
-                keep_begun(self.session, campaign)
-                self._kept.add(campaign.campaign_id)
             if any(machine.campaign_id == campaign.campaign_id for machine in machines):
                 let_idle_go(self.session, campaign.campaign_id, patterns)
-        if time.monotonic() - self._swept_at > SWEEP_EVERY_S:
+        if is_due:
             self._swept_at = time.monotonic()
             self.sweep()
         self._ticked_at = time.monotonic()
         return [campaign for campaign in open_ones if campaign.state != "done"]
+
+    def _keep_begun(self, campaign: CampaignRow) -> None:
+        if campaign.campaign_id not in self._kept:
+            keep_begun(self.session, campaign)
+            self._kept.add(campaign.campaign_id)
 
     def holds_any(self) -> bool:
         """Whether this process has a cell, or will have one of its own matrix; True also while the

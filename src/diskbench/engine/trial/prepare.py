@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -27,15 +27,18 @@ if TYPE_CHECKING:
 
 AT_ONCE = 32
 """Hosts that are examined at the same time; most of the time is spent waiting for them."""
+_NEEDED_TO_CONNECT = "diskbench.hosts.ssh_connect"
+"""Imported before anything else is, since threads that import at once share one processor."""
+_NEEDED_TO_LOOK = "diskbench.engine.trial.probe"
+"""Imported while the hosts are connected to."""
 _NEEDED_TO_PLAN = (
-    "diskbench.engine.trial.probe",
     "diskbench.engine.trial.same_machine",
     "jinja2.sandbox",
     "diskbench.plan.trial",
     "diskbench.plan.expectation",
 )
-"""Imported while the hosts are connected to, and by one thread: two that import jinja2 at once can
-find half of it."""
+"""Imported while the hosts answer, and by one thread: two that import jinja2 at once can find half
+of it."""
 
 
 @dataclass
@@ -68,16 +71,22 @@ class Preparation:
         self._install_fio = install_fio
         self._pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(cells)))
         self._campaign_id = new_id()
+        if any(cell.address for cell in cells):
+            import_module(_NEEDED_TO_CONNECT)
         connected = [self._pool.submit(self._connected, cell, new_id()) for cell in cells]
-        for name in _NEEDED_TO_PLAN:
-            import_module(name)
+        import_module(_NEEDED_TO_LOOK)
         from diskbench.engine.trial.probe import ParsedOnce
 
-        self._parsed = ParsedOnce()
+        self._parsed, self._planner = ParsedOnce(), Future[None]()
         plugins()  # they say which cloud a host is in
         self._found = [
             self._pool.submit(self._examined, *pair) for pair in zip(cells, connected, strict=True)
         ]
+        try:
+            for name in _NEEDED_TO_PLAN:
+                import_module(name)
+        finally:
+            self._planner.set_result(None)
 
     def result(self) -> Prepared:
         """Plans in the order of the cells."""
@@ -126,6 +135,7 @@ class Preparation:
                 self._books,
                 install_fio=self._install_fio,
                 parsed=self._parsed,
+                planner=self._planner.result,
             )
         return plan, host
 
@@ -139,15 +149,19 @@ def plan_on_host(
     *,
     install_fio: bool,
     parsed: ParsedOnce,
+    planner: Callable[[], None] = lambda: None,
 ) -> Plan:
-    """The plan of `cell` on its existing machine, which stays connected. Raises UserError for a
-    reason why it cannot be measured, with the connection closed."""
+    """The plan of `cell` on its existing machine, which stays connected; `planner` waits until what
+    plans is imported. Raises UserError for a reason why it cannot be measured, with the connection
+    closed."""
     from diskbench.engine.trial.probe import probe
-    from diskbench.plan.expectation import expectation_of
-    from diskbench.plan.trial import make_plan
 
     try:
         probed = probe(host, cell, install_fio=install_fio)
+        planner()
+        from diskbench.plan.expectation import expectation_of
+        from diskbench.plan.trial import make_plan
+
         plan = make_plan(cell, profile, probed.facts, names, version=__version__)
         parsed.check(host, plan)
     except BaseException:

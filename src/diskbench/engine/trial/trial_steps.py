@@ -11,12 +11,13 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from diskbench.engine.trial.broken_step import raise_if_broken
+from diskbench.engine.trial.first_step import hold_credit
 from diskbench.engine.trial.host_lost import Absence
 from diskbench.engine.trial.host_stages import Stages
 from diskbench.engine.trial.step_unit import unit_of
@@ -28,12 +29,10 @@ from diskbench.errors import (
     MeasurementFailed,
 )
 from diskbench.fio.ending import last_words
-from diskbench.hosts.jobs import collect, start, start_and_watch
+from diskbench.hosts.jobs import collect, start_and_watch
 from diskbench.hosts.patience import patiently, undelivered
-from diskbench.hosts.workspace import directories_script, make_workspace
+from diskbench.hosts.workspace import make_workspace
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
-from diskbench.plan.sequence import next_step
-from diskbench.ports import HoldsCredit
 from diskbench.store.archive import write_step_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.parse_step import step_result
@@ -41,6 +40,7 @@ from diskbench.store.rows import begin_run, save_step
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
+    from diskbench.engine.trial.first_step import FirstSteps
     from diskbench.engine.trial.retry import RetryPolicy
     from diskbench.engine.trial.stop import Stop
     from diskbench.engine.trial.watch import Watcher
@@ -63,26 +63,12 @@ class LiveStations:
     stop: Stop
     watcher: Watcher
     retry: RetryPolicy
-    _made: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The commands of the workspaces that `begin` made, by trial id, until `prepare` takes them."""
+    begun: FirstSteps | None = None
+    """The first steps that were begun on their hosts already."""
 
     def prepare(self, plan: Plan) -> Outcome:
         """Make the trial's directories, and its filesystem where it has one."""
         return self.retry.through(plan.trial_id, lambda: self._prepare(plan), _failed)
-
-    def begin(self, plan: Plan) -> None:
-        """Prepare, and start the first step without waiting for it; the workflow repeats both."""
-        first, asked = next_step(plan, ()), self.stop.of(plan.trial_id)
-        if first is not None and not asked.is_set():
-            host, unit = self.session.connect(plan), unit_of(plan, 0, first)
-            if plan.target.filesystem == "none" and not unit.root:  # one round trip for both
-                self._hold_credit(plan, first)
-                if start(host, unit, first=directories_script(plan.target)):
-                    self._made[plan.trial_id] = ()
-                return
-            self._made[plan.trial_id] = make_workspace(host, plan.target, asked.is_set)
-            self._hold_credit(plan, first)
-            start(host, unit)
 
     def measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         """Run one fio process on the host to its end and store all its files."""
@@ -100,8 +86,9 @@ class LiveStations:
 
     def _prepare(self, plan: Plan) -> Outcome:
         asked = self.stop.of(plan.trial_id)
-        if not asked.is_set() and (made := self._made.pop(plan.trial_id, None)) is not None:
-            return Outcome(state="done", commands=made)  # a moment ago, by `begin`
+        made = self.begun.take(plan.trial_id) if self.begun and not asked.is_set() else None
+        if made is not None:
+            return Outcome(state="done", commands=made)
         try:
             commands = self._patiently(
                 plan, lambda: make_workspace(self.session.connect(plan), plan.target, asked.is_set)
@@ -138,7 +125,7 @@ class LiveStations:
     def _measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         run_id = plan.run_ids[run_index]
         begin_run(self.session.database, run_id)
-        self._hold_credit(plan, step)
+        hold_credit(self.session, plan, step)
         kept, stopped = self._run_unit(plan, run_index, step)
         if stopped or kept is None:
             return self._stopped(plan)
@@ -244,13 +231,6 @@ class LiveStations:
         return Absence(
             plan, self.session.renter(plan), lambda text: self.watcher.note(plan.trial_id, text)
         )
-
-    def _hold_credit(self, plan: Plan, step: Step) -> None:
-        """Switch the disk's credit off while it is filled, where the provider can do that, so that
-        filling uses up none (docs/design.md#lab)."""
-        renter: object = self.session.renter(plan)
-        if isinstance(renter, HoldsCredit):
-            renter.set_credit(plan.lease_id, on=step.role != "fill")
 
 
 def _failed(problem: Problem) -> Outcome:

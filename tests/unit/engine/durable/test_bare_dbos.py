@@ -6,7 +6,10 @@ import sys
 import pytest
 
 DIALECTS = "sqlalchemy.dialects.postgresql"
-UNUSED = ("psycopg", "sqlalchemy.orm", "sqlalchemy.ext.asyncio", f"{DIALECTS}.asyncpg")
+UNUSED = (
+    *("psycopg", "sqlalchemy.orm", "sqlalchemy.ext.asyncio", f"{DIALECTS}.asyncpg"),
+    *("croniter", "dateutil", "dbos.cli"),
+)
 BARE = "import sys, diskbench.engine.durable.bare_dbos\n"
 
 
@@ -59,3 +62,38 @@ import {DIALECTS}.asyncpg
 print(early is {DIALECTS}.asyncpg.dialect and early.driver)
 """
     assert said(code) == "asyncpg"
+
+
+_MEANWHILE = """
+import sys, threading
+
+def watch(event, arguments):
+    if event == "import" and arguments[0] == "dbos._sys_db":
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+
+def ask():
+    import psycopg
+    from sqlalchemy.ext.asyncio import AsyncSession
+    from sqlalchemy.orm import Session
+    print(psycopg.__version__ > "3", AsyncSession.__module__, Session.__module__)
+
+sys.addaudithook(watch)
+"""
+
+
+@pytest.mark.slow
+def test_a_thread_that_imports_the_orm_or_psycopg_meanwhile_gets_the_real_ones():
+    orm = "sqlalchemy.ext.asyncio.session sqlalchemy.orm.session"
+    assert said(f"{_MEANWHILE}{BARE}") == f"True {orm}"
+
+
+@pytest.mark.slow
+def test_schedules_get_the_real_croniter():
+    code = f"""{BARE}
+import dbos._scheduler, dbos._client
+before = "croniter" in sys.modules
+print(before, dbos._client.croniter.is_valid("0 * * * *"))
+"""
+    assert said(code) == "False True"

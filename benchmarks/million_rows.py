@@ -109,8 +109,15 @@ def _rows_of_time(
         plan = real.replace(trial["trial_id"], trial_id)
         plan = plan.replace('"disk": "gp2"', f'"disk": "{disk}"', 1)
         plan = plan.replace('"region": null', f'"region": "{region}"', 1)
+        document = json.loads(plan)
+        rented = {
+            "rent": json.dumps(document["cell"]["rent"]),
+            "scope": json.dumps(document["rental"]["scope"]),
+        }
         made = {"campaign_id": campaign_id, "trial_id": trial_id}
-        rows["diskbench_trial"].append({**trial, **made, "plan": plan, "created_at": _iso(begin)})
+        rows["diskbench_trial"].append(
+            {**trial, **made, **rented, "plan": plan, "created_at": _iso(begin)}
+        )
         for index in range(min(RUNS_A_TRIAL, runs - number * RUNS_A_TRIAL)):
             started = begin + timedelta(minutes=index)
             run_id, when = _ulid(started, chance), _iso(started)

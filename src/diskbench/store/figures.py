@@ -29,10 +29,6 @@ _OF_ROW = ", ".join(
         "bytes", "runtime_ns", "iops", "bytes_per_s",
     )
 )  # fmt: skip
-_RENT = {
-    "sqlite": "json_extract(plan, '$.cell.rent')",
-    "postgresql": "plan -> 'cell' -> 'rent'",
-}
 _ROLE = f"{ROW_TABLE}.role"
 _MEASURED = ("measure", "offered")
 
@@ -76,7 +72,7 @@ def _rents(reader: Reader, trial_ids: Sequence[str]) -> dict[str, Mapping[str, A
     rents: dict[str, Mapping[str, Any] | None] = {}
     for chunk in chunks(trial_ids):
         met = among("trial_id", chunk)
-        query = f"SELECT trial_id, {_RENT[reader.dialect]} FROM diskbench_trial WHERE {met.text}"  # noqa: S608
+        query = f"SELECT trial_id, rent FROM diskbench_trial WHERE {met.text}"  # noqa: S608
         for trial_id, rent in reader.rows(query, met.values):
             rents[trial_id] = json.loads(rent) if isinstance(rent, str) else rent
     return rents

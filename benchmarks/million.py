@@ -138,7 +138,9 @@ def make_ready(url, site, configurations):
     from diskbench.store.database import open_database
 
     engine = open_database(url)
-    if not site.exists():
+    if site.exists():
+        million_site.restamp_site(engine, site)
+    else:
         million_site.make_site(engine, site)
     if configurations:
         million_site.add_day(engine, site.parent / "example", configurations)

@@ -15,12 +15,11 @@ def upgrade() -> None:
     """From 0013 to 0014."""
     for name in _COLUMNS:
         op.add_column(_TRIAL, sa.Column(name, sa.JSON(none_as_null=True), nullable=True))
-    postgres = op.get_bind().dialect.name == "postgresql"
-    # JSON's null is no value, as where there is no plan.
+    is_postgres = op.get_bind().dialect.name == "postgresql"
     values = ", ".join(
-        f"{name} = CASE WHEN json_typeof(plan -> '{outer}' -> '{inner}') = 'object' "
-        f"THEN plan -> '{outer}' -> '{inner}' END"
-        if postgres
+        # As text: JSON's null is no value then, as where there is no plan.
+        f"{name} = CAST(plan #>> '{{{outer},{inner}}}' AS json)"
+        if is_postgres
         else f"{name} = json_extract(plan, '$.{outer}.{inner}')"
         for name, (outer, inner) in _COLUMNS.items()
     )

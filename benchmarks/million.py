@@ -5,7 +5,8 @@
 
 Makes a synthetic store (million_rows.py): in a SQLite file by default, in a PostgreSQL server of
 its own with `--postgres`, or in the empty database at `--database-url`. One that was filled before
-is used as it is, so `--keep` and `--database-url` allow one part at a time. Each command then runs
+is used as it is, so `--keep` and `--database-url` allow one part at a time; `--keep` also keeps the
+data of the PostgreSQL server, which ends with the benchmark, and the site. Each command then runs
 in a fresh process. CPU seconds are those of the command and not of a database server; wall seconds
 are only worth something on an idle machine. `floor` is `python -c 'import typer'`, measured in turn
 with the commands.
@@ -57,6 +58,8 @@ PARTS = {
     "export parquet": ["results", "export", "--format", "parquet"],
     "export prometheus": ["results", "export", "--format", "prometheus"],
 }
+POSTGRES = ("max_wal_size=8GB", "maintenance_work_mem=512MB")
+"""Settings that only filling needs."""
 MOST_EXPORTED = 100_000
 """Of a larger store only the newest day is exported."""
 
@@ -64,7 +67,7 @@ MOST_EXPORTED = 100_000
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=1_000_000)
-    parser.add_argument("--keep", type=Path, help="make the SQLite store here, or use it")
+    parser.add_argument("--keep", type=Path, help="make the store and its site here, or use them")
     parser.add_argument("--postgres", action="store_true", help="in a PostgreSQL of its own")
     parser.add_argument("--database-url", help="a database that is empty, or was filled before")
     parser.add_argument("--part", choices=PARTS, action="append", help="only this (default: all)")
@@ -74,14 +77,15 @@ def main():
     options = parser.parse_args()
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="diskbench-million-"))
+        place = (options.keep or Path(folder)).absolute()
+        place.mkdir(parents=True, exist_ok=True)
         url = options.database_url
         if url is None and options.postgres:
-            url = stack.enter_context(running_postgres())
+            data = place / "postgres" if options.keep else None
+            url = stack.enter_context(running_postgres(*POSTGRES, keep=data))
         if url is None:
-            place = (options.keep or Path(folder)).absolute()
-            place.mkdir(parents=True, exist_ok=True)
             url = f"sqlite:///{place}/million.db"
-        return measure(url, options, Path(folder))
+        return measure(url, options, place)
 
 
 def measure(url, options, folder):
@@ -134,7 +138,9 @@ def make_ready(url, site, configurations):
     from diskbench.store.database import open_database
 
     engine = open_database(url)
-    if not site.exists():
+    if site.exists():
+        million_site.restamp_site(engine, site)
+    else:
         million_site.make_site(engine, site)
     if configurations:
         million_site.add_day(engine, site.parent / "example", configurations)

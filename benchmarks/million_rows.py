@@ -101,6 +101,8 @@ def _rows_of_time(
     (trial,), (run,) = template["trial"], template["run"]
     # A burst on a lab disk is as short as its time scale says: that of a cloud's takes minutes.
     real = re.sub(r'"time_scale": [0-9.]+', '"time_scale": 1.0', trial["plan"])
+    document = json.loads(real)
+    rent = json.dumps(document["cell"]["rent"])
     for number in range(-(-runs // RUNS_A_TRIAL)):
         region, disk = places[number]
         begin = at + timedelta(seconds=number % 600)
@@ -109,8 +111,13 @@ def _rows_of_time(
         plan = real.replace(trial["trial_id"], trial_id)
         plan = plan.replace('"disk": "gp2"', f'"disk": "{disk}"', 1)
         plan = plan.replace('"region": null', f'"region": "{region}"', 1)
+        rented = {"scope": json.dumps(document["rental"]["scope"] | {"region": region})}
+        rented["rent"] = json.dumps(document["cell"]["rent"] | {"disk": disk, "region": region})
+        plan = plan.replace(f'"rent": {rent}', f'"rent": {rented["rent"]}')
         made = {"campaign_id": campaign_id, "trial_id": trial_id}
-        rows["diskbench_trial"].append({**trial, **made, "plan": plan, "created_at": _iso(begin)})
+        rows["diskbench_trial"].append(
+            {**trial, **made, **rented, "plan": plan, "created_at": _iso(begin)}
+        )
         for index in range(min(RUNS_A_TRIAL, runs - number * RUNS_A_TRIAL)):
             started = begin + timedelta(minutes=index)
             run_id, when = _ulid(started, chance), _iso(started)

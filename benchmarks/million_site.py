@@ -9,6 +9,7 @@ night; what the next publish costs does not depend on what stands in those that 
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -21,7 +22,7 @@ from diskbench.report.site.lines import run_line
 from diskbench.report.site.renew_trials import place_of
 from diskbench.report.site.renewal import Wishes, common_digest
 from diskbench.results.site_subjects import by_subject, key_of
-from diskbench.results.trial_figures import words
+from diskbench.results.subject import words
 from diskbench.store import schema
 from diskbench.store.digests import load_asked, trial_stamps
 from diskbench.store.site_folder import open_site
@@ -56,6 +57,22 @@ def make_site(engine: Engine, path: Path) -> None:
         for key, digests in list(folder.manifest.configurations()):
             told = lines[key].model_dump(mode="json")
             _put(folder, configuration_name(key), digest_of(common, digests), told)
+
+
+def restamp_site(engine: Engine, path: Path) -> None:
+    """Let the site in `path` look as if this diskbench had published it: another one made it, and
+    all its pages would be drawn anew."""
+    stamps, common = trial_stamps(engine, ()), common_digest(Wishes())
+    with open_site(path) as folder:
+        manifest = folder.manifest
+        for name, entry in list(manifest.entries("trials")):
+            if (stamp := stamps.get(PurePosixPath(name).stem)) is not None:
+                digest = digest_of(common, stamp, None)
+                manifest.put(name, Entry(digest, entry.bytes, entry.told))
+        for key, digests in list(manifest.configurations()):
+            name = configuration_name(key)
+            if (entry := manifest.entry(name)) is not None:
+                manifest.put(name, Entry(digest_of(common, digests), entry.bytes, entry.told))
 
 
 def _put_trials(

@@ -38,24 +38,28 @@ class Server:
 
 
 @contextmanager
-def running_postgres(*settings: str) -> Iterator[str]:
-    """The URL of an empty database of a server with `settings` ("name=value"); the server ends with
-    the block."""
-    with postgres_server(*settings) as server:
+def running_postgres(*settings: str, keep: Path | None = None) -> Iterator[str]:
+    """The URL of the database of a server with `settings` ("name=value"), empty unless it was kept;
+    the server ends with the block."""
+    with postgres_server(*settings, keep=keep) as server:
         yield server.url
 
 
 @contextmanager
-def postgres_server(*settings: str) -> Iterator[Server]:
-    """A server with an empty database and `settings` ("name=value"); it ends with the block."""
+def postgres_server(*settings: str, keep: Path | None = None) -> Iterator[Server]:
+    """A server with an empty database and `settings` ("name=value"); it ends with the block. With
+    `keep` its data stay in this directory, and are used again if they are there."""
     # A socket's path has at most 107 characters: pytest's own directories may be too deep.
     home = Path(tempfile.mkdtemp(prefix="diskbench-pg-"))
     home.chmod(0o755)
-    data = home / "data"
+    data = keep.absolute() if keep else home / "data"
     as_user: list[str] = []
     if os.geteuid() == 0:
         shutil.chown(home, "postgres", "postgres")
         as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+        if keep:
+            keep.mkdir(parents=True, exist_ok=True)
+            shutil.chown(keep, "postgres", "postgres")
     bin_dir = _bin_dir()
 
     def run(*argv: str) -> None:
@@ -67,8 +71,9 @@ def postgres_server(*settings: str) -> Iterator[Server]:
         run(f"{bin_dir}/pg_ctl", "-D", str(data), "-w", "-l", str(home / "log"), *argv)
 
     try:
-        run(f"{bin_dir}/initdb", "-D", str(data), "-U", "bench", "--auth=trust", "--no-sync",
-            "--locale=C.UTF-8", "-E", "UTF8")  # fmt: skip
+        if not (data / "PG_VERSION").exists():
+            run(f"{bin_dir}/initdb", "-D", str(data), "-U", "bench", "--auth=trust", "--no-sync",
+                "--locale=C.UTF-8", "-E", "UTF8")  # fmt: skip
         options = " ".join(["-k", str(home), "-c", "listen_addresses=", *_SPEED])
         options += "".join(f" -c {setting}" for setting in settings)
         server = Server(f"postgresql://bench@/postgres?host={home}", options, pg_ctl)
@@ -76,7 +81,8 @@ def postgres_server(*settings: str) -> Iterator[Server]:
         try:
             yield server
         finally:
-            pg_ctl("-m", "immediate", "stop")
+            # What is kept must be whole: a server stopped at once forgets what was not synced.
+            pg_ctl("-m", "fast" if keep else "immediate", "stop")
     finally:
         shutil.rmtree(home, ignore_errors=True)
 

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 SHORTEST_S = 60
 """The least duration of both sides of a change, before its exact second is determined."""
+SHORTEST_STEP_S = 60.0
+"""Shorter steps have no phases, and what stalled in them shows in their highest latency."""
 LEAST_CHANGE = 0.20
 SHARPNESS = 0.6
 MOST_CUTS = 5

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from diskbench.model.result import Measurement
     from diskbench.model.run import MeasuredFigure, MeasuredRow
 
-AFTER_CLIFF = "after_cliff"
-"""The column that marks rows whose figures are of one level of several: its kind."""
 _NEAR_S = 3.0
 """The seconds of rounds are counted without their last ones, which are seldom whole."""
 _LATENCY = ("lat_", "clat_", "slat_")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from typing import Annotated, Literal
 
 import typer
 
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, database
-from diskbench.cli.terminal import print_json, terminal_width
+from diskbench.cli.terminal import terminal_width
 from diskbench.model.comparison import Metric
+from diskbench.visible import json_escaped
 
 
 def regressions(
@@ -40,19 +42,25 @@ def regressions(
     Each matrix of a schedule (and each other command) is one time. A change needs three times on
     the new level and 5 %.
     """
-    from diskbench.results.history import find_regressions
+    from diskbench.results.history import histories
     from diskbench.results.pool import facts_to_pool
     from diskbench.results.selection import chosen
 
     engine = database(database_url)
     wanted = chosen(engine, asked(selection, filter_, since, until))
-    regressed = find_regressions(engine, wanted, metric=metric, pool=facts_to_pool(pool or ()))
+    undated: dict[str, None] = {}
+    found = histories(engine, wanted, undated, metric=metric, pool=facts_to_pool(pool or ()))
     if output == "json":
-        print_json(regressed.model_dump_json(indent=2))
+        from diskbench.model.history import regressions_json
+
+        sys.stdout.writelines(map(json_escaped, regressions_json(found, undated)))
+        print()
         return
-    if not regressed.histories:
-        print("no configuration that matches was measured twice", file=sys.stderr)
     from diskbench.report.terminal.history_text import regression_lines
 
-    for line in regression_lines(regressed, width=terminal_width()):
+    first = next(found, None)
+    if first is None:
+        print("no configuration that matches was measured twice", file=sys.stderr)
+    whole = chain(() if first is None else (first,), found)
+    for line in regression_lines(whole, undated, width=terminal_width()):
         print(line)

@@ -201,17 +201,20 @@ def export(
     disk. The figures of a step with several levels are those of the level that lasts.
     """
     from diskbench.cli.results_csv import export_format
-    from diskbench.results.exported_rows import exported
+    from diskbench.results.exported_rows import exported, rows_as_csv
     from diskbench.results.selection import chosen
 
     kind = export_format(format_, to)
-    engine = database(database_url)
-    data = exported(
-        engine,
-        kind,
-        chosen(engine, asked(selection, filter_, since, until)),
-        evidence(evidence_url) if evidence_url else None,
-    )
+    typed = asked(selection, filter_, since, until)
+    store = evidence(evidence_url) if evidence_url else None
+    data: Iterable[bytes]
+    if kind == "csv":
+        reader = reading(database_url)
+        lines = rows_as_csv(reader, chosen(reader, typed), evidence=store)
+        data = (line.encode() for line in lines)
+    else:
+        engine = database(database_url)
+        data = exported(engine, kind, chosen(engine, typed), store)
     if to is None:
         sys.stdout.flush()
         binary = unguarded(sys.stdout).buffer

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 from diskbench.cli.stores import database
 from diskbench.cli.terminal import table_width
-from diskbench.model.run import run_columns
+from diskbench.model.run import RUN_FIELDS, run_columns
 from diskbench.report.terminal.run_list import run_lines
 from diskbench.report.terminal.trial_list import legend, trial_lines
 from diskbench.results.headlines import listed, with_suspended
+from diskbench.store.csv_rows import csv_text
 from diskbench.store.query import count_runs, find_runs
 
 if TYPE_CHECKING:
@@ -46,14 +47,14 @@ def print_runs(
     database_url: str | None,
 ) -> None:
     """The runs that meet the conditions, newest first, with all their columns."""
-    from diskbench.store.document import results_document
-    from diskbench.store.export import csv_text, json_text, run_fields
-
     runs = with_suspended(find_runs(reader, wanted, limit=most), _at_work(database_url))
     if output == "json":
+        from diskbench.store.document import results_document
+        from diskbench.store.export import json_text
+
         print(json_text(results_document(runs)))
     elif output == "csv":
-        sys.stdout.write(csv_text(map(run_columns, runs), run_fields()))
+        sys.stdout.write(csv_text(map(run_columns, runs), RUN_FIELDS))
     elif not runs:
         _say_nothing(reader, filtered=bool(wanted))
     else:

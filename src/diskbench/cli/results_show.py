@@ -14,8 +14,9 @@ from diskbench.report.terminal.audit_text import audit_style
 from diskbench.report.terminal.brief_text import print_brief
 from diskbench.report.terminal.screen import screen
 from diskbench.report.terminal.tables import print_view
+from diskbench.store.csv_rows import csv_text
 from diskbench.store.document import results_document
-from diskbench.store.export import csv_text, json_text
+from diskbench.store.export import json_text
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:

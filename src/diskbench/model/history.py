@@ -1,5 +1,7 @@
 """The history of repeated measurements: the JSON document of `diskbench regressions`."""
 
+import json
+from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
 
 from diskbench.model.base import Frozen
@@ -63,3 +65,15 @@ class Regressions(Frozen):
     format: Literal[1] = 1
     histories: tuple[History, ...]
     undated: tuple[str, ...] = ()
+
+
+def regressions_json(histories: Iterable[History], undated: Collection[str]) -> Iterator[str]:
+    """The indented JSON of Regressions in pieces, one history at a time. `undated` is read last: it
+    may be filled while the histories are made."""
+    yield '{\n  "format": 1,\n  "histories": ['
+    separator, end = "\n    ", "]"
+    for history in histories:
+        yield separator + history.model_dump_json(indent=2).replace("\n", "\n    ")
+        separator, end = ",\n    ", "\n  ]"
+    left = json.dumps(list(undated), indent=2, ensure_ascii=False).replace("\n", "\n  ")
+    yield f'{end},\n  "undated": {left}\n}}'

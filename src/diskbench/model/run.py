@@ -122,7 +122,7 @@ RUN_FIELDS = tuple(field.name for field in fields(Run))
 
 def run_columns(run: Run) -> dict[str, Any]:
     """A run by the names of its columns, in their order: what JSON and CSV have of it."""
-    return {name: getattr(run, name) for name in RUN_FIELDS}
+    return dict(zip(RUN_FIELDS, run_values(run), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +189,17 @@ class MeasuredRow:
 
 
 MEASURED_FIELDS = tuple(field.name for field in fields(MeasuredRow) if field.name != "run")
-_OWN = attrgetter(*MEASURED_FIELDS)
+AFTER_CLIFF = "after_cliff"
+"""The column that marks rows whose figures are of one level of several: its kind."""
+own_values = attrgetter(*MEASURED_FIELDS)
+"""The values of MEASURED_FIELDS of a row."""
+run_values = attrgetter(*RUN_FIELDS)
+"""The values of RUN_FIELDS of a run."""
 
 
 def own_columns(row: MeasuredRow) -> dict[str, Any]:
     """A row by the names of its own columns, without those of its run."""
-    return dict(zip(MEASURED_FIELDS, _OWN(row), strict=True))
+    return dict(zip(MEASURED_FIELDS, own_values(row), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,18 @@ from diskbench.model.history import History, HistoryPoint, LevelChange, Regressi
 from diskbench.results.compare_runs import differences
 from diskbench.results.pool import alike
 from diskbench.results.subject import words
-from diskbench.results.trial_figures import trial_figures
+from diskbench.results.subject_batches import batches, trials_by_subject
+from diskbench.results.trial_figures import figures_by_metric
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from sqlalchemy.engine import Engine
 
     from diskbench.analysis.drift import Drift
     from diskbench.model.comparison import Metric
-    from diskbench.results.trial_figures import TrialFigure
+    from diskbench.results.subject import Fields
+    from diskbench.results.trial_figures import FigureLine, TrialFigure
     from diskbench.store.query import Filter
 
 _HIGHER_IS_BETTER = frozenset({"iops", "bytes_per_s"})
@@ -42,18 +44,38 @@ def find_regressions(
     Machines whose kernel, zone or another fact differs from that of most machines of the campaign
     do not count, unless the fact is in `pool`; nor do figures that span a cliff.
     """
-    series: dict[object, list[TrialFigure]] = defaultdict(list)
     undated: dict[str, None] = {}
-    for figure in trial_figures(database, filters, metric):
-        if figure.at is None:
-            undated[figure.trial_id] = None
-        else:
-            series[figure.subject, figure.line].append(figure)
-    histories = (history_of(figures, metric, pool=pool) for figures in series.values())
-    return Regressions(
-        histories=tuple(history for history in histories if len(history.points) > 1),
-        undated=tuple(undated),
-    )
+    found = tuple(histories(database, filters, undated, metric=metric, pool=pool))
+    return Regressions(histories=found, undated=tuple(undated))
+
+
+def histories(
+    database: Engine,
+    filters: Sequence[Filter],
+    undated: dict[str, None],
+    *,
+    metric: Metric = "iops",
+    pool: Collection[str] = (),
+) -> Iterator[History]:
+    """The histories of `find_regressions`, subject by subject, the first measured first: what is in
+    memory at a time are the figures of some subjects. Trials without a date are added to
+    `undated`."""
+    series: dict[Fields, dict[FigureLine, list[TrialFigure]]] = {}
+    for batch in batches(trials_by_subject(database, filters)):
+        ids = [trial_id for _, trial_id in batch.trials]
+        found = figures_by_metric(database, filters, (metric,), trial_ids=ids)[metric]
+        subjects = {trial_id: subject for subject, trial_id in batch.trials}
+        for figure in found:
+            if figure.at is None:
+                undated[figure.trial_id] = None
+            else:
+                of_subject = series.setdefault(subjects[figure.trial_id], {})
+                of_subject.setdefault(figure.line, []).append(figure)
+        for subject in batch.complete:
+            for figures in series.pop(subject, {}).values():
+                history = history_of(figures, metric, pool=pool)
+                if len(history.points) > 1:
+                    yield history
 
 
 def history_of(

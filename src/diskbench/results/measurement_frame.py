@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diskbench.analysis.row_figures import AFTER_CLIFF, changed, counted_columns, row_figures
+from diskbench.analysis.row_figures import changed, counted_columns, row_figures
+from diskbench.model.run import AFTER_CLIFF
 from diskbench.results.phase_reader import courses_of
 from diskbench.store.frames import measurements_frame
 from diskbench.store.query import find_runs

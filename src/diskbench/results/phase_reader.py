@@ -7,17 +7,15 @@ too), and only their evidence is read; quick runs, which most histories consist 
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, StoreUnavailable, UnknownName
-from diskbench.model.run import MeasuredFigure
 from diskbench.parallel import all_of
+from diskbench.results.long_steps import long_steps
 from diskbench.store.evidence import open_evidence
-from diskbench.store.phases import SHORTEST_STEP_S, run_phases
+from diskbench.store.phases import run_phases
 from diskbench.store.rows import find_plans
-from diskbench.units import NS_PER_S
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
@@ -26,46 +24,21 @@ if TYPE_CHECKING:
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
+    from diskbench.results.long_steps import StepRow
+    from diskbench.store.reader import Reader
 
 Courses = Mapping[tuple[str, str], "StepPhases"]
 """Phases by run id and name of the step."""
-
-
-class StepRow(Protocol):
-    """A row from which the run time of its step is known: of figures or of measurements."""
-
-    @property
-    def run(self) -> Run:
-        """The run to which the row belongs."""
-
-    @property
-    def step(self) -> str:
-        """The name of the step."""
-
-    @property
-    def step_index(self) -> int:
-        """Its place in the plan."""
-
-    @property
-    def round(self) -> int | None:
-        """The number of the round; None of a step that is not repeated."""
-
-    @property
-    def runtime_ns(self) -> int | None:
-        """How long fio ran; None where a tool of others does not say."""
 
 
 log = logging.getLogger(__name__)
 
 _TRIALS_AT_ONCE = 100
 """The plans of as many trials are read in one statement and kept at a time; our choice."""
-_LEAST_S = 10.0
-_ALMOST = 0.98
-"""fio's own run time may be up to 2 % below that of its process, by which phases are cut."""
 
 
 def courses_of(
-    database: Engine, rows: Sequence[StepRow], evidence: EvidenceStore | None = None
+    database: Engine | Reader, rows: Sequence[StepRow], evidence: EvidenceStore | None = None
 ) -> Courses:
     """The phases of the steps to which `rows` belong, where they have any.
 
@@ -73,7 +46,7 @@ def courses_of(
     has none, which is logged.
     """
     trials: dict[str, dict[str, Run]] = {}
-    for row in _long_enough(rows):
+    for row in long_steps(rows):
         trials.setdefault(row.run.trial_id, {})[row.run.run_id] = row.run
     stores, names = EvidenceStores(evidence), list(trials)
     courses: dict[tuple[str, str], StepPhases] = {}
@@ -84,7 +57,9 @@ def courses_of(
     return courses
 
 
-def _courses_of_runs(database: Engine, runs: Sequence[Run], stores: EvidenceStores) -> Courses:
+def _courses_of_runs(
+    database: Engine | Reader, runs: Sequence[Run], stores: EvidenceStores
+) -> Courses:
     """The phases of runs; the plans of all their trials are read in one statement."""
     planned = dict.fromkeys(run.trial_id for run in runs if not run.imported)
     plans = find_plans(database, list(planned))
@@ -105,27 +80,6 @@ def read_phases(
     except DiskbenchError as error:
         log.warning("no phases of run %s: %s", run_id, error.message)
         return ()
-
-
-def _long_enough(rows: Sequence[StepRow]) -> list[StepRow]:
-    """One row of each step whose rounds together lasted long enough to have phases."""
-    steps: dict[tuple[str, str], list[StepRow]] = {}
-    for row in rows:
-        steps.setdefault((row.run.run_id, row.step), []).append(row)
-    long_rows = []
-    for group in steps.values():
-        rounds = {(row.step_index, row.round): row.runtime_ns or 0 for row in group}
-        shortest_s = max(_LEAST_S, SHORTEST_STEP_S / _time_scale(group[0]))
-        if math.fsum(rounds.values()) / NS_PER_S >= _ALMOST * shortest_s:
-            long_rows.append(group[0])
-    return long_rows
-
-
-def _time_scale(row: StepRow) -> float:
-    if not isinstance(row, MeasuredFigure):  # such a row says who made the machine, not how
-        return SHORTEST_STEP_S / _LEAST_S if row.run.provider == "lab" else 1.0
-    lab = (row.rent or {}).get("lab") or {}
-    return max(1.0, float(lab.get("time_scale") or 1.0))
 
 
 class EvidenceStores:

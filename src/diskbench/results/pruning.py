@@ -28,8 +28,8 @@ from diskbench.store.derived import derived_key
 from diskbench.store.frames import SERIES_FILE, closed_steps, series_parquet
 from diskbench.store.log_latencies import LATENCIES_FILE, latencies_parquet
 from diskbench.store.manifest import FileRecord, PrunedRun, PrunedStep
+from diskbench.store.prune_marks import PruneMark, keep_marks, unpruned_runs
 from diskbench.store.pruned import pruned_key, read_pruned
-from diskbench.store.query import find_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -53,21 +53,34 @@ _BATCH = 64
 class RunPruning:
     """What pruning a run frees: its log files, and the bytes that its evidence store needs less; 0
     bytes for logs that stay because they take less than what would be kept in their place. `left`
-    is why a run cannot be pruned."""
+    is why a run cannot be pruned. `whole`: the evidence of the run is there, and was examined."""
 
     run: Run
     logs: int = 0
     freed_bytes: int = 0
     left: str | None = None
+    whole: bool = False
 
 
-def due_runs(database: Engine, asked: Selection, keep_s: float, at: datetime) -> Sequence[Run]:
+@dataclass(frozen=True)
+class DueRun:
+    """A run to prune. `logs`: so many are there and stay, as an earlier prune found; None: nobody
+    looked yet."""
+
+    run: Run
+    logs: int | None = None
+
+
+def due_runs(
+    database: Engine, asked: Selection, keep_s: float, at: datetime, *, elsewhere: str | None = None
+) -> Sequence[DueRun]:
     """The runs that were asked for (all where nothing was typed) and ended more than `keep_s`
-    seconds before `at`, those of a trial together. Raises UnknownName, InvalidValue."""
-    runs = find_runs(database, chosen(database, asked))
+    seconds before `at`, those of a trial together, without those in which an earlier prune left
+    nothing to remove. `elsewhere` is the store to look into instead of each run's own. Raises
+    UnknownName, InvalidValue."""
+    runs = unpruned_runs(database, chosen(database, asked), elsewhere=elsewhere)
     unfinished = frozenset(unfinished_trials(database))
-    due = (run for run in runs if is_due(run, unfinished, keep_s, at))
-    return sorted(due, key=lambda run: (run.trial_id, run.run_index))
+    return [DueRun(run, logs) for run, logs in runs if is_due(run, unfinished, keep_s, at)]
 
 
 def is_due(run: Run, unfinished: Collection[str], keep_s: float, at: datetime) -> bool:
@@ -84,22 +97,42 @@ def is_due(run: Run, unfinished: Collection[str], keep_s: float, at: datetime) -
 
 
 def prune(
-    runs: Sequence[Run], open_store: OpenStore, *, at: datetime, dry_run: bool = False
+    database: Engine,
+    runs: Sequence[DueRun],
+    open_store: OpenStore,
+    *,
+    at: datetime,
+    dry_run: bool = False,
 ) -> Iterator[RunPruning]:
     """Prune runs, several at a time; yields what each frees, in order. `open_store` opens the store
-    at the URL in a run's row. `dry_run`: nothing is written or deleted. Raises StoreUnavailable."""
+    at the URL in a run's row. Runs with nothing more to remove are noted in the database.
+    `dry_run`: nothing is written or deleted. Raises StoreUnavailable."""
     stores: dict[str | None, EvidenceStore] = {}
 
-    def one(run: Run) -> RunPruning:
-        return _prune_run(run, stores[run.evidence_url], at, dry_run=dry_run)
+    def one(due: DueRun) -> RunPruning:
+        if due.logs is not None:
+            return RunPruning(due.run, due.logs)
+        return _prune_run(due.run, stores[due.run.evidence_url], at, dry_run=dry_run)
 
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
         for start in range(0, len(runs), _BATCH):
             batch = runs[start : start + _BATCH]
-            for run in batch:
-                if run.evidence_url not in stores:
-                    stores[run.evidence_url] = open_store(run.evidence_url)
-            yield from pool.map(one, batch)
+            for due in batch:
+                if due.logs is None and due.run.evidence_url not in stores:
+                    stores[due.run.evidence_url] = open_store(due.run.evidence_url)
+            done = list(pool.map(one, batch))
+            if not dry_run:
+                marks = (_mark(pruning, stores) for pruning in done)
+                keep_marks(database, [mark for mark in marks if mark is not None])
+            yield from done
+
+
+def _mark(pruning: RunPruning, stores: Mapping[str | None, EvidenceStore]) -> PruneMark | None:
+    run = pruning.run
+    if not pruning.whole or run.evidence_url not in stores:
+        return None
+    logs = 0 if pruning.freed_bytes else pruning.logs
+    return PruneMark(run.run_id, stores[run.evidence_url].url, logs)
 
 
 def _prune_run(run: Run, store: EvidenceStore, at: datetime, *, dry_run: bool) -> RunPruning:
@@ -113,10 +146,10 @@ def _prune_run(run: Run, store: EvidenceStore, at: datetime, *, dry_run: bool) -
         return RunPruning(run, left=work.left)
     logs = sum("/steps/" in key for key in work.doomed)
     if work.freed_bytes <= 0:
-        return RunPruning(run, logs)
+        return RunPruning(run, logs, whole=work.whole)
     if not dry_run:
         _do(store, run.run_id, work)
-    return RunPruning(run, logs, work.freed_bytes)
+    return RunPruning(run, logs, work.freed_bytes, whole=work.whole)
 
 
 @dataclass(frozen=True)
@@ -128,6 +161,8 @@ class _Work:
     record: PrunedRun | None = None
     """To be written; None where it is there."""
     left: str | None = None
+    whole: bool = False
+    """Whether the evidence of the run is there: of a store that is not mounted nothing is known."""
 
     @property
     def freed_bytes(self) -> int:
@@ -154,9 +189,9 @@ def _work(store: EvidenceStore, run_id: str, at: datetime) -> _Work:
     sizes = store.sizes(prefix)
     if pruned_key(run_id) in sizes:
         record = read_pruned(store, run_id)
-        return _Work(_doomed(record, sizes)) if record else _Work()
+        return _Work(_doomed(record, sizes), whole=True) if record else _Work()
     if not any(key.startswith(f"{prefix}/steps/") for key in sizes):
-        return _Work()
+        return _Work(whole=f"{prefix}/manifest.json" in sizes)
     manifest = read_manifest(store, run_id)
     if manifest is None:
         return _Work(left="its evidence has no manifest.json")
@@ -191,7 +226,7 @@ def _of_closed(
         kept |= {f"{prefix}/{files[name].key}": data for name, data in derived.items()}
         steps[folder] = PrunedStep(logs=logs, kept=files, audit=checks.get(record.step.index))
     pruned = PrunedRun(run_id=run_id, pruned_at=iso(at), steps=steps)
-    return _Work(_doomed(pruned, sizes), kept, pruned)
+    return _Work(_doomed(pruned, sizes), kept, pruned, whole=True)
 
 
 def _doomed(pruned: PrunedRun, sizes: Mapping[str, int]) -> dict[str, int]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args
@@ -22,8 +21,8 @@ from diskbench.results.history import history_of
 from diskbench.results.pool import alike
 from diskbench.results.replicated import replicated
 from diskbench.results.subject import subject_of, words
+from diskbench.results.subject_batches import batches
 from diskbench.results.trial_figures import FACTS, figures_by_metric
-from diskbench.store.query import Filter, any_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +33,9 @@ if TYPE_CHECKING:
     from diskbench.model.run import AskedRun, Mark
     from diskbench.ports import EvidenceStore
     from diskbench.results.subject import Fields
+    from diskbench.results.subject_batches import Batch
     from diskbench.results.trial_figures import TrialFigure
+    from diskbench.store.query import Filter
 
     _Figures = dict[Metric, list[TrialFigure]]
 
@@ -42,10 +43,6 @@ METRICS: tuple[Metric, ...] = get_args(Metric)
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _KEY = 16
 """Hexadecimal digits of a digest, enough to distinguish 100,000 configurations."""
-_MOST_RUNS = 1000
-"""Runs whose figures are in memory together: a few MB."""
-_MOST_TRIALS = 200
-"""Trials that one query names: SQLite takes expressions of a depth of 1,000."""
 
 
 def by_subject(rows: Iterable[AskedRun]) -> dict[Fields, list[AskedRun]]:
@@ -73,49 +70,28 @@ def configurations(
     run's own store.
     """
     figures: dict[Fields, _Figures] = {subject: {} for subject in groups}
-    for batch in _batches(groups):
+    trials_of = {
+        subject: Counter(row.run.trial_id for row in reversed(rows))
+        for subject, rows in groups.items()
+    }
+    for batch in batches(trials_of):
         _read_into(figures, database, filters, batch, evidence)
         for subject in batch.complete:
             yield _configuration(subject, groups[subject], figures.pop(subject))
-
-
-@dataclass(frozen=True)
-class _Batch:
-    """Trials of subjects, oldest first, whose figures are read together; `complete` are the
-    subjects that have all theirs then."""
-
-    trials: tuple[tuple[Fields, str], ...]
-    complete: tuple[Fields, ...]
-
-
-def _batches(groups: Mapping[Fields, Sequence[AskedRun]]) -> Iterator[_Batch]:
-    """All trials of all subjects, so few at a time that their rows take little memory."""
-    trials: list[tuple[Fields, str]] = []
-    complete: list[Fields] = []
-    runs = 0
-    for subject, rows in groups.items():
-        for trial_id, count in Counter(row.run.trial_id for row in reversed(rows)).items():
-            if trials and (runs + count > _MOST_RUNS or len(trials) == _MOST_TRIALS):
-                yield _Batch(tuple(trials), tuple(complete))
-                trials, complete, runs = [], [], 0
-            trials.append((subject, trial_id))
-            runs += count
-        complete.append(subject)
-    if trials:
-        yield _Batch(tuple(trials), tuple(complete))
 
 
 def _read_into(
     figures: Mapping[Fields, _Figures],
     database: Engine,
     filters: Sequence[Filter],
-    batch: _Batch,
+    batch: Batch,
     evidence: EvidenceStore | None,
 ) -> None:
     """Add the figures of a batch to those of their subjects."""
-    named = any_of([[Filter("trial_id", "=", trial_id)] for _, trial_id in batch.trials])
-    wanted, trials = [*filters, *named], set(batch.trials)
-    for metric, of_metric in figures_by_metric(database, wanted, METRICS, evidence).items():
+    trials = set(batch.trials)
+    ids = [trial_id for _, trial_id in batch.trials]
+    found = figures_by_metric(database, filters, METRICS, evidence, trial_ids=ids)
+    for metric, of_metric in found.items():
         for figure in of_metric:
             if (figure.subject, figure.trial_id) in trials:
                 figures[figure.subject].setdefault(metric, []).append(figure)

@@ -110,9 +110,12 @@ def figures_by_metric(
     filters: Sequence[Filter],
     metrics: Sequence[Metric],
     evidence: EvidenceStore | None = None,
+    *,
+    trial_ids: Sequence[str] | None = None,
 ) -> dict[Metric, list[TrialFigure]]:
-    """As `trial_figures`, of several metrics: runs, rows and phases are read once for all."""
-    rows = load_figures(database, filters, metrics)
+    """As `trial_figures`, of several metrics: runs, rows and phases are read once for all; with
+    `trial_ids` (some hundreds) only of these trials."""
+    rows = load_figures(database, filters, metrics, trial_ids=trial_ids)
     steps = {
         (row.run_id, row.step_index, row.round, row.direction): row
         for of_metric in rows.values()

@@ -36,8 +36,8 @@ def load_asked(
     query = (
         sa.select(
             *(run.c[name] for name in RUN_FIELDS),
-            trial.c.plan["cell"]["rent"].label("rent"),
-            trial.c.plan["rental"]["scope"].label("scope"),
+            trial.c.rent,
+            trial.c.scope,
         )
         .join(trial, trial.c.trial_id == run.c.trial_id)
         .where(meets(database, filters))

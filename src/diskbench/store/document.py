@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from diskbench.analysis.row_figures import (
-    AFTER_CLIFF,
     Courses,
     changed,
     counted_columns,
@@ -25,7 +24,7 @@ from diskbench.catalog.prices.cost import TrialCost
 from diskbench.model.audit import StepAudit
 from diskbench.model.phase import PhaseKind, StepPhases
 from diskbench.model.result import RunState, StepResult
-from diskbench.model.run import run_columns
+from diskbench.model.run import AFTER_CLIFF, run_columns
 from diskbench.model.verdict import Verdict
 from diskbench.store import schema
 from diskbench.store.result_tables import STAMP

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -11,7 +12,7 @@ from diskbench.model.run import MeasuredFigure
 from diskbench.store import schema
 from diskbench.store.database import transaction
 from diskbench.store.reader import OLDEST_FIRST, chunks, reader_of, runs_by_id
-from diskbench.store.where import ROW_TABLE, RUN_TABLE, among, where
+from diskbench.store.where import ROW_TABLE, RUN_TABLE, among, both, where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,19 +30,20 @@ _OF_ROW = ", ".join(
         "bytes", "runtime_ns", "iops", "bytes_per_s",
     )
 )  # fmt: skip
-_RENT = {
-    "sqlite": "json_extract(plan, '$.cell.rent')",
-    "postgresql": "plan -> 'cell' -> 'rent'",
-}
 _ROLE = f"{ROW_TABLE}.role"
 _MEASURED = ("measure", "offered")
 
 
 def load_figures(
-    database: Engine, filters: Sequence[Filter], metrics: Sequence[Metric]
+    database: Engine,
+    filters: Sequence[Filter],
+    metrics: Sequence[Metric],
+    *,
+    trial_ids: Sequence[str] | None = None,
 ) -> dict[Metric, list[MeasuredFigure]]:
     """By metric, one row per step, round and direction of each finished run that meets `filters`,
-    in order. The runs are read once, and the rows of all metrics in one statement.
+    in order; with `trial_ids` (some hundreds) only of these trials. The runs are read once, and the
+    rows of all metrics in one statement.
 
     `rent` is None for a machine that was not rented or is unknown. Fills, canaries, steps without
     I/O and steps without the figure are left out.
@@ -49,6 +51,8 @@ def load_figures(
     names = list(dict.fromkeys(metrics))
     reader = reader_of(database)
     met = where(filters, reader.dialect)
+    if trial_ids is not None:
+        met = both(met, among(f"{RUN_TABLE}.trial_id", trial_ids))
     values, roles = [f"{ROW_TABLE}.{name}" for name in names], among(_ROLE, _MEASURED)
     some = " OR ".join(f"{value} > 0" for value in values)
     query = (
@@ -61,7 +65,7 @@ def load_figures(
     )
     rows = reader.rows(query, [*met.values, *roles.values])
     runs = runs_by_id(reader, list(dict.fromkeys(row[0] for row in rows)))
-    rents = _rents(reader, list(dict.fromkeys(run.trial_id for run in runs.values())))
+    rents = rents_of(reader, list(dict.fromkeys(run.trial_id for run in runs.values())))
     figures: dict[Metric, list[MeasuredFigure]] = {name: [] for name in names}
     for run_id, *of_row in rows:
         run, shared = runs[run_id], of_row[len(names) :]
@@ -71,15 +75,37 @@ def load_figures(
     return figures
 
 
-def _rents(reader: Reader, trial_ids: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
-    """What was to be rented for each trial, as typed: once a trial, because its plan is long."""
+def rents_of(reader: Reader, trial_ids: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
+    """What was to be rented for each trial, as typed."""
     rents: dict[str, Mapping[str, Any] | None] = {}
     for chunk in chunks(trial_ids):
         met = among("trial_id", chunk)
-        query = f"SELECT trial_id, {_RENT[reader.dialect]} FROM diskbench_trial WHERE {met.text}"  # noqa: S608
+        query = f"SELECT trial_id, rent FROM diskbench_trial WHERE {met.text}"  # noqa: S608
         for trial_id, rent in reader.rows(query, met.values):
             rents[trial_id] = json.loads(rent) if isinstance(rent, str) else rent
     return rents
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedTrial:
+    """A trial with finished runs: one of them, and how many there are."""
+
+    trial_id: str
+    run_id: str
+    runs: int
+
+
+def finished_trials(database: Engine, filters: Sequence[Filter]) -> list[FinishedTrial]:
+    """The trials with finished runs that meet `filters`, oldest first and those without a date
+    last."""
+    reader = reader_of(database)
+    met = where(filters, reader.dialect)
+    query = (
+        f"SELECT {RUN_TABLE}.trial_id, min({RUN_TABLE}.run_id), count(*) FROM {RUN_TABLE} "  # noqa: S608
+        f"WHERE {met.text} AND {RUN_TABLE}.state = 'done' GROUP BY {RUN_TABLE}.trial_id "
+        f"ORDER BY min({RUN_TABLE}.measured_at) NULLS LAST, min({RUN_TABLE}.run_id)"
+    )
+    return [FinishedTrial(*row) for row in reader.rows(query, met.values)]
 
 
 def count_trials(database: Engine, campaign_id: str) -> int:

@@ -137,6 +137,8 @@ def rows_of_import(evidence: EvidenceStore, manifest: Manifest, imported: Import
         "replicate": 0,
         "created_at": record.created_at,
         "plan": None,
+        "rent": None,
+        "scope": None,
     }
     times = (run.started_at, run.finished_at)
     row = imported_run_row(manifest, record, imported.facts, times, evidence.url)

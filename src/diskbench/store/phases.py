@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.changes import SHORTEST_S
+from diskbench.analysis.changes import SHORTEST_S, SHORTEST_STEP_S
 from diskbench.analysis.phases import step_phases
 from diskbench.model.phase import StepPhases
 from diskbench.store.derived import derived_key, keep
@@ -38,8 +38,6 @@ PHASES_VERSION = 4
 
 3: the figures of a phase are means of all its seconds, stalls included.
 """
-SHORTEST_STEP_S = 60.0
-"""Shorter steps have no phases, and what stalled in them shows in their highest latency."""
 _LEAST_S = 10
 _NOT_READ = frozenset({"fill", "canary"})
 

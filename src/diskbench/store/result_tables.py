@@ -34,6 +34,9 @@ trial = sa.Table(
     sa.Column("replicate", sa.Integer, nullable=False),
     text("created_at"),
     sa.Column("plan", JSON),
+    # parts of the plan that are read of many trials at once: plans are long
+    sa.Column("rent", JSON),
+    sa.Column("scope", JSON),
     sa.Index(None, "campaign_id"),
 )
 

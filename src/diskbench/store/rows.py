@@ -4,6 +4,7 @@ transaction, and raises StoreUnavailable when the database fails.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from sys import intern
 from typing import TYPE_CHECKING, Any
@@ -19,12 +20,14 @@ from diskbench.store import schema
 from diskbench.store.clock import now
 from diskbench.store.database import one_statement, transaction
 from diskbench.store.leases import insert_lease
+from diskbench.store.reader import chunks, reader_of
 from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.runs import insert_run_cell
 from diskbench.store.upsert import insert_missing, upsert
+from diskbench.store.where import among
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy.engine import Connection, Engine
 
@@ -32,9 +35,9 @@ if TYPE_CHECKING:
     from diskbench.model.outcome import Problem
     from diskbench.model.result import RunState
     from diskbench.store.leases import Lease
+    from diskbench.store.reader import Reader
 
 Row = Mapping[str, Any]
-_AT_ONCE = 500
 
 
 def save_plan(
@@ -91,15 +94,17 @@ def find_plan(database: Engine, trial_id: str) -> Plan | None:
     return None if stored is None else _plan(trial_id, stored)
 
 
-def find_plans(database: Engine, trial_ids: Sequence[str]) -> dict[str, Plan]:
+def find_plans(database: Engine | Reader, trial_ids: Sequence[str]) -> dict[str, Plan]:
     """The plans of trials, by trial, without those that are not there or have none. Raises as
     `find_plan`."""
-    trial, plans = schema.trial.c, dict[str, Plan]()
-    for chunk in _chunks(tuple(trial_ids)):
-        query = sa.select(trial.trial_id, trial.plan).where(trial.trial_id.in_(chunk))
-        with one_statement(database) as connection:
-            found = connection.execute(query).all()
-        plans |= {name: _plan(name, stored) for name, stored in found if stored is not None}
+    reader, plans = reader_of(database), dict[str, Plan]()
+    for chunk in chunks(trial_ids):
+        met = among("trial_id", chunk)
+        query = f"SELECT trial_id, plan FROM {schema.trial.name} WHERE {met.text}"  # noqa: S608
+        for name, stored in reader.rows(query, met.values):
+            document = json.loads(stored) if isinstance(stored, str) else stored
+            if document is not None:
+                plans[name] = _plan(name, document)
     return plans
 
 
@@ -180,7 +185,7 @@ def load_results(database: Engine, *run_ids: str) -> dict[str, tuple[StepResult,
     """The finished steps of each run, in order, as they were saved."""
     results: dict[str, tuple[StepResult, ...]] = {}
     with one_statement(database) as connection:
-        for chunk in _chunks(run_ids):
+        for chunk in chunks(run_ids):
             rows = [
                 _by_run(connection, table, chunk)
                 for table in (schema.step, schema.measurement, schema.warning)
@@ -293,13 +298,13 @@ def delete_runs(database: Engine, run_ids: Sequence[str]) -> int:
     with transaction(database) as connection:
         gone = sum(
             connection.execute(sa.delete(run).where(run.c.run_id.in_(chunk))).rowcount
-            for chunk in _chunks(run_ids)
+            for chunk in chunks(run_ids)
         )
         for table, key, names in (
             (trial, "trial_id", trials),
             (campaign, "campaign_id", campaigns),
         ):
-            for chunk in _chunks(names):
+            for chunk in chunks(names):
                 connection.execute(sa.delete(table).where(table.c[key].in_(chunk)))
     return gone
 
@@ -311,16 +316,16 @@ def left_empty(database: Engine, run_ids: Sequence[str]) -> tuple[tuple[str, ...
     with transaction(database) as connection:
         mine, of_trial = set(run_ids), dict[str, set[str]]()
         touched: set[str] = set()
-        for chunk in _chunks(tuple(run_ids)):
+        for chunk in chunks(tuple(run_ids)):
             query = sa.select(run.c.trial_id).where(run.c.run_id.in_(chunk)).distinct()
             touched |= set(connection.execute(query).scalars())
-        for chunk in _chunks(sorted(touched)):
+        for chunk in chunks(sorted(touched)):
             every = sa.select(run.c.trial_id, run.c.run_id).where(run.c.trial_id.in_(chunk))
             for trial_id, run_id in connection.execute(every):
                 of_trial.setdefault(trial_id, set()).add(run_id)
         trials = {trial_id for trial_id, runs in of_trial.items() if runs <= mine}
         of_campaign: dict[str, set[str]] = {}
-        for chunk in _chunks(sorted(trials)):
+        for chunk in chunks(sorted(trials)):
             named = sa.select(trial.c.campaign_id).where(trial.c.trial_id.in_(chunk))
             every = sa.select(trial.c.campaign_id, trial.c.trial_id).where(
                 trial.c.campaign_id.in_(named)
@@ -348,9 +353,3 @@ def _by_run(
     for row in connection.execute(query.order_by(*(table.c[name] for name in names))).mappings():
         by_run.setdefault(row["run_id"], []).append(dict(row))
     return by_run
-
-
-def _chunks(run_ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Databases take some thousand parameters in one statement, not any number."""
-    for start in range(0, len(run_ids), _AT_ONCE):
-        yield run_ids[start : start + _AT_ONCE]

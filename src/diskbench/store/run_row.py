@@ -20,12 +20,15 @@ def campaign_row(campaign_id: str) -> dict[str, Any]:
 
 def trial_row(plan: Plan) -> dict[str, Any]:
     """The row of a trial; `plan` is everything its runs need."""
+    document = plan.model_dump(mode="json")
     return {
         "trial_id": plan.trial_id,
         "campaign_id": plan.campaign_id,
         "replicate": plan.cell.replicate,
         "created_at": ulid_time(plan.trial_id),
-        "plan": plan.model_dump(mode="json"),
+        "plan": document,
+        "rent": document["cell"]["rent"],
+        "scope": (document["rental"] or {}).get("scope"),
     }
 
 

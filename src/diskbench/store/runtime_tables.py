@@ -93,6 +93,18 @@ headline = sa.Table(
 """The figure and the trust that stand for a run in lists, kept whenever its trial is judged; a row
 of another version of diskbench counts for nothing."""
 
+pruned = sa.Table(
+    f"{PREFIX}pruned",
+    metadata,
+    run_id(),
+    text("evidence_url", null=False),
+    sa.Column("logs", sa.Integer, nullable=False),
+    text("seen_by", null=False),
+)
+"""The runs in whose evidence at this URL `results prune` has nothing to remove (store/pruned.py):
+of `logs` that are left because they take less than what would be kept, the version that found it
+decides again."""
+
 matrix = sa.Table(
     f"{PREFIX}matrix",
     metadata,

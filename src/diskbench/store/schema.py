@@ -21,6 +21,7 @@ from diskbench.store.runtime_tables import (
     matrix,
     occurrence,
     progress,
+    pruned,
     schedule,
     timing,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "metadata",
     "occurrence",
     "progress",
+    "pruned",
     "run",
     "schedule",
     "step",
@@ -55,5 +57,6 @@ __all__ = [
 RESULT_TABLES = (campaign, trial, run, step, measurement, warning)
 """What follows from the evidence, in the order of their foreign keys."""
 RUNTIME_TABLES = (
-    claim, progress, lease, executor, timing, headline, matrix, cell, machine, schedule, occurrence,
+    claim, progress, lease, executor, timing, headline, pruned, matrix, cell, machine, schedule,
+    occurrence,
 )  # fmt: skip

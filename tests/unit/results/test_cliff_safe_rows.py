@@ -5,11 +5,10 @@ from dataclasses import fields, replace
 import pytest
 from tests.rigs.runs import bare_run
 
-from diskbench.analysis.row_figures import AFTER_CLIFF
 from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
-from diskbench.model.run import MeasuredRow
-from diskbench.results import cliff_safe_rows as module
-from diskbench.results.cliff_safe_rows import levelled
+from diskbench.model.run import AFTER_CLIFF, MeasuredRow, own_columns
+from diskbench.results import phase_reader
+from diskbench.results.cliff_safe_rows import levelled_rows
 
 FELL = (
     Phase(kind="burst", start_s=0, end_s=90, iops=3000.0, bytes_per_s=3000.0 * 4096),
@@ -39,8 +38,8 @@ def row(ios, *, direction="read", round_=None, seconds=180, scope="step"):
 @pytest.fixture
 def read(monkeypatch):
     def of(rows, found):
-        monkeypatch.setattr(module, "courses_of", lambda *_: {("r", "read"): found})
-        return levelled(None, rows)
+        monkeypatch.setattr(phase_reader, "courses_of", lambda *_: {("r", "read"): found})
+        return [{**own_columns(row), **changes} for row, changes in levelled_rows(None, rows)]
 
     return of
 

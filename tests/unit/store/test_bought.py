@@ -16,19 +16,20 @@ from diskbench.errors import UnknownName
 from diskbench.model.disk import DiskSpec
 from diskbench.model.facts import CloudFacts
 from diskbench.model.rental import Rental, RentSpec, Scope
-from diskbench.model.run import own_columns, run_columns
+from diskbench.model.run import (
+    AFTER_CLIFF,
+    MEASURED_FIELDS,
+    RUN_FIELDS,
+    own_columns,
+    run_columns,
+)
 from diskbench.model.selection_keys import COLUMN_OF, KEYS
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.store.bought import COLUMNS, bought, bought_by_others, region_of
+from diskbench.store.csv_rows import csv_lines, measured_header
 from diskbench.store.database import open_database
 from diskbench.store.document import results_document
-from diskbench.store.export import (
-    csv_text,
-    json_text,
-    measurement_fields,
-    parquet_pieces,
-    run_fields,
-)
+from diskbench.store.export import json_text, parquet_pieces
 from diskbench.store.query import find_measurements, find_runs, parse_filter
 from diskbench.store.run_row import run_row
 
@@ -154,7 +155,7 @@ def test_where_nothing_is_known_of_a_disk_its_label_says_it(tmp_path):
 def test_every_key_stands_for_a_column_and_every_column_is_a_key():
     for one in KEYS:
         assert parse_filter(one.example).field == one.column
-    for name in [*run_fields(), *measurement_fields()]:
+    for name in [*RUN_FIELDS, *MEASURED_FIELDS]:
         if name not in ("labels", "parameters", "job_error"):
             assert parse_filter(f"{name}=").field == COLUMN_OF.get(name, name)
 
@@ -172,13 +173,13 @@ def test_a_key_that_does_not_exist_is_refused_with_the_nearest(typed, near):
 
 def test_every_export_has_them(two_disks):
     _, database = two_disks
-    assert set(COLUMNS) <= set(run_fields())
-    assert set(COLUMNS) <= set(measurement_fields())
+    assert set(COLUMNS) <= set(RUN_FIELDS)
     found = find_measurements(database, [parse_filter("disk=gp2")])
-    rows = [run_columns(one.run) | own_columns(one) for one in found]
-    frame = pl.read_csv(io.StringIO(csv_text(rows, measurement_fields())))
+    lines = csv_lines((one, {}) for one in found)
+    frame = pl.read_csv(io.StringIO("".join([measured_header(), *lines])))
     assert frame["disk_type"].to_list() == ["gp2", "gp2"]
-    frame = pl.read_parquet(io.BytesIO(b"".join(parquet_pieces(rows, measurement_fields()))))
+    rows = [{**run_columns(one.run), **own_columns(one), AFTER_CLIFF: None} for one in found]
+    frame = pl.read_parquet(io.BytesIO(b"".join(parquet_pieces(rows))))
     assert frame.schema["disk_gib"] == pl.Int64
     assert frame.schema["provisioned_bytes_per_s"] == pl.Float64
     assert frame["region"].to_list() == ["eu-central-1"] * 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from diskbench.report.assemble.dates import local_time
@@ -9,25 +10,31 @@ from diskbench.report.terminal.compare_text import difference_text, figure_text,
 from diskbench.report.terminal.sparkline import sparkline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
-    from diskbench.model.history import History, Regressions
+    from diskbench.model.history import History
 
 _SPARK = 40
 
 
-def regression_lines(regressions: Regressions, *, width: int = 80) -> Iterator[str]:
-    """Histories with changes, the largest change first; then those without."""
-    changed = [history for history in regressions.histories if history.changes]
-    changed.sort(key=lambda history: -max(abs(change.change) for change in history.changes))
-    for history in changed:
-        yield from _history(history, width)
-        yield ""
-    for history in regressions.histories:
-        if not history.changes:
-            yield from wrapped("", f"{_name(history)}: {_nothing(history)}", width)
-    if regressions.undated:
-        text = f"{', '.join(regressions.undated)}: the time of measurement is not known"
+def regression_lines(
+    histories: Iterable[History], undated: Collection[str] = (), *, width: int = 80
+) -> Iterator[str]:
+    """Histories with changes, the largest change first; then those without. Of each only its lines
+    are kept. `undated` are trials that have no place in one, known when all histories are."""
+    changed: list[tuple[float, list[str]]] = []
+    steady: list[str] = []
+    for history in histories:
+        if history.changes:
+            largest = max(abs(change.change) for change in history.changes)
+            changed.append((-largest, [*_history(history, width), ""]))
+        else:
+            steady += wrapped("", f"{_name(history)}: {_nothing(history)}", width)
+    for _, lines in sorted(changed, key=itemgetter(0)):
+        yield from lines
+    yield from steady
+    if undated:
+        text = f"{', '.join(undated)}: the time of measurement is not known"
         yield from wrapped("", f"left out, because they have no date: {text}", width)
 
 

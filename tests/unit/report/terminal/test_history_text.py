@@ -3,7 +3,7 @@ import time
 import pytest
 
 from diskbench.model.comparison import Difference
-from diskbench.model.history import History, HistoryPoint, LevelChange, Regressions
+from diskbench.model.history import History, HistoryPoint, LevelChange
 from diskbench.report.terminal.history_text import regression_lines
 
 
@@ -40,7 +40,7 @@ def change(size, **more):
 
 
 def text(*histories):
-    return "\n".join(regression_lines(Regressions(histories=histories)))
+    return "\n".join(regression_lines(histories))
 
 
 def test_a_change_is_told_with_day_size_and_what_changed_with_it():

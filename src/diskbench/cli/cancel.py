@@ -13,7 +13,8 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, opened
 
 def cancel(
     ids: Annotated[
-        list[str], typer.Argument(help="Runs, trials, cells or matrices: ids, long or short.")
+        list[str],
+        typer.Argument(metavar="ID", help="Runs, trials, cells or matrices: ids, long or short."),
     ],
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
@@ -38,7 +39,8 @@ def cancel(
 
 def cancel_matrix(
     matrix: Annotated[
-        str | None, typer.Argument(help="The matrix's name or id (default: the newest).")
+        str | None,
+        typer.Argument(metavar="MATRIX", help="The matrix's name or id (default: the newest)."),
     ] = None,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,

@@ -24,8 +24,9 @@ def gc(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
+            metavar="ID",
             help="Leases, trials or runs to give back now, expired or not: ids, long or "
-            "short. Leases that only --provider lists need their full id."
+            "short. Leases that only --provider lists need their full id.",
         ),
     ] = None,
     dry_run: Annotated[

@@ -14,7 +14,10 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, opened
 def cancel(
     ids: Annotated[
         list[str],
-        typer.Argument(metavar="ID", help="Runs, trials, cells or matrices: ids, long or short."),
+        typer.Argument(
+            metavar="ID",
+            help="Runs, trials, cells or matrices: ids, long or short, `last`, or a matrix's name.",
+        ),
     ],
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
@@ -40,7 +43,9 @@ def cancel(
 def cancel_matrix(
     matrix: Annotated[
         str | None,
-        typer.Argument(metavar="MATRIX", help="The matrix's name or id (default: the newest)."),
+        typer.Argument(
+            metavar="MATRIX", help="The matrix's name or id, or `last` (default: the newest)."
+        ),
     ] = None,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 Output = Literal["table", "json"]
 Which = Annotated[
     str | None,
-    typer.Argument(metavar="MATRIX", help="The matrix's name or id (default: the newest)."),
+    typer.Argument(
+        metavar="MATRIX", help="The matrix's name or id, or `last` (default: the newest)."
+    ),
 ]
 Seed = Annotated[
     int | None, typer.Option(min=0, help="Seed of the order (default: the file's, else a new one).")

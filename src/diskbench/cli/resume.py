@@ -20,8 +20,8 @@ def resume(
         list[str] | None,
         typer.Argument(
             metavar="ID",
-            help="Runs, trials, cells or matrices: ids, long or short (default: all "
-            "runs that were abandoned).",
+            help="Runs, trials, cells or matrices: ids, long or short, `last`, or a matrix's "
+            "name (default: all runs that were abandoned).",
         ),
     ] = None,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",

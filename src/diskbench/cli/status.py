@@ -23,7 +23,9 @@ def status(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="ID", help="Only these runs, trials, cells or matrices: ids, long or short."
+            metavar="ID",
+            help="Only these runs, trials, cells or matrices: ids, long or short, `last`, or a "
+            "matrix's name.",
         ),
     ] = None,
     output: Annotated[

@@ -87,13 +87,13 @@ class UnknownName(UserError):
         self.kind, self.value, self.known = kind, value, sorted(known)
         near = difflib.get_close_matches(value, self.known, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        listed = ", ".join(self.known) or "none"
+        listed = f"known: {', '.join(self.known)}" if self.known else f"there is no {kind}"
         whole = kind.partition(" of ")[2]
         # "unknown parameter of profile 'quick' 'foo'" would read as if 'quick' were unknown.
         told = f"{value!r} is not a valid {kind}" if whole else f"unknown {kind} {value!r}"
-        super().__init__(told, advice=advice or f"{hint}known: {listed}", field=field)
+        super().__init__(told, advice=advice or f"{hint}{listed}", field=field)
         # For messages that already list the known names: the nearest ones are advice enough.
-        self.short_advice = advice or hint.rstrip() or f"known: {listed}"
+        self.short_advice = advice or hint.rstrip() or listed
 
 
 class InvalidValue(UserError):

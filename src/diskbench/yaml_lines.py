@@ -80,10 +80,10 @@ def read_yaml(text: str) -> Document:
         message = ", ".join(part for part in (error.context, error.problem) if part)
         last = len(text.rstrip().splitlines()) or 1
         line = min(mark.line + 1, last) if mark else 1
-        document.mistakes.append(Mistake(line, f"no YAML: {message}"))
+        document.mistakes.append(Mistake(line, f"not valid YAML: {message}"))
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        document.mistakes.append(Mistake(line, f"no YAML: {error.reason}"))
+        document.mistakes.append(Mistake(line, f"not valid YAML: {error.reason}"))
     except _TooManyError as error:
         message = f"more than {YAML_VALUES:,} values, aliases included"
         document.mistakes.append(Mistake(error.line, message))

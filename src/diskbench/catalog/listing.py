@@ -151,7 +151,7 @@ def find(books: Books, name: str) -> tuple[CatalogItem, ...]:
         near = difflib.get_close_matches(name, sorted({item.name for item in things}), n=4)
         hint = f"did you mean {', '.join(near)}? " if near else ""
         raise InvalidValue(
-            f"the catalogue knows nothing named {name!r}",
+            f"unknown disk type or machine {name!r}",
             advice=f"{hint}`diskbench catalog disks` and `instances` list what it knows",
         )
     return tuple(matches)

@@ -13,7 +13,11 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, opened
 
 def cancel(
     ids: Annotated[
-        list[str], typer.Argument(help="Runs, trials, cells or matrices: ids, long or short.")
+        list[str],
+        typer.Argument(
+            metavar="ID",
+            help="Runs, trials, cells or matrices: ids, long or short, `last`, or a matrix's name.",
+        ),
     ],
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
@@ -38,7 +42,10 @@ def cancel(
 
 def cancel_matrix(
     matrix: Annotated[
-        str | None, typer.Argument(help="The matrix's name or id (default: the newest).")
+        str | None,
+        typer.Argument(
+            metavar="MATRIX", help="The matrix's name or id, or `last` (default: the newest)."
+        ),
     ] = None,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,

@@ -102,7 +102,10 @@ def instances(
 @app.command()
 def show(
     name: Annotated[
-        str, typer.Argument(help="A disk type, a tier, a machine or another part: gp2, P10.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="A disk type, a tier, a machine or another part: gp2, P10."
+        ),
     ],
     refresh: Refresh = False,
     output: OutputOption = "table",

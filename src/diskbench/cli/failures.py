@@ -52,9 +52,12 @@ def report(error: BaseException) -> int:
 
 def report_usage(error: TyperException) -> int:
     """Print what is wrong with the words of a command line; returns the exit code. An option that
-    other commands have is answered with their names."""
-    from typer._click.exceptions import NoSuchOption
+    other commands have is answered with their names, a group without a command with its help."""
+    from typer._click.exceptions import NoArgsIsHelpError, NoSuchOption
 
+    if isinstance(error, NoArgsIsHelpError):
+        print(error.message, file=sys.stderr)
+        return error.exit_code
     message = error.format_message().strip()
     context = getattr(error, "ctx", None)
     advice = f"see: {context.command_path} --help" if context is not None else ""

@@ -12,6 +12,7 @@ from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
 from diskbench.cli.terminal import print_json
 from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.model.ids import short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +25,9 @@ def gc(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
+            metavar="ID",
             help="Leases, trials or runs to give back now, expired or not: ids, long or "
-            "short. Leases that only --provider lists need their full id."
+            "short, or `last`. Leases that only --provider lists need their full id.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -96,7 +98,7 @@ def gc(
     if waiting:
         print(
             f"{len(waiting)} suspended, not expired; resume with 'diskbench resume', or give back:"
-            f"\n  diskbench gc {' '.join(waiting)}",
+            f"\n  diskbench gc {' '.join(map(short, waiting))}",
             file=sys.stderr,
         )
     raise typer.Exit(3 if unlisted else sweep_code(swept))

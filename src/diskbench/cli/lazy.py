@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from diskbench.cli.panels import PanelledCommand
+from diskbench.cli.panels import PanelledCommand, PlainGroup
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ COMMANDS: dict[str, str] = {
 `app` (a typer.Typer) or, without one, the function named like the command."""
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(PlainGroup):
     """A group that lists COMMANDS and loads one only to run it."""
 
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002 - typer's
@@ -97,9 +97,13 @@ def load(name: str, arguments: Sequence[str] = ()) -> Command:
             typed = module.command_for(arguments)
             group.command(name, cls=typed.kind, epilog=typed.end_of_help)(typed.function)
         else:
-            group.command(name, cls=PanelledCommand)(getattr(module, name))
+            group.command(name)(getattr(module, name))
     group.rich_markup_mode = None  # plain help everywhere: rich costs 0.15 s and adds boxes
     group._add_completion = False  # noqa: SLF001 - a sub-app has no completion flags of its own
+    group.info.cls = PlainGroup
+    for inner in group.registered_commands:
+        if inner.cls is TyperCommand:
+            inner.cls = PanelledCommand
     command = get_command(group)
     command.name = name
     if isinstance(command, TyperGroup) and not command.invoke_without_command:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from diskbench.cli.matrix_run import Seed, mount
-from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.terminal import print_json
 from diskbench.report.terminal.hanging import hanging
 
@@ -78,7 +77,7 @@ def schema() -> None:
     typer.echo(json.dumps(matrix_schema(_known()), indent=2))
 
 
-@app.command(cls=PanelledCommand)
+@app.command()
 def plan(
     file: File,
     output: OutputOption = MatrixOutput.table,

@@ -17,6 +17,7 @@ from diskbench.engine.matrix.matrix_status import standing
 from diskbench.engine.matrix.worker import TICK_S, Worker
 from diskbench.engine.trial.interrupt import StopThenLeave, on_signals
 from diskbench.errors import StoreUnavailable
+from diskbench.model.ids import short
 from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
 from diskbench.store.campaigns import find_campaign
@@ -122,7 +123,7 @@ def exit_code(session: Session, last: MatrixStanding, *, stopped: bool) -> int:
         emit_problem("NotGivenBack", f"not given back: {', '.join(left)}", advice, 3)
         return 3
     if stopped and last.state != "done":
-        print(f"resume: diskbench matrix resume {last.campaign_id}", file=sys.stderr)
+        print(f"resume: diskbench matrix resume {short(last.campaign_id)}", file=sys.stderr)
         return 130
     bad = {state for state in last.counts if state in ("failed", "refused", "cancelled")}
     return 1 if bad else 0

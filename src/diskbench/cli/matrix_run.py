@@ -12,7 +12,6 @@ import typer
 from diskbench.cli.cancel import cancel_matrix
 from diskbench.cli.matrix_typed import AssumePrice, with_conditions, with_money
 from diskbench.cli.opened import close_at_end
-from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
 from diskbench.cli.stores import database as opened_database
 from diskbench.errors import InvalidValue
@@ -21,7 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Output = Literal["table", "json"]
-Which = Annotated[str | None, typer.Argument(help="The matrix's name or id (default: the newest).")]
+Which = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="MATRIX", help="The matrix's name or id, or `last` (default: the newest)."
+    ),
+]
 Seed = Annotated[
     int | None, typer.Option(min=0, help="Seed of the order (default: the file's, else a new one).")
 ]
@@ -29,7 +33,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no plan and no
 
 
 def run(
-    matrix: Annotated[str, typer.Argument(help="A matrix file, or the name of a shipped one.")],
+    matrix: Annotated[
+        str,
+        typer.Argument(metavar="FILE|NAME", help="A matrix file, or the name of a shipped one."),
+    ],
     detach: Annotated[
         bool, typer.Option("--detach", help="Run in the background; print the matrix's id.")
     ] = False,
@@ -192,4 +199,4 @@ def mount(app: typer.Typer) -> None:
         "retry": retry,
     }
     for name, command in commands.items():
-        app.command(name, cls=PanelledCommand)(command)
+        app.command(name)(command)

@@ -23,7 +23,9 @@ app = typer.Typer(help="List, show, render and validate profiles: what can be me
 FORMAT = 1
 """Format number of the JSON documents printed here."""
 
-Name = Annotated[str, typer.Argument(help="A profile's name, or the path of a fio job file.")]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="A profile's name, or the path of a fio job file.")
+]
 Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Profile parameter.")
 ]
@@ -115,7 +117,9 @@ def render(
     size: Size = None,
     settings: Set = None,
     allow: Allow = None,
-    step: Annotated[int | None, typer.Option("--step", help="One step, from 0.")] = None,
+    step: Annotated[
+        int | None, typer.Option("--step", metavar="N", help="One step, from 0.")
+    ] = None,
 ) -> None:
     """Print the exact job files that would run on this machine, one per step."""
     from diskbench.engine.profile_jobs import built, difference, typed_parameters, typed_target

@@ -24,7 +24,9 @@ def publish(
     filter_: Filters = None,
     since: Since = None,
     until: Until = None,
-    title: Annotated[str, typer.Option(help="The title of every page.")] = "Disk benchmarks",
+    title: Annotated[
+        str, typer.Option(metavar="TEXT", help="The title of every page.")
+    ] = "Disk benchmarks",
     anonymous: Annotated[
         bool,
         typer.Option(

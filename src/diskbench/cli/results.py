@@ -44,6 +44,7 @@ def list_(
         int | None,
         typer.Option(
             min=0,
+            metavar="N",
             help="List at most this many, newest first; 0 lists all (default: table 50, else all).",
         ),
     ] = None,

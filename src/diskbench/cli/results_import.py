@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import date
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -105,8 +106,8 @@ def import_(
     JSON file are its logs where its jobs name them
     (write_bw_log, write_iops_log, write_lat_log, write_hist_log) and have their numbers; they need
     not be typed. A JSON that names no log has all logs beside it if it is the only one there.
-    Files that were not imported are listed. The last line says what was imported and which checks
-    hold.
+    Files that were not imported are listed. The id of each trial (of its run, if it has only one)
+    is printed on stdout. The last line says what was imported and which checks hold.
     """
     from diskbench.plan.cells import key_values
     from diskbench.report.terminal.import_text import import_line
@@ -120,11 +121,14 @@ def import_(
     engine, store = database(database_url), evidence(evidence_url)
     done = []
     kept: dict[str, None] = {}
-    for run in imported(engine, store, import_set.sources, labels, __version__):
-        print(run.manifest.run_id)
-        done.append(run)
-        if known := _known(run.source.name, run.manifest, labels):
-            kept[known] = None
+    runs = imported(engine, store, import_set.sources, labels, __version__)
+    for trial_id, of_trial in groupby(runs, key=lambda run: run.manifest.trial_id):
+        before = len(done)
+        for run in of_trial:
+            done.append(run)
+            if known := _known(run.source.name, run.manifest, labels):
+                kept[known] = None
+        print(trial_id if len(done) - before > 1 else done[-1].manifest.run_id)
     for line in kept:
         _say(line)
     for line in _left(import_set.left):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from diskbench.cli.stores import evidence
 from diskbench.cli.terminal import print_json, terminal_width
+from diskbench.model.ids import short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ def hint_of_set(database: Engine, run: Run) -> str:
     count = count_trials(database, run.campaign_id)
     if count < 2:
         return ""
-    return f"one of {count} trials; together: diskbench results show {run.campaign_id}"
+    return f"one of {count} trials; together: diskbench results show {short(run.campaign_id)}"
 
 
 def print_set(

@@ -19,8 +19,9 @@ def resume(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Runs, trials, cells or matrices: ids, long or short (default: all "
-            "runs that were abandoned)."
+            metavar="ID",
+            help="Runs, trials, cells or matrices: ids, long or short, `last`, or a matrix's "
+            "name (default: all runs that were abandoned).",
         ),
     ] = None,
     output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",

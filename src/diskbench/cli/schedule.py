@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from diskbench.cli.matrix_typed import AssumePrice, with_money
-from diskbench.cli.panels import PanelledCommand
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import print_json
 from diskbench.errors import UnknownName
@@ -28,7 +27,7 @@ Output = Annotated[
 ]
 
 
-@app.command(cls=PanelledCommand)
+@app.command()
 def add(
     name: Name,
     matrix: Annotated[
@@ -37,10 +36,13 @@ def add(
     ],
     cron: Annotated[
         str,
-        typer.Option(help="When: minute, hour, day, month, weekday ('30 3 * * 0': Sunday 03:30)."),
+        typer.Option(
+            metavar="CRON",
+            help="When: minute, hour, day, month, weekday ('30 3 * * 0': Sunday 03:30).",
+        ),
     ],
     timezone: Annotated[
-        str, typer.Option(help="The timezone of --cron, such as Europe/Berlin.")
+        str, typer.Option(metavar="ZONE", help="The timezone of --cron, such as Europe/Berlin.")
     ] = "UTC",
     overlap: Annotated[
         Literal["skip", "queue"],

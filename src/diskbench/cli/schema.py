@@ -31,7 +31,9 @@ DOCUMENTS = ("results", *MODELS)
 
 
 def schema(
-    document: Annotated[str, typer.Argument(help=f"Which document: {', '.join(DOCUMENTS)}.")],
+    document: Annotated[
+        str, typer.Argument(metavar="DOCUMENT", help=f"Which document: {', '.join(DOCUMENTS)}.")
+    ],
 ) -> None:
     """Print the JSON schema of a document."""
     if document not in DOCUMENTS:

@@ -22,7 +22,11 @@ _OCCURRENCES = 20
 def status(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(help="Only these runs, trials, cells or matrices: ids, long or short."),
+        typer.Argument(
+            metavar="ID",
+            help="Only these runs, trials, cells or matrices: ids, long or short, `last`, or a "
+            "matrix's name.",
+        ),
     ] = None,
     output: Annotated[
         Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")

@@ -21,11 +21,16 @@ if TYPE_CHECKING:
     from diskbench.store.reader import Reader
 
 DatabaseUrl = Annotated[
-    str | None, typer.Option("--database-url", help="Database (default: see `diskbench config`).")
+    str | None,
+    typer.Option(
+        "--database-url", metavar="URL", help="Database (default: see `diskbench config`)."
+    ),
 ]
 EvidenceUrl = Annotated[
     str | None,
-    typer.Option("--evidence-url", help="Evidence store (default: see `diskbench config`)."),
+    typer.Option(
+        "--evidence-url", metavar="URL", help="Evidence store (default: see `diskbench config`)."
+    ),
 ]
 
 

@@ -21,7 +21,9 @@ log = logging.getLogger("diskbench.worker")
 def worker(
     queues: Annotated[
         str,
-        typer.Option(help="Providers and sites to serve (PROVIDER/*,PROVIDER/SITE)."),
+        typer.Option(
+            metavar="LIST", help="Providers and sites to serve (PROVIDER/*,PROVIDER/SITE)."
+        ),
     ] = "*",
     concurrency: Annotated[
         int | None,
@@ -34,7 +36,8 @@ def worker(
         ),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="Its name in 'diskbench status' (default: its host).")
+        str | None,
+        typer.Option(metavar="NAME", help="Its name in 'diskbench status' (default: its host)."),
     ] = None,
     drain: Annotated[
         bool,

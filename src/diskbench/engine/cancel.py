@@ -10,6 +10,7 @@ from diskbench.engine.matrix.campaign import check_running, runs_now
 from diskbench.engine.matrix.executor import living
 from diskbench.engine.work import find_work
 from diskbench.errors import InvalidValue
+from diskbench.model.ids import short
 from diskbench.store.claims import list_executors
 from diskbench.store.wishes import cancel_untaken_cell, request_cancel, request_end
 
@@ -42,9 +43,11 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> Asked:
     alive = living(list_executors(database))
     for work in chosen:
         if work.plan is not None and work.owner not in alive:
+            name = short(work.id)
             raise InvalidValue(
-                f"the process that ran {work.id} has died, so no process would read the request",
-                advice=f"resume with 'diskbench resume', or end it with 'diskbench gc {work.id}'",
+                f"the process that ran {name} has died, so no process would read the request",
+                advice=f"resume with 'diskbench resume {name}', or end it with "
+                f"'diskbench gc {name}'",
             )
     lines = tuple(_asked(database, work) for work in chosen)
     matrices = [work.campaign for work in chosen if work.campaign is not None and work.cell is None]
@@ -58,7 +61,7 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> Asked:
 
 def _asked(database: sa.Engine, work: OngoingWork) -> str:
     if work.cell is not None:
-        name = f"{work.id} ({work.cell.key})"
+        name = f"{short(work.id)} ({work.cell.key})"
         if cancel_untaken_cell(database, work.cell):
             return f"{name} will not be measured"
         request_cancel(database, work.id)
@@ -68,4 +71,4 @@ def _asked(database: sa.Engine, work: OngoingWork) -> str:
         request_end(database, work.campaign.campaign_id)
     else:
         request_cancel(database, work.id)
-    return f"{work.id} was asked to stop"
+    return f"{short(work.id)} was asked to stop"

@@ -1,5 +1,5 @@
-"""Resolution of ids of runs, trials, cells and matrices: one rule for `resume`, `cancel` and
-`status`.
+"""Resolution of ids of runs, trials, cells and matrices, and of names of matrices: one rule for
+`resume`, `cancel` and `status`.
 
 The beginning of an id suffices where it fits one thing only (model/ids.py). A trial and its runs
 are one thing, and so are a cell and its newest attempt. A matrix and its cells are not: a beginning
@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.engine.trial.release import where
-from diskbench.errors import UnknownName
-from diskbench.model.ids import Known, last_number, meant
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.ids import Known, beginning, last_number, meant, short
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import unfinished_cells
+from diskbench.store.names import ids_that_begin
 from diskbench.store.rows import load_plan
 from diskbench.store.runs import run_cells
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from diskbench.store.campaigns import CampaignRow
 
 _UNFINISHED: frozenset[CampaignState] = frozenset({"running", "cancelling"})
+_KIND = "unfinished run or matrix"
+_ENDED = "'diskbench results list' and 'diskbench matrix status' show finished work"
 
 
 @dataclass(frozen=True)
@@ -54,23 +57,28 @@ def find_work(
     """The work that `names` mean, each item once, in the order of the names.
 
     Only unfinished work; with `over` also matrices that have ended. Raises UnknownName, and
-    InvalidValue for an empty name and for one that fits several.
+    InvalidValue for an empty name, for one that fits several, and for what has ended.
     """
     work, known = _all_work(database, over=over)
-    advice = "finished work is shown by 'diskbench results list' and 'diskbench matrix status'"
-    meanings = [_meant(name, known, advice) for name in names]
+    meanings = [_meant(database, name, known) for name in names]
     return [work[name] for name in dict.fromkeys(meaning.stands_for for meaning in meanings)]
 
 
-def _meant(name: str, known: Sequence[Known], advice: str) -> Known:
-    kind = "unfinished run or matrix"
-    number = last_number(name)
-    if number is None:
-        return meant(name, known, kind, advice=advice)
-    begun = sorted({thing.stands_for for thing in known if "/" not in thing.stands_for})
-    if number >= len(begun):
-        raise UnknownName(kind, name.strip(), begun, advice=advice)
-    return Known(begun[-1 - number], kind)
+def _meant(database: sa.Engine, name: str, known: Sequence[Known]) -> Known:
+    """What an unfinished name means. Raises as `find_work`."""
+    if not known and last_number(name) is not None:
+        raise InvalidValue(f"{name.strip()!r}: no run or matrix is unfinished", advice=_ENDED)
+    named = [thing for thing in known if thing.name == name.strip()]
+    if len(named) == 1:
+        return named[0]
+    try:
+        return meant(name, known, _KIND, advice=_ENDED)
+    except UnknownName:
+        ended = ids_that_begin(database, beginning(name, _KIND))
+        if not ended:
+            raise
+        advice = f"see 'diskbench results show {short(ended[0].id)}'"
+        raise InvalidValue(f"{name.strip()} has ended", advice=advice) from None
 
 
 def _all_work(database: sa.Engine, *, over: bool) -> tuple[Mapping[str, OngoingWork], list[Known]]:
@@ -95,7 +103,7 @@ def _all_work(database: sa.Engine, *, over: bool) -> tuple[Mapping[str, OngoingW
     for campaign in campaigns.values():
         work[campaign.campaign_id] = OngoingWork(campaign.campaign_id, campaign=campaign)
         where_ = f"{campaign.name}, {campaign.state}"
-        known.append(Known(campaign.campaign_id, "matrix", where=where_))
+        known.append(Known(campaign.campaign_id, "matrix", where=where_, name=campaign.name))
     return work, known
 
 

@@ -20,6 +20,8 @@ from diskbench.model.base import Frozen
 MAX_LINE: Final = 4000
 """fio reads lines into 4,096 bytes and takes the rest of a longer one for a new line."""
 
+_MOST = 10
+"""How many lines that cannot be read a message lists."""
 _SECTION = re.compile(r"^\[([^\[\]]{1,200})\]$")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -122,7 +124,9 @@ def parse(text: str) -> JobFile:
     if len(mistakes) == 1:
         raise mistakes[0]
     if mistakes:
-        listed = "\n  ".join(mistake.message for mistake in mistakes)
+        listed = "\n  ".join(mistake.message for mistake in mistakes[:_MOST])
+        if len(mistakes) > _MOST:
+            listed += f"\n  and {len(mistakes) - _MOST} more"
         raise ProfileError(f"{len(mistakes)} mistakes:\n  {listed}", advice="correct these lines")
     return file
 

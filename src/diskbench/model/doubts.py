@@ -77,7 +77,7 @@ UNWRITTEN = Doubt(
     "a disk answers such reads without I/O: run --profile fill first, then repeat",
     rule="device-share",
     profile="fill",
-    because="some blocks that were read had never been written; fill the disk, then repeat",
+    because="blocks that were read had never been written; fill the disk, then repeat",
 )  # fmt: skip
 RUNS_DISAGREE = Doubt(
     "runs-disagree", "note", "the runs disagree",

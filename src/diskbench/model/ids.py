@@ -1,4 +1,4 @@
-"""Resolve a typed id, the beginning of one or its short form: one rule for every command.
+"""Resolve a typed id, the beginning of one, its short form or `last`: one rule for every command.
 
 A full id means the object with that id. A beginning, or an end of at least 8 characters, means the
 only object that it matches; an object and its parts (the runs of a trial, the trials of a matrix)
@@ -49,13 +49,14 @@ def last_number(text: str) -> int | None:
 class Known:
     """An object with an id. `kind` (`run`, `lease`) and `where` are shown to the user; `means` is
     the id that a command acts on when this one is typed (the lease of a run; default: its own id).
-    `part_of` are the ids of the objects that it belongs to."""
+    `part_of` are the ids of the objects that it belongs to; `name` is its own name, if any."""
 
     id: str
     kind: str
     where: str = ""
     means: str = ""
     part_of: tuple[str, ...] = ()
+    name: str = ""
 
     @property
     def stands_for(self) -> str:
@@ -75,13 +76,20 @@ def beginning(text: str, kind: str) -> str:
 
 
 def meant(text: str, known: Iterable[Known], kind: str, *, advice: str = "") -> Known:
-    """Return the object of `known` that `text` means.
+    """Return the object of `known` that `text` means; `last` means the newest, `last~1` the one
+    before it. A cell that has not begun (MATRIX/POSITION) is not among those.
 
     Raises InvalidValue for an empty text or several matches, UnknownName (with `advice`) for no
     match. `kind` names the kind of object in messages.
     """
     wanted = beginning(text, kind)
     every = list(known)
+    number = last_number(wanted)
+    if number is not None:
+        begun = sorted({thing.stands_for for thing in every if "/" not in thing.stands_for})
+        if number >= len(begun):
+            raise UnknownName(kind, wanted, begun, advice=advice)
+        return next(thing for thing in every if thing.stands_for == begun[-1 - number])
     matches = [thing for thing in every if thing.id == wanted]
     matches = matches or [thing for thing in every if fits(thing.id, wanted)]
     matches = _wholes(matches)

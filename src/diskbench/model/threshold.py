@@ -63,7 +63,7 @@ class Threshold(Frozen):
         """
         match = _FORM.fullmatch(text.strip())
         if match is None:
-            raise ValueError(f"{text!r} is not a threshold: write for instance 'sync p99 < 10ms'")
+            raise ValueError(f"{text!r} is not a condition")
         direction, metric, unit = match["direction"], match["metric"], match["unit"]
         if direction is not None and direction not in get_args(Direction):
             raise ValueError(

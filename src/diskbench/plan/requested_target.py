@@ -93,7 +93,8 @@ def _target_spec(request: Request) -> TargetSpec:
         )
     if not request.path:
         raise InvalidValue(
-            "nothing to measure is named", advice="add --path DIR, or --device with --destroy-data"
+            "neither a directory nor a device to measure is given",
+            advice="add --path DIR, or --device with --destroy-data",
         )
     return TargetSpec(
         kind="directory",

@@ -22,6 +22,7 @@ from diskbench.model.comparison import (
     NotCompared,
     Side,
 )
+from diskbench.model.ids import short
 from diskbench.results.canaries import off_trials
 from diskbench.results.compare_draft import Draft, doubts, is_one_machine, paired
 from diskbench.results.compare_tool import aligned
@@ -158,8 +159,8 @@ def _check(sides: Sequence[Side], figures_by_side: Sequence[Sequence[TrialFigure
     one_of_each = len(sides[0].trials) == len(sides[1].trials) == 1
     if both and not one_of_each:
         raise InvalidValue(
-            f"{len(both)} trials are in both, such as {min(both)}",
-            advice="name two sets that have none in common",
+            f"A and B have trials in common: {len(both)}, such as {short(min(both))}",
+            advice="name two sets without a common trial",
         )
 
 

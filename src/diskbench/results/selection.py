@@ -76,12 +76,12 @@ class Selection:
 
 def chosen(database: Engine | Reader, asked: Selection) -> list[Filter]:
     """The conditions that a run meets that was asked for; none where nothing was typed. Every
-    command that takes a selection takes it from here. Raises UnknownName, also for a name that
-    means no run, and InvalidValue."""
+    command that takes a selection takes it from here. Raises UnknownName, and InvalidValue for a
+    name that means no run."""
     groups = [selected(database, text) for text in asked.names]
     for text, group in zip(asked.names, groups, strict=True):
         if not is_any(database, group):
-            raise UnknownName("run", text.strip(), (), advice=_LISTED)
+            raise InvalidValue(f"no run matches {text.strip()!r}", advice=_LISTED)
     named = any_of(groups)
     return [*named, *conditions(database, asked.filters, since=asked.since, until=asked.until)]
 
@@ -110,7 +110,7 @@ def runs_named(database: Engine | Reader, texts: Iterable[str]) -> list[str]:
     for text in texts:
         runs = find_runs(database, selected(database, text))
         if not runs:
-            raise UnknownName("run", text.strip(), (), advice=_LISTED)
+            raise InvalidValue(f"no run matches {text.strip()!r}", advice=_LISTED)
         run_ids |= dict.fromkeys(run.run_id for run in runs)
     return list(run_ids)
 
@@ -145,7 +145,7 @@ def run_or_set(database: Engine | Reader, asked: Selection) -> tuple[Run, list[F
     filters = chosen(database, asked)
     runs = find_runs(database, filters)
     if not runs:
-        raise UnknownName("run", asked.words, (), advice=_LISTED)
+        raise InvalidValue(f"no run matches {asked.words!r}", advice=_LISTED)
     trials = {run.trial_id for run in runs}
     typed = [run for run in runs if [run.run_id] == [name.strip().lower() for name in asked.names]]
     return (typed or runs)[0], filters if len(trials) > 1 else []

@@ -141,7 +141,7 @@ def _refuse_foreign(path: Path) -> None:
     stray = next((child for child in sorted(path.iterdir()) if child not in ours), None)
     if stray is not None:
         raise InvalidValue(
-            f"{path} is not a site of diskbench's, and holds {stray.name}",
+            f"{path} is not a diskbench site and not empty: it holds {stray.name}",
             advice="name an empty folder, or one that does not exist",
         )
 

@@ -11,10 +11,12 @@ from diskbench.engine.matrix.executor import enrol
 from diskbench.engine.matrix.takeover import abandoned_work
 from diskbench.engine.work import find_work
 from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.ids import short
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import load_cells
 from diskbench.store.database import open_database
 from diskbench.store.rows import save_plan
+from diskbench.store.runs import end_run_cell
 from diskbench.store.wishes import asked_to_stop
 
 ALONE = "01jx0000000000000000000001"
@@ -39,6 +41,22 @@ def test_every_kind_of_id_and_its_beginning_means_one_thing(database):
     assert [one.id for one in find_work(database, names)] == [ALONE, OF_CELL, CAMPAIGN, waiting]
 
 
+def test_last_is_the_newest_unfinished_work_and_a_matrix_has_a_name(database):
+    name = find_campaign(database, CAMPAIGN).name
+    for typed, newest in zip(("last", "last~1", name), (CAMPAIGN, OF_CELL, CAMPAIGN), strict=True):
+        assert [work.id for work in find_work(database, [typed])] == [newest]
+    assert find_campaign(database, "last").campaign_id == CAMPAIGN
+
+
+def test_what_has_ended_is_named_with_the_command_that_shows_it(database):
+    ended = "01jv0000000000000000000abc"
+    save_plan(database, make_plan((ended,)), "file:///evidence", owner="other")
+    end_run_cell(database, ended)
+    with pytest.raises(InvalidValue, match="has ended") as refused:
+        find_work(database, [ended])
+    assert "results show 00000abc" in refused.value.advice
+
+
 def test_what_is_not_there_and_what_fits_several_is_refused(database):
     for name, kind in (("nothing", UnknownName), ("01j", InvalidValue), ("", InvalidValue)):
         with pytest.raises(kind):
@@ -47,7 +65,7 @@ def test_what_is_not_there_and_what_fits_several_is_refused(database):
 
 def test_a_matrix_is_cancelled_by_the_command_that_cancels_a_run(database):
     asked = cancel(database, [CAMPAIGN])
-    assert asked.lines == (f"{CAMPAIGN} was asked to stop",)
+    assert asked.lines == (f"{short(CAMPAIGN)} was asked to stop",)
     assert [one.campaign_id for one in asked.unattended] == [CAMPAIGN]
     assert find_campaign(database, CAMPAIGN).state == "cancelling"
     assert asked_to_stop(database, "dead") == {OF_CELL}

@@ -47,6 +47,12 @@ def test_last_counts_back(text, number):
     assert last_number(text) == number
 
 
+def test_last_means_the_newest_and_counts_back():
+    assert [meant(text, TWO, "lease").id for text in ("last", "LAST~1")] == [B, A]
+    with pytest.raises(UnknownName):
+        meant("last~2", TWO, "lease")
+
+
 @pytest.mark.parametrize("text", ["", " ", "\t", "\n "])
 def test_an_empty_text_means_nothing_even_of_one(text):
     with pytest.raises(InvalidValue, match="is empty"):

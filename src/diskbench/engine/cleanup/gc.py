@@ -22,7 +22,7 @@ from diskbench.engine.trial.release import (
     where,
 )
 from diskbench.errors import DiskbenchError, InvalidValue
-from diskbench.model.ids import meant
+from diskbench.model.ids import meant, short
 from diskbench.model.outcome import problem_of
 from diskbench.model.rental import Scope
 from diskbench.model.swept import LeaseCost, Swept
@@ -108,8 +108,8 @@ def leases_at_work(database: Engine) -> set[str]:
 def in_use(lease_id: str) -> InvalidValue:
     """The error for a named lease that a live process uses."""
     return InvalidValue(
-        f"lease {lease_id} is in use by a process that is alive",
-        advice=f"stop it first: diskbench cancel {lease_id}",
+        f"lease {short(lease_id)} is in use by a process that is alive",
+        advice=f"stop it first: diskbench cancel {short(lease_id)}",
     )
 
 

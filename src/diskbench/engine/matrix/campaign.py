@@ -8,6 +8,7 @@ from diskbench.engine.ids import new_id
 from diskbench.engine.matrix.executor import living
 from diskbench.errors import CostRefused, InvalidValue
 from diskbench.model.campaign import ERROR_COLUMNS, FINAL, CellRow, error_columns
+from diskbench.model.ids import short
 from diskbench.plan.matrix import expand
 from diskbench.store.campaigns import (
     CampaignRow,
@@ -96,7 +97,9 @@ def begin_campaign(
 def check_running(campaign: CampaignRow) -> None:
     """Raise InvalidValue for a matrix that has ended."""
     if campaign.state == "done":
-        raise InvalidValue(f"matrix {campaign.campaign_id} has ended", advice="nothing is left")
+        raise InvalidValue(
+            f"matrix {short(campaign.campaign_id)} has ended", advice="no cell is left to stop"
+        )
 
 
 def retry_cells(database: sa.Engine, campaign: CampaignRow) -> int:
@@ -128,7 +131,7 @@ def claim_foreground(session: Session, campaign: CampaignRow) -> None:
 
 def check_resumable(database: sa.Engine, campaign: CampaignRow) -> None:
     """Raise InvalidValue unless a process that is started now may run the matrix."""
-    name = campaign.campaign_id
+    name = short(campaign.campaign_id)
     if campaign.state == "done":
         raise InvalidValue(
             f"matrix {name} has ended", advice=f"see it with 'diskbench matrix status {name}'"
@@ -143,8 +146,8 @@ def check_resumable(database: sa.Engine, campaign: CampaignRow) -> None:
 
 def _is_run(campaign: CampaignRow) -> InvalidValue:
     return InvalidValue(
-        f"matrix {campaign.campaign_id} is run by a process that is alive",
-        advice=f"see it with 'diskbench matrix status --watch {campaign.campaign_id}'",
+        f"matrix {short(campaign.campaign_id)} is run by a process that is alive",
+        advice=f"see it with 'diskbench matrix status --watch {short(campaign.campaign_id)}'",
     )
 
 

@@ -18,7 +18,6 @@ from diskbench.engine.matrix.cell_process import launch_cells
 from diskbench.engine.matrix.cell_steps import CellEnding, LiveCells
 from diskbench.engine.matrix.claim_cell import settle_broken
 from diskbench.errors import (
-    DiskbenchError,
     ReleaseFailed,
     Suspended,
 )

@@ -11,6 +11,7 @@ from diskbench.engine.matrix.executor import living
 from diskbench.engine.trial.lease import check_lasts, extend
 from diskbench.engine.work import find_work
 from diskbench.errors import DiskbenchError, InvalidValue, StoreUnavailable
+from diskbench.model.ids import short
 from diskbench.store.cells import cell_of_trial, claim_cell
 from diskbench.store.claims import is_unfinished, list_executors
 from diskbench.store.rows import find_plan, load_plan
@@ -57,9 +58,9 @@ def abandoned_work(
             plans.append(work.plan)
         else:
             raise InvalidValue(
-                f"{work.id} is run by a process that is alive",
-                advice=f"see its progress with 'diskbench status {work.id}'; stop it with "
-                f"'diskbench cancel {work.id}'",
+                f"{short(work.id)} is run by a process that is alive",
+                advice=f"see its progress with 'diskbench status {short(work.id)}'; stop it with "
+                f"'diskbench cancel {short(work.id)}'",
             )
     return plans, list(matrices.values())
 

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed
+from diskbench.model.ids import short
 from diskbench.model.rental import LeaseEnd
 from diskbench.plan.cost import left_s, longest_s, renting_s
 from diskbench.ports import EndsMachines, ExtendsLeases
@@ -124,12 +125,12 @@ def check_lasts(session: Session, plan: Plan, failed: DiskbenchError | None = No
     why = f"that could not be moved: {failed.message}" if failed else "that cannot be moved"
     if failed is None and isinstance(renter, EndsMachines):
         why = f"{why} while it runs: {renter.ends_by()}"
-    again = f"{failed.advice}; then: diskbench resume {plan.trial_id}; or " if failed else ""
+    name = short(plan.trial_id)
+    again = f"{failed.advice}; then: diskbench resume {name}; or " if failed else ""
     raise InvalidValue(
-        f"{plan.trial_id} cannot be resumed: it needs up to {_minutes(left)} more, and its machine "
+        f"{name} cannot be resumed: it needs up to {_minutes(left)} more, and its machine "
         f"on {renter.name} ends itself at {ends:%Y-%m-%d %H:%M} UTC ({_left(ends - now)}); {why}",
-        advice=f"{again}give the machine back (diskbench gc {plan.lease_id}), then start the run "
-        "again",
+        advice=f"{again}give the machine back (diskbench gc {name}), then start the run again",
     )
 
 

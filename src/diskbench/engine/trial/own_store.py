@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.model.ids import short
 from diskbench.store.archive import read_plan, read_step, run_prefix, step_folders
 from diskbench.store.rows import evidence_url_of, load_results, move_evidence
 
@@ -24,7 +25,7 @@ def go_on_in(session: Session, plan: Plan) -> None:
     missing = _missing(session, plan, session.evidence)
     if missing is not None:
         raise InvalidValue(
-            f"the evidence of {plan.trial_id} is in {url}, and {session.evidence.url} lacks "
+            f"the evidence of {short(plan.trial_id)} is in {url}, and {session.evidence.url} lacks "
             f"{missing}",
             advice="leave out --evidence-url, or copy the whole store there first",
         )
@@ -46,5 +47,5 @@ def _missing(session: Session, plan: Plan, store: EvidenceStore) -> str | None:
         there = {record.step.index for record in closed if record is not None}
         for result in results[run_id]:
             if result.step_index not in there:
-                return f"step {result.step!r} of run {run_id}"
+                return f"step {result.step!r} of run {short(run_id)}"
     return None

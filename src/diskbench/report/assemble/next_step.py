@@ -27,7 +27,9 @@ from diskbench.model.doubts import (
     RUNS_DISAGREE,
     SERVED_FROM_CACHE,
     STALLED,
+    UNWRITTEN,
 )
+from diskbench.model.ids import short
 from diskbench.report.assemble.subject import SUSPENDED
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ RUNS = 5
 REPLICATES = 6
 """The fewest that have an interval (MR-6)."""
 GO_ON = "the run is suspended; resume it"
+_EMPTY = "a new disk is empty; use a profile that fills it before it reads"
 _DISTURBED = (MACHINE_BUSY, CPU_STOLEN, DISK_SHARED, OTHER_IO, STALLED)
 _CACHED = (PAGE_CACHE, SERVED_FROM_CACHE)
 _HOST = "--host"
@@ -94,9 +97,9 @@ def next_step(
     on_page: bool = False,
 ) -> NextStep:
     """The next step after this result."""
-    last = subject.run_ids[-1] if subject.run_ids else "last"
+    last = subject.shown_id
     if subject.state == SUSPENDED:
-        return NextStep(GO_ON, go_on(subject.trial_id))
+        return NextStep(GO_ON, go_on(short(subject.trial_id)))
     if subject.ended_early:
         return NextStep("the run ended early; repeat it", run_again(subject, subject.runs_planned))
     if not lines:
@@ -125,9 +128,8 @@ def _of_import(subject: Subject, verdicts: Sequence[Verdict], last: str) -> Next
 def _of_run(
     subject: Subject, warned: set[str], verdicts: Sequence[Verdict], last: str
 ) -> NextStep | None:
-    for doubt in DOUBTS.values():
-        if doubt.profile and doubt.code in warned and subject.profile != doubt.profile:
-            return NextStep(doubt.because, _run_other(subject, doubt.profile))
+    if (other := _other_profile(subject, warned)) is not None:
+        return other
     if (past := _past_memory(subject, verdicts)) is not None:
         return past
     fell = has_fallen(verdicts)
@@ -151,6 +153,16 @@ def _of_run(
     if len(subject.run_ids) == 1:
         reason = "one run shows no variation; repeat it on the same disk"
         return NextStep(reason, run_again(subject, RUNS))
+    return None
+
+
+def _other_profile(subject: Subject, warned: set[str]) -> NextStep | None:
+    """The profile that answers a doubt; a rented disk is a new one each time, and empty."""
+    for doubt in DOUBTS.values():
+        if doubt.profile and doubt.code in warned and subject.profile != doubt.profile:
+            if doubt is UNWRITTEN and subject.rented:
+                return NextStep(_EMPTY, _run_other(subject, DIRECT))
+            return NextStep(doubt.because, _run_other(subject, doubt.profile))
     return None
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.published.figures import load_published
 from diskbench.catalog.published.match import group, match
+from diskbench.model.ids import short
 from diskbench.model.verdict import trust_words
 from diskbench.plan.published import asked_of
 from diskbench.report.assemble.own_points import Trial, own_of
@@ -67,7 +68,7 @@ def _trial(
     marks = tuple(mark for mark in MARKS if any(run.has(mark) for run in runs))
     if marks and not include_emulated:
         return (
-            f"{first.run_id} is {', '.join(marks)}: it is not a figure of a cloud's "
+            f"{short(first.run_id)} is {', '.join(marks)}: it is not a figure of a cloud's "
             "disk; --include-emulated draws it anyway"
         )
     asked = asked_of(first, find_plan(database, first.trial_id))
@@ -104,6 +105,6 @@ def _why_not(run_id: str, matched: Match) -> str:
     """Why a trial matches nothing in a chart: its disk is on other charts, or on none."""
     if matched.figures:
         disks = ", ".join(dict.fromkeys(group(figure) for figure in matched.figures))
-        return f"{run_id} matches {disks}, which this chart does not show"
+        return f"{short(run_id)} matches {disks}, which this chart does not show"
     near = "; ".join(f"{near.name}: {near.words}" for near in matched.nearest[:1])
-    return f"{run_id}: {matched.why_not}{f' ({near})' if near else ''}"
+    return f"{short(run_id)}: {matched.why_not}{f' ({near})' if near else ''}"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from diskbench.model.ids import LAST, short
 from diskbench.plan.rent_options import words as rent_words
 from diskbench.report.assemble.headline import HeadlinePromise, expected, promised
 from diskbench.units import GIB, format_bytes
@@ -78,6 +79,13 @@ class Subject:
     """Whether the disk of an imported run was named (`--as-disk`, `--promise`)."""
     thresholds: tuple[Threshold, ...] = ()
     """What the figures must meet: the thresholds of the profile, and those of `--fail-if`."""
+
+    @property
+    def shown_id(self) -> str:
+        """The short id that every command prints: of the trial, or of its run if it has only one;
+        `last` without any."""
+        id_ = self.run_ids[0] if len(self.run_ids) == 1 else self.trial_id
+        return short(id_) if id_ else LAST
 
     @property
     def ended_early(self) -> bool:
@@ -151,6 +159,7 @@ def _subject_of_row(row: Run) -> Subject:
         target=f"{place}{kind}" if place else "",
         fio=f"fio {_version(row.fio_version)}",
         run_ids=(),
+        trial_id=row.trial_id,
     )
 
 

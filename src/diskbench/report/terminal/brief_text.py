@@ -14,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 
 from diskbench.model.doubts import DOUBTS, WEIGHTS
-from diskbench.model.ids import short
 from diskbench.report.assemble.beside import rows_of_views
 from diskbench.report.assemble.lines import Spread, StepLine
 from diskbench.report.assemble.next_step import for_hosts
@@ -39,7 +38,7 @@ _WARNING_LINES = 2
 def print_brief(view: TrialView, *, console: Console) -> None:
     """Print the result of one trial in short, and the commands for its page and for all of it."""
     print_trimmed(console, brief_result(view))
-    id_ = short(view.subject.run_ids[-1] if view.subject.run_ids else view.subject.trial_id)
+    id_ = view.subject.shown_id
     count = len(view.doubts)
     _print_closing(console, view.next, id_, f"{count} warnings" if count > 1 else "all", " -v")
 
@@ -61,7 +60,7 @@ def print_brief_hosts(
     print_trimmed(console, beside_table(rows, "host", width=console.width))
     parts: list[RenderableType] = [Text()]
     for name, view in named:
-        id_ = short(view.subject.run_ids[-1] if view.subject.run_ids else view.subject.trial_id)
+        id_ = view.subject.shown_id
         problem = view.unfinished or view.missing
         count = len(view.doubts)
         words = [problem, f"{count} warning{'s' if count > 1 else ''}" if count else ""]

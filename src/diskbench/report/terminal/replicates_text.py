@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from diskbench.model.doubts import doubt_words
+from diskbench.model.ids import short
 from diskbench.report.terminal.compare_text import figure_text, replicated_text, wrapped
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def replicate_lines(replicates: Replicates, *, width: int = 80) -> Iterator[str]
         yield ""
     for flagged in replicates.flagged:
         sentence = (
-            f"{flagged.trial_id} was on a machine whose canary differs from the others: "
+            f"{short(flagged.trial_id)} was on a machine whose canary differs from the others: "
             f"{'; '.join(flagged.why)}"
         )
         yield from wrapped("! ", sentence, width)
@@ -62,7 +63,7 @@ def _line(line: ReplicateLine, width: int) -> Iterator[str]:
     if line.replicated.machines < line.replicated.trials:
         machines = line.replicated.machines
         text = f"{line.replicated.trials} trials are of {machines} machine{'s'[: machines != 1]}"
-        yield from wrapped("    ! ", f"{text}: those are the samples", width)
+        yield from wrapped("    ! ", f"{text}: only machines count as samples", width)
     if line.apart > _APART:
         text = f"runs of one trial differ by up to {line.apart * 100:.0f} %"
         yield from wrapped("    ! ", f"{text}: a trial counts as the median of its runs", width)

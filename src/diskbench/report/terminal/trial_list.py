@@ -3,6 +3,7 @@ short id. Plain text, because rich takes nine seconds for ten thousand lines."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,12 @@ _LARGE_BLOCK = 64 * KIB
 """From this mean block size on, a rate is shown in MB/s."""
 NOT_JUDGED = "?"
 EMULATED = "*"
+IMPORTED = "†"
 _SUSPENDED = "suspended"
+_IMPORT = "import/"
+"""What the provider of an imported run begins with; the tool's name follows."""
+_RUNS = re.compile(r" (?:×\d+|\d+ of \d+)$")
+"""The number of runs after a profile: it is not cut."""
 
 
 def trial_lines(trials: Sequence[ListedTrial], *, width: int | None = None) -> Iterator[str]:
@@ -38,7 +44,7 @@ def trial_lines(trials: Sequence[ListedTrial], *, width: int | None = None) -> I
         over = 0 if width is None else sum(widths) + len(_GAP) * (len(widths) - 1) - width
         widths[at] = max(min(widths[at], least), widths[at] - max(over, 0))
     for row in rows:
-        cells = (cut(cell, wide).ljust(wide) for cell, wide in zip(row, widths, strict=True))
+        cells = (_fit(cell, wide).ljust(wide) for cell, wide in zip(row, widths, strict=True))
         line = _GAP.join(cells).rstrip()
         yield line if width is None or len(line) <= width else f"{line[: width - 1]}…"
 
@@ -49,6 +55,8 @@ def legend(trials: Sequence[ListedTrial]) -> list[str]:
     lines = []
     if any(trial.newest.emulated for trial in trials):
         lines.append(f"{EMULATED} emulated: a disk made of this machine, not the cloud's")
+    if any(trial.newest.imported for trial in trials):
+        lines.append(f"{IMPORTED} imported: measured by another tool")
     bare = [trial for trial in trials if _trust(trial) == NOT_JUDGED]
     if bare:
         lines.append(
@@ -91,11 +99,11 @@ def state_words(trial: ListedTrial) -> str:
 def bought(run: Run) -> str:
     """`gp2 20 GiB eu-central-1`, or the host and path of a disk that was there, or the tool and the
     host of a run that was imported."""
-    by = f"{run.provider} " if run.emulated or run.imported else ""
+    by = f"{run.provider} " if run.emulated and not run.imported else ""
     if run.disk_type:
         return " ".join(word for word in (f"{by}{disk(run)}", run.region) if word)
     if run.imported:
-        return f"{by}{run.place}".strip()
+        return f"{run.provider.removeprefix(_IMPORT)} {run.place}".strip()
     return ":".join(word for word in (where(run), target(run)) if word)
 
 
@@ -118,13 +126,21 @@ def _cells(trial: ListedTrial) -> tuple[str, ...]:
     return tuple(" ".join(cell.split()) for cell in cells)
 
 
+def _fit(cell: str, width: int) -> str:
+    """The cell in `width` characters, with the number of its runs."""
+    runs = _RUNS.search(cell)
+    tail = runs[0] if runs and len(cell) > width else ""
+    return cut(cell.removesuffix(tail), width - len(tail)) + tail
+
+
 def _id(trial: ListedTrial) -> str:
     """The short id of a trial; of its run where it has only one."""
     return short(trial.newest.trial_id if trial.runs > 1 else trial.newest.run_id)
 
 
 def _marked(figure: str, run: Run) -> str:
-    return f"{figure} {EMULATED}" if run.emulated else figure
+    marks = (EMULATED * run.emulated, IMPORTED * run.imported)
+    return " ".join(word for word in (figure, *marks) if word)
 
 
 def _trust(trial: ListedTrial) -> str:

@@ -79,7 +79,7 @@ FORM = {
     "seed: -1": "2: seed: -1 is out of range; it must be at least 0",
     "reuse_host: maybe": "2: reuse_host: 'maybe' is not true or false",
     "name: again": "2: 'name' is given twice, first in line 1",
-    "title: [": "2: no YAML: ",
+    "title: [": "2: not valid YAML: ",
     "title:": "2: 'title' has no value",
 }
 

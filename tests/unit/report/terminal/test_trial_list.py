@@ -114,4 +114,13 @@ def test_what_is_no_measurement_of_ours_says_whose_it_is() -> None:
     imported = trial(provider="import/fio", imported=True, address=None, hostname="web1")
     _, *lines = trial_lines([emulated, imported], width=100)
     assert "  lab 2 × gp3" in lines[0]
-    assert "  import/fio web1  " in lines[1]
+    assert "  fio web1  " in lines[1]
+    assert "†" in lines[1]
+    assert any(line.startswith("† imported") for line in legend([imported]))
+
+
+def test_the_number_of_runs_is_not_cut() -> None:
+    many = trial(profile="a-long-name-of-a-file.json", states={"done": 100})
+    _, line = trial_lines([many], width=70)
+    assert " ×100  " in line
+    assert len(line) <= 70

@@ -24,10 +24,11 @@ PATIENCE_S = 240.0
 
 HANDLED = tuple(
     signal.Signals[name]
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGCHLD", "SIGPIPE",
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGCHLD", "SIGPIPE",
                  "SIGPROF", "SIGUSR1", "SIGUSR2")
 )  # fmt: skip
-"""Signals for which a program sets handlers."""
+"""Signals for which a program sets handlers. SIGALRM is pytest-timeout's, which lets go of it when
+a test fails."""
 
 _PYTESTS_OWN = "PYTEST_CURRENT_TEST"
 """pytest sets it anew for each phase of a test."""

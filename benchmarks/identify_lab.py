@@ -251,6 +251,8 @@ HEAD = (
     f"{LASTS_S:g} s; nothing else was changed. The machine had two cores that other work kept",
     "busy (load 5 to 9). If it was slower than the lab's limits, a figure is missed.",
     "",
+    "<!-- try: {parsed: it takes two minutes a disk} -->",
+    "",
     "    python -m benchmarks.identify_lab --measure     measure all (root, two minutes a disk)",
     "    python -m benchmarks.identify_lab --write       this page, from what was measured",
     "",

@@ -108,6 +108,7 @@ def text(table):
 HEAD = (
     "# Rates of false and missed findings",
     "",
+    "<!-- try: {parsed: it takes minutes; tests compute its lines} -->",
     "The rules are tested with generated series and sequences whose answers are known. Each line",
     "has its own seed. Counts come with the 95 % interval of the rate.",
     "`python -m benchmarks.rates --write` writes this page. A test computes some lines, a thorough",

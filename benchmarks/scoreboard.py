@@ -83,6 +83,7 @@ def page(found):
     lines = [
         "# Scoreboard",
         "",
+        "<!-- try: {parsed: tests/docs/test_scoreboard.py computes it} -->",
         "This page compares the verdict that a storage engineer would give with the verdict that",
         "diskbench gives today for the same row. The expected verdicts were written by hand before",
         "the rules (`benchmarks/scoreboard_rows`). Rows are the published figures that ship, the",

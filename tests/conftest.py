@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fcntl
 import gc
-import logging
 import os
 import signal
 from fnmatch import fnmatchcase
@@ -19,6 +18,7 @@ from tests.rigs import computing
 from tests.rigs.cli import all_ended
 from tests.rigs.dealing import in_order, unit_of
 from tests.rigs.golden import PLACE, Golden
+from tests.rigs.leftovers import State
 from tests.rigs.own_locks import forget_claims, have_own_locks
 from tests.rigs.reporting import Progress, WorkerReport, add_options, is_worker
 from tests.rooms import is_thorough
@@ -52,8 +52,6 @@ _skipped: list[tuple[str, str]] = []
 
 COLLECTED = pytest.StashKey[list[str]]()
 """The ids of all tests that were collected, also of those that `-m` left out."""
-
-ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -138,18 +136,11 @@ def example(cache_home: Path) -> ExampleData:
 @pytest.fixture(autouse=True)
 def _nothing_of_an_earlier_test() -> Iterator[None]:
     forget_claims()
-    handlers = {number: signal.getsignal(number) for number in ENDING}
-    try:
-        with all_ended():
-            yield
-        # A later test would be blamed: call commands by `Cli` or `invoked` of tests/rigs/cli.py.
-        left = [one for one in logging.getLogger().handlers if "diskbench." in type(one).__module__]
-        assert not left, "a command was called in this process and its logging was not put back"
-    finally:
-        # diskbench's own commands, run in this process, set handlers of theirs.
-        for number, handler in handlers.items():
-            if handler is not None and signal.getsignal(number) is not handler:
-                signal.signal(number, handler)
+    before = State()
+    with all_ended():
+        yield
+    left = before.left()
+    assert not left, f"a later test would be blamed (tests/rigs/leftovers.py): {', '.join(left)}"
 
 
 def skip_is_allowed(test_id: str) -> bool:

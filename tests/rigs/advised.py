@@ -91,6 +91,8 @@ def fault(one: Advised) -> str | None:
         if not rest or rest[0] not in command.commands:
             if rest and one.quoted and _is_word(rest[0]):
                 return f"{command.name} has no command {rest[0]!r}"
+            if rest and one.quoted and rest[0].startswith("-"):
+                return _refused(command, rest[:1])  # an option of the group, or of none
             return None
         command, rest = command.commands[rest[0]], rest[1:]
     return _refused(command, rest if one.quoted else _until_prose(rest))

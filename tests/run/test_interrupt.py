@@ -128,7 +128,7 @@ def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_left(
     assert "diskbench resume" in err
     nobody = user.run("cancel", str(the_run(user)["run_id"]))
     assert nobody.returncode == 2
-    assert "is gone" in nobody.stderr
+    assert "has died" in nobody.stderr
     assert "diskbench gc" in user.run("gc").stderr
     done = user.run("gc", str(the_run(user)["trial_id"]))
     assert done.returncode == 0, done.stderr

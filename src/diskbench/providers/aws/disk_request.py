@@ -77,7 +77,7 @@ class AwsDiskRequest(Frozen):
         )
 
 
-def wanted(spec: RentSpec | None) -> AwsDiskRequest:
+def disk_request(spec: RentSpec | None) -> AwsDiskRequest:
     """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
     spec, disk = with_disk(spec, PLUGIN, example="--disk gp3 --size 100")
     _check_form(spec)

@@ -81,6 +81,11 @@ through EC2 (EBS User Guide, "Requirements for Amazon EBS encryption", read 2026
 _THROUGH_EC2 = {"StringLike": {"kms:ViaService": "ec2.*.amazonaws.com*"}}
 
 
+def actions() -> frozenset[str]:
+    """All actions."""
+    return frozenset({*LOOK, *MAKE, TAG, *CHANGE, KEY, *KEY_USE})
+
+
 def policy() -> str:
     """The policy in IAM's form."""
     document = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from diskbench.model.ours import Which
 from diskbench.providers.asked import check_shared_machine, provisioned_types
 from diskbench.providers.aws.client import AwsSessions
-from diskbench.providers.aws.disk_request import AwsDiskRequest, wanted
+from diskbench.providers.aws.disk_request import AwsDiskRequest, disk_request
 from diskbench.providers.aws.examine import examine, present
 from diskbench.providers.aws.extend import extend
 from diskbench.providers.aws.handover import hand_over
@@ -54,7 +54,7 @@ def _swapped(order: AwsOrder) -> Acquired:
 
 
 _CALLS: CloudCalls[AwsSessions, AwsTiming, AwsDiskRequest, AwsOrder] = CloudCalls(
-    wanted=wanted,
+    disk_request=disk_request,
     rented=_rented,
     swapped=_swapped,
     found=found,

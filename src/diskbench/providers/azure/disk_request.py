@@ -84,7 +84,7 @@ class AzureDiskRequest(Frozen):
         )
 
 
-def wanted(spec: RentSpec | None) -> AzureDiskRequest:
+def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
     """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
     spec, disk = with_disk(spec, PLUGIN, example="--disk Premium_LRS --size 256")
     check_form(spec)

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 from diskbench.model.ours import Which
 from diskbench.providers.asked import provisioned_types
 from diskbench.providers.azure.client import AzureSessions
-from diskbench.providers.azure.disk_request import CACHES, AzureDiskRequest, check_swappable, wanted
+from diskbench.providers.azure.disk_request import (
+    CACHES,
+    AzureDiskRequest,
+    check_swappable,
+    disk_request,
+)
 from diskbench.providers.azure.examine import examine, present
 from diskbench.providers.azure.extend import extend
 from diskbench.providers.azure.handover import hand_over
@@ -48,7 +53,7 @@ _TIMING = AzureTiming()
 
 
 _CALLS: CloudCalls[AzureSessions, AzureTiming, AzureDiskRequest, AzureOrder] = CloudCalls(
-    wanted=wanted,
+    disk_request=disk_request,
     rented=lambda order: hand_over(order, provision(order)),
     swapped=lambda order: hand_over(order, swapped(order)),
     found=found,

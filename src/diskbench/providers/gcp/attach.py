@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.providers.gcp import requests
-from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import exists_already, is_busy
 from diskbench.providers.gcp.guest import find_disk, find_local, told_apart
-from diskbench.providers.gcp.inventory import LIVE, place
+from diskbench.providers.gcp.inventory import LIVE, describe, place
 from diskbench.providers.gcp.operations import change, last
 from diskbench.providers.gcp.provision import ended
 from diskbench.providers.gcp.reach import tunnel

@@ -72,7 +72,7 @@ class GcpDiskRequest(Frozen):
         )
 
 
-def wanted(spec: RentSpec | None) -> GcpDiskRequest:
+def disk_request(spec: RentSpec | None) -> GcpDiskRequest:
     """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
     spec, disk = with_disk(spec, PLUGIN, example="--disk pd-ssd --size 100")
     check_form(spec)

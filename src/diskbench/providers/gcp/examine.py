@@ -1,7 +1,11 @@
-"""Whether Google Cloud permits the rental: query which of the permissions the caller has.
+"""Whether Google Cloud permits the rental: the caller's permissions, and the constraints of the
+organisation, asked of Google's services beside Compute Engine over plain HTTP.
 
 Resource Manager v3, "projects.testIamPermissions": needs no permission itself and accepts at
 most 100 to test. Compute Engine has no such method for a project.
+
+Organization Policy API v2, projects.policies.getEffectivePolicy. Compute Engine answers a request
+that a constraint forbids with 412, reason conditionNotMet; errors.py names the constraint then.
 """
 
 from __future__ import annotations
@@ -10,18 +14,21 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError
-from diskbench.model.finding import Finding, finding, refusal
+from diskbench.model.finding import Finding, FindingState, finding, refusal
 from diskbench.providers.gcp import policy
-from diskbench.providers.gcp.constraints import constraints
+from diskbench.providers.gcp.client import record
+from diskbench.providers.gcp.errors import translate
 from diskbench.providers.gcp.policy import OPTIONAL
-from diskbench.providers.gcp.service import asked, message_of
 from diskbench.providers.skew import http_date, said, skew
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from diskbench.model.rental import Scope
     from diskbench.providers.gcp.client import GcpSessions
     from diskbench.providers.gcp.credentials import Login
     from diskbench.providers.gcp.timing import GceTiming
+
 
 _SERVICE = "cloudresourcemanager"
 _ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
@@ -80,3 +87,92 @@ def _who(login: Login) -> str:
         if told := getattr(login.credentials, name, None):
             return str(told)
     return "no particular user" if login.emulated else "logged in"
+
+
+_ORG_POLICY = "orgpolicy"
+OS_LOGIN = "compute.requireOsLogin"
+MEANS: dict[str, tuple[FindingState, str, str]] = {
+    "compute.vmExternalIpAccess": (
+        "warning", "machines get no external address",
+        "add --iap, or --no-public-ip where the machine's private address is reached",
+    ),
+    OS_LOGIN: (
+        "problem", "machines admit Google accounts only, and not the lease's key",
+        "rent in a project that is exempt from it: diskbench does not use OS Login",
+    ),
+    "compute.requireShieldedVm": (
+        "ok", "machines are Shielded VMs: diskbench asks for that where the image can be one", "",
+    ),
+}  # fmt: skip
+"""Constraint → how serious it is for a rental, what it means, and what to do."""
+
+
+def constraints(login: Login, timing: GceTiming, where: str) -> Iterator[Finding]:
+    """A finding for each constraint that is enforced in the project, and one warning where they
+    cannot be read."""
+    for name, (state, means, advice) in MEANS.items():
+        path = f"/v2/projects/{login.project}/policies/{name}:getEffectivePolicy"
+        try:
+            answer = asked(login, _ORG_POLICY, path, timing)
+            said = "" if answer.status_code == 200 else message_of(answer)
+        except DiskbenchError as error:
+            said = error.message
+        if said:
+            told = f"the organisation's constraints cannot be read: {said}"
+            enable = "gcloud services enable orgpolicy.googleapis.com"
+            yield finding(
+                "constraints", where, "warning", told, f"{enable}; it takes orgpolicy.policy.get"
+            )
+            return
+        if is_enforced(answer.json()):
+            yield finding(
+                "constraints", where, state, f"constraints/{name} is enforced: {means}", advice
+            )
+
+
+def is_enforced(policy: Mapping[str, Any]) -> bool:
+    """Whether a policy restricts: pure. A list constraint does so where it denies or lists
+    values; a rule with a condition counts, as it may hold here."""
+    rules = policy.get("spec", {}).get("rules", [])
+    return any(rule.get("enforce") or rule.get("denyAll") or rule.get("values") for rule in rules)
+
+
+SCOPE = "https://www.googleapis.com/auth/cloud-platform.read-only"
+"""The OAuth scope of these questions; the scope for renting, Compute Engine, does not suffice."""
+
+
+def asked(
+    login: Login,
+    service: str,
+    path: str,
+    timing: GceTiming,
+    body: Mapping[str, Any] | None = None,
+) -> Any:  # noqa: ANN401 - a response of requests'
+    """The answer of a service (`cloudresourcemanager`): to a POST with a body, else to a GET. An
+    emulator answers for all of them at its one endpoint. Raises diskbench's errors where there is
+    no answer."""
+    from google.auth.exceptions import GoogleAuthError
+    from google.auth.transport.requests import AuthorizedSession
+    from requests.exceptions import RequestException
+
+    credentials = login.credentials
+    if hasattr(credentials, "with_scopes"):
+        credentials = credentials.with_scopes([SCOPE])
+    root = login.endpoint if login.emulated else f"https://{service}.{login.universe}"
+    session: Any = AuthorizedSession(credentials)  # type: ignore[no-untyped-call]
+    record(session)
+    verb = "GET" if body is None else "POST"
+    try:
+        return session.request(
+            verb, f"{str(root).rstrip('/')}{path}", json=body, timeout=timing.call_s
+        )
+    except (GoogleAuthError, RequestException, OSError) as error:
+        raise translate(error, path.rpartition("/")[2].replace(":", ".")) from error
+
+
+def message_of(answer: Any) -> str:  # noqa: ANN401 - a response of requests'
+    """What an answer that is an error says."""
+    try:
+        return str(answer.json()["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {answer.status_code}"

@@ -1,10 +1,13 @@
-"""The resources of one lease or of all leases, listed and never remembered."""
+"""The resources of one lease or of all leases, listed and never remembered, and the present state
+of one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from diskbench.errors import DiskbenchError
+from diskbench.providers.gcp.errors import is_missing
 from diskbench.providers.gcp.operations import last
 from diskbench.providers.gcp.requests import (
     EXPIRES_LABEL,
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from diskbench.model.ours import Which
     from diskbench.providers.gcp.client import Compute, Item
     from diskbench.providers.gcp.sent import Sent
+
 
 STARTING = frozenset({"PROVISIONING", "STAGING"})
 LIVE = STARTING | {"RUNNING"}
@@ -140,3 +144,14 @@ def expiry_of(item: Item) -> float | None:
         return rule[1]
     text = str(item.get("labels", {}).get(EXPIRES_LABEL, ""))
     return float(text) if text.isdecimal() else None
+
+
+def describe(compute: Compute, collection: str, zone: str, name: str) -> Item | None:
+    """The present state of an instance or a disk; None when it does not exist."""
+    try:
+        one = collection.removesuffix("s")
+        return compute.call(collection, "get", {"zone": zone, one: name})
+    except DiskbenchError as error:
+        if is_missing(error):
+            return None
+        raise

@@ -8,7 +8,7 @@ from diskbench.model.ours import Which
 from diskbench.providers.asked import check_shared_machine, provisioned_types
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.gcp.client import GcpSessions
-from diskbench.providers.gcp.disk_request import GcpDiskRequest, wanted
+from diskbench.providers.gcp.disk_request import GcpDiskRequest, disk_request
 from diskbench.providers.gcp.examine import examine, present
 from diskbench.providers.gcp.handover import hand_over
 from diskbench.providers.gcp.lookup import resolve_details
@@ -41,7 +41,7 @@ _TIMING = GceTiming()
 
 
 _CALLS: CloudCalls[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder] = CloudCalls(
-    wanted=wanted,
+    disk_request=disk_request,
     rented=lambda order: hand_over(order, provision(order)),
     swapped=lambda order: hand_over(order, swapped(order)),
     found=found,

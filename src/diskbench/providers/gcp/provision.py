@@ -13,9 +13,8 @@ from diskbench.model.disk import DiskSpec
 from diskbench.model.ours import Which
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.gcp import requests
-from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import exists_already
-from diskbench.providers.gcp.inventory import STARTING, inventory, place, zone_of
+from diskbench.providers.gcp.inventory import STARTING, describe, inventory, place, zone_of
 from diskbench.providers.gcp.operations import change, finish
 from diskbench.providers.gcp.resolved import GcpResolved
 from diskbench.providers.gcp.sent import sent

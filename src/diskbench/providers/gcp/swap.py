@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.ours import Which
 from diskbench.providers.gcp import requests
-from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import is_busy, is_missing
-from diskbench.providers.gcp.inventory import inventory, place, zone_of
+from diskbench.providers.gcp.inventory import describe, inventory, place, zone_of
 from diskbench.providers.gcp.operations import change, last
 from diskbench.providers.gcp.provision import GcpProvisioned, ended, in_zone
 from diskbench.providers.gcp.teardown import give_back, lag_of

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
 from diskbench.providers.gcp import requests
-from diskbench.providers.gcp.describe import describe
 from diskbench.providers.gcp.errors import is_busy, is_missing
-from diskbench.providers.gcp.inventory import inventory, place, zone_of
+from diskbench.providers.gcp.inventory import describe, inventory, place, zone_of
 from diskbench.providers.gcp.operations import finish, last
 from diskbench.providers.gcp.sent import sent
 from diskbench.providers.skeleton import release as skeleton

@@ -38,11 +38,12 @@ OrderT = TypeVar("OrderT")
 
 @dataclass(frozen=True)
 class CloudCalls(Generic[SessionsT, TimingT, RequestT, OrderT]):
-    """A cloud's own functions for the methods of `CloudProvider` of the same name. `wanted` returns
-    the disk that a spec asks for and refuses a spec without one; `rented` makes or finds what was
-    ordered and hands it over, `swapped` does so with a new disk at the machine that is there."""
+    """A cloud's own functions for the methods of `CloudProvider` of the same name. `disk_request`
+    returns the disk that a spec asks for and refuses a spec without one; `rented` makes or finds
+    what was ordered and hands it over, `swapped` does so with a new disk at the machine that is
+    there."""
 
-    wanted: Callable[[RentSpec | None], RequestT]
+    disk_request: Callable[[RentSpec | None], RequestT]
     rented: Callable[[OrderT], Acquired]
     swapped: Callable[[OrderT], Acquired]
     found: Callable[[SessionsT, Scope, TimingT], Sequence[Found]]
@@ -72,13 +73,13 @@ class CloudProvider(ABC, Generic[SessionsT, TimingT, RequestT, OrderT]):
 
     def _requested(self, cell: Cell) -> tuple[RentSpec, RequestT]:
         """The cell's spec and the disk that it asks for."""
-        asked = self._calls.wanted(cell.rent)
-        assert cell.rent is not None, "wanted() refuses a cell that rents nothing"
+        asked = self._calls.disk_request(cell.rent)
+        assert cell.rent is not None, "disk_request() refuses a cell that rents nothing"
         return cell.rent, asked
 
     def check(self, cell: Cell) -> None:
         """See ports.Provider.check."""
-        self._calls.wanted(cell.rent)
+        self._calls.disk_request(cell.rent)
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         """See ports.Renter.acquire."""

@@ -56,7 +56,7 @@ class VsphereDiskRequest(Frozen):
         return DiskSpec(type=place, size_gib=self.size_gib, count=self.count)
 
 
-def wanted(spec: RentSpec | None) -> VsphereDiskRequest:
+def disk_request(spec: RentSpec | None) -> VsphereDiskRequest:
     """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
     here = VsphereOptions() if spec is None else VsphereOptions.of(spec)
     if spec is None or (here.datastore is None and here.storage_policy is None):

@@ -11,7 +11,7 @@ from diskbench.providers.skeleton.provider import CloudCalls, CloudProvider
 from diskbench.providers.skeleton.release import giving_back
 from diskbench.providers.unanswered import while_looking
 from diskbench.providers.vsphere.client import VsphereSessions
-from diskbench.providers.vsphere.disk_request import VsphereDiskRequest, wanted
+from diskbench.providers.vsphere.disk_request import VsphereDiskRequest, disk_request
 from diskbench.providers.vsphere.examine import examine, present
 from diskbench.providers.vsphere.extend import extend
 from diskbench.providers.vsphere.handover import hand_over
@@ -41,7 +41,7 @@ _TIMING = VsphereTiming()
 
 
 _CALLS: CloudCalls[VsphereSessions, VsphereTiming, VsphereDiskRequest, VsphereOrder] = CloudCalls(
-    wanted=wanted,
+    disk_request=disk_request,
     rented=lambda order: hand_over(order, provision(order)),
     swapped=lambda order: hand_over(order, swapped(order)),
     found=found,

@@ -6,7 +6,7 @@ import pytest
 
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.rental import RentSpec
-from diskbench.providers.aws.disk_request import wanted
+from diskbench.providers.aws.disk_request import disk_request
 from diskbench.providers.emulation import EmulationOptions
 
 GP2 = {"disk": "gp2", "size_gib": 20}
@@ -63,7 +63,7 @@ GP2 = {"disk": "gp2", "size_gib": 20}
 )
 def test_what_cannot_be_had_is_refused(typed: dict[str, Any], says: str, advises: str) -> None:
     with pytest.raises(UserError) as refused:
-        wanted(RentSpec(**typed))
+        disk_request(RentSpec(**typed))
     assert says in refused.value.message
     assert advises in refused.value.advice
 
@@ -93,16 +93,16 @@ def test_what_cannot_be_had_is_refused(typed: dict[str, Any], says: str, advises
     ],
 )
 def test_what_can_be_had_is_taken(typed: dict[str, Any], kind: str, disk_type: str) -> None:
-    asked = wanted(RentSpec(**typed))
+    asked = disk_request(RentSpec(**typed))
     assert (asked.kind, asked.type) == (kind, disk_type)
 
 
 def test_a_cell_that_rents_nothing_is_told_how() -> None:
     with pytest.raises(InvalidValue, match="--disk TYPE --size GIB"):
-        wanted(None)
+        disk_request(None)
 
 
 def test_a_misspelt_type_lists_what_there_is() -> None:
     with pytest.raises(UnknownName) as refused:
-        wanted(RentSpec(disk="instancestore"))
+        disk_request(RentSpec(disk="instancestore"))
     assert {"gp2", "root", "instance-store"} <= set(refused.value.known)

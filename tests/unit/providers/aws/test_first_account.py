@@ -30,7 +30,7 @@ from diskbench.errors import (
 )
 from diskbench.model.rental import RentSpec
 from diskbench.providers.aws import lookup
-from diskbench.providers.aws.disk_request import wanted
+from diskbench.providers.aws.disk_request import disk_request
 from diskbench.providers.aws.errors import translate
 from diskbench.providers.aws.machine_type import machine
 from diskbench.providers.aws.partitions import is_amazon, region_of
@@ -190,9 +190,9 @@ def test_endpoints_of_every_partition_are_amazons(host: str, *, amazon: bool) ->
 
 def test_a_rental_in_the_sovereign_cloud_is_not_refused_for_its_name() -> None:
     for region in ("eusc-de-east-1", "us-isob-east-1", "us-gov-west-1", "cn-northwest-1"):
-        wanted(RentSpec(disk="gp2", size_gib=20, region=region, zone=f"{region}a"))
+        disk_request(RentSpec(disk="gp2", size_gib=20, region=region, zone=f"{region}a"))
     with pytest.raises(InvalidValue, match="does not have the form of a region"):
-        wanted(RentSpec(disk="gp2", size_gib=20, region="us-east-1a"))
+        disk_request(RentSpec(disk="gp2", size_gib=20, region="us-east-1a"))
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_the_region_of_a_zone_is_read_from_its_whole_name(zone: str, region: str
 
 def test_a_wavelength_zone_is_refused_by_name() -> None:
     with pytest.raises(InvalidValue, match="Wavelength"):
-        wanted(RentSpec(disk="gp2", size_gib=20, zone="us-east-1-wl1-bos-wlz-1"))
+        disk_request(RentSpec(disk="gp2", size_gib=20, zone="us-east-1-wl1-bos-wlz-1"))
 
 
 def local_zone(opt_in: str):
@@ -292,7 +292,7 @@ def test_a_machine_without_a_public_address_is_reached_at_its_private_one(cloud:
 )
 def test_a_private_machine_that_nobody_would_reach_is_refused_offline(more: Answer, says: str):
     with pytest.raises(InvalidValue, match=says) as refused:
-        wanted(RentSpec(disk="gp2", size_gib=20, **PRIVATE, **more))
+        disk_request(RentSpec(disk="gp2", size_gib=20, **PRIVATE, **more))
     assert refused.value.field == "no_public_ip"
 
 

@@ -20,7 +20,7 @@ from diskbench.errors import (
 from diskbench.extras import how_to_install
 from diskbench.model.rental import Rental, RentSpec
 from diskbench.providers.aws.client import AwsSessions, is_amazon
-from diskbench.providers.aws.disk_request import wanted
+from diskbench.providers.aws.disk_request import disk_request
 from diskbench.providers.aws.images import _PARAMETERS
 from diskbench.providers.aws.machine_type import check_support, find_machine
 from diskbench.providers.aws.provider import AWSProvider
@@ -241,9 +241,9 @@ def test_a_machine_takes_only_so_many_disks(cloud: Cloud) -> None:
     few = found.model_copy(update={"max_disks": 4})
     spec = GP2.model_copy(update={"count": 3, "stripe": True})
     with pytest.raises(InvalidValue, match=r"--count 3 on m5\.large") as refused:
-        check_support(few, wanted(spec))
+        check_support(few, disk_request(spec))
     assert "it takes 2" in refused.value.advice
-    check_support(few.model_copy(update={"disks_apart": True}), wanted(spec))
+    check_support(few.model_copy(update={"disks_apart": True}), disk_request(spec))
 
 
 def test_an_emulator_on_this_machine_lets_this_machine_in(cloud: Cloud) -> None:

@@ -6,7 +6,7 @@ from tests.books import SHIPPED
 from diskbench.catalog.machines.machine_book import parse_machines
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.rental import RentSpec
-from diskbench.providers.azure.disk_request import wanted
+from diskbench.providers.azure.disk_request import disk_request
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.emulation import EmulationOptions
 
@@ -65,7 +65,7 @@ def asked(disk: str | None = "Premium_LRS", size: int | None = 256, **more: obje
 )
 def test_what_azure_does_not_sell_is_refused_with_the_value(spec: RentSpec, words: str) -> None:
     with pytest.raises(InvalidValue, match=words) as refused:
-        wanted(spec)
+        disk_request(spec)
     assert refused.value.advice
 
 
@@ -80,22 +80,22 @@ def test_what_azure_does_not_sell_is_refused_with_the_value(spec: RentSpec, word
 )
 def test_a_name_that_is_misspelt_is_answered_with_the_nearest(spec: RentSpec, near: str) -> None:
     with pytest.raises(UnknownName) as refused:
-        wanted(spec)
+        disk_request(spec)
     assert near in refused.value.advice
 
 
 def test_without_a_word_there_is_no_host_cache() -> None:
-    assert wanted(asked()).caching == "None"
-    assert wanted(asked("root", None)).caching == "None"
-    assert wanted(asked("temp-disk", None)).caching is None
+    assert disk_request(asked()).caching == "None"
+    assert disk_request(asked("root", None)).caching == "None"
+    assert disk_request(asked("temp-disk", None)).caching is None
 
 
 def test_the_largest_cached_disk_has_one_gib_less_than_four_tib() -> None:
-    assert wanted(asked(size=4095, cache="readwrite")).caching == "ReadWrite"
+    assert disk_request(asked(size=4095, cache="readwrite")).caching == "ReadWrite"
 
 
 def test_a_tier_promises_what_its_own_size_would() -> None:
-    found = wanted(asked(size=64, performance_tier="p30")).limits(64)
+    found = disk_request(asked(size=64, performance_tier="p30")).limits(64)
     assert found is not None
     (pool,) = found.pools
     assert pool.iops is not None
@@ -103,7 +103,7 @@ def test_a_tier_promises_what_its_own_size_would() -> None:
 
 
 def test_bursting_on_demand_has_no_bucket() -> None:
-    found = wanted(asked(size=1024, bursting=True)).limits(1024)
+    found = disk_request(asked(size=1024, bursting=True)).limits(1024)
     assert found is not None
     (pool,) = found.pools
     assert pool.iops is not None

@@ -10,7 +10,7 @@ from tests.books import SHIPPED
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.rental import RentSpec
 from diskbench.providers.azure.choice import candidates, too_small
-from diskbench.providers.azure.disk_request import AzureDiskRequest, wanted
+from diskbench.providers.azure.disk_request import AzureDiskRequest, disk_request
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.azure.resolved import AzureMachine
 from diskbench.providers.azure.sizes import Offer, check_support, machine, offer
@@ -43,7 +43,7 @@ def disk_sku(name: str, zones: tuple[str, ...]) -> dict:
 def of(
     disk: str = "Premium_LRS", size: int | None = 256, cache: str | None = None
 ) -> AzureDiskRequest:
-    return wanted(RentSpec(disk=disk, size_gib=size, azure=AzureOptions(cache=cache)))
+    return disk_request(RentSpec(disk=disk, size_gib=size, azure=AzureOptions(cache=cache)))
 
 
 def small(asked: AzureDiskRequest, found: AzureMachine) -> str | None:

@@ -4,11 +4,11 @@ import pytest
 
 from diskbench.model.rental import RentSpec
 from diskbench.providers.gcp.choice import boot_type, candidates, needs, too_small
-from diskbench.providers.gcp.disk_request import BOOT_TYPES, GcpDiskRequest, wanted
+from diskbench.providers.gcp.disk_request import BOOT_TYPES, GcpDiskRequest, disk_request
 
 
 def of(disk: str, size_gib: int | None = None, **more: object) -> GcpDiskRequest:
-    return wanted(RentSpec.model_validate({"disk": disk, "size_gib": size_gib, **more}))
+    return disk_request(RentSpec.model_validate({"disk": disk, "size_gib": size_gib, **more}))
 
 
 @pytest.mark.parametrize(

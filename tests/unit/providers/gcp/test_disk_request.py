@@ -5,7 +5,7 @@ import pytest
 from diskbench.errors import UserError
 from diskbench.model.rental import RentSpec
 from diskbench.providers.emulation import EmulationOptions
-from diskbench.providers.gcp.disk_request import wanted
+from diskbench.providers.gcp.disk_request import disk_request
 
 PD_SSD = RentSpec(disk="pd-ssd", size_gib=20)
 LOCAL = "http://127.0.0.1:1"
@@ -16,34 +16,34 @@ def of(**more: object) -> RentSpec:
 
 
 def test_a_disk_is_what_was_typed() -> None:
-    asked = wanted(PD_SSD)
+    asked = disk_request(PD_SSD)
     assert (asked.kind, asked.type, asked.size_gib, asked.iops) == ("disk", "pd-ssd", 20, None)
 
 
 def test_what_is_provisioned_is_never_left_to_a_default_of_googles() -> None:
-    asked = wanted(RentSpec(disk="hyperdisk-balanced", size_gib=100))
+    asked = disk_request(RentSpec(disk="hyperdisk-balanced", size_gib=100))
     assert (asked.iops, asked.throughput_mib_per_s) == (3600, 290)
-    slow = wanted(RentSpec(disk="hyperdisk-throughput", size_gib=2048))
+    slow = disk_request(RentSpec(disk="hyperdisk-throughput", size_gib=2048))
     assert (slow.iops, slow.throughput_mib_per_s) == (None, 180)
 
 
 def test_a_small_hyperdisk_asks_for_no_more_than_its_size_sells() -> None:
-    asked = wanted(RentSpec(disk="hyperdisk-balanced", size_gib=4))
+    asked = disk_request(RentSpec(disk="hyperdisk-balanced", size_gib=4))
     assert asked.iops == 2000
-    few = wanted(RentSpec(disk="hyperdisk-balanced", size_gib=500, iops=3000))
+    few = disk_request(RentSpec(disk="hyperdisk-balanced", size_gib=500, iops=3000))
     assert few.throughput_mib_per_s == 750
 
 
 def test_a_local_ssd_has_its_size_and_an_interface() -> None:
-    assert wanted(RentSpec(disk="local-ssd")).interface == "nvme"
-    scsi = wanted(RentSpec(disk="local-ssd:scsi"))
+    assert disk_request(RentSpec(disk="local-ssd")).interface == "nvme"
+    scsi = disk_request(RentSpec(disk="local-ssd:scsi"))
     assert (scsi.interface, scsi.size_gib) == ("scsi", 375)
     assert scsi.limits(375) is None, "the catalogue's figures are those over NVMe"
 
 
 def test_a_root_disk_may_leave_its_type_to_the_machine() -> None:
-    assert wanted(RentSpec(disk="root")).type == ""
-    assert wanted(RentSpec(disk="root:pd-ssd", size_gib=50)).type == "pd-ssd"
+    assert disk_request(RentSpec(disk="root")).type == ""
+    assert disk_request(RentSpec(disk="root:pd-ssd", size_gib=50)).type == "pd-ssd"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_nobody_sells_is_refused_with_what_is_allowed(
     spec: RentSpec | None, says: str
 ) -> None:
     with pytest.raises(UserError) as refused:
-        wanted(spec)
+        disk_request(spec)
     assert says in f"{refused.value.message} {refused.value.advice}"
     assert refused.value.advice
 
@@ -108,14 +108,14 @@ def test_a_machine_that_refuses_the_disk_is_told_before_anybody_is_called(
     iops = {"pd-extreme": 4000, "hyperdisk-extreme": 40_000}.get(disk)
     spec = RentSpec(disk=disk, size_gib=None if local else 500, iops=iops, instance_type=machine)
     with pytest.raises(UserError) as refused:
-        wanted(spec)
+        disk_request(spec)
     assert says in f"{refused.value.message} {refused.value.advice}"
 
 
 @pytest.mark.parametrize("machine", ["n2-standard-64", "n2-custom-64-262144", "x9-standard-4"])
 def test_a_machine_that_may_take_the_disk_is_left_to_google(machine: str) -> None:
-    assert wanted(RentSpec(disk="pd-extreme", size_gib=500, iops=4000, instance_type=machine))
+    assert disk_request(RentSpec(disk="pd-extreme", size_gib=500, iops=4000, instance_type=machine))
 
 
 def test_the_labs_options_go_with_an_emulator_on_this_machine() -> None:
-    assert wanted(of(endpoint_url=LOCAL, lab=EmulationOptions(noise=0.1)))
+    assert disk_request(of(endpoint_url=LOCAL, lab=EmulationOptions(noise=0.1)))

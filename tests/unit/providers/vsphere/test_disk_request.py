@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.rental import RentSpec
 from diskbench.providers.emulation import EmulationOptions
-from diskbench.providers.vsphere.disk_request import MAX_COUNT, server_url, wanted
+from diskbench.providers.vsphere.disk_request import MAX_COUNT, disk_request, server_url
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.requests import unit_number
 
@@ -17,7 +17,7 @@ NVME = VsphereOptions(datastore="nvme")
 
 
 def test_a_datastore_and_a_size_are_enough():
-    found = wanted(RentSpec(size_gib=20, vsphere=NVME))
+    found = disk_request(RentSpec(size_gib=20, vsphere=NVME))
     assert (found.provisioning, found.controller, found.vcpus) == ("eager-zeroed", "pvscsi", 4)
     assert found.memory_mib == 8192
     assert found.spec("nvme").type == "nvme"
@@ -25,15 +25,15 @@ def test_a_datastore_and_a_size_are_enough():
 
 def test_a_storage_policy_decides_how_the_disk_is_made_unless_that_is_typed():
     gold = VsphereOptions(storage_policy="gold")
-    assert wanted(RentSpec(size_gib=20, vsphere=gold)).provisioning is None
+    assert disk_request(RentSpec(size_gib=20, vsphere=gold)).provisioning is None
     thin = gold.model_copy(update={"provisioning": "thin"})
-    assert wanted(RentSpec(size_gib=20, vsphere=thin)).provisioning == "thin"
+    assert disk_request(RentSpec(size_gib=20, vsphere=thin)).provisioning == "thin"
 
 
 @pytest.mark.parametrize("memory_gib", [0.001, 1.001, 3.3])
 def test_memory_is_a_multiple_of_four_mebibytes(memory_gib):
     spec = VsphereOptions(datastore="nvme", memory_gib=memory_gib)
-    found = wanted(RentSpec(size_gib=20, vsphere=spec)).memory_mib
+    found = disk_request(RentSpec(size_gib=20, vsphere=spec)).memory_mib
     assert found >= 4
     assert found % 4 == 0
 
@@ -61,13 +61,15 @@ def test_memory_is_a_multiple_of_four_mebibytes(memory_gib):
 )
 def test_what_cannot_be_had_is_named(spec, told):
     with pytest.raises(InvalidValue) as refused:
-        wanted(spec)
+        disk_request(spec)
     assert told in refused.value.message
 
 
 def test_an_unknown_word_is_answered_with_those_that_are_known():
     with pytest.raises(UnknownName, match="eager-zeroed"):
-        wanted(RentSpec(size_gib=20, vsphere=VsphereOptions(datastore="a", provisioning="eager")))
+        disk_request(
+            RentSpec(size_gib=20, vsphere=VsphereOptions(datastore="a", provisioning="eager"))
+        )
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,9 @@ def cells_written(text: str) -> list[Measured]:
         return []
     columns = (("wall", "s", "wall_s"), ("CPU a cell", "s", "cpu_s_a_cell"))
     columns = (*columns, ("makespan to the ideal", "", "makespan_to_ideal"))
+    cells = f"{figures[0]['cells']:,} cells"
     return [
-        Measured(name, unit, tuple(float(one[column]) for one in figures))
+        Measured(f"{cells}, {name}", unit, tuple(float(one[column]) for one in figures))
         for name, unit, column in columns
     ]
 

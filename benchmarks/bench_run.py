@@ -26,13 +26,17 @@ class NotRunError(Exception):
 
 
 def results(bench: Bench, *, everything: bool, at_least: int = 1) -> list[tuple[Row, Measured]]:
-    """The rows of `bench`, run now, and again until each has `at_least` so many values. Raises
-    NotRunError."""
+    """The rows of `bench`, run now, and again until each has `at_least` so many values; fewer, with
+    a line on stderr, where a later run fails. Raises NotRunError where the first one does."""
     rows = _once(bench, everything=everything)
     for _ in range(at_least):
-        if min(len(found.ours) for _, found in rows) >= at_least:
+        if bench.once or min(len(found.ours) for _, found in rows) >= at_least:
             break
-        rows = _joined(rows, _once(bench, everything=everything))
+        try:
+            rows = _joined(rows, _once(bench, everything=everything))
+        except NotRunError as error:
+            print(f"{bench.name} was not repeated: {error}", file=sys.stderr)
+            break
     return rows
 
 

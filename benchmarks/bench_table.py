@@ -56,6 +56,14 @@ def figure(value: float, unit: str) -> str:
     return f"{value:,.{digits}f} {unit}".rstrip()
 
 
+def is_as_wanted(row: Row, found: Mapping[str, Any]) -> bool:
+    """Whether a measurement is what is wanted of the row; True for a row without a target."""
+    if row.agrees is not None and found.get("ratio") is not None:
+        lowest, highest = row.agrees
+        return lowest <= float(found["ratio"]) <= highest
+    return row.at_most is None or float(found["median"]) <= row.at_most
+
+
 def _line(bench: Bench, row: Row, found: Mapping[str, Any] | None) -> str:
     if found is None:
         measured, floor, when = "–", row.floor, "–"
@@ -65,7 +73,7 @@ def _line(bench: Bench, row: Row, found: Mapping[str, Any] | None) -> str:
             f"{figure(found['median'], unit)} ({figure(found['low'], '')}–"
             f"{figure(found['high'], '')}, n {found['n']})"
         )
-        if row.at_most is not None and found["median"] > row.at_most:
+        if not is_as_wanted(row, found):
             measured = f"**{measured}**"
         floor = row.floor
         if found.get("floor") is not None:

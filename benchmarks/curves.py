@@ -2,6 +2,7 @@
 
     python -m benchmarks.curves runs [--size 100 --size 1000 --size 10000]
     python -m benchmarks.curves hosts [--size 1 --size 8 --size 32] [--repeats 5]
+    python -m benchmarks.curves hosts --kept       what script/bench --write measured last
     python -m benchmarks.curves runs --draw        the picture anew, nothing measured
 
 Each size is measured by the benchmark that measures it elsewhere (publish.py and million.py, or
@@ -17,13 +18,14 @@ import json
 import os
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import vl_convert
-from benchmarks import cells_chart
+from benchmarks import bench, cells_chart
 from benchmarks.bench_read import Measured, site_printed, stored_written
 from benchmarks.bench_rows import Bench, Row
 from benchmarks.bench_run import ROOT, machine, results
@@ -116,15 +118,46 @@ def main() -> int:
     parser.add_argument("--size", type=int, action="append", help="default: all of them")
     parser.add_argument("--repeats", type=int, default=5, help="of list, and of runs on hosts")
     parser.add_argument("--draw", action="store_true", help="draw what was measured before")
+    parser.add_argument("--kept", action="store_true", help="of hosts: draw what measured.json has")
     options = parser.parse_args()
     curve = CURVES[options.curve]
-    for size in () if options.draw else options.size or curve.sizes:
-        line = measured(curve, size, options.repeats)
-        with curve.lines.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-        print(line, flush=True)
+    if options.kept:
+        kept = json.loads(bench.FILES.measured.read_text(encoding="utf-8"))
+        for line in kept_lines(curve, kept, options.size or curve.sizes):
+            keep(curve, line)
+    else:
+        for size in () if options.draw else options.size or curve.sizes:
+            keep(curve, measured(curve, size, options.repeats))
+    if not curve.lines.is_file():
+        parser.error(f"{curve.lines.name} is not there: nothing was measured yet")
     draw(curve)
     return 0
+
+
+def keep(curve: Curve, line: dict[str, object]) -> None:
+    """Append a line to those of the curve."""
+    with curve.lines.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+    print(line, flush=True)
+
+
+def kept_lines(
+    curve: Curve, kept: Mapping[str, Mapping[str, Any]], sizes: Sequence[int]
+) -> list[dict[str, object]]:
+    """A line of each size whose rows (`8 hosts, CPU`) are in the file of what was measured."""
+    lines = []
+    for size in sizes:
+        line: dict[str, object] = {}
+        for key, entry in kept.items():
+            name = key.partition(": ")[2]
+            if not name.startswith((f"{size} host, ", f"{size} hosts, ")):
+                continue
+            floor = (entry["floor"],) if "floor" in entry else None
+            line |= {"date": entry["date"], "machine": entry["machine"], curve.x: size}
+            line |= figures(curve, Measured(name, entry["unit"], (entry["median"],), floor))
+        if line:
+            lines.append(line)
+    return lines
 
 
 def measured(curve: Curve, size: int, repeats: int) -> dict[str, object]:
@@ -135,8 +168,8 @@ def measured(curve: Curve, size: int, repeats: int) -> dict[str, object]:
         "load": round(os.getloadavg()[0], 1),
         curve.x: size,
     }
-    for bench in curve.benches(size, repeats):
-        for _, found in results(bench, everything=True):
+    for one in curve.benches(size, repeats):
+        for _, found in results(one, everything=True):
             line |= figures(curve, found)
     return line
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
 from diskbench.report.charts.registry import LIST, chart_lines, charts, find_chart
+from diskbench.report.charts.vega import drawn_apart
 from diskbench.report.page.write_report import (
     FORMATS,
     Format,
@@ -122,11 +124,13 @@ def report(
     for path, _ in wanted:
         check_folder(path)
     reader = ReportReader(engine, evidence, evidence_url, partial(is_abandoned, engine))
-    stored = stored_report(reader, runs, typed, chart=chart)
-    for path, kind in wanted:
-        write_report(path, stored, kind, log=None if axis is None else axis == "log")
-        if not quiet:
-            print(path.absolute())
+    draws_apart = any(kind == "html" for _, kind in wanted)
+    with drawn_apart() if draws_apart else nullcontext():
+        stored = stored_report(reader, runs, typed, chart=chart)
+        for path, kind in wanted:
+            write_report(path, stored, kind, log=None if axis is None else axis == "log")
+            if not quiet:
+                print(path.absolute())
 
 
 def _names(beginning: str) -> list[str]:

@@ -25,8 +25,8 @@ from diskbench.store.audits import run_audits
 from diskbench.store.claims import unfinished_trials
 from diskbench.store.clock import iso
 from diskbench.store.derived import derived_key
-from diskbench.store.frames import SERIES_FILE, closed_steps, series_parquet
-from diskbench.store.log_latencies import LATENCIES_FILE, latencies_parquet
+from diskbench.store.frames import LATENCIES_FILE, SERIES_FILE, closed_steps, series_parquet
+from diskbench.store.log_latencies import latencies_parquet
 from diskbench.store.manifest import FileRecord, PrunedRun, PrunedStep
 from diskbench.store.prune_marks import PruneMark, keep_marks, unpruned_runs
 from diskbench.store.pruned import pruned_key, read_pruned

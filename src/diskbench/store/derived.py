@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import EvidenceDamaged, StoreUnavailable
 from diskbench.fio.logs import log_name
 from diskbench.limits import IMPORT_BYTES
+from diskbench.parallel import all_of
 from diskbench.store.archive import run_prefix
 from diskbench.store.content import PACKED, copy_as_kept
 from diskbench.store.pruned import kept_instead
@@ -65,19 +66,21 @@ def read_from_logs(
         return evidence.get(key, limit=IMPORT_BYTES)
     chosen = of_logs([log for log in record.files if log_name(log)])
     with tempfile.TemporaryDirectory(prefix="diskbench-logs-") as directory:
-        paths = []
-        for log in chosen:
+
+        def copied(log: str) -> Path:
             file = record.files[log]
             # The suffix of the key says whether the file is stored compressed.
             suffix = PACKED if file.key.endswith(PACKED) else ""
             path = Path(directory, Path(log).name + suffix)
-            try:
-                copy_as_kept(evidence, f"{run_prefix(run_id)}/{folder}", file, path)
-            except EvidenceDamaged:
-                if (kept := kept_instead(evidence, run_id, folder, name)) is None:
-                    raise
-                return kept
-            paths.append(path)
+            copy_as_kept(evidence, f"{run_prefix(run_id)}/{folder}", file, path)
+            return path
+
+        try:
+            paths = all_of(copied, chosen)
+        except EvidenceDamaged:
+            if (kept := kept_instead(evidence, run_id, folder, name)) is None:
+                raise
+            return kept
         target = Path(directory, name)
         write(paths, target)
         data = target.read_bytes()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import sqlalchemy as sa
 
 from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.fio.histogram import step_histograms
+from diskbench.fio.logs import log_name
 from diskbench.fio.totals import totals_of
 from diskbench.importers.fio_report import FIO_REPORTS, report_of, split_steps
 from diskbench.store.archive import read_manifest, read_step, run_prefix, step_folders
@@ -20,7 +22,7 @@ from diskbench.store.bought import COLUMNS, bought_for, with_bought
 from diskbench.store.clauses import oldest_first
 from diskbench.store.content import read_file
 from diskbench.store.database import transaction
-from diskbench.store.derived import derived_folder, derived_key, read_from_logs
+from diskbench.store.derived import derived_folder, derived_key, keep, read_from_logs
 from diskbench.store.outputs import read_output
 from diskbench.store.result_tables import STAMP
 from diskbench.store.schema import measurement, run
@@ -47,9 +49,13 @@ SERIES_VERSION = 4
 4: the only window of a log is one of a second, not of a millisecond.
 """
 SERIES_FILE = f"series-{SERIES_VERSION}.parquet"
+LATENCIES_VERSION = 1
+"""Incremented when the same logs give other counts; older Parquet files are then unused."""
+LATENCIES_FILE = f"latencies-{LATENCIES_VERSION}.parquet"
 
 _FIO_JSON = "fio.json"
 _AT_ONCE = 500
+_LARGE_BYTES = 50_000_000
 _STEP_KEYS = ("run_id", "step_index", "step", "round")
 
 
@@ -201,18 +207,25 @@ def step_series(
 
 
 def series_parquet(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> bytes:
-    """The same as the Parquet file that is cached beside the evidence."""
+    """The same as the Parquet file that is cached beside the evidence. Latencies by bucket
+    (store/log_latencies.py) that the same pass over the logs counts are cached, too."""
 
     def write(logs: Sequence[Path], target: Path) -> None:
         output = output_of(evidence, run_id, folder, record)
-        write_series(logs, target, totals=totals_of(output) if output else None)
+        latencies = target.with_name(LATENCIES_FILE)
+        write_series(
+            logs, target, totals=totals_of(output) if output else None, latencies=latencies
+        )
+        if latencies.exists():
+            keep(evidence, derived_key(run_id, folder, LATENCIES_FILE), latencies.read_bytes())
 
     return read_from_logs(evidence, run_id, folder, record, SERIES_FILE, write)
 
 
 def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
-    """Compute the missing series of several runs at a time. A series that cannot be read is
-    skipped; the caller that needs it gets the error."""
+    """Compute the missing series of several runs at a time, of large logs one. A series that cannot
+    be read is skipped; the caller that needs it gets the error."""
+    of_large_logs = threading.Lock()  # each takes all cores, and up to 200 MB
 
     def make(run_id: str) -> None:
         with contextlib.suppress(DiskbenchError):
@@ -220,7 +233,9 @@ def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
             made = set(evidence.list(derived_folder(run_id)))
             for folder, record in steps:
                 if derived_key(run_id, folder, SERIES_FILE) not in made:
-                    series_parquet(evidence, run_id, folder, record)
+                    size = sum(file.bytes for log, file in record.files.items() if log_name(log))
+                    with of_large_logs if size > _LARGE_BYTES else contextlib.nullcontext():
+                        series_parquet(evidence, run_id, folder, record)
 
     # DuckDB and the store let other threads run.
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:

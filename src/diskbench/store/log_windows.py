@@ -8,12 +8,14 @@ day of 16 jobs take the memory of their times and values and no sort of all of t
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from diskbench.store.log_scan import Log, columns, scan
+from diskbench.store.log_scan import FEW_BYTES, Log, columns, scan
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
+    _Part = tuple[Ints, Ints, Ints | None]
 
+_LOGS_AT_ONCE = 2
 _USUAL_MS = 1000
 """Of a log of one window: fio's own default, and ours."""
 
@@ -95,21 +99,10 @@ def whole(counts: Ints, by: int) -> Ints:
 
 def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> list[Windows]:
     """The averaged `logs`, by kind, job and direction. Raises FioOutputUnreadable."""
-    import numpy as np
-
-    parts: dict[tuple[LogKind, int, int], list[tuple[Ints, Ints, Ints | None]]] = defaultdict(list)
-    for log in logs:
-        found = columns(db, f"SELECT * EXCLUDE (bs) FROM ({scan(log)})")
-        ways = found["direction"]
-        for way in np.unique(ways).tolist():
-            mine = slice(None) if (ways == way).all() else ways == way
-            parts[log.name.kind, log.name.job, way].append(
-                (
-                    found["time"][mine],
-                    found["value"][mine],
-                    found["maximum"][mine] if "maximum" in found else None,
-                )
-            )
+    parts: dict[tuple[LogKind, int, int], list[_Part]] = defaultdict(list)
+    for log, by_way in zip(logs, _parts_of(db, logs), strict=True):
+        for way, part in by_way:
+            parts[log.name.kind, log.name.job, way].append(part)
     windows = [
         _in_order(Windows(kind, job, way, *_joined(several)))
         for (kind, job, way), several in sorted(parts.items())
@@ -118,7 +111,31 @@ def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> list[Win
     return [replace(one, usual=usual) for one in windows]
 
 
-def _joined(several: Sequence[tuple[Ints, Ints, Ints | None]]) -> tuple[Ints, Ints, Ints | None]:
+def _parts_of(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> list[list[tuple[int, _Part]]]:
+    """Times, values and maxima of each log, by direction. DuckDB reads a packed log with one
+    thread, so two cores read two logs at a time; more of them would hold more logs in memory."""
+    if sum(log.path.stat().st_size for log in logs) < FEW_BYTES or (os.cpu_count() or 1) == 1:
+        return [_parts(db, log) for log in logs]
+    db.execute("SET threads = 1")
+    with ThreadPoolExecutor(_LOGS_AT_ONCE) as pool:
+        parts = list(pool.map(lambda log: _parts(db.cursor(), log), logs))
+    db.execute("RESET threads")
+    return parts
+
+
+def _parts(db: duckdb.DuckDBPyConnection, log: Log) -> list[tuple[int, _Part]]:
+    import numpy as np
+
+    found = columns(db, f"SELECT * EXCLUDE (bs) FROM ({scan(log)})")
+    ways, parts = found["direction"], []
+    for way in np.unique(ways).tolist():
+        mine = slice(None) if (ways == way).all() else ways == way
+        maxima = found["maximum"][mine] if "maximum" in found else None
+        parts.append((int(way), (found["time"][mine], found["value"][mine], maxima)))
+    return parts
+
+
+def _joined(several: Sequence[_Part]) -> _Part:
     """Several logs of one name as one; without maxima where one has none."""
     import numpy as np
 

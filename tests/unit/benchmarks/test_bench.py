@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from benchmarks import (
+    agreement,
     bench,
     bench_compare,
     bench_read,
@@ -59,7 +61,8 @@ def test_a_busy_machine_slows_both_alike() -> None:
 def test_rows_of_overhead_are_those_of_the_table() -> None:
     cost = overhead.Cost(beyond_s=3.05, cpu_s=1.61, rss_mb=120)
     floor = overhead.Cost(beyond_s=0.59, cpu_s=0.1, rss_mb=20)
-    declared = {row.name for of in bench_rows.BENCHES if of.name == "overhead" for row in of.rows}
+    benches = [of for of in bench_rows.BENCHES if of.script == "benchmarks/overhead.py"]
+    declared = {row.name for of in benches for row in of.rows}
     rows = [row for count in (1, 8, 32) for row in overhead.rows_of(count, [floor], [cost])]
 
     assert {row.name for row in bench_read.rows_written({"rows": rows})} == declared
@@ -81,11 +84,11 @@ def test_rows_of_the_site_are_read_from_what_it_prints() -> None:
 
 
 def test_rows_of_cells_and_of_a_large_store_are_read_from_what_they_write() -> None:
-    cells = '{"wall_s": 200.5, "cpu_s_a_cell": 0.4, "makespan_to_ideal": 1.03}\n'
+    cells = '{"cells": 1000, "wall_s": 200.5, "cpu_s_a_cell": 0.4, "makespan_to_ideal": 1.03}\n'
     cost = {"wall_s": 0.2, "cpu_s": 0.2, "peak_mb": 80.0}
     stored = json.dumps({"runs": 10, "parts": {"floor": [cost], "list": [{**cost, "wall_s": 0.3}]}})
 
-    assert bench_read.cells_written(cells)[0] == Measured("wall", "s", (200.5,))
+    assert bench_read.cells_written(cells)[0] == Measured("1,000 cells, wall", "s", (200.5,))
     assert bench_read.stored_written(stored) == [
         Measured("list", "s", (0.3,), (0.2,)),
         Measured("list, CPU", "s", (0.2,)),
@@ -100,6 +103,24 @@ def test_the_curve_over_hosts_keeps_a_row_and_its_floor_without_their_number() -
         "beyond_fio_s": 5.0,
         "beyond_fio_floor_s": 2.0,
     }
+
+
+def test_the_curve_over_hosts_is_drawn_from_what_the_table_shows() -> None:
+    kept = {
+        "overhead: 1 host, beyond fio": {"median": 2.2, "unit": "s", "floor": 0.5},
+        "overhead: 1 host, CPU": {"median": 1.0, "unit": "s", "floor": 0.07},
+        "overhead-8: 8 hosts, CPU": {"median": 1.7, "unit": "s"},
+        "cells: 1,000 cells, wall": {"median": 300, "unit": "s"},
+    }
+    entries = {key: {**value, "date": "2026-11-24", "machine": "m"} for key, value in kept.items()}
+
+    found = curves.kept_lines(curves.CURVES["hosts"], entries, (1, 8, 32))
+
+    at = {"date": "2026-11-24", "machine": "m"}
+    assert found == [
+        {**at, "hosts": 1, "beyond_fio_s": 2.2, "beyond_fio_floor_s": 0.5, "cpu_s": 1.0},
+        {**at, "hosts": 8, "cpu_s": 1.7},
+    ]
 
 
 @pytest.mark.parametrize("curve", curves.CURVES.values(), ids=curves.CURVES.keys())
@@ -205,6 +226,58 @@ def test_a_benchmark_runs_until_each_row_has_the_values_that_are_asked_for(
 
     (kept,) = json.loads(files.measured.read_text()).values()
     assert (kept["n"], kept["low"], kept["high"], kept["ratio"]) == (6, 2.0, 2.2, 2.1)
+
+
+def test_a_benchmark_that_takes_long_is_not_repeated(files: bench.Files, tmp_path: Path) -> None:
+    files.readme.write_text(f"{bench_table.BEGIN}\n{bench_table.END}\n")
+    one = replace(declared(script(tmp_path, [row([2.0], [1.0])])), once=True)
+
+    assert bench.run_all([one], everything=True, write=True, files=files, at_least=5) == 0
+
+    (kept,) = json.loads(files.measured.read_text()).values()
+    assert kept["n"] == 1
+
+
+def test_values_are_kept_where_a_later_run_fails(
+    files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files.readme.write_text(f"{bench_table.BEGIN}\n{bench_table.END}\n")
+    path = Path(script(tmp_path, [row([2.0], [1.0])]))
+    there = tmp_path / "there"
+    path.write_text(
+        f"import pathlib, sys\nthere = pathlib.Path({str(there)!r})\n"
+        "if there.exists(): sys.exit('no second run')\nthere.touch()\n" + path.read_text()
+    )
+
+    assert (
+        bench.run_all([declared(str(path))], everything=True, write=True, files=files, at_least=5)
+        == 0
+    )
+
+    (kept,) = json.loads(files.measured.read_text()).values()
+    assert kept["n"] == 1
+    assert "no second run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("ratio", "bold"), [(0.97, True), (0.99, False), (1.03, True)])
+def test_a_row_that_must_agree_with_its_floor_is_bold_where_it_is_off_either_way(
+    ratio: float, bold: bool
+) -> None:
+    agreeing = Row("IOPS", "0.98–1.02", None, "bare fio", agrees=(0.98, 1.02))
+
+    assert bench_table.is_as_wanted(agreeing, {"median": 1000.0, "ratio": ratio}) is not bold
+
+
+def test_rows_of_agreement_are_those_of_the_table() -> None:
+    declared = {row.name for of in bench_rows.BENCHES if of.name == "agreement" for row in of.rows}
+    jobs = [part.partition("]")[0] for part in agreement.JOB.split("\n[")[1:]]
+    ways = {"rand-rw70-16k-4jobs": ("read", "write"), "rand-write-4k-qd32": ("write",)}
+    keys = [(job, way) for job in jobs for way in ways.get(job, ("read",))]
+    figures = dict.fromkeys(keys, 1000.0)
+
+    rows = agreement.rows({"bare": [figures], "ours": [figures]})
+
+    assert {row.name for row in bench_read.rows_written({"rows": rows})} == declared
 
 
 def test_the_rows_of_one_benchmark_are_written_beside_those_that_are_there(

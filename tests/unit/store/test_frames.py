@@ -16,9 +16,15 @@ import diskbench
 from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.store import archive
 from diskbench.store.evidence import open_evidence
-from diskbench.store.frames import read_series_ahead, series_frame
+from diskbench.store.frames import (
+    LATENCIES_FILE,
+    SERIES_FILE,
+    read_series_ahead,
+    series_frame,
+)
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import import_source
+from diskbench.store.log_latencies import latency_seconds
 from diskbench.store.rows import save_plan
 
 API = Path(__file__).parents[3] / "docs" / "api.md"
@@ -124,10 +130,14 @@ def test_a_series_has_a_row_a_second_and_direction(kept, logged_files):
 @pytest.mark.slow
 def test_a_series_is_made_once_and_kept_beside_the_evidence(kept, monkeypatch):
     first = series_frame(kept, RUN)
-    (derived,) = kept.list(f"runs/{RUN}/derived")
-    assert derived.endswith(".parquet")
-    monkeypatch.setattr("diskbench.store.series.write_series", None)  # it would fail if asked
+    counts = latency_seconds(kept, RUN)
+    derived = [key.partition(".")[2] for key in kept.list(f"runs/{RUN}/derived")]
+    assert sorted(derived) == [LATENCIES_FILE, SERIES_FILE]
+    # they would fail if asked
+    monkeypatch.setattr("diskbench.store.frames.write_series", None)
+    monkeypatch.setattr("diskbench.store.log_latencies.write_latencies", None)
     assert series_frame(kept, RUN).equals(first)
+    assert latency_seconds(kept, RUN).equals(counts)
 
 
 @pytest.mark.slow

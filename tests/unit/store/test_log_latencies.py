@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.histogram import bucket_index, bucket_middle_ns
+from diskbench.fio.totals import Total
 from diskbench.store.evidence import open_evidence
 from diskbench.store.frames import series_frame
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import import_source
-from diskbench.store.log_latencies import BUCKETS_A_DOUBLING, latency_seconds, write_latencies
+from diskbench.store.log_buckets import BUCKETS_A_DOUBLING, write_latencies
+from diskbench.store.log_latencies import latency_seconds
+from diskbench.store.series import write_series
 
 COLUMNS = 29 * 64
 
@@ -75,6 +78,67 @@ def test_every_io_lies_in_one_bucket_that_holds_its_latency(tmp_path, latencies)
     for low, high, count in found.select("from_ns", "to_ns", "count").rows():
         assert count == sum(low <= value < high for value in middles)
         assert low < 64 or high / low <= 1 + 1 / BUCKETS_A_DOUBLING + 1e-9
+
+
+SMALL = {"read": Total(1, 4096, 5.0)}
+EDGES = st.one_of(
+    st.integers(0, 2**34),
+    st.builds(
+        lambda octave, part, off: max(0, (8 + part) * 2**octave // 8 + off),
+        st.integers(6, 36),
+        st.integers(0, 7),
+        st.sampled_from([-1, 0, 1]),
+    ),
+)
+
+
+def series_of(folder, **options):
+    """The series of the logs in a folder."""
+    target = folder / "series.parquet"
+    write_series(sorted(folder.glob("*.log")), target, **options)
+    return pl.read_parquet(target)
+
+
+@pytest.mark.slow
+@settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(st.tuples(EDGES, st.integers(0, 1)), min_size=1, max_size=60))
+def test_one_pass_counts_single_ios_as_a_pass_of_its_own_does(tmp_path, ios):
+    rows = [f"{50 * n}, {value}, {way}, 4096, 0, 0\n" for n, (value, way) in enumerate(ios, 1)]
+    (tmp_path / "fio_lat.1.log").write_text("".join(rows))
+    together = tmp_path / "together.parquet"
+    series = series_of(tmp_path, totals=SMALL, latencies=together)
+    assert pl.read_parquet(together).equals(counted(tmp_path))
+    assert series.equals(series_of(tmp_path))
+
+
+def test_one_pass_counts_histograms_as_a_pass_of_its_own_does(tmp_path):
+    (tmp_path / "fio_iops.1.log").write_text("1000, 3, 0, 0, 0, 0\n2000, 1, 0, 0, 0, 0\n")
+    (tmp_path / "fio_clat_hist.1.log").write_text(
+        histogram_row(1000, [100_000] * 3) + histogram_row(2000, [5_000_000])
+    )
+    together = tmp_path / "together.parquet"
+    series_of(tmp_path, totals=SMALL, latencies=together)
+    assert pl.read_parquet(together).equals(counted(tmp_path))
+
+
+@pytest.mark.parametrize("seconds", [0.0, 86_400.0])
+def test_a_long_log_of_single_ios_is_not_counted_in_the_same_pass(tmp_path, seconds):
+    (tmp_path / "fio_lat.1.log").write_text("10, 91000, 0, 4096, 0, 0\n20, 92000, 0, 4096, 0, 0\n")
+    together = tmp_path / "together.parquet"
+    series_of(tmp_path, totals={"read": Total(2, 8192, seconds)}, latencies=together)
+    assert not together.exists()
+
+
+def test_quantiles_beyond_two_seconds_are_those_of_the_log(tmp_path):
+    slow = [1_000_000 * n + 7 for n in range(1, 4001)]  # to 4 s: more than 32 bits hold
+    rows = [f"{n // 8}, {value}, 0, 4096, 0, 0\n" for n, value in enumerate(slow)]
+    (tmp_path / "fio_lat.1.log").write_text("".join(rows))
+    found = series_of(tmp_path).row(0, named=True)
+    assert [found[name] for name in ("p50_ns", "p95_ns", "p99_ns", "lat_max_ns")] == [
+        slow[1999], slow[3799], slow[3959], slow[3999],
+    ]  # fmt: skip
 
 
 def test_a_damaged_log_is_named(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +17,8 @@ from diskbench.report.assemble.report_view import Report, group_view
 from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.charts.palette import PAGE
-from diskbench.report.charts.registry import drawn_alone, drawn_inside, drawn_over
+from diskbench.report.charts.registry import drawn_alone, drawn_inside, drawn_over, load_charts
+from diskbench.report.charts.vega import start_drawing
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.stored_trial import read_trial, read_trials
@@ -62,11 +64,16 @@ class ReportReader:
         self._ready: dict[str, ReadTrial] = {}
 
     def read(
-        self, runs: Sequence[Run], shown: Callable[[TrialFacts], TrialFacts] | None = None
+        self,
+        runs: Sequence[Run],
+        shown: Callable[[TrialFacts], TrialFacts] | None = None,
+        *,
+        meanwhile: Callable[[], None] | None = None,
     ) -> ReadReport:
         """The trials of runs (database rows) grouped by subject, in the order of time. `shown`
-        reduces a trial to the facts to show; by default all."""
-        self._read_ahead(runs)
+        reduces a trial to the facts to show; by default all. `meanwhile` is called while the logs
+        of runs without a series are read."""
+        self._read_ahead(runs, meanwhile)
         rows_of: dict[str, list[Run]] = defaultdict(list)
         for row in runs:
             rows_of[row.trial_id].append(row)
@@ -111,16 +118,26 @@ class ReportReader:
             for trial_id, rows in few.items():
                 yield trial_id, rows, self._ready.pop(trial_id)
 
-    def _read_ahead(self, runs: Sequence[Run]) -> None:
+    def _read_ahead(self, runs: Sequence[Run], meanwhile: Callable[[], None] | None) -> None:
         """Make the series of runs that have none yet, such as imported ones: all at once is faster
         than each on demand."""
         by_store: dict[str | None, list[Run]] = defaultdict(list)
-        for row in runs if len(runs) >= LEAST_RUNS else ():
+        for row in runs if meanwhile or len(runs) >= LEAST_RUNS else ():
             by_store[row.evidence_url].append(row)
-        for rows in by_store.values():
-            store = self.evidence.store(rows[0])
-            if store is not None:
-                read_series_ahead(store, [row.run_id for row in rows])
+        stores = [(self.evidence.store(rows[0]), rows) for rows in by_store.values()]
+
+        def read() -> None:
+            for store, rows in stores:
+                if store is not None:
+                    read_series_ahead(store, [row.run_id for row in rows])
+
+        if meanwhile is None:
+            read()
+            return
+        with ThreadPoolExecutor(1) as pool:
+            reading = pool.submit(read)
+            meanwhile()
+            reading.result()
 
 
 def few_at_a_time(
@@ -165,7 +182,8 @@ def stored_report(
     """The report on these runs (database rows, oldest first) with all charts, or with only `chart`.
     `asked` is the selection as typed. Raises UnknownName for an unknown chart, InvalidValue if
     it has nothing to draw."""
-    read = reader.read(runs)
+    read = reader.read(runs, meanwhile=load_charts)
+    start_drawing()
     trials = [trial for group in read.groups for trial in group.trials]
     fell = trials[0].fell
     run = telling_run(runs, fell, asked.names)

@@ -27,8 +27,8 @@ def children(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
     started: list[subprocess.Popen[str]] = []
     real = vega._started
 
-    def recorded() -> subprocess.Popen[str]:
-        started.append(real())
+    def recorded(*arguments: str) -> subprocess.Popen[str]:
+        started.append(real(*arguments))
         return started[-1]
 
     monkeypatch.setattr(vega, "_started", recorded)
@@ -63,6 +63,20 @@ def test_nothing_is_started_where_nothing_is_drawn_or_drawn_here(
         pass
     vega.vega_svg(document())
     assert children == []
+
+
+def test_a_child_that_is_started_ahead_draws_the_same_and_is_the_only_one(
+    children: list[subprocess.Popen[str]],
+) -> None:
+    here = vega.vega_svg(document())
+    with vega.drawn_apart():
+        vega.start_drawing()
+        vega.start_drawing()
+        with vega.drawn_apart():  # a page within a command that draws apart
+            assert vega.vega_svg(document()) == here
+        assert vega.vega_svg(document()) == here
+    vega.start_drawing()  # nothing draws apart here
+    assert [child.returncode for child in children] == [0]
 
 
 def test_a_child_that_was_killed_is_an_error_and_no_endless_wait(

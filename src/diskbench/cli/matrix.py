@@ -16,7 +16,7 @@ from diskbench.cli.terminal import print_json
 from diskbench.report.terminal.hanging import hanging
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    pass
 
 app = typer.Typer(
     help="Plan and run many combinations of region, machine, disk and profile from a file."
@@ -72,9 +72,9 @@ def show(file: File) -> None:
 @app.command()
 def schema() -> None:
     """Print the JSON schema of matrix files, for an editor."""
-    from diskbench.plan.matrix_schema import matrix_schema
+    from diskbench.cli.matrix_schema import schema_for_editors
 
-    typer.echo(json.dumps(matrix_schema(_known()), indent=2))
+    typer.echo(json.dumps(schema_for_editors(), indent=2))
 
 
 @app.command()
@@ -101,25 +101,6 @@ def plan(
         typer.echo(render_outlook(outlook), nl=False)
     if any(block.problem is not None for block in outlook.blocks):
         raise typer.Exit(PROBLEM)
-
-
-def _known() -> dict[str, Sequence[str]]:
-    """Values that an editor may propose."""
-    from diskbench.catalog.limits.entry import clouds
-    from diskbench.catalog.limits.lookup import disk_types
-    from diskbench.fio.profiles import shipped_names
-    from diskbench.plan.matrix_model import own_values
-    from diskbench.plan.requested_target import FILESYSTEMS
-    from diskbench.providers.registry import provider_names
-
-    sold = [name for cloud in clouds() for name in disk_types(cloud)]
-    return {
-        "provider": provider_names(),
-        "profile": shipped_names(),
-        "disk": list(dict.fromkeys([*sold, "root"])),
-        "filesystem": FILESYSTEMS,
-        **own_values(),
-    }
 
 
 mount(app)

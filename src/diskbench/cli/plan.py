@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from diskbench.cli.run_command import with_run_options
 from diskbench.cli.run_until import check_until
-from diskbench.cli.terminal import print_json
-
-if TYPE_CHECKING:
-    from diskbench.engine.trial.plan_preview import Previewed
 
 PROBLEM = 2
 """Exit code where something cannot be measured as asked."""
@@ -25,6 +21,7 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
     Takes the options of `diskbench run`. Rents nothing.
     """
     from diskbench.cli.asked import asked_for
+    from diskbench.cli.plan_output import print_document, print_text
     from diskbench.engine.trial.plan_preview import preview
     from diskbench.results.refreshed_catalogue import open_books
 
@@ -39,45 +36,9 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
     outlook = preview(
         command.request, books, install_fio=typed["install_fio"], offline=typed["offline"]
     )
-    if typed["output"] == "json":
-        _print_document(outlook)
-    else:
-        _print_text(outlook)
+    (print_document if typed["output"] == "json" else print_text)(outlook)
     if outlook.refused:
         raise typer.Exit(PROBLEM)
-
-
-def _print_text(previewed: Previewed) -> None:
-    from diskbench.cli.failures import print_error
-    from diskbench.report.terminal.plan_text import render_plan
-
-    if previewed.plans:
-        typer.echo(render_plan([draft for draft, _ in previewed.plans]))
-    for cell, error in previewed.refused:
-        print_error(error, prefix=f"{cell.address}: " if cell.address else "")
-
-
-def _print_document(previewed: Previewed) -> None:
-    from diskbench.model.outcome import problem_of
-    from diskbench.plan.cost import cost_of_plan
-    from diskbench.plan.document import PlanDocument, PlannedTrial, RefusedTrial
-
-    document = PlanDocument(
-        trials=tuple(
-            PlannedTrial(
-                plan=draft,
-                asked=was_asked,
-                cost=cost_of_plan(draft),
-                longest_cost=cost_of_plan(draft, longest=True),
-            )
-            for draft, was_asked in previewed.plans
-        ),
-        refused=tuple(
-            RefusedTrial(address=cell.address, replicate=cell.replicate, problem=problem_of(error))
-            for cell, error in previewed.refused
-        ),
-    )
-    print_json(document.model_dump_json(indent=2))
 
 
 _OFFLINE = inspect.Parameter(

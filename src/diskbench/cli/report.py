@@ -5,11 +5,10 @@ from __future__ import annotations
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from diskbench.cli.report_published import Axis, report_published
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
@@ -22,6 +21,8 @@ from diskbench.report.page.write_report import (
     format_of,
     write_report,
 )
+
+Axis = Literal["linear", "log"]
 
 
 def report(
@@ -80,6 +81,8 @@ def report(
     subject are replicates.
     """
     if published is not None:
+        from diskbench.cli.report_published import report_published  # imports what draws
+
         report_published(
             published,
             chart,

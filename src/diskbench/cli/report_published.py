@@ -5,23 +5,35 @@ from __future__ import annotations
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from diskbench import __version__
+from diskbench.catalog.published.figures import load_published
 from diskbench.cli.stores import database, evidence
+from diskbench.engine.published_outlook import published_outlook
 from diskbench.errors import InvalidValue
+from diskbench.report.assemble.own_trials import own_trials
+from diskbench.report.assemble.summary_many import counted
+from diskbench.report.charts import PAGE, PICTURE
+from diskbench.report.page.chart_file import write_chart
+from diskbench.report.page.write_report import format_of
+from diskbench.report.published.charts import charts_of, find_chart
+from diskbench.report.published.draw import OwnTrials, draw, rows_of
+from diskbench.results.refreshed_catalogue import open_books
+from diskbench.results.run_evidence import EvidenceOfRuns
+from diskbench.results.selection import runs_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.catalog.published.figures import Published
+    from diskbench.cli.report import Axis
     from diskbench.model.expectation import PlanExpectation
     from diskbench.report.page.write_report import Format
     from diskbench.report.published.charts import PostChart
     from diskbench.results.selection import Selection
 
 LIST = "list"
-Axis = Literal["linear", "log"]
 
 
 def report_published(
@@ -44,16 +56,6 @@ def report_published(
     Raises UnknownName for a post, chart or run, InvalidValue where a file cannot be written or no
     run can be laid over it.
     """
-    from diskbench.catalog.published.figures import load_published
-    from diskbench.engine.published_outlook import published_outlook
-    from diskbench.report.assemble.summary_many import counted
-    from diskbench.report.charts import PAGE, PICTURE
-    from diskbench.report.page.chart_file import write_chart
-    from diskbench.report.page.write_report import format_of
-    from diskbench.report.published.charts import find_chart
-    from diskbench.report.published.draw import OwnTrials, draw, rows_of
-    from diskbench.results.refreshed_catalogue import open_books
-
     if chart is None or chart == LIST:
         _print_charts(post)
         return
@@ -65,10 +67,6 @@ def report_published(
     figures, books = load_published(), open_books()
     own = OwnTrials()
     if asked:
-        from diskbench.report.assemble.own_trials import own_trials
-        from diskbench.results.run_evidence import EvidenceOfRuns
-        from diskbench.results.selection import runs_of
-
         engine = database(database_url)
         runs = runs_of(engine, asked)
         kept = EvidenceOfRuns(evidence, evidence_url)
@@ -98,16 +96,12 @@ def report_published(
 
 
 def _post_words(chart: PostChart) -> str:
-    from diskbench.catalog.published.figures import load_published
-
     return next(
         published.post.words for published in load_published() if published.seed == chart.post
     )
 
 
 def _print_charts(post: str) -> None:
-    from diskbench.report.published.charts import charts_of
-
     charts = charts_of(post)
     width = max(len(chart.name) for chart in charts)
     for chart in charts:

@@ -54,9 +54,9 @@ _BUSY = "busy: "
 _CHANGED = "changed: "
 """How a unit's reason begins where the target changed while fio ran (step.sh)."""
 
-_PERMITTED_S = 1
-"""Requests until this many seconds after a connection began to follow are answered by the
-permission that came with it. One that it did not reach is repeated each second. Our choice."""
+_ASKED_BEFORE_S = 2
+"""Requests for permission that are older than this when a connection begins to follow are ignored,
+because the unit asks again within a second; our choice."""
 
 
 class UnitExit(Frozen):
@@ -98,6 +98,8 @@ class _Follower:
         """The uptime (s) of the request that was answered last: the unit may write it twice."""
         self._since = 0
         """The uptime (s) at which the connection began to follow."""
+        self._permitted = False
+        """Whether fio was let start then: requests until then are answered."""
         self._on_tick, self._on_note, self._on_stage = on_tick, on_note, on_stage
         self._before: LiveTotals | None = None
 
@@ -109,9 +111,10 @@ class _Follower:
             self._on_stage("start")
             return None
         if line.startswith(b"@ "):  # sent by start.sh, too
-            up, _, first = line[2:].decode(errors="replace").partition(" ")
+            up, first, permitted, *_ = [*line[2:].decode(errors="replace").split(), "", "", ""]
             self._since = whole(up) or self._since
             self.lines = (whole(first) or self.lines + 1) - 1  # from 1 on where it was started anew
+            self._permitted = permitted == "1"
             return None
         self.lines += 1
         if line.startswith(b"~"):  # lock.sh: another trial measures the same disk
@@ -129,7 +132,10 @@ class _Follower:
             and (asked := whole(line[2:].decode(errors="replace"))) is not None
         ):
             # live.tsv may hold hours of requests; only a current one is answered.
-            if asked > self._since + _PERMITTED_S and asked != self.answered:
+            is_current = asked + _ASKED_BEFORE_S >= self._since
+            if self._permitted:
+                is_current = asked > self._since
+            if is_current and asked != self.answered:
                 self.asked = asked
             self._on_stage("go")
         elif line.startswith(b"#"):

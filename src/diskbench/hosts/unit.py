@@ -157,7 +157,7 @@ def payload(unit: Unit) -> bytes:
 
 def start_script(unit: Unit, first_line: int | None, *, go: bool = False) -> str:
     """The script that starts the unit or attaches to it, and follows live.tsv from `first_line` on;
-    None starts it without following. With `go`, fio may start if the unit asks within moments."""
+    None starts it without following. With `go`, fio may start if the unit has asked by now."""
     values = {
         "state": unit.state_dir,
         "dir": unit.directory,

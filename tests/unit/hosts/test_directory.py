@@ -88,6 +88,16 @@ def test_fio_itself_refuses_a_job_file_with_its_own_words():
         parse_only(HERE, [("a", good), ("b", good + "nonsense=1\n")])
 
 
+@pytest.mark.slow
+def test_fio_reads_all_job_files_in_one_start(monkeypatch, tmp_path):
+    starts, fio = tmp_path / "starts", tmp_path / "fio"
+    fio.write_text(f'#!/bin/sh\necho >>{starts}\nexec {shutil.which("fio")} "$@"\n')
+    fio.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    parse_only(HERE, [(name, "[x]\nrw=read\nsize=1m\nfilename=/tmp/x\n") for name in "abc"])
+    assert len(starts.read_text()) == 1
+
+
 def test_installing_where_fio_is_does_nothing():
     install_fio(HERE)
 

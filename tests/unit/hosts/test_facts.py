@@ -1,3 +1,4 @@
+import os
 import subprocess
 from pathlib import Path
 
@@ -6,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.errors import HostUnavailable
+from diskbench.hosts import facts as facts_of
 from diskbench.hosts.cloud import cloud_vendor
 from diskbench.hosts.disk_facts import transport
 from diskbench.hosts.facts import gather, parse_facts
@@ -82,6 +84,7 @@ def test_a_host_that_is_no_posix_machine_is_told():
 @pytest.mark.parametrize("shell", [["dash"], ["bash", "--posix"]])
 def test_the_script_says_the_same_in_every_shell(shell, monkeypatch, tmp_path):
     usual = gather(LocalHost(), str(tmp_path), device=False)
+    monkeypatch.setattr(facts_of, "_KNOWN_FIO", facts_of._KnownFio())  # or fio is not asked again
     monkeypatch.setattr("diskbench.hosts.local.argv", lambda script, root: [*shell, "-c", script])  # noqa: ARG005
     again = gather(LocalHost(), str(tmp_path), device=False)
     moving = {"memory_available_bytes": 0, "load_1m": None, "clock_offset_s": None, "mount": None}
@@ -92,6 +95,33 @@ def test_the_script_says_the_same_in_every_shell(shell, monkeypatch, tmp_path):
         return facts.model_copy(update=moving | {"extra": extra})
 
     assert still(again) == still(usual)
+
+
+@pytest.mark.slow
+def test_fio_is_asked_again_only_after_a_change_or_ten_minutes(monkeypatch, tmp_path):
+    now = [0.0]
+    monkeypatch.setattr(facts_of, "_KNOWN_FIO", facts_of._KnownFio(lambda: now[0]))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    fio, starts = tmp_path / "fio", tmp_path / "starts"
+
+    def asked(version=None):
+        if version is not None:
+            fio.unlink(missing_ok=True)
+            fio.write_text(
+                f"#!/bin/sh\necho >>{starts}\n"
+                f'[ "$1" = --version ] && {{ echo a wrapper; echo {version}; }}\n'
+                '[ "$1" = --enghelp ] && printf "Available IO engines:\\n\\tnull\\n"\n'
+            )
+            fio.chmod(0o755)
+        starts.write_text("")
+        facts = gather(LocalHost(), "/", device=False)
+        return facts.fio_version, facts.fio_engines, len(starts.read_text())
+
+    assert asked("fio-3.41") == ("fio-3.41", ("null",), 2)
+    assert asked() == ("fio-3.41", ("null",), 0)
+    assert asked("fio-3.42") == ("fio-3.42", ("null",), 2)
+    now[0] += facts_of.KNOWN_FIO_S
+    assert asked() == ("fio-3.42", ("null",), 2)
 
 
 def case(name):

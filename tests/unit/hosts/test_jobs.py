@@ -4,10 +4,12 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -184,6 +186,44 @@ def test_the_page_cache_is_dropped_and_the_drop_is_verified(make_unit, target, t
     assert (drop.method, drop.what) == ("drop_caches", "files")
     assert drop.after_bytes == 0
     assert drop.verified
+
+
+@pytest.mark.parametrize("name", ["one.0.0", ".hidden"])
+def test_the_machines_page_cache_is_dropped_only_where_there_are_test_files(
+    make_unit, target, name
+):
+    unit = make_unit(0.1, canary_after=True)
+    watch(LocalHost(), unit)
+    assert "method fadvise\n" in Path(unit.directory, "cache.txt").read_text()
+    again = unit.model_copy(update={"name": "001-again"})
+    for path in Path(target.work_dir).iterdir():
+        path.unlink()
+    Path(target.work_dir, name).write_bytes(b"1")
+    watch(LocalHost(), again)
+    assert "method drop_caches\n" in Path(again.directory, "cache.txt").read_text()
+
+
+def test_nothing_of_a_unit_outlives_it(make_unit, tmp_path, monkeypatch):
+    # What waits for the next second waits for minutes here: it would be found.
+    (tmp_path / "sleep").write_text(
+        f'#!/bin/sh\n[ "$1" != 1 ] || set -- 100\nexec {shutil.which("sleep")} "$@"\n'
+    )
+    (tmp_path / "sleep").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    unit = make_unit(0.1)
+    assert watch(LocalHost(), unit).fio_exit == 0
+    mark = f"DISKBENCH_TRIAL={unit.state_dir}".encode()
+
+    def living():
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            with contextlib.suppress(OSError):
+                if mark in path.read_bytes().split(b"\0"):
+                    yield path.parent.name
+
+    deadline = time.monotonic() + 50
+    while left := list(living()):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
 
 
 def test_a_page_cache_that_is_kept_says_so(make_unit):

@@ -5,7 +5,6 @@
 # .signal   the number of a signal that came without a stop
 # .stage    "NAME END": the current stage, and the uptime (s) of its limit
 # .go       FIFO: permission to start fio, written by the process that follows the unit: an uptime (s)
-# .permit   the same by one that began to follow before the unit asked
 
 limit= # the stage that took too long
 stage_name='' stage_end=''
@@ -91,29 +90,20 @@ stage() { # name, limit (s), command: fails when it was not begun or not ended
     return 0
 }
 
-recent() { # permission -> whether it is one; an older one may be from a process that has gone since
-    case $1 in '' | *[!0-9]*) return 1 ;; esac
-    uptime_s
-    [ "$((up - $1))" -le 10 ]
-}
-
-permitted() { # limit (s): whether the process that follows lets fio start; waits until there is one
+permitted() { # whether the process that follows lets fio start; waits until there is one
     [ -p .go ] || mkfifo .go || return 1
-    exec 6<>.go # before the look at .permit, which is written before what goes into the FIFO
+    exec 6<>.go # before .stage says so
     enter go "$1"
-    word=
-    read -r word 2>/dev/null <.permit || :
-    if ! recent "$word"; then
-        word=
-        echo "? $up" >>live.tsv
-    fi
+    echo "? $up" >>live.tsv
     while ! ending; do
-        if recent "$word"; then
+        read -r word <&6 || continue
+        case $word in '' | *[!0-9]*) continue ;; esac
+        uptime_s
+        # An older permission may be from a process that has gone since.
+        if [ "$((up - word))" -le 10 ]; then
             exec 6>&-
             return 0
         fi
-        word=
-        read -r word <&6 || :
     done
     exec 6>&-
     asked || limit=go

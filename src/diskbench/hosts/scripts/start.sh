@@ -1,9 +1,9 @@
 # Start a unit unless it was started, then follow it. Given before this text: state (the trial's
 # directory, which must be there), dir, unit (its name), follow (0: only start it), go (1: fio may start if the
-# unit asks within moments, see permitted in stages.sh), from (the first
+# unit has asked by now), from (the first
 # line of live.tsv to print, of a unit that was started before) and begin_limit (seconds that a unit may take to
-# begin). Standard input is a tar of the unit's files. Prints "@ UPTIME FIRST" (s; the first line of live.tsv that
-# it prints) when it begins to follow, live.tsv as it grows, then one line: "= EXIT STOPPED STARTED ENDED KEY=VALUE... REASON",
+# begin). Standard input is a tar of the unit's files. Prints "@ UPTIME FIRST GO" (s; the first line of live.tsv that
+# it prints; 1 where it let fio start) when it begins to follow, live.tsv as it grows, then one line: "= EXIT STOPPED STARTED ENDED KEY=VALUE... REASON",
 # "= lost KEY=VALUE..." when the unit died without a result, or "! WHY" when it could not be started.
 set -u
 umask 077
@@ -72,11 +72,14 @@ kill "$beats"
 cd "$dir" || fail "cannot enter $dir"
 exec 8<>alive 7<alive 8>&-
 read -r up rest </proc/uptime && up=${up%.*}
-echo "@ $up $from"
-if [ "$go" = 1 ] && ! [ -e stop ] && ! [ -e exit ]; then
-    echo "$up" >permit.$$ && mv -f permit.$$ .permit # for a unit that is about to ask
-    [ ! -p .go ] || echo "$up" 1<>.go # and for one that has asked
+stage=
+read -r stage rest 2>/dev/null <.stage
+if [ "$go" = 1 ] && [ "$stage" = go ] && ! [ -e stop ]; then # it listens: see permitted in stages.sh
+    echo "$up" 1<>.go
+else
+    go=0
 fi
+echo "@ $up $from $go"
 tail -n "+$from" -f live.tsv 7<&- &
 tail=$!
 {

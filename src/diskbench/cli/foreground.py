@@ -87,10 +87,10 @@ def drive(
             ready = () if take_over else [plan for plan in plans if not plan.is_draft]
             begun = FirstSteps(session, stop, ready)
             displays.append(_display(session, plans, quiet=show.quiet))
-            meanwhile()
-            from diskbench.engine.matrix.execute import execute
-
             try:
+                meanwhile()
+                from diskbench.engine.matrix.execute import execute
+
                 endings = execute(
                     session, plans, displays[0], stop, begun=begun, take_over=take_over
                 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -146,6 +147,20 @@ def set_campaign_state(database: Engine, campaign_id: str, state: CampaignState)
             announce(connection, "cells")
 
 
+@dataclass(frozen=True)
+class SharedMachines:
+    """Which shared machines (reuse_host) waiting cells may use: one of `free` keeps its place, also
+    where its region is full, and one that is `used` takes no cell. `alone`: only those that are
+    free may take one, because every other place is taken."""
+
+    free: frozenset[str] = frozenset()
+    used: frozenset[str] = frozenset()
+    alone: bool = False
+
+
+NOT_SHARED = SharedMachines()
+
+
 class Locked:
     """A matrix whose row this process has locked: no other process changes it meanwhile. With
     `looks` it is not locked, and changes are not written: `changed` says whether there were any."""
@@ -164,20 +179,24 @@ class Locked:
         """The cells, in order."""
         return self._cells()
 
-    def under_way(self, *, since: str | None, machines: Collection[str]) -> list[CellRow]:
-        """The cells that are live, that got their turn after `since` (None: that does not matter),
-        or that share one of `machines`: the few cells that decide whether a waiting cell may start.
-        """
+    def under_way(self, *, since: str | None) -> list[CellRow]:
+        """The cells that are live, or that got their turn after `since` (None: that does not
+        matter): the few cells that decide whether a waiting cell may start."""
         cell = schema.cell
         decide: list[sa.ColumnElement[bool]] = [cell.c.state.in_(sorted(LIVE))]
         # Each condition is a search of its own, by its own index, as SQLite makes none of an OR.
         if since is not None:
             decide.append(cell.c.queued_at > since)
-        if machines:
-            decide.append(cell.c.machine.in_(sorted(machines)))
         mine = cell.c.campaign_id == self.campaign.campaign_id
         found = sa.union(*(sa.select(cell.c.position).where(mine, one) for one in decide))
         return self._cells(cell.c.position.in_(found))
+
+    def one_of_each(self, machines: Collection[str]) -> list[CellRow]:
+        """The first cell of each of these shared machines."""
+        cell = schema.cell
+        mine = cell.c.campaign_id == self.campaign.campaign_id, cell.c.machine.in_(sorted(machines))
+        first = sa.select(sa.func.min(cell.c.position)).where(*mine).group_by(cell.c.machine)
+        return self._cells(cell.c.position.in_(first)) if machines else []
 
     def counts(self) -> dict[str, dict[CellState, int]]:
         """How many cells of each block are in each state; counted by the database, since a matrix
@@ -204,9 +223,11 @@ class Locked:
         most: int,
         but_in: Collection[str] = (),
         blocks: Collection[str] | None = None,
+        shared: SharedMachines = NOT_SHARED,
     ) -> list[CellRow]:
         """The next `most` waiting cells after the position `after`, except those in the providers
-        and regions `but_in`; those of `blocks` only (None: of all)."""
+        and regions `but_in` and those whose machine is `shared.used`; those of `blocks` only (None:
+        of all)."""
         cell = schema.cell
         elsewhere = [
             sa.and_(
@@ -215,10 +236,17 @@ class Locked:
             )
             for name in sorted(but_in)
         ]
+        conditions: list[sa.ColumnElement[bool]] = elsewhere
+        if shared.free:
+            kept = cell.c.machine.in_(sorted(shared.free))
+            conditions = [kept if shared.alone else sa.or_(kept, sa.and_(*elsewhere, sa.true()))]
+        if shared.used and not shared.alone:
+            used = cell.c.machine.in_(sorted(shared.used))
+            conditions.append(sa.or_(cell.c.machine.is_(None), ~used))
         if blocks is not None:
-            elsewhere.append(cell.c.block.in_(sorted(blocks)))
+            conditions.append(cell.c.block.in_(sorted(blocks)))
         return self._cells(
-            cell.c.state == "waiting", cell.c.position > after, *elsewhere, most=most
+            cell.c.state == "waiting", cell.c.position > after, *conditions, most=most
         )
 
     def is_over(self) -> bool:

@@ -168,6 +168,35 @@ def is_wanted(database: Engine, machine: MachineRecord) -> bool:
         return _count(connection, query) > 0
 
 
+def is_waited_for(database: Engine, machine: MachineRecord) -> bool:
+    """Whether a cell waits for the machine."""
+    cell = schema.cell
+    query = sa.select(cell.c.position).where(
+        cell.c.campaign_id == machine.campaign_id,
+        cell.c.machine == machine.name,
+        cell.c.state == "waiting",
+    )
+    with one_statement(database) as connection:
+        return connection.execute(query.limit(1)).first() is not None
+
+
+def work_left(
+    database: Engine, campaign_id: str, machine: str, else_expected_s: float
+) -> tuple[int, float]:
+    """How many cells of a shared machine have not ended, and the seconds that they are expected to
+    take; a cell without an expectation counts `else_expected_s`."""
+    cell = schema.cell
+    expected_s = sa.func.coalesce(sa.func.nullif(cell.c.expected_s, 0.0), else_expected_s)
+    query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(expected_s), 0.0)).where(
+        cell.c.campaign_id == campaign_id,
+        cell.c.machine == machine,
+        cell.c.finished_at.is_(None),
+    )
+    with one_statement(database) as connection:
+        count, seconds = connection.execute(query).one()
+    return int(count), float(seconds)
+
+
 def is_used(database: Engine, machine: MachineRecord) -> bool:
     """Whether the cell that the machine was given to is under way."""
     cell = schema.cell

@@ -7,8 +7,9 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from diskbench.engine.matrix.admission import feed
 from diskbench.model.matrix import Limits
 from diskbench.store import schema
-from diskbench.store.campaigns import load_campaign, partitions_of, save_campaign
-from diskbench.store.cells import live_cells
+from diskbench.store.campaigns import Locked, load_campaign, partitions_of, save_campaign
+from diskbench.store.cells import live_cells, load_cells
+from diskbench.store.machines import MachineRecord
 
 MANY = 10_000
 LIVE_CELLS = 12
@@ -98,3 +99,44 @@ def test_a_turn_sends_as_many_statements_in_a_large_matrix_as_in_a_small_one(any
         turn(any_database)
         counts.append(len(sent))
     assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("limits", [{}, {"budget_usd": 1e9, "assume_price_usd_per_hour": 0.1}])
+def test_a_turn_reads_as_many_cells_whatever_waits_for_a_shared_machine(
+    any_database, monkeypatch, limits
+):
+    """Cells of four machines, one of which works and one of which stands idle."""
+    read = []
+    real = Locked._cells
+    monkeypatch.setattr(
+        Locked, "_cells", lambda *given, **named: _counted(read, real(*given, **named))
+    )
+    counts = []
+    for count in (200, 1000):
+        with any_database.begin() as connection:
+            connection.execute(sa.delete(schema.campaign))
+        cells = [
+            cell_row(
+                n,
+                state="done" if n < count // 2 else "measuring" if n == count // 2 else "waiting",
+                machine=f"m{n % 4}",
+            )
+            for n in range(count)
+        ]
+        save_campaign(any_database, campaign_row(limits=Limits(max_parallel=2, **limits)), cells)
+        standing = [
+            MachineRecord.model_construct(campaign_id=CAMPAIGN, name=name) for name in ("m0", "m1")
+        ]
+        read.clear()
+        campaign = load_campaign(any_database, CAMPAIGN)
+        fed = feed(any_database, campaign, machines=standing)
+        assert fed.begun
+        waiting = [row.machine for row in load_cells(any_database, CAMPAIGN) if row.trial_id]
+        assert waiting == ["m1"]  # m0 works, and both places are those of the machines
+        counts.append(sum(read))
+    assert counts[0] == counts[1]
+
+
+def _counted(read, rows):
+    read.append(len(rows))
+    return rows

@@ -19,7 +19,7 @@ from diskbench.model.outcome import Problem
 from diskbench.plan.admit import AdmissionMoment, admit, full
 from diskbench.plan.until import BlockStanding, turn_of
 from diskbench.results.until import standings_of
-from diskbench.store.campaigns import locked, looked
+from diskbench.store.campaigns import NOT_SHARED, SharedMachines, locked, looked
 from diskbench.store.cells import load_cells
 from diskbench.store.clock import iso
 from diskbench.store.machines import list_machines
@@ -79,9 +79,8 @@ def feed(
         before = load_cells(database, campaign.campaign_id, tried=True)
         seen = standings_of(database, campaign.campaign_id, before, limits.until_ci)
     if limits.budget_usd is not None:
-        before = load_cells(database, campaign.campaign_id, tried=True)
         assumed = limits.assume_price_usd_per_hour
-        over, live = spent_by(database, campaign.campaign_id, before, assumed)
+        over, live = spent_by(database, campaign.campaign_id, assumed)
     if machines is None:
         machines = list_machines(database, campaign.campaign_id)
     standing = {one.name for one in machines if one.campaign_id == campaign.campaign_id}
@@ -135,23 +134,26 @@ def _decide(
     lately = None
     if limits.calls_per_minute:
         lately = (moment - timedelta(minutes=1)).isoformat(timespec="microseconds")
-    around = held.under_way(since=lately, machines=standing)
+    around = held.under_way(since=lately)
     now = AdmissionMoment(
         now=moment.isoformat(timespec="microseconds"),
         elapsed_s=(moment - datetime.fromisoformat(held.campaign.created_at)).total_seconds(),
         spent_usd=spent_usd,
         state=held.campaign.state,
-        machines=tuple(cell for cell in around if cell.machine in standing),
+        machines=tuple(held.one_of_each(standing)),
     )
     running = [_at_least(cell, live_usd) for cell in around if cell.state != "waiting"]
     after, most = -1, _FIRST_PAGE
     left: list[CellRow] = []
-    while standing or now.ends or _live(running) < limits.max_parallel:
-        nowhere = set[str]() if standing or now.ends else full(running, limits)
-        if partitions and all(_is_in(name, nowhere) for name in partitions):
+    while True:
+        shared = NOT_SHARED if now.ends else _shared(running, standing, limits)
+        if shared.alone and not shared.free:
+            return []
+        nowhere = set[str]() if now.ends else full(running, limits)
+        if not shared.free and partitions and all(_is_in(name, nowhere) for name in partitions):
             return []
         blocks = None if rooms is None or now.ends else rooms.open
-        page = held.waiting(after=after, most=most, but_in=nowhere, blocks=blocks)
+        page = held.waiting(after=after, most=most, but_in=nowhere, blocks=blocks, shared=shared)
         if not page:
             return left
         after, most = page[-1].position, min(2 * most, _PAGE)
@@ -172,7 +174,18 @@ def _decide(
                 _refuse(held, position, problem)
         settled = {*decision.begin, *(position for position, _ in decision.refuse)}
         left += [cell for cell in page if cell.position not in settled]
-    return []
+
+
+def _shared(running: list[CellRow], standing: set[str], limits: Limits) -> SharedMachines:
+    """Which shared machines may take a cell. Those that stand keep their places."""
+    live = [cell for cell in running if cell.state in LIVE]
+    used = {cell.machine for cell in live if cell.machine is not None}
+    places = sum(cell.machine is None for cell in live) + len(used | standing)
+    return SharedMachines(
+        free=frozenset(standing - used),
+        used=frozenset(used),
+        alone=places >= limits.max_parallel,
+    )
 
 
 def _is_in(partition: str, names: Collection[str]) -> bool:
@@ -226,10 +239,6 @@ def _spare(held: Locked, position: int, why: str) -> None:
     over = iso(held.now())
     spared = error_columns(Problem(kind="Spared", message=why))
     held.set_cell(position, state="spared", finished_at=over, **spared)
-
-
-def _live(cells: list[CellRow]) -> int:
-    return sum(cell.state in LIVE for cell in cells)
 
 
 def _begin(held: Locked, cell: CellRow) -> CellRow:

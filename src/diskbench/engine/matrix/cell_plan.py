@@ -14,10 +14,9 @@ from diskbench.engine.trial.prepare import plan_on_host
 from diskbench.engine.trial.same_machine import queued_behind
 from diskbench.errors import DiskbenchError
 from diskbench.hosts.connect import host_at
-from diskbench.model.campaign import LIVE
 from diskbench.plan.cell_outcome import zone_of
 from diskbench.plan.trial import TrialIds
-from diskbench.store.cells import load_cells
+from diskbench.store.cells import live_cells
 from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import find_plan
 
@@ -73,8 +72,8 @@ def _measured_now(session: Session, row: CellRow) -> list[Plan]:
     """The plans of the matrix's other cells that are being measured now."""
     trials = [
         cell.trial_id
-        for cell in load_cells(session.database, row.campaign_id)
-        if cell.state in LIVE and cell.trial_id not in (None, row.trial_id)
+        for cell in live_cells(session.database)
+        if cell.campaign_id == row.campaign_id and cell.trial_id not in (None, row.trial_id)
     ]
     plans = [find_plan(session.database, trial_id) for trial_id in trials if trial_id is not None]
     return [plan for plan in plans if plan is not None]

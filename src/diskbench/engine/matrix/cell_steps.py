@@ -216,7 +216,7 @@ class LiveCells:
             if plan.is_draft:
                 write_plan(self.session.evidence_of(trial_id), plan)
             handed_on = goes_on and _is_done(ending.end)
-            failed = self._given_back(plan, row, handed_on=handed_on, keeps=campaign.is_run)
+            failed = self._given_back(plan, handed_on=handed_on, keeps=campaign.is_run)
             ending = replace(ending, not_released=failed)
             if self._ended(plan, ending.problem) and _is_done(ending.end):
                 ending = replace(ending, end=None, problem=_NOT_KEPT)
@@ -258,23 +258,21 @@ class LiveCells:
         context = {"trial": trial_id, "error": values["error"]}
         log.info("%s: %s", row.key, values["state"], extra={k: v for k, v in context.items() if v})
 
-    def _given_back(
-        self, plan: Plan, row: CellRow, *, handed_on: bool, keeps: bool
-    ) -> ReleaseFailed | None:
+    def _given_back(self, plan: Plan, *, handed_on: bool, keeps: bool) -> ReleaseFailed | None:
         """Release the machine, or hand a shared one on to the next cell. Returns the error of a
         failed release (the next sweep then retries it), or None."""
         lease = load_lease(self.session.database, plan.trial_id)
-        is_kept = handed_on and plan.machine is not None and self._kept(plan, row)
+        is_kept = handed_on and plan.machine is not None and self._kept(plan)
         is_open = lease is None or lease.state == "open" or plan.machine is not None
         if is_kept or not is_open:
             end_hold(self.session, plan, keeps=keeps)
             return None
         return hand_back(self.session, plan, keeps=keeps)
 
-    def _kept(self, plan: Plan, row: CellRow) -> bool:
+    def _kept(self, plan: Plan) -> bool:
         """Whether the machine was handed on to the next cell; if not, the caller releases it."""
         try:
-            return keeps(self.session, row, plan)
+            return keeps(self.session, plan)
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - a provider's fault must not keep the cell

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,6 @@ from diskbench.parallel import all_of
 from diskbench.plan.cost import longest_s
 from diskbench.plan.route import EVERYWHERE, serves
 from diskbench.ports import ExtendsLeases, SwapsDisks
-from diskbench.store.cells import load_cells
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import Lease
 from diskbench.store.machines import (
@@ -31,12 +29,14 @@ from diskbench.store.machines import (
     free_machine,
     give_machine,
     is_used,
+    is_waited_for,
     is_wanted,
     keep_machine,
     list_machines,
     machine_of_trial,
     route_of,
     save_machine,
+    work_left,
 )
 from diskbench.store.rows import find_plan
 
@@ -102,14 +102,13 @@ def placed(
     return plan.model_copy(update={"machine": shared, "notes": (*plan.notes, note)})
 
 
-def keeps(session: Session, row: CellRow, plan: Plan) -> bool:
+def keeps(session: Session, plan: Plan) -> bool:
     """Clean the machine of a trial that ended well, and keep it for the next cell that waits for
     it. False where no cell waits, or where the machine cannot be cleaned."""
     machine = find_machine(session.database, plan.lease_id)
     if machine is None or machine.state != "open" or machine.trial_id != plan.trial_id:
         return False
-    cells = load_cells(session.database, row.campaign_id)
-    if not any(cell.machine == machine.name and cell.state == "waiting" for cell in cells):
+    if not is_waited_for(session.database, machine):
         return False
     try:
         clean(session, plan)
@@ -276,8 +275,7 @@ def _expiry(database: sa.Engine, row: CellRow, plan: Plan) -> str:
     """When the machine is to switch itself off (ISO 8601): after all cells that may share it, each
     counted with twice its expected time. A cell for which too little is left extends the lease, or
     gets a new machine where that is not possible."""
-    cells = load_cells(database, row.campaign_id)
-    left = [cell for cell in cells if cell.machine == row.machine and cell.finished_at is None]
-    seconds = math.fsum(2 * (cell.expected_s or plan.expected_s) for cell in left)
-    seconds = max(seconds, 2 * longest_s(plan)) + len(left) * BETWEEN.total_seconds()
+    assert row.machine is not None
+    left, seconds = work_left(database, row.campaign_id, row.machine, plan.expected_s)
+    seconds = max(2 * seconds, 2 * longest_s(plan)) + left * BETWEEN.total_seconds()
     return iso(database_time(database) + timedelta(seconds=seconds) + GRACE)

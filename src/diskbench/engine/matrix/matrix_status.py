@@ -33,7 +33,7 @@ def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
     """The current state of the matrix and of its cells."""
     cells = load_cells(database, campaign.campaign_id)
     assumed = campaign.limits.assume_price_usd_per_hour
-    over, live = spent_by(database, campaign.campaign_id, cells, assumed)
+    over, live = spent_by(database, campaign.campaign_id, assumed)
     running = [cell.trial_id for cell in cells if cell.state in LIVE and cell.trial_id]
     progress = progress_of_trials(database, running)
     return MatrixStanding(

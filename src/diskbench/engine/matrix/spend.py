@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.prices.cost import cost_of_lease, spent_usd
 from diskbench.store.clock import database_time
-from diskbench.store.leases import leases_of_campaign
 from diskbench.store.machines import leases_by_machine
+from diskbench.store.spent import spent_on_trials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
-    from diskbench.model.campaign import CellRow
     from diskbench.model.result import StepResult
     from diskbench.model.spec import Plan
     from diskbench.store.leases import Lease
@@ -32,23 +31,12 @@ def spent_on(lease: Lease | None, plan: Plan | None, results: Results, *, now: d
 
 
 def spent_by(
-    database: sa.Engine, campaign_id: str, cells: Sequence[CellRow], assumed: float | None
+    database: sa.Engine, campaign_id: str, assumed: float | None
 ) -> tuple[float, dict[str, float]]:
     """The cost of a matrix in US dollars without its running attempts, and the cost so far of each
-    running attempt, by trial id. `cells` are at least those that had an attempt. Where no price is
-    known, an hour costs `assumed`."""
-    newest = {cell.trial_id: cell for cell in cells if cell.trial_id is not None}
-    now, over, live = database_time(database), 0.0, {}
-    for lease in leases_of_campaign(database, campaign_id):
-        usd = spent_usd([lease], now, assume_price_usd_per_hour=assumed)
-        cell = newest.get(lease.lease_id)
-        if cell is None:
-            over += usd
-        elif cell.finished_at is None:
-            live[lease.lease_id] = usd
-        else:
-            over += max(usd, cell.cost_usd or 0.0)
-    return over + _idle(database, campaign_id, now, assumed), live
+    running attempt, by trial id. Where no price is known, an hour costs `assumed`."""
+    over, live = spent_on_trials(database, campaign_id, assumed)
+    return over + _idle(database, campaign_id, database_time(database), assumed), live
 
 
 def _idle(database: sa.Engine, campaign_id: str, now: datetime, assumed: float | None) -> float:

@@ -209,8 +209,7 @@ def test_what_a_machine_costs_between_its_cells_is_spent_too(session):
             mine = schema.lease.c.lease_id == lease_id
             change = sa.update(schema.lease).where(mine).values(hourly_usd=1.0, created_at=since)
             connection.execute(change)
-    cells = load_cells(session.database, CAMPAIGN)
-    beside, live = spent_by(session.database, CAMPAIGN, cells, None)
+    beside, live = spent_by(session.database, CAMPAIGN, None)
     assert live == {first: pytest.approx(2.0, abs=0.01)}
     assert beside == pytest.approx(1.0, abs=0.01)
 

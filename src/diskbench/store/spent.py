@@ -1,0 +1,72 @@
+"""What the trials of a matrix cost so far, summed by the database: a matrix may have thousands.
+
+The formula is that of catalog/prices/cost.py: hourly price × age of the lease.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+from diskbench.store import schema
+from diskbench.store.clock import present
+from diskbench.store.database import transaction
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+    from sqlalchemy.sql.compiler import SQLCompiler
+
+_HOUR_S = 3600.0
+
+
+class unix_s(FunctionElement[float]):  # noqa: N801 - an SQL function, named as those of SQLAlchemy
+    """A time in the format of rows in seconds since 1970."""
+
+    type = sa.Double()
+    inherit_cache = True
+
+
+@compiles(unix_s, "sqlite")
+def _unix_s_on_sqlite(element: unix_s, compiler: SQLCompiler, **named: object) -> str:
+    return f"((julianday({compiler.process(element.clauses, **named)}) - 2440587.5) * 86400.0)"
+
+
+@compiles(unix_s, "postgresql")
+def _unix_s_on_postgresql(element: unix_s, compiler: SQLCompiler, **named: object) -> str:
+    moment = f"({compiler.process(element.clauses, **named)})::timestamptz"
+    return f"extract(epoch FROM {moment})::double precision"
+
+
+def spent_on_trials(
+    database: Engine, campaign_id: str, assumed_usd_per_hour: float | None
+) -> tuple[float, dict[str, float]]:
+    """The cost in US dollars of a matrix's trials without its running attempts, and that of each
+    running attempt so far, by trial id. A trial that ended counts with the cost in its cell's row
+    where that is more. Where no price is known, an hour costs the assumed one, else nothing."""
+    lease, trial, cell = schema.lease, schema.trial, schema.cell
+    until = unix_s(sa.func.coalesce(lease.c.released_at, present()))
+    age_s = until - unix_s(lease.c.created_at)
+    hourly = sa.func.coalesce(lease.c.hourly_usd, assumed_usd_per_hour or 0.0)
+    usd = sa.case((age_s > 0.0, hourly * age_s / _HOUR_S), else_=0.0)
+    known = sa.func.coalesce(cell.c.cost_usd, 0.0)
+    is_newest = cell.c.trial_id.is_not(None)
+    is_live = sa.and_(is_newest, cell.c.finished_at.is_(None))
+    leases = (
+        lease.join(trial, trial.c.trial_id == lease.c.lease_id)
+        .outerjoin(
+            cell, sa.and_(cell.c.trial_id == lease.c.lease_id, cell.c.campaign_id == campaign_id)
+        )
+    )  # fmt: skip
+    mine = trial.c.campaign_id == campaign_id
+    over = sa.func.sum(sa.case((sa.and_(is_newest, known > usd), known), else_=usd))
+    with transaction(database) as connection:
+        done = connection.execute(
+            sa.select(sa.func.coalesce(over, 0.0)).select_from(leases).where(mine, ~is_live)
+        ).scalar_one()
+        live = connection.execute(
+            sa.select(lease.c.lease_id, usd).select_from(leases).where(mine, is_live)
+        ).all()
+    return float(done), {trial_id: float(so_far) for trial_id, so_far in live}

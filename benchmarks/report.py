@@ -156,11 +156,12 @@ def take_in(place, database, evidence):
     """As `diskbench results import` does."""
     from diskbench.store.database import open_database
     from diskbench.store.evidence import open_evidence
-    from diskbench.store.imports import import_source, read_sources
+    from diskbench.store.import_sources import read_sources
+    from diskbench.store.imports import import_source
     from diskbench.store.rebuild import rows_of, write_run
 
     engine, store = open_database(database), open_evidence(evidence)
-    for source in read_sources(sorted(place.iterdir())):
+    for source in read_sources(sorted(place.iterdir())).sources:
         key, _, value = LABEL.partition("=")
         for manifest in import_source(store, source, labels={key: value}, version="0"):
             write_run(engine, rows_of(store, manifest))

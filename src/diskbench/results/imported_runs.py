@@ -95,23 +95,23 @@ class _Found:
     index: int
 
 
-def _found(sources: Iterable[ImportSource], kept: KeptRuns, at: str) -> Iterator[_Found]:
-    """The runs of sources, whose files are read one after the other."""
+def _found(sources: Iterable[ImportSource], kept: KeptRuns, at: str) -> Iterator[list[_Found]]:
+    """The runs of each source; files are read one after the other."""
     for source in sources:
         report = read_source(source)
         ids = run_ids(kept, source, report, at)
-        yield from (_Found(source, report, ids, index) for index in range(len(ids)))
+        yield [_Found(source, report, ids, index) for index in range(len(ids))]
 
 
-def _windows(runs: Iterable[_Found], most: int) -> Iterator[list[_Found]]:
-    """At most so many runs at a time, which are stored together: none of them twice."""
+def _windows(found: Iterable[list[_Found]], most: int) -> Iterator[list[_Found]]:
+    """The runs of whole sources that are stored together, none of them twice: of the next sources
+    until there are so many."""
     window: dict[str, _Found] = {}
-    for run in runs:
-        run_id = run.ids[run.index]
-        if run_id in window or len(window) == most:
+    for runs in found:
+        if len(window) >= most or any(run.ids[run.index] in window for run in runs):
             yield list(window.values())
             window = {}
-        window[run_id] = run
+        window |= {run.ids[run.index]: run for run in runs}
     if window:
         yield list(window.values())
 

@@ -135,15 +135,17 @@ BENCHES = (
         "million",
         "benchmarks/million.py",
         "--runs 1000000 --postgres --rounds 5 --part list --part disk+region --part compare "
-        "--part regressions",
+        "--part regressions --part 'publish a day'",
         (
             Row("list", "≤ 1 s", 1, "`python -c 'import typer'`"),
             Row("disk+region", "≤ 1 s", 1, "`python -c 'import typer'`"),
             Row("compare", "≤ 3 s", 3, "`python -c 'import typer'`"),
             Row("regressions", "–", None, "`python -c 'import typer'`"),
+            Row("publish a day", "≤ 60 s", 60, "`python -c 'import typer'`"),
+            Row("publish a day, memory", "≤ 300 MB", 300),
         ),
         adapter=stored_written,
-        limit_s=1800,
+        limit_s=3600,
     ),
     Bench(
         "publish",
@@ -159,6 +161,21 @@ BENCHES = (
         ),
         quick="--runs 1000 --a-trial 100 --part build --part report",
         adapter=site_printed,
+    ),
+    Bench(
+        "bucket",
+        "benchmarks/bucket.py",
+        "--runs 1000 --a-trial 10 --latency-ms 20",
+        tuple(
+            row
+            for part in ("import", "list", "show", "report", "publish", "rebuild")
+            for row in (
+                Row(f"S3 {part}", "–", None, "the same with a directory"),
+                Row(f"S3 {part}, CPU", "–", None, "the same with a directory"),
+                Row(f"S3 {part}, requests a run", "–", None),
+            )
+        ),
+        limit_s=900,
     ),
     Bench(
         "logs",

@@ -21,6 +21,7 @@ list of 10,000 runs within 0.3 s, export of 10,000 runs (30,000 rows) within 1.5
 import argparse
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -141,7 +142,10 @@ def make_ready(url, site, configurations):
     if site.exists():
         million_site.restamp_site(engine, site)
     else:
-        million_site.make_site(engine, site)
+        part = site.with_name("site.part")
+        shutil.rmtree(part, ignore_errors=True)  # of a benchmark that was stopped
+        million_site.make_site(engine, part)
+        part.rename(site)
     if configurations:
         million_site.add_day(engine, site.parent / "example", configurations)
     engine.dispose()

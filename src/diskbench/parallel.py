@@ -16,11 +16,13 @@ One = TypeVar("One")
 Answer = TypeVar("Answer")
 
 
-def all_of(do: Callable[[One], Answer], these: Sequence[One]) -> list[Answer]:
+def all_of(
+    do: Callable[[One], Answer], these: Sequence[One], *, at_once: int = AT_ONCE
+) -> list[Answer]:
     """The results of `do` in input order. After the first exception no further call is started."""
     if len(these) < 2:
         return [do(one) for one in these]
-    pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(these)))
+    pool = ThreadPoolExecutor(max_workers=min(at_once, len(these)))
     try:
         return list(pool.map(do, these))
     finally:

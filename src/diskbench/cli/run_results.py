@@ -57,6 +57,10 @@ class EndedTrials:
             self._stored[trial_id] = stored_trial(self._session, trial_id, suspended=suspended)
         return self._stored[trial_id]
 
+    def is_judged(self, ending: TrialEnding) -> bool:
+        """Whether its result was asked for, which judged it."""
+        return ending.plan.trial_id in self._stored
+
     def view(self, ending: TrialEnding) -> TrialView:
         """The trial as every output format shows it."""
         trial_id = ending.plan.trial_id
@@ -76,13 +80,14 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
     elif show.output == "csv":
         run_ids = [run_id for ending in endings for run_id in ending.plan.run_ids]
         sys.stdout.writelines(rows_as_csv(session.database, run_ids=run_ids))
-        for ending in endings:
-            judge_trial(session, ending.plan.trial_id)
     else:
         _print_document([trials.stored(ending) for ending in endings])
     for ending in endings:
         print_problems(ending)
     missed = _judge(endings, trials, show)
+    for ending in endings:
+        if not trials.is_judged(ending):
+            judge_trial(session, ending.plan.trial_id)
     if show.timing:
         for name, seconds in session.timing.seconds().items():
             print(f"{seconds:8.3f} s  {name}", file=sys.stderr)

@@ -10,10 +10,18 @@ from diskbench.fio.logs import log_name
 from diskbench.importers.fio_report import FIO_REPORTS
 from diskbench.model.audit import AuditCheck, StepAudit
 from diskbench.store.audits import run_audits
+from diskbench.store.clock import now
 from diskbench.store.frames import read_series_ahead
-from diskbench.store.imports import KeptRuns, import_source, read_source, rows_of_import
+from diskbench.store.imports import (
+    KeptRuns,
+    keep_run,
+    read_source,
+    rows_of_import,
+    run_ids,
+)
 from diskbench.store.phases import run_phases
 from diskbench.store.rebuild import RunRows, rows_of, write_runs
+from diskbench.store.several import WINDOW, each, is_away
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,21 +68,52 @@ def imported(
     """Import the runs of the sources; `version` is ours. Some hundred runs at a time are stored:
     first their evidence, which is on the disk before rows tell of it, then all of their rows or
     none. Raises StoreUnavailable, FioOutputUnreadable."""
-    kept = KeptRuns(store)
+    kept, at = KeptRuns(store), now()
+
+    def keep(run: _Found) -> _Read:
+        manifest = keep_run(store, run.source, run.report, run.ids, run.index, labels, version, at)
+        rows = _rows(store, run.source, manifest, run.report)
+        return run.source, manifest, rows, _compared(manifest, run.report)
+
     batch: list[_Read] = []
-    for source in sources:
-        report = read_source(source)
-        manifests = import_source(
-            store, source, labels=labels, version=version, imported=report, kept=kept
-        )
-        batch += [
-            (source, manifest, _rows(store, source, manifest, report), _compared(manifest, report))
-            for manifest in manifests
-        ]
+    most = WINDOW if is_away(store) else 1
+    for window in _windows(_found(sources, kept, at), most):
+        batch += each(store, keep, window)
         if sum(1 + len(rows.steps) for _, _, rows, _ in batch) >= _ROWS_AT_ONCE:
             yield from _written(database, store, batch)
             batch = []
     yield from _written(database, store, batch)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The run number `index` of a source, whose runs get `ids`."""
+
+    source: ImportSource
+    report: Imported
+    ids: tuple[str, ...]
+    index: int
+
+
+def _found(sources: Iterable[ImportSource], kept: KeptRuns, at: str) -> Iterator[list[_Found]]:
+    """The runs of each source; files are read one after the other."""
+    for source in sources:
+        report = read_source(source)
+        ids = run_ids(kept, source, report, at)
+        yield [_Found(source, report, ids, index) for index in range(len(ids))]
+
+
+def _windows(found: Iterable[list[_Found]], most: int) -> Iterator[list[_Found]]:
+    """The runs of whole sources that are stored together, none of them twice: of the next sources
+    until there are so many."""
+    window: dict[str, _Found] = {}
+    for runs in found:
+        if len(window) >= most or any(run.ids[run.index] in window for run in runs):
+            yield list(window.values())
+            window = {}
+        window |= {run.ids[run.index]: run for run in runs}
+    if window:
+        yield list(window.values())
 
 
 def _rows(
@@ -94,14 +133,20 @@ def _written(
     if batch:
         store.settle()
         write_runs(database, [rows for _, _, rows, _ in batch])
-    for source, manifest, rows, compared in batch:
+
+    def audited(run: _Read) -> tuple[StepAudit, ...]:
+        _, manifest, _, compared = run
         of_fio = manifest.imported is not None and manifest.imported.kind in FIO_REPORTS
+        return tuple(run_audits(store, manifest.run_id)) if of_fio else compared
+
+    audits = each(store, audited, batch)
+    for (source, manifest, rows, _), of_run in zip(batch, audits, strict=True):
         yield ReadImport(
             source=source,
             manifest=manifest,
             measured_at=rows.measured_at,
             steps=len(rows.steps),
-            audits=tuple(run_audits(store, manifest.run_id)) if of_fio else compared,
+            audits=of_run,
         )
 
 
@@ -127,12 +172,15 @@ def damaged_logs(
     if not run_ids:
         return []
     read_series_ahead(store, run_ids)
-    damaged = []
-    for run_id in run_ids:
+
+    def fault_of(run_id: str) -> FioOutputUnreadable | None:
         try:
             run_phases(store, run_id)
         except FioOutputUnreadable as error:
-            damaged.append((run_id, error))
+            return error
         except DiskbenchError:
-            continue
-    return damaged
+            pass
+        return None
+
+    faults = zip(run_ids, each(store, fault_of, run_ids), strict=True)
+    return [(run_id, error) for run_id, error in faults if error is not None]

@@ -25,7 +25,7 @@ from diskbench.store.parse_step import FIO_JSON, SAMPLES
 from diskbench.store.phases import run_phases
 from diskbench.store.pruned import read_pruned
 from diskbench.store.read_once import ReadOnce
-from diskbench.store.urls import evidence_directory
+from diskbench.store.several import AT_ONCE, is_away
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -98,12 +98,13 @@ class EvidenceOfRuns:
 
         away = {row.run_id: row for row in rows if self._is_away(row)}
         read = {row.run_id: one(row) for row in rows if row.run_id not in away}
-        return read | dict(zip(away, all_of(one, list(away.values())), strict=True))
+        found = all_of(one, list(away.values()), at_once=AT_ONCE)
+        return read | dict(zip(away, found, strict=True))
 
     def _is_away(self, row: Run) -> bool:
         """Whether reading waits for a network; it also opens the store."""
         store = self.store(row)
-        return store is not None and evidence_directory(store.url) is None
+        return store is not None and is_away(store)
 
     def _read(self, row: Run, plans: Mapping[str, Plan], *, with_audits: bool) -> ReadRun:
         store = self.store(row)

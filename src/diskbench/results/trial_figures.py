@@ -8,6 +8,7 @@ figures are not pooled (results/pool.py). analysis/figure.py computes the figure
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.figure import middle, of_one_level, of_rounds
@@ -21,10 +22,11 @@ from diskbench.store.figures import load_figures
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.analysis.figure import Figure
     from diskbench.analysis.row_figures import Counted
     from diskbench.model.comparison import Metric
     from diskbench.model.phase import PhaseKind
@@ -122,21 +124,47 @@ def figures_by_metric(
         for row in of_metric
     }
     courses = courses_of(database, list(steps.values()), evidence)
-    return {metric: _of_metric(of, metric, courses) for metric, of in rows.items()}
+    # Most metrics have figures of the same rows, whose steps are then examined once for all.
+    alike: dict[tuple[object, ...], _Steps] = {}
+    figures = {}
+    for metric, of_metric in rows.items():
+        key = tuple((row.run_id, row.step_index, row.round, row.direction) for row in of_metric)
+        if key not in alike:
+            alike[key] = _steps(of_metric, courses)
+        figures[metric] = _of_metric(of_metric, metric, courses, alike[key])
+    return figures
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """What the figures of all metrics need: the figure of each step of each run, whole and by
+    direction, and the level of each run of each step."""
+
+    figure: Callable[[str, str, str], Figure | None]
+    kinds: Mapping[tuple[str, str], PhaseKind]
+
+
+def _steps(rows: Sequence[MeasuredFigure], courses: Courses) -> _Steps:
+    of_steps: dict[tuple[str, str], list[Counted]] = {}
+    for counts in counted(rows):
+        of_steps.setdefault((counts.run_id, counts.step), []).append(counts)
+
+    @cache
+    def figure(run_id: str, step: str, direction: str) -> Figure | None:
+        course = courses.get((run_id, step))
+        return step_figure(of_steps[run_id, step], course, direction=direction)
+
+    return _Steps(figure, _over_runs(rows, of_steps))
 
 
 def _of_metric(
-    rows: Sequence[MeasuredFigure], metric: Metric, courses: Courses
+    rows: Sequence[MeasuredFigure], metric: Metric, courses: Courses, steps: _Steps
 ) -> list[TrialFigure]:
     trials: dict[tuple[str, FigureLine], list[MeasuredFigure]] = {}
     for row in rows:
         line = FigureLine(row.step, row.direction, row.rw, row.block_bytes, row.iodepth)
         trials.setdefault((row.run.trial_id, line), []).append(row)
-    of_steps: dict[tuple[str, str], list[Counted]] = {}
-    for counts in counted(rows):
-        of_steps.setdefault((counts.run_id, counts.step), []).append(counts)
-    kinds = _over_runs(rows, of_steps)
-    return [_figure(line, of, metric, courses, of_steps, kinds) for (_, line), of in trials.items()]
+    return [_figure(line, of, metric, courses, steps) for (_, line), of in trials.items()]
 
 
 def _over_runs(
@@ -144,7 +172,7 @@ def _over_runs(
 ) -> Mapping[tuple[str, str], PhaseKind]:
     """The level of each run of each step, as its course over the runs of its trial shows it."""
     series: dict[str, dict[str, dict[str, tuple[int, float]]]] = {}
-    for row in rows:
+    for row in {(row.run_id, row.step): row for row in rows}.values():
         figure = step_figure(of_steps[row.run_id, row.step], None)
         if figure is not None and figure.iops:
             of_trial = series.setdefault(row.run.trial_id, {})
@@ -166,11 +194,10 @@ def _figure(
     rows: Sequence[MeasuredFigure],
     metric: Metric,
     courses: Courses,
-    of_steps: Mapping[tuple[str, str], Sequence[Counted]],
-    over_runs: Mapping[tuple[str, str], PhaseKind],
+    steps: _Steps,
 ) -> TrialFigure:
-    results = _runs(line, rows, metric, courses, of_steps)
-    of_runs = [over_runs.get((result.run_id, line.step)) for result in results]
+    results = _runs(line, rows, metric, steps)
+    of_runs = [steps.kinds.get((result.run_id, line.step)) for result in results]
     if "baseline" not in of_runs:
         of_runs = [result.kind for result in results]
     kept = of_one_level(of_runs, [result.iops for result in results])
@@ -223,17 +250,14 @@ def _runs(
     line: FigureLine,
     rows: Sequence[MeasuredFigure],
     metric: Metric,
-    courses: Courses,
-    of_steps: Mapping[tuple[str, str], Sequence[Counted]],
+    steps: _Steps,
 ) -> list[_OfRun]:
     by_run: dict[str, list[MeasuredFigure]] = {}
     for row in rows:
         by_run.setdefault(row.run_id, []).append(row)
     results = []
     for run_id, of_run in by_run.items():
-        course = courses.get((run_id, line.step))
-        whole = of_steps[run_id, line.step]
-        figure = step_figure(whole, course, direction=line.direction)
+        figure = steps.figure(run_id, line.step, line.direction)
         assert figure is not None, "what is loaded did something"
         ordered = sorted(of_run, key=lambda row: row.round or 0)
         value = of_rounds([row.value for row in ordered], worst_is_high=metric not in _RATES)

@@ -34,6 +34,7 @@ from diskbench.store.content import PACKED, Content, put_content, read_ends, rea
 from diskbench.store.content import size_and_digest as _size_and_digest
 from diskbench.store.manifest import FORMAT, FileRecord, Manifest, StepRecord
 from diskbench.store.parse_step import END_BYTES, PARSED_FILES, PARSED_IN_PART
+from diskbench.store.several import each
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -228,13 +229,15 @@ def result_files(store: EvidenceStore, run_id: str, record: StepRecord) -> dict[
     """The files of a closed step that its result is parsed from, verified; of long files in
     PARSED_IN_PART only both ends. Raises EvidenceDamaged, LimitExceeded."""
     folder = f"{run_prefix(run_id)}/{step_folder(record.step)}"
-    return {
-        name: read_ends(store, folder, name, file, end_bytes=END_BYTES)
-        if name in PARSED_IN_PART and file.bytes > 2 * END_BYTES
-        else read_file(store, folder, name, file)
-        for name, file in record.files.items()
-        if name in PARSED_FILES
-    }
+
+    def read(name: str) -> bytes:
+        file = record.files[name]
+        if name in PARSED_IN_PART and file.bytes > 2 * END_BYTES:
+            return read_ends(store, folder, name, file, end_bytes=END_BYTES)
+        return read_file(store, folder, name, file)
+
+    names = [name for name in record.files if name in PARSED_FILES]
+    return dict(zip(names, each(store, read, names), strict=True))
 
 
 def write_manifest(store: EvidenceStore, manifest: Manifest) -> Manifest:
@@ -316,8 +319,10 @@ def _record(name: str, content: Content, *, key: str | None = None) -> FileRecor
 def _put_files(
     store: EvidenceStore, prefix: str, record: StepRecord, files: Mapping[str, Content]
 ) -> None:
-    for name, file in record.files.items():
-        put_content(store, f"{prefix}/{file.key}", files[name])
+    def put(name: str) -> None:
+        put_content(store, f"{prefix}/{record.files[name].key}", files[name])
+
+    each(store, put, list(record.files))
 
 
 def put_originals(
@@ -326,8 +331,11 @@ def put_originals(
     """Store imported files beside the steps of their run."""
     records = _records({f"imported/{name}": content for name, content in files.items()})
     originals = {name: records[f"imported/{name}"] for name in files}
-    for name, file in originals.items():
-        put_content(store, f"{prefix}/{file.key}", files[name])
+
+    def put(name: str) -> None:
+        put_content(store, f"{prefix}/{originals[name].key}", files[name])
+
+    each(store, put, list(originals))
     return originals
 
 

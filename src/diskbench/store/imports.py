@@ -28,6 +28,7 @@ from diskbench.store.content import read_file
 from diskbench.store.manifest import FileRecord, ImportRecord, Manifest
 from diskbench.store.parse_step import FIO_JSON, PARSER_VERSION
 from diskbench.store.run_row import imported_run_row
+from diskbench.store.several import each
 
 if TYPE_CHECKING:
     from diskbench.importers.form import Imported, ImportedRun
@@ -90,13 +91,18 @@ def import_source(
     sources of one import. Raises InvalidValue.
     """
     imported = imported or read_source(source)
-    kept = kept or KeptRuns(evidence)
     at = at or now()
-    ids = tuple(_run_id(kept, source, index, run, at) for index, run in enumerate(imported.runs))
-    return tuple(
-        _keep(evidence, source, imported, ids, index, labels, version, at)
-        for index in range(len(ids))
-    )
+    ids = run_ids(kept or KeptRuns(evidence), source, imported, at)
+
+    def keep(index: int) -> Manifest:
+        return keep_run(evidence, source, imported, ids, index, labels, version, at)
+
+    return tuple(each(evidence, keep, range(len(ids))))
+
+
+def run_ids(kept: KeptRuns, source: ImportSource, imported: Imported, at: str) -> tuple[str, ...]:
+    """The ids of the runs in a source that is imported at `at`."""
+    return tuple(_run_id(kept, source, index, run, at) for index, run in enumerate(imported.runs))
 
 
 def read_source(source: ImportSource) -> Imported:
@@ -145,7 +151,7 @@ def rows_of_import(evidence: EvidenceStore, manifest: Manifest, imported: Import
     return campaign, trial, row, tuple(_steps(evidence, manifest, record, imported, run))
 
 
-def _keep(
+def keep_run(
     evidence: EvidenceStore,
     source: ImportSource,
     imported: Imported,
@@ -155,6 +161,8 @@ def _keep(
     version: str,
     at: str,
 ) -> Manifest:
+    """Store one run of a source as evidence, all `ids` of which are known; returns its manifest, or
+    that of an earlier import. Raises KeyTaken, StoreUnavailable."""
     run_id, run = ids[index], imported.runs[index]
     earlier = archive.read_manifest(evidence, run_id)
     if earlier is not None:

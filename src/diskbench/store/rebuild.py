@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import sqlalchemy as sa
 
@@ -23,13 +23,15 @@ from diskbench.store.content import read_file
 from diskbench.store.database import ABOUT_THE_ROWS, transaction
 from diskbench.store.imports import imported_rows
 from diskbench.store.parse_step import step_result
+from diskbench.store.read_once import ReadOnce
 from diskbench.store.restore import restore
 from diskbench.store.rows import ending, write_steps
 from diskbench.store.run_row import campaign_row, run_row, trial_row
+from diskbench.store.several import WINDOW, each, is_away
 from diskbench.store.upsert import insert_missing, upsert
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy.engine import Engine
 
@@ -83,18 +85,11 @@ def rebuild(
     unfinished: list[str] = []
     failed: list[tuple[str, DiskbenchError]] = []
     missing: list[tuple[str, str, str]] = []
-    for run_id in archive.list_runs(evidence):
-        if on_run:
-            on_run(run_id)
-        try:
-            manifest = archive.read_manifest(evidence, run_id)
-            rows = None if manifest is None else rows_of(evidence, manifest)
-        except StepsMissing as error:
-            failed.append((run_id, error))
-            missing += [(run_id, step, why) for step, why in error.steps]
-            continue
-        except Exception as error:  # noqa: BLE001 - whatever lies there, the other runs are made
-            failed.append((run_id, _as_diskbench_error(error)))
+    for run_id, rows in _read_all(evidence, archive.list_runs(evidence), on_run):
+        if isinstance(rows, Exception):
+            failed.append((run_id, _as_diskbench_error(rows)))
+            if isinstance(rows, StepsMissing):
+                missing += [(run_id, step, why) for step, why in rows.steps]
             continue
         if rows is None:
             unfinished.append(run_id)
@@ -111,6 +106,28 @@ def rebuild(
             done.append(run_id)
     records = restore(database, evidence)
     return Rebuilt(tuple(done), tuple(unfinished), tuple(failed), tuple(missing), tuple(records))
+
+
+def _read_all(
+    evidence: EvidenceStore, run_ids: Sequence[str], on_run: Callable[[str], None] | None
+) -> Iterator[tuple[str, RunRows | Exception | None]]:
+    """The rows of each run, or why they cannot be read; None of a run without a manifest."""
+
+    def read(run_id: str) -> RunRows | Exception | None:
+        once = cast("EvidenceStore", ReadOnce(evidence))
+        try:
+            manifest = archive.read_manifest(once, run_id)
+            return None if manifest is None else rows_of(once, manifest)
+        except Exception as error:  # noqa: BLE001 - whatever lies there, the other runs are made
+            return error
+
+    at_once = WINDOW if is_away(evidence) else 1
+    for start in range(0, len(run_ids), at_once):
+        window = run_ids[start : start + at_once]
+        for run_id in window:
+            if on_run:
+                on_run(run_id)
+        yield from zip(window, each(evidence, read, window), strict=True)
 
 
 def _as_diskbench_error(error: Exception) -> DiskbenchError:

@@ -43,7 +43,7 @@ class SiteFolder:
 
         Raises InvalidValue where somebody else's file has such a name.
         """
-        new = [name for name in names if self.manifest.entry(name) is None]
+        new = self.manifest.new(names)
         foreign = [name for name in new if os.path.lexists(self.path / name)]
         if foreign:
             raise InvalidValue(

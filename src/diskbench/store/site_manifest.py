@@ -28,6 +28,7 @@ FORMER = "diskbench-site.json"
 """What it was called as a file of format 1, with all of it in one JSON document."""
 FORMAT = 2
 _FORMER_FORMAT = 1
+_AT_ONCE = 500
 _TABLES = """
 CREATE TABLE file (name TEXT PRIMARY KEY, digest TEXT, bytes INTEGER NOT NULL DEFAULT 0, told TEXT)
     WITHOUT ROWID;
@@ -80,6 +81,15 @@ class SiteManifest:
         query = "SELECT * FROM file WHERE name > ? AND name < ? ORDER BY name"
         for name, *row in self._connection.execute(query, (f"{folder}/", f"{folder}0")):
             yield name, _entry(*row)
+
+    def new(self, names: Iterable[str]) -> list[str]:
+        """Those of some names that no file of ours has."""
+        left, known = list(dict.fromkeys(names)), set[str]()
+        for start in range(0, len(left), _AT_ONCE):
+            some = left[start : start + _AT_ONCE]
+            query = f"SELECT name FROM file WHERE name IN ({', '.join('?' * len(some))})"  # noqa: S608
+            known.update(name for (name,) in self._connection.execute(query, some))
+        return [name for name in left if name not in known]
 
     def add(self, names: Iterable[str]) -> None:
         """Name files that are not written yet."""

@@ -1,0 +1,122 @@
+"""Where evidence lies behind a network, its calls do not wait for each other."""
+
+import json
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from diskbench.results.imported_runs import imported
+from diskbench.store import several
+from diskbench.store.database import open_database
+from diskbench.store.evidence import ObjectEvidence, open_evidence
+from diskbench.store.import_sources import read_sources
+from diskbench.store.query import find_runs
+from diskbench.store.rebuild import rebuild
+
+RUNS, FILES = 6, 3
+
+
+def gobonniego(path, *, runs, first=0):
+    """A file of GoBonnieGo with so many runs, an hour apart."""
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    results = [
+        {
+            "start_time": (begin + timedelta(hours=number)).isoformat(),
+            "write_bytes": 2**33, "write_seconds": 60.0 + number,
+            "read_bytes": 2**33, "read_seconds": 50.0, "io_operations": 45_000, "io_seconds": 15.0,
+        }
+        for number in range(first, first + runs)
+    ]  # fmt: skip
+    path.write_text(
+        json.dumps(
+            {
+                "version": "1.0.9", "gobonniego_directory": "/mnt/disk",
+                "num_readers_and_writers": 4, "results": results,
+            }
+        )
+    )  # fmt: skip
+    return path
+
+
+@contextmanager
+def watched(monkeypatch, name):
+    """Calls of a method of stores: by key, and the most of them at a time, each of which waits
+    until another one is under way, or a moment."""
+    seen, lock, under_way, most = Counter(), threading.Condition(), [0], [0]
+    real = getattr(ObjectEvidence, name)
+
+    def call(self, key, *arguments, **named):
+        with lock:
+            seen[key] += 1
+            under_way[0] += 1
+            most[0] = max(most[0], under_way[0])
+            lock.notify_all()
+            lock.wait_for(lambda: most[0] > 1, timeout=0.2)
+        try:
+            return real(self, key, *arguments, **named)
+        finally:
+            with lock:
+                under_way[0] -= 1
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ObjectEvidence, name, call)
+        yield seen, most
+
+
+@pytest.fixture(params=["memory:///", "file"])
+def store(request, tmp_path):
+    url = request.param
+    return open_evidence((tmp_path / "evidence").as_uri() if url == "file" else url)
+
+
+@pytest.fixture
+def database(tmp_path):
+    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    yield engine
+    engine.dispose()
+
+
+def test_import_and_rebuild_call_a_bucket_several_times_at_once(
+    store, database, tmp_path, monkeypatch
+):
+    away = several.is_away(store)
+    files = [gobonniego(tmp_path / f"{n}.json", runs=RUNS, first=n * RUNS) for n in range(FILES)]
+    with watched(monkeypatch, "put") as (_, most):
+        done = list(imported(database, store, read_sources(files).sources, {}, "0"))
+    assert len(done) == len({run.manifest.run_id for run in done}) == RUNS * FILES
+    assert (most[0] > 1) is away
+    before = find_runs(database)
+    with watched(monkeypatch, "get") as (keys, most):
+        rebuilt = rebuild(database, store)
+    assert len(rebuilt.runs) == RUNS * FILES
+    assert (most[0] > 1) is away
+    assert find_runs(database) == before
+    manifests = {key: count for key, count in keys.items() if key.endswith("manifest.json")}
+    assert set(manifests.values()) == {1}
+
+
+def test_the_same_file_twice_in_one_import_is_one_run(store, database, tmp_path):
+    one = gobonniego(tmp_path / "one.json", runs=RUNS)
+    other = gobonniego(tmp_path / "other.json", runs=RUNS)
+    done = list(imported(database, store, read_sources([one, other]).sources, {}, "0"))
+    assert len({run.manifest.run_id for run in done}) == RUNS == len(find_runs(database))
+
+
+def test_calls_within_calls_are_no_more_at_a_time(monkeypatch):
+    store = open_evidence("memory:///")
+    lock, under_way, most = threading.Lock(), [0], [0]
+
+    def inner(_):
+        with lock:
+            under_way[0] += 1
+            most[0] = max(most[0], under_way[0])
+        threading.Event().wait(0.01)
+        with lock:
+            under_way[0] -= 1
+
+    monkeypatch.setattr(several, "AT_ONCE", 4)
+    several.each(store, lambda _: several.each(store, inner, range(4)), range(8))
+    assert 1 < most[0] <= 4

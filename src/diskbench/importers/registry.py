@@ -24,7 +24,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     DD,
 )  # fmt: skip
 """The most particular first: a PerfKit file may quote fio's JSON, and a page may hold several."""
-IMPORTABLE: Final = "importable are " + "; ".join(one.words for one in FORMATS)
+IMPORTABLE: Final = "it can import " + "; ".join(one.words for one in FORMATS)
 _LOOKED_AT = 256 * 1024
 _PRINTABLE = 0.85
 """Least share of printable characters in a text."""

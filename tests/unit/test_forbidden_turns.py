@@ -6,6 +6,7 @@ when a reader does not understand it, then mend it wherever this test finds it.
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -171,6 +172,9 @@ CODE = re.compile(r"`[^`]*`")
 REQUIREMENT = re.compile(r"\bMR-\d+")
 """The labels of the method's rules, which METHOD.md defines; only pages in FOR_CONTRIBUTORS may use
 them."""
+DOCSTRING_TURNS = re.compile(r"\b(nobody|somebody|whoever|told|for good|bears?|for ever)\b", re.I)
+"""Turns that docstrings of the rooms PLAIN_ROOMS may not hold. Add a room when it has none."""
+PLAIN_ROOMS = ("cli", "model", "report")
 GOLDEN = sorted(PLACE.glob("*/*.txt"))
 TEMPLATES = sorted((SOURCE / "report").glob("*.j2"))
 TAG = re.compile(r"\{[{%#].*?[}%#]\}", re.DOTALL)
@@ -185,6 +189,20 @@ def test_no_string_of_the_source_holds_a_forbidden_turn(room: str) -> None:
         if room_of(path) == room
         for line, text in visible_strings(path)
         if (match := UNPLAIN.search(text))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("room", PLAIN_ROOMS)
+def test_no_docstring_of_a_plain_room_holds_a_turn(room: str) -> None:
+    found = [
+        f"{path.relative_to(SOURCE)}: {match.group()!r} in {text[:120]!r}"
+        for path in sources()
+        if room_of(path) == room
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(text := node.value.value, str)
+        if (match := DOCSTRING_TURNS.search(text))
     ]
     assert found == []
 

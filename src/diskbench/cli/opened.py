@@ -24,7 +24,7 @@ def closing_all() -> Iterator[None]:
 
 
 def close_at_end(close: Callable[[], object]) -> None:
-    """Call `close` when the command ends; outside of a command nobody calls it."""
+    """Call `close` when the command ends; outside of a command it is not called."""
     opened = _OPENED.get()
     if opened is not None:
         opened.callback(close)

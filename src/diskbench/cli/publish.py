@@ -91,7 +91,7 @@ def publish(
     if not quiet:
         print(
             f"{done.runs:,} runs of {done.configurations:,} configurations: {done.written:,} files "
-            f"written, {done.kept:,} left as they were, {done.removed:,} removed",
+            f"written, {done.kept:,} unchanged, {done.removed:,} removed",
             file=sys.stderr,
         )
         print((folder / "index.html").absolute())

@@ -148,7 +148,7 @@ def hint(
     promise: str | None,
     measured_on: str | None = None,
 ) -> Hint | None:
-    """What was typed of a disk that nobody rented, checked; None where nothing was."""
+    """What was typed of a disk that diskbench did not rent, checked; None where nothing was."""
     if as_disk is None and as_machine is None and promise is None and measured_on is None:
         return None
     from diskbench.plan.as_disk import Hint

@@ -24,7 +24,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     DD,
 )  # fmt: skip
 """The most particular first: a PerfKit file may quote fio's JSON, and a page may hold several."""
-IMPORTABLE: Final = "importable are " + "; ".join(one.words for one in FORMATS)
+IMPORTABLE: Final = "diskbench imports " + "; ".join(one.words for one in FORMATS)
 _LOOKED_AT = 256 * 1024
 _PRINTABLE = 0.85
 """Least share of printable characters in a text."""
@@ -97,4 +97,4 @@ def _looks_like(data: bytes) -> str:
     first = text.splitlines()[0].strip()
     if first[:1] in "{[":
         return "JSON of a tool that is not known here"
-    return f"no output of a known tool; it begins {first[:60]!r}"
+    return f"text of an unknown tool; it begins {first[:60]!r}"

@@ -2,7 +2,7 @@
 
 A block is four runs, A B B A: in it whatever drifts evenly with time is the same on both sides.
 The labels are stored with each run's evidence, so that `compare` pairs the runs by block at any
-later time; somebody who switches the machine by hand can give them to `diskbench run`, too.
+later time; a person who switches the machine by hand can give them to `diskbench run`, too.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Replicated(Frozen):
 
     `low` and `high` are the extremes, `variation` the standard deviation over the mean. `interval`
     is None of fewer than six machines. `more` is how many more replicates would bring the interval
-    within 5 % of the median: 0 where it is, None where nobody would measure so often. `outliers`
+    within 5 % of the median: 0 where it is, None if they are too many to measure. `outliers`
     are trials that lie far off; they count all the same.
     """
 

@@ -58,10 +58,10 @@ class FactChange(Frozen):
 
 class Configuration(Frozen):
     """All runs of one subject: what was asked for in words and field by field, its runs (newest
-    first), and each step's history. `key` names it for good: a digest of the fields.
+    first), and each step's history. `key` is its permanent name: a digest of the fields.
 
-    `first` and `last` are when its runs were measured, empty where nobody knows of any; `undated`
-    are the runs of which nobody does.
+    `first` and `last` are when its runs were measured, empty where no date is known; `undated`
+    are the runs without a date.
 
     `region`, `disk` and `machine` are for a person to sort by, and empty where nothing is known.
     """

@@ -107,7 +107,7 @@ class ExpectedLevel(Frozen):
 
 class Expectation(Frozen):
     """What one load should get: `begin` from the credit that there is at first, `lasting` once all
-    of it is used up. `lasts_s` is how long `begin` lasts under full load; None: for ever.
+    of it is used up. `lasts_s` is how long `begin` lasts under full load; None: without an end.
     `reads` and `writes` are the requests that blocks become; None for a direction not asked for."""
 
     load: Load
@@ -153,7 +153,7 @@ class StepExpectation(Frozen):
 class CreditRange(Frozen):
     """When one bucket is first empty: `gone_s` after the first step begins, in the run and the step
     named; None: it is not. `earliest_s` and `latest_s` come from the least and the most favourable
-    request sizes. `full_load_s` is how long a full bucket bears full load."""
+    request sizes. `full_load_s` is how long a full bucket lasts under full load."""
 
     bucket: LimitName
     gone_s: float | None
@@ -170,9 +170,9 @@ CreditEnd = Literal["before", "at", "after"]
 class BeyondCredit(Frozen):
     """What a plan shows of the rate that lasts. `ends` is where its last load ends: `before` the
     credit is used up, `at` that time or so soon after it that the lasting rate cannot be seen, or
-    `after` it. `lasts_s` is how long full buckets bear a load of such blocks, which then falls from
-    `begin_iops` to `lasting_iops`; `needed_s` is how long the load must run, and `flags` are the
-    options of `run` for that."""
+    `after` it. `lasts_s` is how long full buckets last under a load of such blocks, which then
+    falls from `begin_iops` to `lasting_iops`; `needed_s` is how long the load must run, and `flags`
+    are the options of `run` for that."""
 
     lasts_s: float
     needed_s: float

@@ -45,11 +45,11 @@ class QueueSeen(Frozen):
 
 
 class CellSeen(Frozen):
-    """A cell of a matrix, or a run of no matrix, that is in somebody's hands.
+    """A cell of a matrix, or a run of no matrix, that a process has claimed.
 
     `doing` is its step and how fast it goes, or what it waits for; `worker` the name of the
-    process, None where that is dead and nobody has taken it over yet; its state is `suspended`
-    then.
+    process, None where that is dead and no other process has taken it over yet; its state is
+    `suspended` then.
     """
 
     trial_id: str

@@ -59,8 +59,8 @@ class History(Frozen):
 
 
 class Regressions(Frozen):
-    """All histories that were looked at. `undated` are trials that have no place in one: nobody
-    knows when they were measured."""
+    """All histories that were looked at. `undated` are trials that have no place in one: the time
+    of measurement is not known."""
 
     format: Literal[1] = 1
     histories: tuple[History, ...]

@@ -7,7 +7,7 @@ and fio's CPU time of its jobs (usr_cpu + sys_cpu). With a core at its limit (BU
     steal        half or more of it was taken by the hypervisor; or STEAL of all processor time was
     process      all jobs of fio together used less than LITTLE_CPU of a core; or no job used so
                  much of one, and other processes together as much as fills one
-    generator    else: fio itself, or nobody knows what fio used
+    generator    else: fio itself, or it is not known what fio used
 
 A job of fio at BUSY_CORE of a core is the generator's, whatever the cores say: its threads may
 wander between them. Only `generator` is the load generator at its limit (MR-12).

@@ -203,7 +203,7 @@ class LeaseEnd(Frozen):
 class Found(Frozen):
     """What is left of a lease, as listed: `resources` are `kind id` texts, in no order.
 
-    `not_ours` carry the lease's tags, too, but another name: somebody copied them. `owner` is who
+    `not_ours` carry the lease's tags, too, but another name: they were copied. `owner` is who
     the tags of `resources` say rented it (the setting `owner`, in the characters that the cloud
     takes), and `expires_at` (Unix seconds) what they say of its end; None where they do not.
     """

@@ -96,8 +96,8 @@ class Measurement(Frozen):
 
 
 class StepResult(Frozen):
-    """One finished step: its rows, its warnings, and how fio ended. Times are None where nobody
-    knows them: in an import whose file has none."""
+    """One finished step: its rows, its warnings, and how fio ended. Times are None where they
+    are not known: in an import whose file has none."""
 
     step_index: int
     step: str

@@ -20,7 +20,7 @@ class Run:
     """A row of the table of runs, column by column: names end in their unit, times are ISO 8601 in
     UTC, None is not known. A dataclass, because lists of runs have ten thousands of them.
 
-    `run_index` counts from 0 within the trial; `measured_at` is None where nobody knows when.
+    `run_index` counts from 0 within the trial; `measured_at` is None where it is not known.
     """
 
     run_id: str
@@ -94,7 +94,7 @@ class Run:
 
     @property
     def when(self) -> str | None:
-        """When it was measured, by which lists are in order; None where nobody knows."""
+        """When it was measured, by which lists are in order; None where it is not known."""
         return self.measured_at or self.started_at
 
     def machine(self, *, rented: bool) -> str:

@@ -14,7 +14,7 @@ class SampleSummary(Frozen):
     """One step's samples, summed up. None where the host does not count the thing.
 
     `busiest_core`, `mean_cpu` and `steal` are fractions (0.9 = 90 %): the busiest core over the
-    whole step, the mean of all cores, and the time a hypervisor gave to somebody else.
+    whole step, the mean of all cores, and the time a hypervisor gave to other guests.
     `busiest_core_steal` and `busiest_core_interrupts` (irq and softirq) are parts of the busiest
     core's time. `processes` is what processes and kernel threads used, in cores.
     `device_*` are differences of the device's own counters (/proc/diskstats) over `seconds`.

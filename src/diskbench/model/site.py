@@ -38,7 +38,7 @@ class NewLevel(Frozen):
 
 
 class SiteRunLine(Frozen):
-    """One run in a table. `at` is empty where nobody knows when it was measured. `trust` and
+    """One run in a table. `at` is empty where the time of measurement is not known. `trust` and
     `limiter` are of its verdicts: the worst, and what the most steps ran into; None and empty where
     there is no verdict. `on_credit` are the steps that ended before the disk's burst credit did,
     `lasting` those that reached the level behind it. `usd_a_month` is the price of its disk when it

@@ -20,7 +20,7 @@ class UntilStanding(Frozen):
     Of its `n` replicates `width` is the larger half of the interval over the median, of the step
     that is worst off; None where there is no interval. `reached` says whether that is narrow
     enough, with the fewest replicates or more; `more` how many more are predicted to be needed
-    (None: nobody would measure so often); `ended` why no more are measured, empty while they are.
+    (None: too many to measure); `ended` why no more are measured, empty while they are.
     """
 
     block: str

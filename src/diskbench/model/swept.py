@@ -26,7 +26,7 @@ class Swept(Frozen):
     """One lease that was looked at.
 
     `where` names the host or the provider and region; `resources` are paths, or `kind id` texts.
-    `expires_at` is Unix seconds. `cost` is None where nobody knows when it began. `problem` says
+    `expires_at` is Unix seconds. `cost` is None where its begin is not known. `problem` says
     why it could not be given back. `owner` is who its tags say rented it; `in_database` is false
     for a lease that this database has no row of. `copied` marks what carries the lease's tags and
     was not made for it.
@@ -48,7 +48,7 @@ class Swept(Frozen):
 
 
 class Unlisted(Frozen):
-    """A place of which nobody knows whether anything was left there, and why."""
+    """A place that could not be searched, and why."""
 
     where: str
     provider: str

@@ -30,7 +30,7 @@ LimiterName = (
 the measured rate lies at it; `credit`: at the rate that a used-up burst bucket leaves; `client`:
 fio itself used a core up; `other-process`, `interrupts`, `steal`: something else on its machine did
 (model/processor.py); `queue-depth`: latency times a depth that could be larger; `fixed-limit`: a
-level that does not vary, which nobody documents."""
+level that does not vary, which is not documented."""
 
 LIMITER_WORDS: dict[LimiterName, str] = {
     **{limit: words for limit, words in LIMIT_WORDS.items()},  # noqa: C416 - a dict's key type

@@ -24,9 +24,9 @@ def shown_help() -> str:
     ).stdout
 
 
-def test_the_readme_shows_the_help_as_it_is():
+def test_the_page_of_commands_shows_the_help_as_it_is():
     """To bring it up to date: COLUMNS=80 diskbench --help, pasted between the fences."""
-    found = HELP.search((ROOT / "README.md").read_text())
+    found = HELP.search((ROOT / "docs/commands.md").read_text())
     assert found
     assert found.group(1).strip() == shown_help().strip()
 

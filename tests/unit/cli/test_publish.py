@@ -81,7 +81,7 @@ def test_a_site_has_an_index_a_page_a_configuration_and_a_page_a_trial(database,
     assert publish() == 0
     told = capsys.readouterr()
     assert told.out.strip() == str(Path("site/index.html").absolute())
-    assert "4 runs of 2 configurations: 8 files written, 0 left as they were" in told.err
+    assert "4 runs of 2 configurations: 8 files written, 0 unchanged" in told.err
     assert [path.stem for path in trials()] == trial_ids(database)
     anchors = re.findall(r'href="(trials/[^"#]+)#([^"]+)"', Path("site/runs.html").read_text())
     assert {name.removeprefix("row-") for _, name in anchors} == set(run_ids(database))
@@ -96,7 +96,7 @@ def test_the_second_time_nothing_is_written(database, capsys):
     capsys.readouterr()
     assert publish() == 0
     assert times() == before
-    assert "0 files written, 6 left as they were, 0 removed" in capsys.readouterr().err
+    assert "0 files written, 6 unchanged, 0 removed" in capsys.readouterr().err
 
 
 def test_a_new_run_renews_its_own_pages_and_the_listings_alone(database):
@@ -225,7 +225,7 @@ def test_a_folder_of_somebody_elses_is_refused_and_left_alone(capsys):
     Path("site").mkdir()
     Path("site/thesis.txt").write_text("mine")
     assert publish() == 2
-    assert "not a site of diskbench's" in capsys.readouterr().err
+    assert "not a diskbench site" in capsys.readouterr().err
     assert [path.name for path in Path("site").iterdir()] == ["thesis.txt"]
 
 

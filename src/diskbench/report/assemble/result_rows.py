@@ -48,12 +48,13 @@ class RowCell:
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One step, or one level of it. `stands` is the number of runs whose figure it is; `trust` is
-    the verdict's word, `doubt` its reasons."""
+    """One step, or one level of it. `stands` is the number of runs whose figure it is; `burst` says
+    that it was measured on burst credit; `trust` is the verdict's word, `doubt` its reasons."""
 
     id: str
     step: str
     stands: int = 0
+    burst: bool = False
     when: str = ""
     iops: RowCell = RowCell()
     mb_per_s: RowCell = RowCell()
@@ -140,6 +141,7 @@ def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow
         id=id_,
         step=step,
         stands=sum(of_run.verdict.stands_for is of_run.level for of_run in of_runs),
+        burst=all(level.kind == "burst" for level in levels),
         when=when,
         iops=_figure(of_runs, lambda level: level.iops, format_iops),
         mb_per_s=_figure(of_runs, lambda level: level.bytes_per_s, format_mb_per_s),

@@ -19,7 +19,8 @@ _ALIKE = 1.2
 
 @dataclass(frozen=True)
 class _Lasting:
-    """The lasting level of one subject in a step."""
+    """The level that stands for one subject in a step: the lasting one, or a burst if no run
+    outlasted it."""
 
     words: str
     row: ResultRow
@@ -31,11 +32,11 @@ class _Lasting:
 
     @property
     def rate(self) -> str:
-        """The rate in words: in MB/s for large blocks, else in IOPS."""
+        """The rate in words, in MB/s for large blocks, else in IOPS: `3,000 IOPS in a burst`."""
         size = _number(self.row.mb_per_s.text) * 1e6
-        if in_large_blocks(self.iops, size):
-            return f"{self.row.mb_per_s.text} MB/s"
-        return f"{self.row.iops.text} IOPS"
+        large = in_large_blocks(self.iops, size)
+        rate = f"{self.row.mb_per_s.text} MB/s" if large else f"{self.row.iops.text} IOPS"
+        return f"{rate} in a burst" if self.row.burst else rate
 
 
 def many_sentences(report: Report) -> tuple[str, str]:
@@ -84,7 +85,8 @@ def _apart(report: Report) -> str:
         return f"{most.words} gave {most.rate} in {step}{beside} ({_sure(most.row)})."
     if most.iops < _ALIKE * least.iops:
         return (
-            f"In {step} all {len(lasting)} gave about the same: from {least.rate} "
+            f"In {step} {'both' if len(lasting) == 2 else f'all {len(lasting)}'} gave about the "
+            f"same: from {least.rate} "
             f"({least.words}) to {most.rate} ({most.words})."
         )
     times = f"{most.iops / least.iops:.1f}".removesuffix(".0")

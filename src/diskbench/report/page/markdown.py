@@ -94,7 +94,7 @@ def _several(report: Report) -> Iterable[str]:
 
 
 def results_table(rows: Sequence[ResultRow]) -> str:
-    """Measured beside promised figures, one row per step and level."""
+    """Measured and promised figures, one row per step and level."""
     return table(
         _RESULTS,
         [

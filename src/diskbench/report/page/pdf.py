@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from diskbench.report.assemble.report_view import Report
 
 MOST_TRIALS = 40
-"""With more trials only the common tables and charts are printed: nobody reads a thousand pages."""
+"""With more trials only the common tables and charts are printed: a thousand pages are too many to
+read."""
 
 NO_GRIDS = """
 main, .parts { display: block !important }

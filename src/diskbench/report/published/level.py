@@ -1,7 +1,7 @@
 """Own runs beside a published figure, only runs at one level: no figure spans a cliff (MR-3).
 
-A published figure is a mean over runs, so ours is a mean as well; but if the disk fell for good
-between two runs (analysis/falls.py), only the runs after the fall are used.
+A published figure is a mean over runs, so ours is a mean as well; but if the disk fell between two
+runs and stayed low (analysis/falls.py), only the runs after the fall are used.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def _that_wait(count: int) -> str:
 
 
 def _worries(seen: FleetDocument) -> list[str]:
-    """Queues that no worker serves, and leases that nobody uses."""
+    """Queues that no worker serves, and leases that no process uses."""
     lines = [
         f"{_that_wait(queue.waiting + queue.queued)} for a worker that serves {queue.route}: "
         f"diskbench worker --queues {queue.route}"

@@ -129,6 +129,16 @@ def test_disks_of_one_level_are_not_ranked_and_large_blocks_are_told_in_bytes():
     assert "IOPS" not in large
 
 
+def test_a_burst_is_named_beside_a_rate_that_lasts():
+    burst = judged(3000.0).model_copy(update={"kind": "burst"})
+    first = trial(trial_id="a", verdicts=(verdict(burst),))
+    second = trial(trial_id="b", verdicts=(verdict(judged(3001.0)),))
+    assert many([first], [second])[1] == (
+        "In rand-read-4k-qd32 both gave about the same: from 3,000 IOPS in a burst (disk 0) to "
+        "3,001 IOPS (disk 1)."
+    )
+
+
 def test_what_a_cache_answered_is_not_told_of_the_fastest():
     def disk(name, rate):
         cached = verdict(judged(50_000.0), step="seq-write", trust="no", reasons=(DOUBT,))

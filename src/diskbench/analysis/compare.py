@@ -73,7 +73,7 @@ def independent_ratios(pairs: Sequence[Pair]) -> list[float]:
         if pair.a <= 0 or pair.b <= 0:
             raise ValueError(f"a ratio needs figures above zero, not {pair.a:g} and {pair.b:g}")
         machines = (pair.machine_a, pair.machine_b)
-        linked = [group_of[one] for one in machines if one in group_of]
+        linked = [group_of[machine] for machine in machines if machine in group_of]
         group = linked[0] if linked else []
         if not linked:
             groups.append(group)

@@ -31,7 +31,7 @@ def of_trial(headlines: Sequence[Headline]) -> Headline | None:
     has a trust only where each of these runs was judged."""
     if not headlines:
         return None
-    alike = [one for one in headlines if one.step == headlines[0].step]
+    alike = [headline for headline in headlines if headline.step == headlines[0].step]
     kept = [one for one in alike if one.kind == "baseline"] or alike
     middle = sorted(kept, key=lambda one: one.rate)[(len(kept) - 1) // 2]
     known = [one.trust for one in alike if one.trust is not None]

@@ -209,7 +209,7 @@ def _most_moved(values: Floats) -> float:
     if many < 2:
         return float("inf")
     means = [side[: many * _CORRELATED_S].reshape(many, -1).mean(axis=1) for side in sides]
-    error = float(np.sqrt(sum(one.var(ddof=1) / many for one in means)))
+    error = float(np.sqrt(sum(mean.var(ddof=1) / many for mean in means)))
     return abs(_median(sides[1]) - _median(sides[0])) + 2 * error
 
 

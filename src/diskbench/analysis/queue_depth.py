@@ -60,7 +60,7 @@ def queue_depth(
         return _named(
             per_io, f"at depth {deeper.depth}, {deeper.step} did {format_iops(deeper.iops)} IOPS"
         )
-    shallower = [one for one in siblings if one.depth < depth]
+    shallower = [sibling for sibling in siblings if sibling.depth < depth]
     if any(one.iops >= AS_MUCH * iops for one in shallower):
         return None
     if depth == 1:
@@ -72,11 +72,11 @@ def queue_depth(
                 per_io,
                 f"at depth {one.depth} it takes {took} ({one.step}): a deeper queue gives more",
             )
-    caps = [one for one in level.bounds if one.limit not in _NOT_CAPS] if level else []
+    caps = [bound for bound in level.bounds if bound.limit not in _NOT_CAPS] if level else []
     if level is None or not caps or iops >= (1 - _NEAR) * caps[0].iops:
         return None
     # The longest time that is promised of an I/O shows nothing: a throttled one takes longer, too.
-    usual = next((one for one in level.bounds if one.limit == "latency"), None)
+    usual = next((bound for bound in level.bounds if bound.limit == "latency"), None)
     if usual is None:
         return None
     is_far = iops < FAR * caps[0].iops

@@ -62,7 +62,7 @@ class Counted:
         return (self.run_id, self.step_index, self.round)
 
 
-_FIELDS = tuple(one.name for one in fields(Counted))
+_FIELDS = tuple(field.name for field in fields(Counted))
 _OF_ROW, _OF_COLUMNS = attrgetter(*_FIELDS), itemgetter(*_FIELDS)
 
 
@@ -178,10 +178,12 @@ def _begins(rows: Sequence[Counted]) -> dict[tuple[object, ...], float]:
 def _of_round(row: Counted, course: StepPhases, begin: float, share: Share) -> Figure | None:
     """Return the level after the last cliff within this round; None if there is no cliff."""
     end = begin + (row.runtime_ns or 0) / NS_PER_S
-    inside = [one.at_s for one in course.cliffs if begin + _NEAR_S < one.at_s < end - _NEAR_S]
+    inside = [cliff.at_s for cliff in course.cliffs if begin + _NEAR_S < cliff.at_s < end - _NEAR_S]
     if not inside:
         return None
-    after = next(one for one in course.phases if one.end_s > max(inside) and one.kind != "stall")
+    after = next(
+        phase for phase in course.phases if phase.end_s > max(inside) and phase.kind != "stall"
+    )
     return _at(after, row, share)
 
 

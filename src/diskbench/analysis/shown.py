@@ -62,7 +62,7 @@ def reasons_over(verdicts: Sequence[Verdict]) -> tuple[Reason, ...]:
     merged."""
     first = shown(verdicts)
     by_code = {reason.code: reason for reason in first.reasons}
-    serious = {r.code: None for one in verdicts for r in one.reasons if r.weight != "note"}
+    serious = {r.code: None for verdict in verdicts for r in verdict.reasons if r.weight != "note"}
     for code in serious:
         if code not in by_code or by_code[code].weight == "note":
             by_code[code] = doubted_run(verdicts, code)[1]

@@ -139,6 +139,7 @@ def _direction(stats: Mapping[str, Any], where: str, units: Units) -> DirectionS
         else _scaled(stats, "io_bytes", where, units.size_bytes),
         runtime_ns=_scaled(stats, "runtime", where, 1_000_000),
         short_ios=_int(stats, "short_ios", where),
+        dropped_ios=_int(stats, "drop_ios", where),
         iops=_optional_float(stats, "iops", where),
         bytes_per_s=_optional_float(stats, "bw_bytes", where),
         lat=latency("lat"),

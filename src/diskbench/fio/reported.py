@@ -41,6 +41,7 @@ class DirectionStats:
     bytes: int
     runtime_ns: int
     short_ios: int = 0
+    dropped_ios: int = 0
     iops: float | None = None
     bytes_per_s: float | None = None
     counted: bool = True

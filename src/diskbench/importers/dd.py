@@ -43,7 +43,7 @@ def read_dd(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported
     steps = tuple(_steps(text, name, run_id_of(0)))
     if not steps:
         raise InvalidValue(f"{name}: no line of dd with bytes and seconds in it")
-    notes = () if all(one.measurements[0].ios is not None for one in steps) else (
+    notes = () if all(step.measurements[0].ios is not None for step in steps) else (
         "dd's records are not in the text: its I/Os are empty",
     )  # fmt: skip
     return Imported("dd", "", (ImportedRun(steps),), {}, notes)

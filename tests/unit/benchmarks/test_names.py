@@ -51,7 +51,13 @@ def test_what_is_imported_is_there(file: Path) -> None:
     assert missing(file.read_text("utf-8")) == []
 
 
-def test_what_is_not_there_is_found() -> None:
-    assert missing("from diskbench.units import GIB, NO_UNIT") == ["diskbench.units.NO_UNIT"]
-    assert missing("from diskbench.nowhere import a") == ["diskbench.nowhere.a"]
-    assert missing("from diskbench import load_runs, fio") == []
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [
+        ("from diskbench.units import GIB, NO_UNIT", ["diskbench.units.NO_UNIT"]),
+        ("from diskbench.nowhere import a", ["diskbench.nowhere.a"]),
+        ("from diskbench import load_runs, fio", []),
+    ],
+)
+def test_what_is_not_there_is_found(text: str, lost: list[str]) -> None:
+    assert missing(text) == lost

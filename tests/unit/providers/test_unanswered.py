@@ -58,9 +58,9 @@ def test_who_is_told_to_stop_asks_no_more() -> None:
 
 
 def test_whoever_only_looks_has_little_patience() -> None:
-    looking = CloudTiming().for_reading()
-    assert looking.retry_s == CloudTiming().look_s
-    assert looking.ssh_s == CloudTiming().ssh_s
+    reading = CloudTiming().for_reading()
+    assert reading.retry_s == CloudTiming().look_s
+    assert reading.ssh_s == CloudTiming().ssh_s
 
 
 def test_silence_is_the_users_environment_while_nothing_is_rented() -> None:

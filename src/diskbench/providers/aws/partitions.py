@@ -35,7 +35,7 @@ def is_amazon(url: str) -> bool:
 def _domains() -> frozenset[str]:
     outputs = [partition["outputs"] for partition in _partitions()]
     return frozenset(
-        str(one[key]) for one in outputs for key in ("dnsSuffix", "dualStackDnsSuffix")
+        str(output[key]) for output in outputs for key in ("dnsSuffix", "dualStackDnsSuffix")
     )
 
 

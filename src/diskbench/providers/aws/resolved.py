@@ -89,7 +89,7 @@ class AwsResolved(Frozen):
 
     def at(self, place: AwsZone) -> Self:
         """The same with the machine type that is rented in `place`."""
-        found = next((one for one in self.others if one.type == place.machine), self.machine)
+        found = next((other for other in self.others if other.type == place.machine), self.machine)
         return self.model_copy(update={"machine": found})
 
     def place_of(self, instance: Mapping[str, Any]) -> AwsZone | None:

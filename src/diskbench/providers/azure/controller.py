@@ -25,7 +25,7 @@ def with_controller(machine: AzureMachine, image: AzureImage) -> AzureMachine:
     """The machine with the controller that size and image share; SCSI where both have both,
     because it has a host cache. Raises InvalidValue where they share none."""
     known = image.controllers or machine.controllers
-    shared = [one for one in machine.controllers if one in known]
+    shared = [controller for controller in machine.controllers if controller in known]
     if not shared:
         raise InvalidValue(
             f"{machine.size} shows its disks as {_named(machine.controllers)}, and image "
@@ -49,4 +49,4 @@ def seen_interface(seen: Sequence[GuestDisk], told: str | None, chosen: str) -> 
 
 
 def _named(interfaces: Sequence[Interface]) -> str:
-    return " and ".join(NAMES[one] for one in interfaces) or "nothing known"
+    return " and ".join(NAMES[interface] for interface in interfaces) or "nothing known"

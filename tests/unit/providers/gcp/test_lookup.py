@@ -184,7 +184,7 @@ def test_credentials_that_are_not_accepted_are_told(look, gcp: Gcp) -> None:
 
 def test_a_google_that_is_away_is_the_users_environment(look, gcp: Gcp, monkeypatch) -> None:
     gcp.faults.unavailable("projects.get", times=float("inf"))
-    monkeypatch.setattr("diskbench.providers.gcp.timing.GceTiming.looking", lambda t: _brief(t))
+    monkeypatch.setattr("diskbench.providers.gcp.timing.GceTiming.for_reading", lambda t: _brief(t))
     with pytest.raises(HostUnavailable, match="Service is currently unavailable"):
         look()
 

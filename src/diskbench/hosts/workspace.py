@@ -25,6 +25,8 @@ for d in "$state" "$work"; do
 done
 [ -n "$work" ] || exit 0
 if ! [ -e "$state/work.id" ]; then
+    # Steps without a mark are of a build that made none. step.sh fetches them and starts no other.
+    [ ! -e "$state/run-0" ] || exit 0
     new=$state/work.new.$$
     place_identity "$work" >"$new" && mv -f "$new" "$state/work.id" || exit 1
 fi

@@ -45,6 +45,10 @@ settings.register_profile("repeatable", settings.get_profile("quick"), derandomi
 """For script/test: as few, and the same every time. `script/test --all` takes hypothesis' own
 profile `ci`, which tries four times as many."""
 
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
+"""For pytest without a profile: a busy machine misses the 0.2 s of hypothesis' own."""
+
 ALLOWED_SKIPS: dict[str, str] = {}
 """Test id, or a pattern of ids (`tests/lab/*`) → why it may be skipped."""
 

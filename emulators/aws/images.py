@@ -71,7 +71,7 @@ def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
         cloud.regions.add(call.region)
         publish(call.response.current_account, call.region)
     answer = proceed()
-    if call.service == "ec2" and call.action == "CreateImage":
+    if call.service == "ec2" and call.action in {"CreateImage", "RegisterImage"}:
         for ami in call.ec2.amis.values():  # moto says `standard`, which is no type of EC2's
             if ami.root_device_type == "standard":
                 ami.root_device_type = "ebs"

@@ -60,10 +60,12 @@ def running(cloud: Cloud, *, port: int = 0) -> Iterator[str]:
 
 def fresh(cloud: Cloud) -> None:
     """Everything as when it was started: nothing rented, nothing asked, nothing going wrong."""
-    _clear(cloud)
-    with cloud.lock:
-        cloud.faults.reset()
-        write_ssh_config(cloud.ssh_config, {})
+    try:
+        _clear(cloud)
+    finally:
+        with cloud.lock:
+            cloud.faults.reset()
+            write_ssh_config(cloud.ssh_config, {})
 
 
 def environment(cloud: Cloud, endpoint: str, *, client: str = identity.CLIENT) -> dict[str, str]:

@@ -84,14 +84,16 @@ def environment(cloud: Cloud) -> dict[str, str]:
 
 def fresh(cloud: Cloud) -> None:
     """Everything as when it was started: nothing rented, nothing asked, nothing going wrong."""
-    _clear(cloud)
-    with cloud.lock:
-        cloud.faults.reset()
-        _as_at_first(cloud)
-        cloud.request_ids.clear()
-        cloud.operations.known.clear()
-        cloud.later_s = 0.0
-        write_ssh_config(cloud.ssh_config, {})
+    try:
+        _clear(cloud)
+    finally:
+        with cloud.lock:
+            cloud.faults.reset()
+            _as_at_first(cloud)
+            cloud.request_ids.clear()
+            cloud.operations.known.clear()
+            cloud.later_s = 0.0
+            write_ssh_config(cloud.ssh_config, {})
 
 
 def _as_at_first(cloud: Cloud) -> None:

@@ -120,7 +120,7 @@ class Vsphere:
     def settle(self) -> None:
         """Wait until the lab has done what it was told."""
         for machine in list(self.machines.values()):
-            machine.queue.submit(lambda: None).result(timeout=60)
+            machine.queue.submit(lambda: None).result(timeout=240)
 
     def fresh(self) -> None:
         """Everything as when it was started."""

@@ -184,7 +184,7 @@ def test_a_resumed_lease_ends_later_in_the_guest_on_the_tags_and_in_the_row(
         assert abs(found["expires_at"] - ends) <= 1
     finally:
         resumed.send_signal(signal.SIGINT)  # there is nothing more to see
-        _, told = resumed.communicate(timeout=120)
+        _, told = resumed.communicate(timeout=240)
     assert resumed.returncode == 130, told
 
 

@@ -210,7 +210,7 @@ def test_a_stop_ends_the_waiting(tmp_path: Path) -> None:
     _, err = second.communicate(timeout=240)
     assert second.returncode == 130, err
     assert first.poll() is None
-    out, err = first.communicate(timeout=120)
+    out, err = first.communicate(timeout=240)
     assert first.returncode == 0, err
     assert json.loads(out)["runs"][0]["state"] == "done"
 
@@ -229,7 +229,7 @@ def test_a_wait_has_the_bound_that_was_asked_for(tmp_path: Path) -> None:
     assert second.returncode == 1
     assert "is measured by trial" in second.stderr
     assert first.poll() is None
-    first.communicate(timeout=120)
+    first.communicate(timeout=240)
 
 
 @drill(
@@ -429,7 +429,7 @@ def shell(directory: Path, name: str, body: str, **values: str) -> subprocess.Co
     """What `body` does with lock.sh as trial `name` in `directory`."""
     return subprocess.run(
         ["sh", "-c", _script(directory, name, body, **values)],
-        cwd=directory, capture_output=True, text=True, timeout=120, check=False,
+        cwd=directory, capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
 
 

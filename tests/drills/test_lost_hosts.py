@@ -43,7 +43,7 @@ def test_ssh_that_is_cut_hung_and_refused_costs_a_matrix_nothing(
             broken()
             proxy.heal()
             until(lambda known=known: proxy.accepted > known)
-        _, said = process.communicate(timeout=100)
+        _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
     books = chaos.books()
     assert (books.cells, books.done, books.rows, books.wrong) == (1, 1, 4, ())
@@ -90,7 +90,7 @@ def test_an_sshd_that_is_killed_and_comes_back_costs_a_run_nothing(
         chaos.user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
         file = chaos.matrix("ssh", host="box", path=str(target), seconds=15)
         process = chaos.user.start("matrix", "run", file)
-        until(lambda: chaos.steps() == ["read"], within_s=120)
+        until(lambda: chaos.steps() == ["read"], within_s=240)
         for number in (*sessions(server.pid), server.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
@@ -142,7 +142,7 @@ def test_a_full_disk_fails_the_run_and_keeps_the_files_of_others(
             "[write]\nrw=write\nbs=64k\nsize=32m\nrate=2m\nioengine=psync\nfallocate=none\n"
         )
         process = chaos.user.start("run", "--path", str(target), "--profile", str(profile))
-        until(lambda: bool(list(target.glob("diskbench-*/*"))), within_s=120)
+        until(lambda: bool(list(target.glob("diskbench-*/*"))), within_s=240)
         theirs = target / "theirs"
         free = shutil.disk_usage(target).free - 4 * 2**20
         subprocess.run(["fallocate", "-l", str(free), str(theirs)], check=True)

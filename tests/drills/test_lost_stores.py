@@ -131,7 +131,7 @@ def test_a_postgresql_that_restarts_costs_a_matrix_nothing(chaos: Chaos, fall: s
     with postgres_server() as server:
         chaos.user.extra_env["DISKBENCH_DATABASE_URL"] = server.url
         process = chaos.user.start("matrix", "run", chaos.matrix(seconds=12, max_parallel=2))
-        until(lambda: measured(server.url) == 2, within_s=120)
+        until(lambda: measured(server.url) == 2, within_s=240)
         server.crash() if fall == "crash" else server.stop()
         with pytest.raises(subprocess.TimeoutExpired):
             process.communicate(timeout=5)
@@ -179,9 +179,9 @@ def test_an_evidence_store_that_turns_read_only_is_waited_for(chaos: Chaos, stor
     evidence = store / "evidence"
     chaos.user.extra_env["DISKBENCH_EVIDENCE_URL"] = evidence.as_uri()
     process = chaos.user.start("matrix", "run", chaos.matrix(seconds=8))
-    until(lambda: chaos.steps() == ["read"], within_s=120)
+    until(lambda: chaos.steps() == ["read"], within_s=240)
     subprocess.run(["mount", "-o", "remount,ro", str(store)], check=True)
-    until(lambda: "Read-only" in (chaos.cells()[0]["note"] or ""), within_s=120)
+    until(lambda: "Read-only" in (chaos.cells()[0]["note"] or ""), within_s=240)
     subprocess.run(["mount", "-o", "remount,rw", str(store)], check=True)
     _, said = process.communicate(timeout=200)
     assert process.returncode == 0, said

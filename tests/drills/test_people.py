@@ -24,7 +24,7 @@ def states(chaos: Chaos) -> Counter[str]:
 def test_of_two_processes_that_resume_at_once_one_is_refused(chaos: Chaos) -> None:
     chaos.killed_at(MEASURE, "run", chaos.matrix(seconds=3))
     both = [chaos.user.start("matrix", "resume") for _ in range(2)]
-    said = [process.communicate(timeout=120)[1] for process in both]
+    said = [process.communicate(timeout=240)[1] for process in both]
     assert sorted(process.returncode for process in both) == [0, 2], said
     (refused,) = [text for text, process in zip(said, both, strict=True) if process.returncode]
     assert "is run by a process that is alive" in refused

@@ -1,6 +1,7 @@
 """notebooks/ run from the first cell to the last, quickly, on what diskbench ships alone."""
 
 import resource
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -37,7 +38,9 @@ def executed(path, directory):
         kernel_name="python3",
         resources={"metadata": {"path": str(directory)}},
     )
-    client.execute()
+    # In the main thread it would put a handler of SIGINT and SIGTERM there, and leave it.
+    with ThreadPoolExecutor(1) as elsewhere:
+        elsewhere.submit(client.execute).result()
     return book
 
 

@@ -134,7 +134,7 @@ class Cli:
         _started.append(process)
         return process
 
-    def run(self, *args: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+    def run(self, *args: str, timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
         """Run `diskbench ARGS` to its end."""
         process = self.start(*args)
         try:

@@ -204,7 +204,7 @@ def test_a_live_run_is_not_taken_over(
         every = user.run("resume")
         named = user.run("resume", str(run["run_id"]))
         os.kill(fio, signal.SIGCONT)
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=240)
     assert "nothing to resume" in every.stderr
     assert named.returncode == 2
     assert "process that is alive" in named.stderr

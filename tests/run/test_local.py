@@ -131,7 +131,7 @@ def test_two_runs_side_by_side_never_touch_each_others_cells(
     second = user.start(*run_args(target, profile), "--quiet", "--output", "json")
     documents = []
     for process in (first, second):
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=240)
         assert process.returncode == 0, err
         documents.append(json.loads(out))
     ids = [d["runs"][0]["run_id"] for d in documents]

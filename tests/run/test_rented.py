@@ -307,7 +307,7 @@ def test_a_machine_that_is_switched_off_meanwhile_fails_the_run_with_the_reason(
     process = user.start("run", *LAB, "--profile", profile(600))
     read_until(process, "step 2 of 2")
     switch_off(user)
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 1, err
     assert "the machine is gone: lab host" in err
     run = the_run(user)

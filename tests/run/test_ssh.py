@@ -122,7 +122,7 @@ def test_connections_that_drop_hang_and_are_refused_change_nothing(
             if "refused" in line:
                 break
         proxy.heal()
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=240)
     assert process.returncode == 0, said + err
     (run,) = json.loads(out)["runs"]
     assert [(r["step"], r["direction"]) for r in merged_rows(run)] == [

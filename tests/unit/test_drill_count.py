@@ -38,7 +38,7 @@ def test_drills_are_counted_by_name_with_their_failures(tmp_path, arguments):
     (place / "test_one.py").write_text(DRILLS)
     (tmp_path / "test_other.py").write_text("def test_that_is_no_drill(): pass\n")
     argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
-    done = subprocess.run(argv, cwd=tmp_path, env=ENV, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(argv, cwd=tmp_path, env=ENV, capture_output=True, text=True, timeout=240)
     counted = [line for line in done.stdout.splitlines() if line.startswith("drills: ")]
     assert counted == [
         "drills: 4 run, 1 passed, 3 failed (cases: 6 run, 3 passed, 3 failed)",
@@ -51,5 +51,5 @@ def test_a_run_without_drills_counts_none(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_other.py").write_text("def test_that_is_no_drill(): pass\n")
     argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-    done = subprocess.run(argv, cwd=tmp_path, env=ENV, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(argv, cwd=tmp_path, env=ENV, capture_output=True, text=True, timeout=240)
     assert "drills:" not in done.stdout

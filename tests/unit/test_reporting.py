@@ -50,7 +50,7 @@ def run(
         env=ENV,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
     )
     return done, sorted((place / "failures.txt").read_text().splitlines())

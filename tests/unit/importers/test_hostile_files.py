@@ -200,7 +200,7 @@ def test_a_hostile_file_ends_soon_and_takes_little_memory(name, tmp_path):
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "x")],
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, text=True, timeout=240,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-500:]
     end, memory = done.stdout.split()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from diskbench.engine.durable.bare_dbos import WorkflowHandle
 
 APPLICATION_VERSION = "2"
-"""Raised by hand when the sequence of stations changes; runs of another version are released."""
+"""Raised by hand when the sequence of checkpoints changes; cells of another version begin anew."""
 _RARELY_S = 3600.0
 """Only workers use DBOS's schedules: other processes need not poll them."""
 _NOTIFIED_S = 0.05
@@ -83,13 +83,27 @@ def launch(
 
 
 def move_here(trial_id: str, executor_id: str) -> WorkflowHandle[Any]:
-    """Continue in this process a cell whose process is dead; the caller has won its row."""
+    """Continue in this process a cell whose process is dead; the caller has won its row.
+
+    DBOS runs no workflow of another version, whose checkpoints are others. It is replaced by a new
+    one, whose stations find what was made: steps that ended are fetched again, none is repeated."""
+    if _is_of_another_version(trial_id):
+        from diskbench.engine.durable import cells  # it imports this module
+
+        DBOS.delete_workflow(trial_id)
+        cells.start(trial_id)
+        return DBOS.retrieve_workflow(trial_id)
     queue = own_queue(executor_id)
     # Registered at the first takeover only: DBOS reads the queue's row, its version and its work at
     # each poll, which was a third of all statements of a worker that takes over nothing.
     if _own_poll_s is not None and DBOS.retrieve_queue(queue) is None:
         DBOS.register_queue(queue, polling_interval_sec=_own_poll_s)
     return DBOS.resume_workflow(trial_id, queue_name=queue)
+
+
+def _is_of_another_version(trial_id: str) -> bool:
+    found = DBOS.list_workflows(workflow_ids=[trial_id], load_input=False, load_output=False)
+    return any(one.app_version != APPLICATION_VERSION for one in found)
 
 
 def stop(within_s: float = _LEAVES_WITHIN_S) -> bool:

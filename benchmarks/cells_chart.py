@@ -45,11 +45,12 @@ def chart(
 def _panel(
     title: str, fields: dict[str, str], runs: list[dict[str, Any]], x: str, x_title: str
 ) -> dict[str, Any]:
+    builds = {run.get("version", "now") for run in runs}
     rows = [
         {
             x: run[x],
             "value": run[field],
-            "what": f"{name}, {run.get('version', 'now')}",
+            "what": f"{name}, {run.get('version', 'now')}" if len(builds) > 1 else name,
         }
         for run in runs
         for field, name in fields.items()
@@ -65,7 +66,8 @@ def _panel(
             "x": {
                 "field": x,
                 "type": "quantitative",
-                "scale": {"type": "log"},
+                "scale": {"type": "log", "nice": False},
+                "axis": {"values": sorted({run[x] for run in runs}), "format": ",d"},
                 "title": x_title,
             },
             "y": {

@@ -105,8 +105,11 @@ CURVES = {
         _of_hosts,
         {"beyond fio": "beyond_fio_s", "CPU": "cpu_s"},
         {
-            "beyond fio, s": {"beyond_fio_s": "diskbench", "beyond_fio_floor_s": "ssh HOST fio"},
-            "CPU, s": {"cpu_s": "diskbench"},
+            "seconds beyond fio": {
+                "beyond_fio_s": "diskbench",
+                "beyond_fio_floor_s": "ssh HOST fio",
+            },
+            "CPU of the controller, s": {"cpu_s": "diskbench"},
         },
     ),
 }

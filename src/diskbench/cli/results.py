@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,16 +11,12 @@ import typer
 
 from diskbench.cli import results_import, results_prune
 from diskbench.cli.confirm import confirm
-from diskbench.cli.letters import is_unicode
 from diskbench.cli.results_import import AsDisk, AsMachine, MeasuredOn, Promised, hint
-from diskbench.cli.results_set import hint_of_set, print_set
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence, reading
-from diskbench.cli.terminal import terminal_width
 from diskbench.errors import InvalidValue
 from diskbench.limits import COUNTER
-from diskbench.report.terminal.screen import screen, unguarded
-from diskbench.report.terminal.text_plot import Screen
+from diskbench.report.terminal.screen import unguarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -118,65 +115,22 @@ def show(
     Without a selection the newest. Several trials, such as those of a matrix, are shown
     together: median and interval.
     """
-    from diskbench.results.selection import run_or_set
-    from diskbench.store.query import Filter, find_runs
+    from diskbench.cli.results_show import ShownAs, show_selection
 
-    engine = database(database_url)
-    typed = asked(selection, filter_, since, until)
-    run, these = run_or_set(engine, typed)
-    if these and not alone and not timing:
-        print_set(
-            engine, typed.words, these, pool=pool or (), output=output, evidence_url=evidence_url
-        )
-        return
-    if timing:
-        from diskbench.cli.results_show import print_timing
-        from diskbench.store.timings import load_timing
-
-        print_timing(run.trial_id, load_timing(engine, run.trial_id), output)
-        return
-    only = Filter("run_id", "=", run.run_id)
-    these = [only if alone else Filter("trial_id", "=", run.trial_id)]
-    runs = sorted(find_runs(engine, these), key=lambda run: run.run_index)
-    if output == "csv":
-        from diskbench.results.exported_rows import rows_as_csv
-
-        store = evidence(evidence_url) if evidence_url else None
-        sys.stdout.writelines(rows_as_csv(engine, these, evidence=store))
-        return
-    from diskbench.cli.results_show import print_document, print_runs
-    from diskbench.engine.matrix.takeover import is_abandoned
-    from diskbench.report.terminal.run_plots import print_plots
-    from diskbench.results.refreshed_catalogue import open_books
-    from diskbench.results.run_evidence import EvidenceOfRuns
-    from diskbench.results.stored_trial import read_trial
-    from diskbench.store.rows import find_plan
-
-    labels = hint(as_disk, as_machine, promise, measured_on)
-    plan = find_plan(engine, run.trial_id)
-    if labels is not None and plan is not None and plan.expectation is not None:
-        _say(
-            "--as-disk, --as-machine and --promise are ignored: the plan of this run names its disk"
-        )
-    kept = EvidenceOfRuns(evidence, evidence_url)
-    suspended = is_abandoned(engine, run.trial_id)
-    trial = read_trial(engine, runs, kept, open_books(), hint=labels, suspended=suspended)
-    if output == "json":
-        print_document(trial)
-        return
-    pruned = {run.run_id: kept.pruned(run) for run in runs} if verbose else {}
-    print_runs(trial, verbose=verbose, pruned=pruned)
-    several = len(runs) > 1
-    console = screen()
-    drawn_on = Screen(
-        width=terminal_width(),
-        colour=console.is_terminal and not console.no_color and console.color_system is not None,
-        unicode=is_unicode(console.encoding),
+    show_selection(
+        database(database_url),
+        asked(selection, filter_, since, until),
+        ShownAs(
+            output=output,
+            verbose=verbose,
+            alone=alone,
+            timing=timing,
+            plot=plot,
+            pool=tuple(pool or ()),
+            described=partial(hint, as_disk, as_machine, promise, measured_on),
+        ),
+        evidence_url,
     )
-    place = kept.store(run)
-    print_plots(console, drawn_on, run, trial.phases, plan, place, plot=plot, several=several)
-    if others := hint_of_set(engine, run):
-        print(others)
 
 
 @app.command()

@@ -1,32 +1,114 @@
-"""What `diskbench results show` prints for a person."""
+"""What `diskbench results show` prints."""
 
 from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
+from diskbench.cli.letters import is_unicode
+from diskbench.cli.results_set import hint_of_set, print_set
+from diskbench.cli.stores import evidence
+from diskbench.cli.terminal import terminal_width
+from diskbench.engine.matrix.takeover import is_abandoned
 from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.terminal.audit_text import audit_style
 from diskbench.report.terminal.brief_text import print_brief
+from diskbench.report.terminal.run_plots import print_plots
 from diskbench.report.terminal.screen import screen
 from diskbench.report.terminal.tables import print_view
+from diskbench.report.terminal.text_plot import Screen
+from diskbench.results.exported_rows import rows_as_csv
+from diskbench.results.refreshed_catalogue import open_books
+from diskbench.results.run_evidence import EvidenceOfRuns
+from diskbench.results.selection import run_or_set
+from diskbench.results.stored_trial import read_trial
 from diskbench.store.csv_rows import csv_text
 from diskbench.store.document import results_document
 from diskbench.store.export import json_text
+from diskbench.store.query import Filter, find_runs
+from diskbench.store.rows import find_plan
+from diskbench.store.timings import load_timing
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from sqlalchemy.engine import Engine
+
+    from diskbench.plan.as_disk import Hint
+    from diskbench.results.selection import Selection
     from diskbench.results.stored_trial import StoredTrial
     from diskbench.store.manifest import PrunedRun
 
 
-def print_runs(
+@dataclass(frozen=True)
+class ShownAs:
+    """The options of `results show`; `described` returns what was typed of a disk that nobody
+    rented, checked."""
+
+    output: Literal["table", "json", "csv"]
+    verbose: bool
+    alone: bool
+    timing: bool
+    plot: bool | None
+    pool: tuple[str, ...]
+    described: Callable[[], Hint | None]
+
+
+def show_selection(
+    engine: Engine, typed: Selection, shown: ShownAs, evidence_url: str | None
+) -> None:
+    """Print the run that was `typed` with the others of its trial, or several trials together.
+    Raises UnknownName, InvalidValue."""
+    run, these = run_or_set(engine, typed)
+    output = shown.output
+    if these and not shown.alone and not shown.timing:
+        print_set(
+            engine, typed.words, these, pool=shown.pool, output=output, evidence_url=evidence_url
+        )
+        return
+    if shown.timing:
+        _print_timing(run.trial_id, load_timing(engine, run.trial_id), output)
+        return
+    only = Filter("run_id", "=", run.run_id)
+    these = [only if shown.alone else Filter("trial_id", "=", run.trial_id)]
+    runs = sorted(find_runs(engine, these), key=lambda run: run.run_index)
+    if output == "csv":
+        store = evidence(evidence_url) if evidence_url else None
+        sys.stdout.writelines(rows_as_csv(engine, these, evidence=store))
+        return
+    hint = shown.described()
+    plan = find_plan(engine, run.trial_id)
+    if hint is not None and plan is not None and plan.expectation is not None:
+        ignored = "--as-disk, --as-machine and --promise are ignored"
+        print(f"{ignored}: the plan of this run names its disk", file=sys.stderr)
+    kept = EvidenceOfRuns(evidence, evidence_url)
+    suspended = is_abandoned(engine, run.trial_id)
+    trial = read_trial(engine, runs, kept, open_books(), hint=hint, suspended=suspended)
+    if output == "json":
+        _print_document(trial)
+        return
+    pruned = {run.run_id: kept.pruned(run) for run in runs} if shown.verbose else {}
+    _print_runs(trial, verbose=shown.verbose, pruned=pruned)
+    several = len(runs) > 1
+    console = screen()
+    drawn_on = Screen(
+        width=terminal_width(),
+        colour=console.is_terminal and not console.no_color and console.color_system is not None,
+        unicode=is_unicode(console.encoding),
+    )
+    place = kept.store(run)
+    print_plots(console, drawn_on, run, trial.phases, plan, place, plot=shown.plot, several=several)
+    if others := hint_of_set(engine, run):
+        print(others)
+
+
+def _print_runs(
     trial: StoredTrial, *, verbose: bool, pruned: Mapping[str, PrunedRun | None]
 ) -> None:
     """The result of a trial in short, then each run that did not end well; with `verbose` all of
@@ -61,7 +143,7 @@ def _pruned(record: PrunedRun) -> str:
     )
 
 
-def print_document(trial: StoredTrial) -> None:
+def _print_document(trial: StoredTrial) -> None:
     """The runs of a trial as one JSON document, with what the trial cost."""
     costs = [] if trial.cost is None else [trial.cost]
     document = results_document(
@@ -70,7 +152,7 @@ def print_document(trial: StoredTrial) -> None:
     print(json_text(document))
 
 
-def print_timing(
+def _print_timing(
     trial_id: str, seconds: Mapping[str, float], output: Literal["table", "json", "csv"]
 ) -> None:
     """Where the wall time of a trial went, and how much of it was outside fio.

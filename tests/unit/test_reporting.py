@@ -61,11 +61,12 @@ def test_each_failure_is_a_line_and_what_passed_is_none(tmp_path, arguments):
     done, failures = run(tmp_path, SUITE, *arguments)
     assert done.returncode == 1
     blamed = "AssertionError: a later test would be blamed (tests/rigs/leftovers.py): "
-    assert failures == [
+    wanted = [
         "failed: test_suite.py::test_that_fails - assert 1 == 2",
         f"failed: test_suite.py::test_that_sets_a_handler (teardown) - {blamed}handlers of signals",
         "failed: test_suite.py::test_without_a_stage (setup) - RuntimeError: no stage",
     ]
+    assert failures == wanted
     assert "failed: test_suite.py::test_that_fails - assert 1 == 2" in done.stdout.splitlines()
     assert "....." not in done.stdout
 

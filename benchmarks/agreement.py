@@ -34,7 +34,7 @@ from tests.rigs.throttled_loop import (  # noqa: E402 - the tests' own rig
 
 MIB = 2**20
 DISK_BYTES = 512 * MIB
-LIMITS = Limits(bytes_per_s=200 * MIB, iops=1000)
+LIMITS = Limits(bytes_per_s=200 * MIB, iops=500)
 """So low that the disk limits every job, one I/O at a time as well: what else the machine does then
 changes neither of both."""
 WITHIN = 0.02

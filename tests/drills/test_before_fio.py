@@ -297,7 +297,7 @@ def test_a_unit_without_a_follower_does_not_block_the_disk(
 
 @drill(
     done="a unit waits for its permission and no process follows it for longer than it waits, as "
-    "after its command was killed for good",
+    "after its command was killed",
     holds="nothing of the unit stays on the host but its files; a process that follows it later "
     "starts it again and measures it",
 )

@@ -297,11 +297,11 @@ def test_a_unit_without_a_follower_does_not_block_the_disk(
 
 @drill(
     done="a unit waits for its permission and no process follows it for longer than it waits, as "
-    "after its command was killed for good",
+    "after its command was killed",
     holds="nothing of the unit stays on the host but its files; a process that follows it later "
-    "starts it anew and measures it",
+    "starts it again and measures it",
 )
-def test_a_unit_that_nobody_comes_back_to_ends_and_can_be_started_anew(
+def test_a_unit_without_a_follower_ends_and_can_be_started_again(
     unit: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(units, "TURN_LIMIT_S", 1)
@@ -321,9 +321,9 @@ def test_a_unit_that_nobody_comes_back_to_ends_and_can_be_started_anew(
 @drill(
     done="a unit ends because the connection of the process that follows it was broken for longer "
     "than it waits; the process has seen thousands of its lines",
-    holds="the process starts the unit anew, and sees its lines from the first on",
+    holds="the process starts the unit again, and sees its lines from the first on",
 )
-def test_a_follower_whose_unit_went_starts_it_anew_from_its_first_line(unit: Unit) -> None:
+def test_a_follower_whose_unit_ended_starts_it_again_from_its_first_line(unit: Unit) -> None:
     lines: list[str] = []
     follower = _Follower(lambda _: lines.append("tick"), lines.append, lines.append)
     follower.lines = 5000

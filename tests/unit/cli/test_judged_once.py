@@ -1,0 +1,36 @@
+"""A trial is judged once, whatever is printed of it."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from diskbench.cli import run_results
+
+
+def ending(name, *fail_if):
+    plan = SimpleNamespace(
+        trial_id=name, run_ids=(name,), cell=SimpleNamespace(fail_if=fail_if), address=None
+    )
+    return SimpleNamespace(
+        plan=plan, refused=None, end=None, suspended=None, not_released=None, exit_code=0
+    )
+
+
+@pytest.mark.parametrize(
+    ("fail_if", "read", "judged"), [((), [], ["a", "b"]), (("p99 > 1ms",), ["a", "b"], [])]
+)
+def test_csv_judges_each_trial_once_with_fail_if_and_without(monkeypatch, fail_if, read, judged):
+    calls = {"read": [], "judged": []}
+    monkeypatch.setattr(run_results, "rows_as_csv", lambda *_, **__: [])
+    monkeypatch.setattr(run_results, "judge_trial", lambda _, name: calls["judged"].append(name))
+    monkeypatch.setattr(
+        run_results, "stored_trial", lambda _, name, **__: calls["read"].append(name)
+    )
+    monkeypatch.setattr(run_results, "trial_facts", lambda _: None)
+    monkeypatch.setattr(run_results, "trial_view", lambda _: SimpleNamespace(missed=()))
+    monkeypatch.setattr(run_results, "names_of", lambda plans: [plan.trial_id for plan in plans])
+    show = SimpleNamespace(output="csv", junit=None, timing=False)
+    session = SimpleNamespace(database=None)
+    endings = [ending("a", *fail_if), ending("b", *fail_if)]
+    assert run_results.show_results(session, endings, show) == 0
+    assert calls == {"read": read, "judged": judged}

@@ -19,6 +19,7 @@ import typer
 
 from diskbench.errors import InvalidValue
 from diskbench.model.ab import BLOCK, ORDER, SERIES, SIDE, RunInTurn, labels_at, turns
+from diskbench.report.assemble.summary_many import counted
 from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _say_plan(series: InTurn, count: int, expected_s: float, *, quiet: bool) -> 
     if not quiet:
         a, b = series.sides
         print(
-            f"series {series.name}: A {a}, B {b}, {series.blocks} blocks of A B B A\n"
+            f"series {series.name}: A {a}, B {b}, {counted(series.blocks, 'block')} of A B B A\n"
             f"{count} runs{before}, each about {format_duration_s(expected_s)}, "
             f"in all {format_duration_s(expected_s * count)} and the commands",
             file=sys.stderr,

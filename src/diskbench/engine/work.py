@@ -16,7 +16,7 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import Known, beginning, last_number, meant, short
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import unfinished_cells
-from diskbench.store.names import ids_that_begin
+from diskbench.store.names import ids_that_begin, newest_matrix_named
 from diskbench.store.rows import load_plan
 from diskbench.store.runs import run_cells
 
@@ -74,11 +74,13 @@ def _meant(database: sa.Engine, name: str, known: Sequence[Known]) -> Known:
     try:
         return meant(name, known, _KIND, advice=_ENDED)
     except UnknownName:
-        ended = ids_that_begin(database, beginning(name, _KIND))
+        wanted = name.strip()
+        ended = [thing.id for thing in ids_that_begin(database, beginning(name, _KIND))]
+        ended += filter(None, [newest_matrix_named(database, wanted)])
         if not ended:
             raise
-        advice = f"see 'diskbench results show {short(ended[0].id)}'"
-        raise InvalidValue(f"{name.strip()} has ended", advice=advice) from None
+        advice = f"see 'diskbench results show {short(ended[0])}'"
+        raise InvalidValue(f"{wanted} has ended", advice=advice) from None
 
 
 def _all_work(database: sa.Engine, *, over: bool) -> tuple[Mapping[str, OngoingWork], list[Known]]:

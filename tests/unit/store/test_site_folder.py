@@ -61,7 +61,7 @@ def test_pages_that_are_no_more_go_with_their_folder_and_other_files_stay(tmp_pa
 
 def test_a_folder_with_somebody_elses_files_is_refused(tmp_path):
     (tmp_path / "thesis.txt").write_text("mine")
-    with pytest.raises(InvalidValue, match=r"not a site of diskbench's, and holds thesis\.txt"):
+    with pytest.raises(InvalidValue, match=r"not empty: it holds thesis\.txt"):
         fill(tmp_path, {"index.html": "x"})
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 

@@ -12,7 +12,7 @@ from diskbench.catalog.limits.expect import CatalogDisk, MachineLimits, path_of
 from diskbench.catalog.limits.lookup import limits
 from diskbench.catalog.limits.simulate import Stage, simulate
 from diskbench.model.expectation import Load
-from diskbench.plan.expected_afterwards import PastStep, recalled
+from diskbench.plan.expected_afterwards import PastStep, expected_afterwards
 
 CASES = 40
 STEPS = 6
@@ -68,7 +68,7 @@ def line(cloud, disk_type, size):
                 within = max(2.0, 0.01 * stage.seconds)
                 cliffs += said is not None and abs(said - true.falls_s) <= within
         begun = [one for stage, one in zip(stages, truth, strict=True) if stage.load is not None]
-        for one, true in zip(recalled(path, done), begun, strict=True):
+        for one, true in zip(expected_afterwards(path, done), begun, strict=True):
             told += 1
             left = min(one.credit.values())
             right += (left > NEAR) == (true.left > NEAR) or abs(left - true.left) <= NEAR

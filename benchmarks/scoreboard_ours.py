@@ -15,7 +15,7 @@ from diskbench.analysis.verdict import verdict
 from diskbench.catalog.limits.expect import expect_on
 from diskbench.model.expectation import Load
 from diskbench.plan.as_disk import Hint, limit_paths_of_words
-from diskbench.plan.expected_afterwards import PastStep, recalled
+from diskbench.plan.expected_afterwards import PastStep, expected_afterwards
 from diskbench.plan.published_verdict import published_verdict
 
 
@@ -129,5 +129,5 @@ def _promise(row, load, past):
         return [StepPromise(expected, credit=shares)] * len(past)
     return [
         StepPromise(one.expected, credit=one.credit, is_guess=True) if one else None
-        for one in recalled(path, past)
+        for one in expected_afterwards(path, past)
     ]

@@ -98,11 +98,11 @@ def load_measurements(
     one too (default: the store in which each run is kept). Raises UnknownName for an unknown run,
     StoreUnavailable.
     """
-    from diskbench.results.measurement_frame import levelled_frame
+    from diskbench.results.measurement_frame import cliff_safe_frame
     from diskbench.store.evidence import open_evidence
 
     with _opened(database) as rows:
-        return levelled_frame(
+        return cliff_safe_frame(
             rows,
             run_ids=_named(rows, run_id),
             evidence=open_evidence(evidence) if evidence else None,

@@ -10,8 +10,8 @@ import pytest
 from diskbench.analysis.interval import median_interval
 from diskbench.analysis.repeats import expected_bounds, more_needed, width
 from diskbench.model.matrix import Limits
-from diskbench.model.standing import UntilStanding
-from diskbench.plan.until import BlockStanding, turn_of
+from diskbench.model.matrix_progress import UntilStatus
+from diskbench.plan.until import BlockStatus, turn_of
 from diskbench.report.terminal.matrix_table import until_words
 
 
@@ -64,10 +64,10 @@ def test_noise_of_two_nine_and_fifteen_percent_asks_for_ever_more():
     assert asked[0] < asked[1] < asked[2]
 
 
-def turn(standing, **states):
+def turn(block_status, **states):
     """What becomes of a block of twenty replicates, the rest of which waits."""
     count = states | {"waiting": 20 - sum(states.values())}
-    return turn_of(count, standing, Limits(until_ci=0.05, max_replicates=20))
+    return turn_of(count, block_status, Limits(until_ci=0.05, max_replicates=20))
 
 
 @pytest.mark.parametrize(
@@ -81,15 +81,15 @@ def turn(standing, **states):
 )
 def test_replicates_go_on_until_it_is_narrow_or_the_most_are_done(values, begin, spared):
     found = median_interval(values)
-    standing = BlockStanding(
+    block_status = BlockStatus(
         len(values), "read", width(found) if found else None, more_needed(values)
     )
-    told = turn(standing, done=len(values))
+    told = turn(block_status, done=len(values))
     assert (told.may_begin, told.spare) == (begin, spared)
 
 
 def test_a_budget_ends_it():
-    assert "time or money" in turn(BlockStanding(12, "read", 0.2, 8), done=12, refused=1).spare
+    assert "time or money" in turn(BlockStatus(12, "read", 0.2, 8), done=12, refused=1).spare
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_budget_ends_it():
 )
 def test_reached_or_not_is_said_with_what_is_predicted(reached, word, more):
     told = until_words(
-        UntilStanding(
+        UntilStatus(
             block="b", wanted=0.05, n=12, step="read", width=0.04 if reached else 0.08, more=more,
             reached=reached, ended="no more are allowed",
         )

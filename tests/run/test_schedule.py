@@ -16,9 +16,9 @@ import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user
 from tests.rigs.postgres import running_postgres
 
-from diskbench.engine.schedule.schedules import standings
+from diskbench.engine.schedule.schedules import schedule_statuses
 from diskbench.model.campaign import CampaignState
-from diskbench.model.schedule import OccurrenceStanding
+from diskbench.model.schedule import OccurrenceStatus
 from diskbench.providers.fake import VARIABLE as FAKE_DIR
 from diskbench.store.database import open_database
 
@@ -75,18 +75,18 @@ def worker(user: Cli) -> Iterator[Callable[[], subprocess.Popen[str]]]:
         one.wait()
 
 
-def shown(user: Cli) -> list[OccurrenceStanding]:
+def shown(user: Cli) -> list[OccurrenceStatus]:
     """What became of the schedule's times, the newest first; looked up behind diskbench's back,
     since a command takes a second to start."""
     database = open_database(user.env["DISKBENCH_DATABASE_URL"])
     try:
-        (schedule,) = standings(database, now=datetime.now(UTC), past=1000)
+        (schedule,) = schedule_statuses(database, now=datetime.now(UTC), past=1000)
     finally:
         database.dispose()
     return list(schedule.occurrences)
 
 
-def until(user: Cli, what: Callable[[list[OccurrenceStanding]], bool], why: str) -> None:
+def until(user: Cli, what: Callable[[list[OccurrenceStatus]], bool], why: str) -> None:
     """Wait until `what` holds of the schedule's occurrences."""
     deadline = time.monotonic() + WAIT_S
     while not what(shown(user)):
@@ -96,7 +96,7 @@ def until(user: Cli, what: Callable[[list[OccurrenceStanding]], bool], why: str)
         time.sleep(0.2)
 
 
-def matrices(occurrences: list[OccurrenceStanding]) -> Counter[CampaignState | None]:
+def matrices(occurrences: list[OccurrenceStatus]) -> Counter[CampaignState | None]:
     """How many of the matrices that were begun are in which state."""
     return Counter(one.campaign_state for one in occurrences if one.state == "begun")
 

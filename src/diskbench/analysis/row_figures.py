@@ -116,7 +116,7 @@ def step_figure(
     return figure_of(rates, course, _share(of, moved))
 
 
-def levelled_rows(rows: Sequence[Measurement], courses: Courses) -> tuple[Measurement, ...]:
+def cliff_safe_rows(rows: Sequence[Measurement], courses: Courses) -> tuple[Measurement, ...]:
     """Return measurements with the figures of their steps: the rates of the level that gives a
     step's figure, and no latencies if the row spans a cliff."""
     figures = row_figures(counted(rows), courses) if courses else [None] * len(rows)

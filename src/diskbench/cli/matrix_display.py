@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
     from rich.console import RenderableType
 
-    from diskbench.model.standing import MatrixStanding
+    from diskbench.model.matrix_progress import MatrixStatus
 
 Output = Literal["table", "json"]
 _ROWS = 20
@@ -28,7 +28,7 @@ _ROWS = 20
 
 
 def shown_while(
-    seen: Callable[[], MatrixStanding],
+    seen: Callable[[], MatrixStatus],
     goes_on: Callable[[], bool],
     *,
     quiet: bool,
@@ -48,7 +48,7 @@ def shown_while(
 
 
 def _in_lines(
-    seen: Callable[[], MatrixStanding], goes_on: Callable[[], bool], *, lines: bool
+    seen: Callable[[], MatrixStatus], goes_on: Callable[[], bool], *, lines: bool
 ) -> None:
     last_state: dict[int, str] = {}
     again = True
@@ -64,7 +64,7 @@ def _in_lines(
             last_state[row.position] = row.state
 
 
-def print_standing(database: sa.Engine, last: MatrixStanding, output: Output) -> None:
+def print_matrix_status(database: sa.Engine, last: MatrixStatus, output: Output) -> None:
     """The matrix on stdout, as a table or as one document; of one that is over its figures."""
     if output == "json":
         print_json(last.model_dump_json(indent=2))
@@ -77,7 +77,7 @@ def print_standing(database: sa.Engine, last: MatrixStanding, output: Output) ->
         print_trimmed(console, matrix_table(last))
 
 
-def _end(database: sa.Engine, last: MatrixStanding, width: int) -> RenderableType:
+def _end(database: sa.Engine, last: MatrixStatus, width: int) -> RenderableType:
     """A matrix that is over, with its figures, its replicates together."""
     if not last.counts.get("done"):
         return matrix_end(last, (), (), width=width)

@@ -9,11 +9,11 @@ from diskbench.cli.background import in_background
 from diskbench.cli.events import emit_problem
 from diskbench.cli.failures import report
 from diskbench.cli.foreground import worst
-from diskbench.cli.matrix_display import print_standing, shown_while
+from diskbench.cli.matrix_display import print_matrix_status, shown_while
 from diskbench.cli.run_results import say_missed, stored_trial
 from diskbench.engine.matrix.campaign import claim_foreground
 from diskbench.engine.matrix.machine_reuse import let_idle_go
-from diskbench.engine.matrix.matrix_status import standing
+from diskbench.engine.matrix.matrix_status import status_of_matrix
 from diskbench.engine.matrix.worker import TICK_S, Worker
 from diskbench.engine.trial.interrupt import StopThenLeave, on_signals
 from diskbench.errors import StoreUnavailable
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from diskbench.cli.matrix_display import Output
     from diskbench.engine.session import Session
-    from diskbench.model.standing import MatrixStanding
+    from diskbench.model.matrix_progress import MatrixStatus
     from diskbench.store.campaigns import CampaignRow
 
 NOT_GIVEN_BACK = 3
@@ -59,12 +59,12 @@ def foreground(
     def left() -> str:
         return f"resume:    diskbench matrix resume {name}\n  give back: diskbench gc"
 
-    last: MatrixStanding | None = None
+    last: MatrixStatus | None = None
 
-    def seen() -> MatrixStanding:
+    def seen() -> MatrixStatus:
         nonlocal last
         try:
-            last = standing(session.database, find_campaign(session.database, name))
+            last = status_of_matrix(session.database, find_campaign(session.database, name))
         except StoreUnavailable:  # the worker reports it and waits
             if last is None:
                 raise
@@ -90,7 +90,7 @@ def foreground(
             worker.sweep()
         end = seen()
         if output is not None:
-            print_standing(session.database, end, output)
+            print_matrix_status(session.database, end, output)
         code = exit_code(session, end, stopped=worker.stop.all_asked)
         return worst([code, _judge(session, end, junit)])
     except Exception as error:  # noqa: BLE001 - reported, with how to go on
@@ -110,7 +110,7 @@ def end_here(session: Session, campaign: CampaignRow) -> int:
     return code if code == NOT_GIVEN_BACK else 0
 
 
-def exit_code(session: Session, last: MatrixStanding, *, stopped: bool) -> int:
+def exit_code(session: Session, last: MatrixStatus, *, stopped: bool) -> int:
     """0 every cell measured · 1 not every cell · 3 something is not given back · 130 stopped."""
     left = [
         lease.lease_id
@@ -129,7 +129,7 @@ def exit_code(session: Session, last: MatrixStanding, *, stopped: bool) -> int:
     return 1 if bad else 0
 
 
-def _judge(session: Session, last: MatrixStanding, junit: Path | None) -> int:
+def _judge(session: Session, last: MatrixStatus, junit: Path | None) -> int:
     """Say which conditions of `--fail-if` the figures of each cell miss, and write the JUnit
     report; the exit code that this means."""
     measured = [cell.row for cell in last.cells if cell.row.state == "done"]

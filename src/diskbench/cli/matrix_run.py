@@ -133,30 +133,30 @@ def status(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Show the state of every cell, the cost and the expected end."""
-    from diskbench.cli.matrix_display import print_standing, shown_while
-    from diskbench.engine.matrix.matrix_status import standing
+    from diskbench.cli.matrix_display import print_matrix_status, shown_while
+    from diskbench.engine.matrix.matrix_status import status_of_matrix
     from diskbench.report.terminal.matrix_table import matrix_line
     from diskbench.store.campaigns import find_campaign, list_campaigns
 
     database = opened_database(database_url)
     if every:
         for campaign in list_campaigns(database):
-            seen = standing(database, campaign)
+            seen = status_of_matrix(database, campaign)
             print(f"{campaign.campaign_id}  {campaign.name}  {matrix_line(seen)}")
         return
     campaign = find_campaign(database, matrix)
     if watch:
         pause = threading.Event()
         shown_while(
-            lambda: standing(database, find_campaign(database, campaign.campaign_id)),
+            lambda: status_of_matrix(database, find_campaign(database, campaign.campaign_id)),
             lambda: (
                 not pause.wait(1.0)
                 and find_campaign(database, campaign.campaign_id).state != "done"
             ),
             quiet=False,
         )
-    last = standing(database, find_campaign(database, campaign.campaign_id))
-    print_standing(database, last, output)
+    last = status_of_matrix(database, find_campaign(database, campaign.campaign_id))
+    print_matrix_status(database, last, output)
 
 
 def retry(

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShownAs:
-    """The options of `results show`; `described` returns what was typed of a disk that nobody
-    rented, checked."""
+    """The options of `results show`; `described` returns what was typed of a disk that
+    was not rented, checked."""
 
     output: Literal["table", "json", "csv"]
     verbose: bool

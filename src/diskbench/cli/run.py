@@ -41,7 +41,7 @@ INTERRUPTED = 130
 _NEEDED_TO_BEGIN = (
     "diskbench.engine.trial.first_step",
     "diskbench.engine.trial.interrupt",
-    "diskbench.engine.trial.save",
+    "diskbench.engine.trial.lease",
 )
 _NEEDED_AFTER = (
     "diskbench.engine.matrix.execute",

@@ -17,7 +17,7 @@ from diskbench.errors import UnknownName
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-    from diskbench.model.schedule import ScheduleStanding
+    from diskbench.model.schedule import ScheduleStatus
 
 app = typer.Typer(help="Measure a matrix regularly (nightly, weekly) with workers.")
 
@@ -93,9 +93,9 @@ def add(
 @app.command("list")
 def list_schedules(output: Output = "table", database_url: DatabaseUrl = None) -> None:
     """List the schedules with next time and last outcome."""
-    from diskbench.engine.schedule.schedules import standings
+    from diskbench.engine.schedule.schedules import schedule_statuses
 
-    seen = standings(database(database_url), now=datetime.now(UTC))
+    seen = schedule_statuses(database(database_url), now=datetime.now(UTC))
     if not seen and output == "table":
         print("there is no schedule; add one with 'diskbench schedule add'", file=sys.stderr)
     _print(seen, output)
@@ -176,13 +176,13 @@ def backfill(
     print(waiting, file=sys.stderr)
 
 
-def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> ScheduleStanding:
+def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> ScheduleStatus:
 
-    from diskbench.engine.schedule.schedules import standings
+    from diskbench.engine.schedule.schedules import schedule_statuses
 
     known = {
-        standing.name: standing
-        for standing in standings(
+        status.name: status
+        for status in schedule_statuses(
             database(url), now=datetime.now(UTC), upcoming_ones=upcoming, past=past
         )
     }
@@ -191,10 +191,10 @@ def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> Sch
     return known[name]
 
 
-def print_last(engine: sa.Engine, seen: ScheduleStanding) -> None:
+def print_last(engine: sa.Engine, seen: ScheduleStatus) -> None:
     """Print the newest matrix of a schedule that is over: figures, cost, and where its page is."""
-    from diskbench.cli.matrix_display import print_standing
-    from diskbench.engine.matrix.matrix_status import standing
+    from diskbench.cli.matrix_display import print_matrix_status
+    from diskbench.engine.matrix.matrix_status import status_of_matrix
     from diskbench.store.campaigns import find_campaign
 
     over = [
@@ -204,10 +204,12 @@ def print_last(engine: sa.Engine, seen: ScheduleStanding) -> None:
     ]
     if over:
         print()
-        print_standing(engine, standing(engine, find_campaign(engine, over[0])), "table")
+        print_matrix_status(
+            engine, status_of_matrix(engine, find_campaign(engine, over[0])), "table"
+        )
 
 
-def _print(seen: list[ScheduleStanding], output: str = "table") -> None:
+def _print(seen: list[ScheduleStatus], output: str = "table") -> None:
     if output == "json":
         from diskbench.model.schedule import ScheduleDocument
 
@@ -215,6 +217,6 @@ def _print(seen: list[ScheduleStanding], output: str = "table") -> None:
         return
     from diskbench.report.terminal.schedule_text import schedule_lines
 
-    for standing in seen:
-        for line in schedule_lines(standing):
+    for status in seen:
+        for line in schedule_lines(status):
             print(line)

@@ -61,11 +61,11 @@ def _print_schedules(engine: sa.Engine) -> None:
         return
 
     from diskbench.cli.schedule import print_last
-    from diskbench.engine.schedule.schedules import standings
+    from diskbench.engine.schedule.schedules import schedule_statuses
     from diskbench.report.terminal.schedule_text import schedule_lines
 
     print("\nSchedules")
-    for seen in standings(engine, now=datetime.now(UTC), past=_OCCURRENCES):
+    for seen in schedule_statuses(engine, now=datetime.now(UTC), past=_OCCURRENCES):
         newest = seen.model_copy(update={"occurrences": seen.occurrences[:1]})
         for line in schedule_lines(newest):
             print(line)

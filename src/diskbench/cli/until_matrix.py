@@ -17,7 +17,7 @@ from diskbench.cli.terminal import print_json
 from diskbench.engine.matrix.campaign import begin_campaign, check_outlook
 from diskbench.engine.matrix.matrix_file import MatrixFile, rents, seed_of
 from diskbench.engine.matrix.matrix_outlook import outlook_of
-from diskbench.engine.matrix.matrix_status import standing
+from diskbench.engine.matrix.matrix_status import status_of_matrix
 from diskbench.errors import InvalidValue
 from diskbench.model.matrix import CellFields, Limits, Matrix
 from diskbench.model.options import own_options
@@ -159,7 +159,7 @@ def _print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
         sys.stdout.writelines(rows_as_csv(session.database, these))
         return
     replicates = replicates_of(session.database, these, asked=name)
-    (until,) = standing(session.database, find_campaign(session.database, name)).until
+    (until,) = status_of_matrix(session.database, find_campaign(session.database, name)).until
     if show.output == "json":
         print_json(replicates.model_copy(update={"until": until}).model_dump_json(indent=2))
         return

@@ -4,7 +4,7 @@ from typing import Literal
 
 from diskbench.model.base import Frozen
 from diskbench.model.comparison import Metric, Replicated
-from diskbench.model.standing import UntilStanding
+from diskbench.model.matrix_progress import UntilStatus
 from diskbench.model.verdict import StepVerdict
 
 
@@ -48,4 +48,4 @@ class Replicates(Frozen):
     lines: tuple[ReplicateLine, ...]
     flagged: tuple[FlaggedTrial, ...] = ()
     left_out: tuple[str, ...] = ()
-    until: UntilStanding | None = None
+    until: UntilStatus | None = None

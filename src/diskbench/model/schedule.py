@@ -48,7 +48,7 @@ class Occurrence(Frozen):
     recorded_at: str
 
 
-class OccurrenceStanding(Frozen):
+class OccurrenceStatus(Frozen):
     """An occurrence, and how far the matrix is that it began."""
 
     scheduled_for: str
@@ -59,7 +59,7 @@ class OccurrenceStanding(Frozen):
     counts: dict[CellState, int] = Field(default_factory=dict)
 
 
-class ScheduleStanding(Frozen):
+class ScheduleStatus(Frozen):
     """A schedule as `diskbench schedule list` prints it: times are ISO 8601, `next` with the offset
     of the schedule's timezone, empty while it is paused."""
 
@@ -76,7 +76,7 @@ class ScheduleStanding(Frozen):
     updated_at: str
     next: tuple[str, ...] = ()
     waiting: int = 0
-    occurrences: tuple[OccurrenceStanding, ...] = ()
+    occurrences: tuple[OccurrenceStatus, ...] = ()
     """The newest first."""
 
 
@@ -84,4 +84,4 @@ class ScheduleDocument(Frozen):
     """What `diskbench schedule list` and `show` print with `--output json`."""
 
     format: Literal[1] = 1
-    schedules: tuple[ScheduleStanding, ...]
+    schedules: tuple[ScheduleStatus, ...]

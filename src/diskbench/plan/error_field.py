@@ -32,7 +32,7 @@ def in_fields(text: str) -> str:
     return _FLAG.sub(field_name, text)
 
 
-def blamed(error: DiskbenchError, fields: Mapping[str, Any]) -> tuple[str, ...]:
+def fields_of(error: DiskbenchError, fields: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the field of a cell that an error is about, followed by the key if the field is a
     mapping; () if the error is about none of the cell's `fields`."""
     name, _, key = error.field.partition(".")

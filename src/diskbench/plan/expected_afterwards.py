@@ -32,14 +32,14 @@ class PastStep:
 
 
 @dataclass(frozen=True)
-class Recalled:
+class ExpectedAfterwards:
     """What a step should have reached, and the fill of each bucket when it started (1 is full)."""
 
     expected: Expectation
     credit: dict[LimitName, float]
 
 
-def recalled(path: Path, done: Sequence[PastStep]) -> list[Recalled | None]:
+def expected_afterwards(path: Path, done: Sequence[PastStep]) -> list[ExpectedAfterwards | None]:
     """Return one item per step, in order; None where its load or every limit is unknown."""
     stages: list[Stage] = []
     numbers = []
@@ -56,7 +56,7 @@ def recalled(path: Path, done: Sequence[PastStep]) -> list[Recalled | None]:
         stages.append(Stage(held, seconds=seconds, credit_is_held=step.credit_is_held))
     course = simulate(path, stages)
     known: dict[tuple[Load, tuple[float, ...]], Expectation | None] = {}
-    results: list[Recalled | None] = []
+    results: list[ExpectedAfterwards | None] = []
     for step, number in zip(done, numbers, strict=True):
         credit = course.credit[number]
         if step.load is None:
@@ -66,7 +66,7 @@ def recalled(path: Path, done: Sequence[PastStep]) -> list[Recalled | None]:
         if key not in known:
             known[key] = expect_on(path, step.load, credit=credit)
         expected = known[key]
-        results.append(Recalled(expected, _shares(path, credit)) if expected else None)
+        results.append(ExpectedAfterwards(expected, _shares(path, credit)) if expected else None)
     return results
 
 

@@ -14,7 +14,7 @@ from diskbench.fio.overrides import check_override
 from diskbench.model.matrix import MAPPING_FIELDS, Matrix
 from diskbench.model.value_fault import near, nearest
 from diskbench.plan.combinations import combinations, idle_excludes, overlaps, products
-from diskbench.plan.error_field import blamed, in_fields
+from diskbench.plan.error_field import fields_of, in_fields
 from diskbench.plan.matrix import DEFAULT_PROFILE, Block, block, check_cells, duplicates
 from diskbench.plan.matrix_form import shown_place
 from diskbench.plan.until import until_mistake_of, until_mistakes
@@ -220,7 +220,7 @@ class _Checker:
 
     def _about(self, combination: Combination, error: DiskbenchError) -> Mistake:
         """Return an error of a cell as a mistake at the field that it is about."""
-        path = blamed(error, combination.fields)
+        path = fields_of(error, combination.fields)
         if not path:
             place = (
                 combination.places.get("disk")

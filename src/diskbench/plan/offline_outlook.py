@@ -13,7 +13,7 @@ def out_of_reach(seen: MatrixOutlook) -> list[BlockOutlook]:
     return [block for block in seen.blocks if block.problem and block.problem.passing]
 
 
-def with_foreseen(seen: MatrixOutlook, foreseen: MatrixOutlook) -> MatrixOutlook:
+def with_expected(seen: MatrixOutlook, foreseen: MatrixOutlook) -> MatrixOutlook:
     """Return the matrix with unreachable blocks as the catalogue predicts them. A block without a
     prediction is also left to be checked when it starts, unless there is a budget: its cost is
     unknown."""

@@ -26,7 +26,7 @@ MOST_FAILURES = 5
 
 
 @dataclass(frozen=True)
-class BlockStanding:
+class BlockStatus:
     """The state of the `n` finished replicates of a block, for the step with the widest interval:
     the larger half of its interval divided by its median (None: no interval yet), and how many
     `more` replicates CONFIRM predicts (0: narrow enough; None: too noisy to predict)."""
@@ -46,7 +46,7 @@ class Turn:
     spare: str = ""
 
 
-def turn_of(count: Mapping[CellState, int], standing: BlockStanding, limits: Limits) -> Turn:
+def turn_of(count: Mapping[CellState, int], block_status: BlockStatus, limits: Limits) -> Turn:
     """Return the decision on one block; `count` says how many of its cells are in each state."""
     count = Counter(count)
     done, failed = count["done"], count["failed"] + count["cancelled"]
@@ -59,11 +59,11 @@ def turn_of(count: Mapping[CellState, int], standing: BlockStanding, limits: Lim
         return Turn(spare=f"{failed} replicates failed")
     if done < limits.min_replicates:
         return Turn(may_begin=max(0, limits.min_replicates - done - live))
-    if standing.n != done:
-        return Turn()  # `standing` is older than the rows: decide on the next call
-    if standing.more == 0:
+    if block_status.n != done:
+        return Turn()  # `block_status` is older than the rows: decide on the next call
+    if block_status.more == 0:
         return Turn(spare=f"the interval is within {format_share(limits.until_ci or 0.0)}")
-    wanted = count["waiting"] if standing.more is None else standing.more
+    wanted = count["waiting"] if block_status.more is None else block_status.more
     return Turn(may_begin=max(0, wanted - live))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _AS_COUNTED: Mapping[str, Any] = {AFTER_CLIFF: None}
 
 
-def levelled_rows(
+def cliff_safe_rows(
     database: Engine | Reader, rows: Sequence[MeasuredRow], evidence: EvidenceStore | None = None
 ) -> Iterator[tuple[MeasuredRow, Mapping[str, Any]]]:
     """Each row with the columns that are not as in the database: `after_cliff`, and the figures of

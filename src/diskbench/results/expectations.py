@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.stretches import StepPromise
 from diskbench.analysis.verdict import BY_OWNER
-from diskbench.plan.expected_afterwards import PastStep, recalled
+from diskbench.plan.expected_afterwards import PastStep, expected_afterwards
 from diskbench.plan.limit_path import limit_path_of
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _planned(runs_of: RunsOf, plan: Plan, books: Books) -> dict[tuple[str, int],
     if limit_path is None or not any(gate.capacity for gate in limit_path.path.gates):
         return promises
     keys, done = _as_done(runs_of, limit_path)
-    for (key, seconds), step in zip(keys, recalled(limit_path.path, done), strict=True):
+    for (key, seconds), step in zip(keys, expected_afterwards(limit_path.path, done), strict=True):
         foreseen = promises.get(key)
         if step is None:
             break  # what it did to the credit is not known
@@ -177,7 +177,7 @@ def _from_hint(runs_of: RunsOf, limit_path: LimitPath) -> dict[tuple[str, int], 
     until = limit_path.limits.until if limit_path.limits else None
     return {
         key: StepPromise(step.expected, source, step.credit, is_guess=True, until=until)
-        for key, step in zip(keys, recalled(limit_path.path, done), strict=True)
+        for key, step in zip(keys, expected_afterwards(limit_path.path, done), strict=True)
         if step is not None
     }
 

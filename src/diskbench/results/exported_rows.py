@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from diskbench.model.run import own_columns, run_columns
-from diskbench.results.cliff_safe_rows import levelled_rows
+from diskbench.results.cliff_safe_rows import cliff_safe_rows
 from diskbench.store.csv_rows import csv_lines, measured_header
 from diskbench.store.query import find_measurements, find_run_ids
 from diskbench.store.reader import chunks, runs_by_id
@@ -70,7 +70,7 @@ def _rows(
     """The rows that meet the filters, with what is changed of each; the runs oldest first."""
     for chunk in chunks(find_run_ids(database, filters, run_ids=run_ids, oldest_first=True)):
         measured = find_measurements(database, filters, run_ids=chunk)
-        yield from levelled_rows(database, measured, evidence)
+        yield from cliff_safe_rows(database, measured, evidence)
 
 
 def _columns(

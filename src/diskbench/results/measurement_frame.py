@@ -50,7 +50,7 @@ class _StepRow:
         return self.counted.runtime_ns
 
 
-def levelled_frame(
+def cliff_safe_frame(
     database: Engine,
     *,
     run_ids: Sequence[str] | None = None,
@@ -69,14 +69,14 @@ def levelled_frame(
     frame = frame.with_columns(pl.lit(None, dtype=pl.String).alias(AFTER_CLIFF))
     long = pl.col("runtime_ns").sum().over("run_id", "step") >= _LONG_NS
     rows = frame.filter(long).to_dicts() if frame.height else []
-    levelled = _levelled_rows(rows, database, evidence)
-    if levelled:
-        other = frame.filter(~pl.col(_PLACE).is_in([row[_PLACE] for row in levelled]))
-        frame = pl.concat([other, pl.DataFrame(levelled, schema=frame.schema)]).sort(_PLACE)
+    cliff_safe = _cliff_safe_rows(rows, database, evidence)
+    if cliff_safe:
+        other = frame.filter(~pl.col(_PLACE).is_in([row[_PLACE] for row in cliff_safe]))
+        frame = pl.concat([other, pl.DataFrame(cliff_safe, schema=frame.schema)]).sort(_PLACE)
     return frame.drop(_PLACE)
 
 
-def _levelled_rows(
+def _cliff_safe_rows(
     rows: Sequence[dict[str, Any]], database: Engine, evidence: EvidenceStore | None
 ) -> list[dict[str, Any]]:
     """The rows of steps with several levels, each with the figures of one level."""

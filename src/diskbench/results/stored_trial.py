@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.row_figures import courses_by_step, levelled_rows
+from diskbench.analysis.row_figures import cliff_safe_rows, courses_by_step
 from diskbench.catalog.prices.cost import TrialCost, cost_of_lease
 from diskbench.errors import DiskbenchError
 from diskbench.fio.audit import audit_warnings
@@ -137,7 +137,7 @@ def _measured(
     """The rows of each run, in which no mean spans a cliff (MR-3)."""
     courses = courses_by_step(phases)
     return [
-        levelled_rows(
+        cliff_safe_rows(
             [measurement for step in steps[row.run_id] for measurement in step.measurements],
             courses,
         )

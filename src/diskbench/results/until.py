@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.interval import median_interval
 from diskbench.analysis.repeats import by_machine, more_needed, width
-from diskbench.model.standing import UntilStanding
-from diskbench.plan.until import BlockStanding
+from diskbench.model.matrix_progress import UntilStatus
+from diskbench.plan.until import BlockStatus
 from diskbench.results.pool import alike
 from diskbench.results.replicate_set import main_figures
 from diskbench.store.query import Filter
@@ -32,10 +32,10 @@ _JUDGED_ROLE = "measure"
 """Steps at an offered load are not judged, because their rate is set and not measured."""
 
 
-def standings_of(
+def statuses_of(
     database: sa.Engine, campaign_id: str, cells: Sequence[CellRow], share: float
-) -> Mapping[str, BlockStanding]:
-    """The standing of each block, from its finished replicates."""
+) -> Mapping[str, BlockStatus]:
+    """The status of each block, from its finished replicates."""
     done = frozenset(
         (cell.block, cell.trial_id) for cell in cells if cell.state == "done" and cell.trial_id
     )
@@ -45,7 +45,7 @@ def standings_of(
 @lru_cache(maxsize=16)
 def _read(
     database: sa.Engine, campaign_id: str, done: frozenset[tuple[str, str]], share: float
-) -> Mapping[str, BlockStanding]:
+) -> Mapping[str, BlockStatus]:
     """Cached by the set of finished cells: computed again only when another cell has ended."""
     block_of = {trial_id: block for block, trial_id in done}
     figures = main_figures(database, [Filter("campaign_id", "=", campaign_id)])
@@ -59,27 +59,23 @@ def _read(
     return {block: _worst(count[block], lines, share) for block, lines in blocks.items()}
 
 
-def _worst(
-    n: int, lines: Mapping[FigureLine, Sequence[TrialFigure]], share: float
-) -> BlockStanding:
-    standings = [_of_line(n, line, figures, share) for line, figures in lines.items()]
-    return max(standings, key=_badness, default=BlockStanding(n))
+def _worst(n: int, lines: Mapping[FigureLine, Sequence[TrialFigure]], share: float) -> BlockStatus:
+    block_statuses = [_of_line(n, line, figures, share) for line, figures in lines.items()]
+    return max(block_statuses, key=_badness, default=BlockStatus(n))
 
 
-def _badness(standing: BlockStanding) -> tuple[bool, float, float]:
-    return (standing.more is None, standing.more or 0, standing.width or 0.0)
+def _badness(block_status: BlockStatus) -> tuple[bool, float, float]:
+    return (block_status.more is None, block_status.more or 0, block_status.width or 0.0)
 
 
-def _of_line(
-    n: int, line: FigureLine, figures: Sequence[TrialFigure], share: float
-) -> BlockStanding:
+def _of_line(n: int, line: FigureLine, figures: Sequence[TrialFigure], share: float) -> BlockStatus:
     step = f"{line.step} {line.direction}"
     groups = alike(figures)
     if not groups:
-        return BlockStanding(n, step)
+        return BlockStatus(n, step)
     values = by_machine(figure.sample for figure in groups[0])
     interval = median_interval(values)
-    return BlockStanding(
+    return BlockStatus(
         n,
         step,
         width=width(interval) if interval else None,
@@ -87,35 +83,35 @@ def _of_line(
     )
 
 
-def until_standings(
+def until_statuses(
     database: sa.Engine, campaign: CampaignRow, cells: Sequence[CellRow]
-) -> tuple[UntilStanding, ...]:
-    """The standing of each block of a matrix; empty for a matrix without `until_ci`."""
+) -> tuple[UntilStatus, ...]:
+    """The status of each block of a matrix; empty for a matrix without `until_ci`."""
     limits = campaign.limits
     if limits.until_ci is None:
         return ()
-    seen = standings_of(database, campaign.campaign_id, cells, limits.until_ci)
+    seen = statuses_of(database, campaign.campaign_id, cells, limits.until_ci)
     return tuple(
-        _until_standing(block, seen.get(block, BlockStanding(0)), limits.until_ci, cells)
+        _until_status(block, seen.get(block, BlockStatus(0)), limits.until_ci, cells)
         for block in dict.fromkeys(cell.block for cell in cells)
     )
 
 
-def _until_standing(
-    block: str, standing: BlockStanding, share: float, cells: Sequence[CellRow]
-) -> UntilStanding:
+def _until_status(
+    block: str, block_status: BlockStatus, share: float, cells: Sequence[CellRow]
+) -> UntilStatus:
     own = [cell for cell in cells if cell.block == block]
     over = all(cell.finished_at is not None for cell in own)
-    reached = standing.more == 0
+    reached = block_status.more == 0
     spared = next((cell.error for cell in own if cell.state == "spared"), None)
     ended = spared or ("" if reached else f"all {len(own)} replicates were measured")
-    return UntilStanding(
+    return UntilStatus(
         block=block,
         wanted=share,
-        n=standing.n,
-        step=standing.step,
-        width=standing.width,
-        more=standing.more,
+        n=block_status.n,
+        step=block_status.step,
+        width=block_status.width,
+        more=block_status.more,
         reached=reached,
         ended=(ended or "") if over else "",
     )

@@ -17,7 +17,7 @@ def machines(*, reuse_host=True, **fields):
     return {one.key: one.machine for one in expand(matrix, seed=1)}
 
 
-def standing(*cells):
+def machines_of(*cells):
     return AdmissionMoment(now=NOW, elapsed_s=0.0, machines=cells)
 
 
@@ -68,24 +68,26 @@ def test_a_machine_that_is_there_is_not_shared_but_measured_in_turn_anyway():
 
 def test_one_cell_at_a_time_uses_a_machine():
     cells = [shared(0), shared(1), cell_row(2)]
-    assert admit(cells, Limits(), standing()).begin == (0, 2)
+    assert admit(cells, Limits(), machines_of()).begin == (0, 2)
     cells = [shared(0, state="measuring"), shared(1), cell_row(2)]
-    assert admit(cells, Limits(), standing()).begin == (2,)
+    assert admit(cells, Limits(), machines_of()).begin == (2,)
 
 
 def test_a_machine_keeps_its_place_from_one_cell_to_the_next():
     cells = [shared(0, state="done"), shared(1, "two"), shared(2)]
     limits = Limits(max_parallel=1)
-    assert admit(cells, limits, standing(cells[0])).begin == (2,), "two machines would be too many"
-    assert admit(cells, limits, standing()).begin == (1,)
+    assert admit(cells, limits, machines_of(cells[0])).begin == (2,), (
+        "two machines would be too many"
+    )
+    assert admit(cells, limits, machines_of()).begin == (1,)
 
 
 def test_a_machine_of_cells_that_are_over_takes_a_place_until_it_is_given_back():
     cells = [shared(0, state="done"), cell_row(1)]
-    assert admit(cells, Limits(max_parallel=1), standing(cells[0])) == Decision()
+    assert admit(cells, Limits(max_parallel=1), machines_of(cells[0])) == Decision()
 
 
 def test_machines_count_against_the_limits_of_their_region():
     cells = [shared(0, state="measuring"), shared(1, "two"), shared(2, "three", provider="gcp")]
     limits = Limits(max_parallel=9, per={"aws": 1})
-    assert admit(cells, limits, standing()).begin == (2,)
+    assert admit(cells, limits, machines_of()).begin == (2,)

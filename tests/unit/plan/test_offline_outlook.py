@@ -7,7 +7,7 @@ from diskbench.engine.matrix.matrix_file import read_matrix
 from diskbench.engine.matrix.matrix_outlook import outlook_of
 from diskbench.errors import CloudSilent, HostUnavailable, InvalidValue
 from diskbench.model.outcome import problem_of
-from diskbench.plan.offline_outlook import out_of_reach, with_foreseen
+from diskbench.plan.offline_outlook import out_of_reach, with_expected
 
 MATRIX = """name: two-clouds
 defaults: {disk: gp2, size: 20, profile: quick}
@@ -38,7 +38,7 @@ def away(outlook, problem=AWAY, **limits):
 def test_a_cloud_that_does_not_answer_is_foreseen_by_the_catalogue(foreseen):
     seen = away(foreseen)
     assert len(out_of_reach(seen)) == 2
-    aws, _ = with_foreseen(seen, foreseen).blocks
+    aws, _ = with_expected(seen, foreseen).blocks
     assert aws == foreseen.blocks[0]
     assert aws.problem is None
     assert aws.cost is not None
@@ -49,15 +49,15 @@ def test_a_cloud_that_is_silent_now_is_out_of_reach_too(foreseen):
 
 
 def test_what_nobody_foresees_is_left_to_its_turn(foreseen):
-    assert with_foreseen(away(foreseen), foreseen).blocks[1].problem is None
+    assert with_expected(away(foreseen), foreseen).blocks[1].problem is None
 
 
 def test_under_a_budget_what_nobody_foresees_is_not_begun(foreseen):
     seen = away(foreseen, budget_usd=5.0)
-    assert with_foreseen(seen, foreseen).blocks[1].problem == AWAY
+    assert with_expected(seen, foreseen).blocks[1].problem == AWAY
 
 
 def test_what_cannot_be_measured_anywhere_stays_so(foreseen):
     seen = away(foreseen, UNKNOWN)
     assert out_of_reach(seen) == []
-    assert with_foreseen(seen, foreseen) == seen
+    assert with_expected(seen, foreseen) == seen

@@ -3,7 +3,7 @@
 import pytest
 
 from diskbench.model.matrix import Limits
-from diskbench.plan.until import MOST_FAILURES, BlockStanding, Turn, turn_of
+from diskbench.plan.until import MOST_FAILURES, BlockStatus, Turn, turn_of
 
 LIMITS = Limits(until_ci=0.05, max_replicates=30)
 
@@ -13,8 +13,8 @@ def block(**states):
     return states | {"waiting": 30 - sum(states.values())}
 
 
-def turn(count, standing=None):
-    return turn_of(count, standing or BlockStanding(0), LIMITS)
+def turn(count, block_status=None):
+    return turn_of(count, block_status or BlockStatus(0), LIMITS)
 
 
 def test_ten_begin_whatever_they_show():
@@ -24,23 +24,23 @@ def test_ten_begin_whatever_they_show():
 
 
 def test_with_a_narrow_interval_the_rest_is_spared():
-    found = turn(block(done=10), BlockStanding(10, "read", 0.03, 0))
+    found = turn(block(done=10), BlockStatus(10, "read", 0.03, 0))
     assert found == Turn(spare="the interval is within 5 %")
 
 
 def test_as_many_more_begin_as_are_predicted_and_no_others_until_they_are_done():
-    standing = BlockStanding(10, "read", 0.08, 4)
-    assert turn(block(done=10), standing) == Turn(may_begin=4)
-    assert turn(block(done=10, measuring=4), standing) == Turn()
-    assert turn(block(done=10, queued=1), standing) == Turn(may_begin=3)
+    block_status = BlockStatus(10, "read", 0.08, 4)
+    assert turn(block(done=10), block_status) == Turn(may_begin=4)
+    assert turn(block(done=10, measuring=4), block_status) == Turn()
+    assert turn(block(done=10, queued=1), block_status) == Turn(may_begin=3)
 
 
 def test_too_noisy_to_tell_means_all_that_are_left():
-    assert turn(block(done=10), BlockStanding(10, "read", 0.5, None)) == Turn(may_begin=20)
+    assert turn(block(done=10), BlockStatus(10, "read", 0.5, None)) == Turn(may_begin=20)
 
 
 def test_what_was_read_before_the_last_one_ended_decides_nothing():
-    assert turn(block(done=11), BlockStanding(10, "read", 0.03, 0)) == Turn()
+    assert turn(block(done=11), BlockStatus(10, "read", 0.03, 0)) == Turn()
 
 
 def test_a_failed_one_is_replaced_and_five_end_it():
@@ -54,7 +54,7 @@ def test_where_budget_or_deadline_refused_one_no_further_ones_are_tried():
 
 
 def test_a_block_of_which_nothing_waits_has_no_turn():
-    assert turn(block(done=30), BlockStanding(30, "read", 0.2, 5)) == Turn()
+    assert turn(block(done=30), BlockStatus(30, "read", 0.2, 5)) == Turn()
 
 
 @pytest.mark.parametrize("typed", ["5%", "5 %", 0.05])

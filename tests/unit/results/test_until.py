@@ -8,10 +8,10 @@ from tests.rigs.replicates import measured, ulid
 from tests.unit.engine.matrix.test_matrix_file import mistakes
 
 from diskbench.engine.matrix.admission import feed
-from diskbench.engine.matrix.matrix_status import standing
+from diskbench.engine.matrix.matrix_status import status_of_matrix
 from diskbench.model.matrix import Limits
 from diskbench.report.terminal.matrix_table import until_words
-from diskbench.results.until import standings_of
+from diskbench.results.until import statuses_of
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import load_cells
 from diskbench.store.clock import now
@@ -55,7 +55,7 @@ def counted(database):
 
 
 def words(database):
-    (told,) = standing(database, find_campaign(database, CAMPAIGN)).until
+    (told,) = status_of_matrix(database, find_campaign(database, CAMPAIGN)).until
     return until_words(told)
 
 
@@ -74,7 +74,7 @@ def test_ten_alike_end_it_and_the_rest_is_spared_not_refused(database):
 
 def test_noise_lets_as_many_more_begin_as_are_predicted(database):
     matrix(database, drawn(10, 0.045))
-    (seen,) = standings_of(database, CAMPAIGN, load_cells(database, CAMPAIGN), 0.05).values()
+    (seen,) = statuses_of(database, CAMPAIGN, load_cells(database, CAMPAIGN), 0.05).values()
     assert seen.more
     assert counted(database) == {"done": 10, "queued": seen.more, "waiting": 20 - seen.more}
     assert f"about {seen.more} more" in words(database)
@@ -83,7 +83,7 @@ def test_noise_lets_as_many_more_begin_as_are_predicted(database):
 def test_the_step_that_is_worst_off_decides(database):
     measured(database, drawn(10, 0.10), step="noisy")
     matrix(database, drawn(10, 0.01, seed=2))
-    (seen,) = standings_of(database, CAMPAIGN, load_cells(database, CAMPAIGN), 0.05).values()
+    (seen,) = statuses_of(database, CAMPAIGN, load_cells(database, CAMPAIGN), 0.05).values()
     assert (seen.step, seen.more) == ("read read", 0), "the other trials are of no cell"
 
 

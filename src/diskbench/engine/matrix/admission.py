@@ -17,8 +17,8 @@ from diskbench.engine.matrix.spend import spent_by
 from diskbench.model.campaign import LIVE, error_columns
 from diskbench.model.outcome import Problem
 from diskbench.plan.admit import AdmissionMoment, admit, full
-from diskbench.plan.until import BlockStanding, turn_of
-from diskbench.results.until import standings_of
+from diskbench.plan.until import BlockStatus, turn_of
+from diskbench.results.until import statuses_of
 from diskbench.store.campaigns import NOT_SHARED, SharedMachines, locked, looked
 from diskbench.store.cells import load_cells
 from diskbench.store.clock import iso
@@ -73,24 +73,24 @@ def feed(
     Raises what `keep` raises; the matrix then ends at a later call.
     """
     over, live, limits = 0.0, dict[str, float](), campaign.limits
-    seen: Mapping[str, BlockStanding] = {}
+    seen: Mapping[str, BlockStatus] = {}
     # Read before the lock is taken: it only grows, and the next turn sees it.
     if limits.until_ci is not None:
         before = load_cells(database, campaign.campaign_id, tried=True)
-        seen = standings_of(database, campaign.campaign_id, before, limits.until_ci)
+        seen = statuses_of(database, campaign.campaign_id, before, limits.until_ci)
     if limits.budget_usd is not None:
         assumed = limits.assume_price_usd_per_hour
         over, live = spent_by(database, campaign.campaign_id, assumed)
     if machines is None:
         machines = list_machines(database, campaign.campaign_id)
-    standing = {one.name for one in machines if one.campaign_id == campaign.campaign_id}
+    machine_names = {one.name for one in machines if one.campaign_id == campaign.campaign_id}
     by_time = _depends_on_time(limits)
 
     def decide(held: Locked) -> list[CellRow]:
         if not admits:
             return []
         rooms = _rooms(held, seen)
-        return _decide(held, standing, reaches, (over, live), rooms, partitions)
+        return _decide(held, machine_names, reaches, (over, live), rooms, partitions)
 
     if not is_free:
         with looked(database, campaign) as look:
@@ -121,7 +121,7 @@ def _depends_on_time(limits: Limits) -> bool:
 
 def _decide(
     held: Locked,
-    standing: set[str],
+    machine_names: set[str],
     reaches: Callable[[CellRow], bool],
     usd: tuple[float, dict[str, float]],
     rooms: _Rooms | None,
@@ -140,13 +140,13 @@ def _decide(
         elapsed_s=(moment - datetime.fromisoformat(held.campaign.created_at)).total_seconds(),
         spent_usd=spent_usd,
         state=held.campaign.state,
-        machines=tuple(held.one_of_each(standing)),
+        machines=tuple(held.one_of_each(machine_names)),
     )
     running = [_at_least(cell, live_usd) for cell in around if cell.state != "waiting"]
     after, most = -1, _FIRST_PAGE
     left: list[CellRow] = []
     while True:
-        shared = NOT_SHARED if now.ends else _shared(running, standing, limits)
+        shared = NOT_SHARED if now.ends else _shared(running, machine_names, limits)
         if shared.alone and not shared.free:
             return []
         nowhere = set[str]() if now.ends else full(running, limits)
@@ -176,13 +176,13 @@ def _decide(
         left += [cell for cell in page if cell.position not in settled]
 
 
-def _shared(running: list[CellRow], standing: set[str], limits: Limits) -> SharedMachines:
+def _shared(running: list[CellRow], machine_names: set[str], limits: Limits) -> SharedMachines:
     """Which shared machines may take a cell. Those that stand keep their places."""
     live = [cell for cell in running if cell.state in LIVE]
     used = {cell.machine for cell in live if cell.machine is not None}
-    places = sum(cell.machine is None for cell in live) + len(used | standing)
+    places = sum(cell.machine is None for cell in live) + len(used | machine_names)
     return SharedMachines(
-        free=frozenset(standing - used),
+        free=frozenset(machine_names - used),
         used=frozenset(used),
         alone=places >= limits.max_parallel,
     )
@@ -207,7 +207,7 @@ class _Rooms:
         return {block for block, count in self.left.items() if count > 0}
 
 
-def _rooms(held: Locked, seen: Mapping[str, BlockStanding]) -> _Rooms | None:
+def _rooms(held: Locked, seen: Mapping[str, BlockStatus]) -> _Rooms | None:
     """How many cells of each block may begin now, where replicates are added until an interval is
     narrow; cells that are not needed are spared. None: no limit of this kind."""
     campaign = held.campaign
@@ -215,7 +215,7 @@ def _rooms(held: Locked, seen: Mapping[str, BlockStanding]) -> _Rooms | None:
         return None
     left, blocks = {}, held.counts()
     for name, count in blocks.items():
-        turn = turn_of(count, seen.get(name, BlockStanding(0)), campaign.limits)
+        turn = turn_of(count, seen.get(name, BlockStatus(0)), campaign.limits)
         left[name] = turn.may_begin
         for position in held.waiting_in(name) if turn.spare else ():
             _spare(held, position, turn.spare)

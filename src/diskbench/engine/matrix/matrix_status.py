@@ -10,10 +10,10 @@ from diskbench.engine.matrix.campaign import runs_now
 from diskbench.engine.matrix.executor import living
 from diskbench.engine.matrix.spend import spent_by
 from diskbench.model.campaign import LIVE
-from diskbench.model.standing import CellStanding, MatrixStanding
+from diskbench.model.matrix_progress import CellStatus, MatrixStatus
 from diskbench.plan.makespan import Task, makespan_s
 from diskbench.plan.route import serves
-from diskbench.results.until import until_standings
+from diskbench.results.until import until_statuses
 from diskbench.store.cells import load_cells
 from diskbench.store.claims import list_executors, progress_of_trials
 from diskbench.store.clock import database_time
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from diskbench.store.claims import SavedProgress
 
 
-def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
+def status_of_matrix(database: sa.Engine, campaign: CampaignRow) -> MatrixStatus:
     """The current state of the matrix and of its cells."""
     cells = load_cells(database, campaign.campaign_id)
     assumed = campaign.limits.assume_price_usd_per_hour
     over, live = spent_by(database, campaign.campaign_id, assumed)
     running = [cell.trial_id for cell in cells if cell.state in LIVE and cell.trial_id]
     progress = progress_of_trials(database, running)
-    return MatrixStanding(
+    return MatrixStatus(
         campaign_id=campaign.campaign_id,
         name=campaign.name,
         state=campaign.state,
@@ -51,7 +51,7 @@ def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
         unpriced=sum(cell.hourly_usd is None and cell.started_at is not None for cell in cells),
         expected_end=_expected_end(database, campaign, cells),
         cells=tuple(
-            CellStanding(
+            CellStatus(
                 row=cell,
                 doing=doing(cell, progress.get(cell.trial_id or "")),
                 spent_usd=live.get(cell.trial_id or "", cell.cost_usd or 0.0)
@@ -60,7 +60,7 @@ def standing(database: sa.Engine, campaign: CampaignRow) -> MatrixStanding:
             )
             for cell in cells
         ),
-        until=until_standings(database, campaign, cells),
+        until=until_statuses(database, campaign, cells),
     )
 
 

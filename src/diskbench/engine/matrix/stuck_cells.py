@@ -21,7 +21,7 @@ MOST = 3
 
 
 @dataclass
-class Vanished:
+class StuckCells:
     """The trials that no thread works on, with the time since when and the number of restarts."""
 
     clock: Callable[[], float] = time.monotonic

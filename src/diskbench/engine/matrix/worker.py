@@ -27,7 +27,7 @@ from diskbench.engine.matrix.database_clock import DatabaseClock
 from diskbench.engine.matrix.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living
 from diskbench.engine.matrix.keep_matrix_rows import keep_begun, keep_ending
 from diskbench.engine.matrix.machine_reuse import let_idle_go
-from diskbench.engine.matrix.stuck_cells import Vanished
+from diskbench.engine.matrix.stuck_cells import StuckCells
 from diskbench.engine.schedule.watch import ScheduleWatch
 from diskbench.engine.trial.stop import Stop
 from diskbench.engine.trial.watch import Silent
@@ -97,7 +97,7 @@ class Worker:
         self._swept_at = time.monotonic()
         self._ticked_at = self._back_at = time.monotonic()
         self._away: Problem | None = None
-        self._vanished = Vanished()
+        self._stuck = StuckCells()
         self._kept: set[str] = set()
         self._clock = DatabaseClock(self.session.database)
 
@@ -295,7 +295,7 @@ class Worker:
 
     def _find_cell(self, trial_id: str) -> None:
         """Restart the workflow of a cell of this process that no thread works on."""
-        state = self._vanished.look(trial_id, at_work=process.at_work(trial_id))
+        state = self._stuck.look(trial_id, at_work=process.at_work(trial_id))
         if state == "again":
             log.warning("resumes a cell that no thread works on", extra={"trial": trial_id})
             process.move_here(trial_id, self.session.executor_id)

@@ -24,7 +24,7 @@ from diskbench.model.ids import short
 from diskbench.model.schedule import Occurrence
 from diskbench.plan.cron import due
 from diskbench.plan.occurrence import OccurrenceMoment, becomes
-from diskbench.plan.offline_outlook import out_of_reach, with_foreseen
+from diskbench.plan.offline_outlook import out_of_reach, with_expected
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.clock import iso
 from diskbench.store.schedules import locked_schedule, set_watched
@@ -191,7 +191,7 @@ def _outlook(file: MatrixFile, books: Books, *, seed: int) -> MatrixOutlook:
     seen = outlook_of(file, books, seed=seed, offline=False)
     if not out_of_reach(seen):
         return seen
-    return with_foreseen(seen, outlook_of(file, books, seed=seed, offline=True))
+    return with_expected(seen, outlook_of(file, books, seed=seed, offline=True))
 
 
 def campaign_id_of(name: str, scheduled_for: str) -> str:

@@ -13,12 +13,12 @@ from diskbench.engine.schedule.scheduled_run import matrix_of
 from diskbench.errors import InvalidValue
 from diskbench.model.schedule import (
     Occurrence,
-    OccurrenceStanding,
+    OccurrenceStatus,
     ScheduleRow,
-    ScheduleStanding,
+    ScheduleStatus,
 )
 from diskbench.plan.cron import check_cron, check_zone, comes_again, due, upcoming
-from diskbench.plan.offline_outlook import out_of_reach, with_foreseen
+from diskbench.plan.offline_outlook import out_of_reach, with_expected
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.clock import iso
 from diskbench.store.schedules import (
@@ -106,7 +106,7 @@ def _outlook(row: ScheduleRow) -> list[BlockOutlook]:
     seen = outlook_of(file, books, seed=seed, offline=False)
     unseen = out_of_reach(seen)
     if unseen:
-        seen = with_foreseen(seen, outlook_of(file, books, seed=seed, offline=True))
+        seen = with_expected(seen, outlook_of(file, books, seed=seed, offline=True))
     check_outlook(seen)
     return unseen
 
@@ -236,9 +236,9 @@ def _clock(database: sa.Engine, name: str) -> ScheduleClock:
     return clock
 
 
-def standings(
+def schedule_statuses(
     database: sa.Engine, *, now: datetime, upcoming_ones: int = 1, past: int = 1
-) -> list[ScheduleStanding]:
+) -> list[ScheduleStatus]:
     """The current state of every schedule: its next times, and its last occurrences."""
     from diskbench.engine.durable import schedules as clocks
 
@@ -251,7 +251,7 @@ def standings(
             continue
         coming = [] if clock.paused else upcoming(clock.cron, clock.zone, now, upcoming_ones)
         result.append(
-            ScheduleStanding(
+            ScheduleStatus(
                 **row.model_dump(exclude={"folder", "text", "watched_until"}),
                 cron=clock.cron,
                 timezone=clock.zone,
@@ -266,7 +266,7 @@ def standings(
 
 def _followed(
     database: sa.Engine, occurrences: Sequence[Occurrence]
-) -> tuple[OccurrenceStanding, ...]:
+) -> tuple[OccurrenceStatus, ...]:
     progress = progress_of(
         database, [occurrence.campaign_id for occurrence in occurrences if occurrence.campaign_id]
     )
@@ -274,7 +274,7 @@ def _followed(
     for occurrence in occurrences:
         state, counts = progress.get(occurrence.campaign_id or "", (None, {}))
         followed.append(
-            OccurrenceStanding(
+            OccurrenceStatus(
                 scheduled_for=occurrence.scheduled_for,
                 state=occurrence.state,
                 reason=occurrence.reason,

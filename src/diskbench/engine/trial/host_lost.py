@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Absence:
+class HostLost:
     """Called after every failed attempt to reach a machine; asks its provider each time.
 
     A machine that was not rented is never known to be gone.

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
-from diskbench.engine.trial.host_lost import Absence
+from diskbench.engine.trial.host_lost import HostLost
 from diskbench.engine.trial.lease import renew
 from diskbench.engine.trial.probe import probe
 from diskbench.errors import Interrupted, InvalidValue, ProfileError, RentalFailed
@@ -82,7 +82,7 @@ def rent(session: Session, draft: Plan, asked: Event, note: Callable[[str], None
                     draft, profile, acquired, host, session.books, session.parsed
                 ),
                 asked.is_set,
-                Absence(draft, renter, note).noted_or_raise,
+                HostLost(draft, renter, note).noted_or_raise,
             )
     except BaseException:
         host.close()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from diskbench.engine.trial.broken_step import raise_if_broken
 from diskbench.engine.trial.first_step import hold_credit
-from diskbench.engine.trial.host_lost import Absence
+from diskbench.engine.trial.host_lost import HostLost
 from diskbench.engine.trial.host_stages import Stages
 from diskbench.engine.trial.step_unit import unit_of
 from diskbench.engine.trial.watch import StepProgress
@@ -150,7 +150,7 @@ class LiveStations:
         progress.note(None)
         self.watcher.step_started(plan.trial_id, run_index, step)
         host, unit = self.session.connect(plan), unit_of(plan, run_index, step)
-        asked, absence = self.stop.of(plan.trial_id), self._absence(plan)
+        asked, host_lost = self.stop.of(plan.trial_id), self._host_lost(plan)
         stages = Stages(lambda text: self.watcher.note(plan.trial_id, text))
 
         try:
@@ -159,13 +159,13 @@ class LiveStations:
                     host,
                     unit,
                     on_tick=progress.note,
-                    should_stop=lambda: asked.is_set() or absence.reason is not None,
+                    should_stop=lambda: asked.is_set() or host_lost.reason is not None,
                     on_note=lambda text: self.watcher.note(plan.trial_id, text),
-                    on_lost=absence.noted,
+                    on_lost=host_lost.noted,
                     on_stage=stages.at,
                 )
         except ConnectionLost:
-            absence.raise_if_final()
+            host_lost.raise_if_final()
             raise
         except MeasurementFailed as error:
             now, kept = time.time(), None
@@ -221,14 +221,14 @@ class LiveStations:
                 )
 
     def _patiently(self, plan: Plan, work: Callable[[], T]) -> T:
-        absence = self._absence(plan)
+        host_lost = self._host_lost(plan)
         try:
-            return patiently(work, self.stop.of(plan.trial_id).is_set, absence.noted_or_raise)
+            return patiently(work, self.stop.of(plan.trial_id).is_set, host_lost.noted_or_raise)
         except ConnectionLost as error:
             raise undelivered(error) from error
 
-    def _absence(self, plan: Plan) -> Absence:
-        return Absence(
+    def _host_lost(self, plan: Plan) -> HostLost:
+        return HostLost(
             plan, self.session.renter(plan), lambda text: self.watcher.note(plan.trial_id, text)
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.row_figures import courses_by_step, levelled_rows
+from diskbench.analysis.row_figures import cliff_safe_rows, courses_by_step
 from diskbench.catalog.published.figures import SEEDS, find_published, load_published
 from diskbench.errors import InvalidValue
 from diskbench.model.ids import LAST
@@ -91,7 +91,7 @@ def _beside(
     courses = courses_by_step([phase for run in runs for phase in evidence.phases(run, plan)])
     return trial_beside(
         asked_of(first, plan),
-        levelled_rows([row for step in steps for row in step.measurements], courses),
+        cliff_safe_rows([row for step in steps for row in step.measurements], courses),
         named or load_published(),
         trial_id=first.trial_id,
         run_ids=run_ids,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from diskbench.model.campaign import CellState
-    from diskbench.model.standing import CellStanding, MatrixStanding, UntilStanding
+    from diskbench.model.matrix_progress import CellStatus, MatrixStatus, UntilStatus
     from diskbench.report.assemble.beside import BesideRow
 
 
@@ -44,7 +44,7 @@ _LEAST_NAME = 36
 """Characters of a cell's name that a long note does not cut; our choice, for 80 columns."""
 
 
-def matrix_line(seen: MatrixStanding, now: datetime | None = None) -> str:
+def matrix_line(seen: MatrixStatus, now: datetime | None = None) -> str:
     """`3 of 12 done · 2 measuring · 7 waiting · $0.12 of $5.00 · ends about 14:20`."""
     counts = seen.counts
     total = sum(counts.values()) - counts.get("spared", 0)
@@ -74,7 +74,7 @@ def matrix_line(seen: MatrixStanding, now: datetime | None = None) -> str:
 
 
 def matrix_end(
-    seen: MatrixStanding, rows: Sequence[BesideRow], marks: Sequence[str], *, width: int
+    seen: MatrixStatus, rows: Sequence[BesideRow], marks: Sequence[str], *, width: int
 ) -> RenderableType:
     """A matrix that is over: its totals, the cells without a result, its figures side by side, and
     the commands for its page and for all of it. `marks` qualify the figures: emulated."""
@@ -96,7 +96,7 @@ def matrix_end(
     return Group(*parts)
 
 
-def matrix_table(seen: MatrixStanding, *, rows: int | None = None) -> RenderableType:
+def matrix_table(seen: MatrixStatus, *, rows: int | None = None) -> RenderableType:
     """The totals and the cells; at most `rows` cells, running ones preferred."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
     table.add_column("#", justify="right", no_wrap=True)
@@ -124,7 +124,7 @@ def matrix_table(seen: MatrixStanding, *, rows: int | None = None) -> Renderable
     return Group(*parts)
 
 
-def _chosen(cells: tuple[CellStanding, ...], rows: int | None) -> list[CellStanding]:
+def _chosen(cells: tuple[CellStatus, ...], rows: int | None) -> list[CellStatus]:
     """All cells, or the `rows` most important ones, in their original order."""
     if rows is None or len(cells) <= rows:
         return list(cells)
@@ -132,7 +132,7 @@ def _chosen(cells: tuple[CellStanding, ...], rows: int | None) -> list[CellStand
     return sorted(by_need[:rows], key=lambda cell: cell.row.position)
 
 
-def until_words(until: UntilStanding) -> str:
+def until_words(until: UntilStatus) -> str:
     """`within ±4.1 % after 12 replicates, ±5 % was wanted (worst: rand-read-4k read)`."""
     worst = f" (worst: {until.step})" if until.step else ""
     wanted = f"±{format_share(until.wanted)} was wanted"

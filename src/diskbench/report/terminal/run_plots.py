@@ -65,7 +65,7 @@ def print_plots(
         shown = [step for step in steps if step.step in fell] if console.is_terminal else []
     else:
         shown = list(steps) if plot else []
-    foreseen = {name: _foreseen_s(plan, step, number) for name, step in by_step.items()}
+    foreseen = {name: _expected_s_of(plan, step, number) for name, step in by_step.items()}
     for step in (step for step in shown if step.n >= SHORTEST_S):
         cliffs = by_step[step.step].cliffs if step.step in by_step else ()
         _print(
@@ -76,7 +76,7 @@ def print_plots(
             _print(console, plot_percentiles(step.step, rows, screen))
 
 
-def _foreseen_s(plan: Plan | None, step: StepPhases, run: int) -> float | None:
+def _expected_s_of(plan: Plan | None, step: StepPhases, run: int) -> float | None:
     """Seconds from the step's start until full load was expected to empty the bucket."""
     expectation = plan.expectation if plan else None
     expected = expectation.of(expectation.step(step.step_index, run)) if expectation else None

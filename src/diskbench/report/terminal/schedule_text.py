@@ -12,10 +12,10 @@ from diskbench.model.ids import short
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from diskbench.model.schedule import OccurrenceStanding, ScheduleStanding
+    from diskbench.model.schedule import OccurrenceStatus, ScheduleStatus
 
 
-def schedule_lines(seen: ScheduleStanding) -> Iterator[str]:
+def schedule_lines(seen: ScheduleStatus) -> Iterator[str]:
     """A schedule: what it measures and when, then its next and its past occurrences."""
     yield f"{seen.name}  {seen.source}  {seen.cron!r} {seen.timezone}{_marks(seen)}"
     for moment in seen.next:
@@ -31,7 +31,7 @@ def schedule_lines(seen: ScheduleStanding) -> Iterator[str]:
         yield f"  {seen.waiting} wait for a worker or for the running matrix"
 
 
-def what_became(occurrence: OccurrenceStanding) -> str:
+def what_became(occurrence: OccurrenceStatus) -> str:
     """`matrix 9x01k3qz has ended: 3 of 4 done, 1 failed`, `skipped: matrix 9x01k3qz still ran`."""
     if occurrence.state != "begun":
         # The reason may have advice on further lines: join them.
@@ -49,7 +49,7 @@ def what_became(occurrence: OccurrenceStanding) -> str:
     return f"matrix {short(occurrence.campaign_id or '')} {became}: {', '.join(words)}"
 
 
-def _marks(seen: ScheduleStanding) -> str:
+def _marks(seen: ScheduleStatus) -> str:
     marks = [
         *(["paused"] if seen.paused else []),
         *(["overlapping ones wait"] if seen.overlap == "queue" else []),

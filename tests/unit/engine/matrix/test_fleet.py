@@ -12,7 +12,7 @@ from tests.rigs.plans import TRIAL_ID, make_plan
 
 from diskbench.engine.matrix.executor import enrol
 from diskbench.engine.matrix.fleet import fleet
-from diskbench.engine.matrix.matrix_status import standing
+from diskbench.engine.matrix.matrix_status import status_of_matrix
 from diskbench.report.terminal.fleet_table import fleet_table
 from diskbench.report.terminal.matrix_table import matrix_line
 from diskbench.store.campaigns import find_campaign, save_campaign
@@ -140,6 +140,6 @@ def test_a_matrix_left_to_workers_is_worked_on_where_one_reaches_its_cells(
     save_campaign(database, campaign_row(), [cell_row(0)])
     enrol(database, "e1")
     describe_executor(database, "e1", queues=queues)
-    seen = standing(database, find_campaign(database, None))
+    seen = status_of_matrix(database, find_campaign(database, None))
     assert seen.worked_on is is_worked_on
     assert ("diskbench worker" in matrix_line(seen)) is not is_worked_on

@@ -1,6 +1,6 @@
 """A cell of a living process that no thread works on."""
 
-from diskbench.engine.matrix.stuck_cells import MOST, NOTICED_AFTER_S, Vanished
+from diskbench.engine.matrix.stuck_cells import MOST, NOTICED_AFTER_S, StuckCells
 
 
 class Clock:
@@ -12,7 +12,7 @@ class Clock:
 
 def test_one_that_is_at_work_is_left_alone_and_one_that_is_not_gets_time():
     clock = Clock()
-    looks = Vanished(clock)
+    looks = StuckCells(clock)
     assert looks.look("a", at_work=False) == "here"
     clock.now += NOTICED_AFTER_S - 1
     assert looks.look("a", at_work=False) == "here"
@@ -23,7 +23,7 @@ def test_one_that_is_at_work_is_left_alone_and_one_that_is_not_gets_time():
 
 def test_one_that_stays_away_is_taken_up_again_and_given_up_in_the_end():
     clock = Clock()
-    looks = Vanished(clock)
+    looks = StuckCells(clock)
     found = []
     for _ in range(MOST + 1):
         looks.look("a", at_work=False)

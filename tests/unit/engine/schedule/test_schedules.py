@@ -348,7 +348,7 @@ def test_one_that_was_begun_but_not_written_down_so_is_begun_once(watched):
 
 def test_a_matrix_that_cannot_begin_fails_with_the_reason_and_the_next_time_is_tried(watched):
     watched.add()
-    (row,) = handled.standings(watched.database, now=watched.now)
+    (row,) = handled.schedule_statuses(watched.database, now=watched.now)
     with locked_schedule(watched.database, "nightly") as held:
         kept = held.row
     save_schedule(watched.database, kept.model_copy(update={"text": MATRIX + "axis: 1\n"}))
@@ -368,7 +368,7 @@ def test_a_matrix_that_cannot_begin_fails_with_the_reason_and_the_next_time_is_t
 def test_a_matrix_with_mistakes_is_not_kept(watched):
     with pytest.raises(MatrixError, match=r"nightly\.yaml:3: unknown key"):
         watched.add(text="name: x\ndefaults: {provider: fake, disk: plane, size: 1}\naxis: 2\n")
-    assert handled.standings(watched.database, now=watched.now) == []
+    assert handled.schedule_statuses(watched.database, now=watched.now) == []
 
 
 AWS = """name: nightly
@@ -418,7 +418,7 @@ def test_adding_again_changes_it_and_looks_not_back(watched):
     assert watched.add(now="2026-11-01T12:00")[0] is True
     handled.pause_schedule(watched.database, "nightly")
     assert watched.add("0 * * * *", zone="UTC", backfill=True, now="2026-11-03T12:30")[0] is False
-    (seen,) = handled.standings(watched.database, now=watched.now)
+    (seen,) = handled.schedule_statuses(watched.database, now=watched.now)
     assert (seen.cron, seen.timezone, seen.backfill) == ("0 * * * *", "UTC", True)
     assert seen.paused, "as it was"
     assert seen.created_at < seen.updated_at
@@ -512,7 +512,7 @@ def test_a_removed_schedule_is_gone_and_what_it_measured_stays(watched):
     watched.rings(MONDAY)
     handled.remove_schedule(watched.database, "nightly")
     assert clocks.clocks(watched.database) == {}
-    assert handled.standings(watched.database, now=watched.now) == []
+    assert handled.schedule_statuses(watched.database, now=watched.now) == []
     watched.rings(TUESDAY)
     assert len(list_campaigns(watched.database)) == 1
 
@@ -532,7 +532,7 @@ def test_it_is_shown_with_its_next_time_and_what_became_of_the_last(watched):
     watched.add(overlap="queue", backfill=True, budget_usd=5.0, assume_price_usd_per_hour=1.0)
     watched.rings(MONDAY)
     watched.rings(TUESDAY)
-    seen = handled.standings(watched.database, now=watched.now, past=2)[0]
+    seen = handled.schedule_statuses(watched.database, now=watched.now, past=2)[0]
     first, second = list(schedule_lines(seen))[:2]
     assert first.startswith("nightly  ")
     assert "'30 3 * * *' Europe/Berlin  (overlapping ones wait, backfill, budget $5)" in first
@@ -545,7 +545,7 @@ def test_it_is_shown_with_its_next_time_and_what_became_of_the_last(watched):
 
 def test_the_hour_that_comes_twice_is_told_apart_in_what_is_shown(watched):
     watched.add("30 2 * * *", now="2026-10-24T12:00")
-    seen = handled.standings(watched.database, now=watched.now, upcoming_ones=2)[0]
+    seen = handled.schedule_statuses(watched.database, now=watched.now, upcoming_ones=2)[0]
     _, this, next_one = list(schedule_lines(seen))[:3]
     assert "Sun 2026-10-25 02:30 CEST" in this
     assert "Mon 2026-10-26 02:30 CET" in next_one

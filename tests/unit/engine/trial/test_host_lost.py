@@ -1,7 +1,7 @@
 import pytest
 from tests.rigs.plans import make_plan
 
-from diskbench.engine.trial.host_lost import Absence
+from diskbench.engine.trial.host_lost import HostLost
 from diskbench.errors import AccessDenied, RentalFailed
 from diskbench.model.rental import Rental, RentSpec, Scope
 
@@ -21,7 +21,7 @@ class Cloud:
 
 def test_a_machine_that_comes_back_is_waited_for():
     notes = []
-    absence = Absence(RENTED, Cloud(None, None), notes.append)
+    absence = HostLost(RENTED, Cloud(None, None), notes.append)
     absence.noted_or_raise("lost")
     absence.noted_or_raise("lost again")
     assert absence.reason is None
@@ -29,7 +29,7 @@ def test_a_machine_that_comes_back_is_waited_for():
 
 
 def test_a_machine_that_its_provider_deleted_is_not_waited_for():
-    absence = Absence(RENTED, Cloud(None, "i-1 was terminated: Server.SpotInstance"), print)
+    absence = HostLost(RENTED, Cloud(None, "i-1 was terminated: Server.SpotInstance"), print)
     absence.noted_or_raise("lost")
     with pytest.raises(RentalFailed, match=r"gone: i-1 was terminated: Server\.SpotInstance"):
         absence.noted_or_raise("lost")
@@ -38,13 +38,13 @@ def test_a_machine_that_its_provider_deleted_is_not_waited_for():
 
 def test_a_provider_that_does_not_answer_knows_nothing():
     notes = []
-    absence = Absence(RENTED, Cloud(AccessDenied("the token expired")), notes.append)
+    absence = HostLost(RENTED, Cloud(AccessDenied("the token expired")), notes.append)
     absence.noted_or_raise("lost")
     assert absence.reason is None
     assert "the token expired" in notes[-1]
 
 
 def test_a_machine_that_was_not_rented_is_never_known_to_be_gone():
-    absence = Absence(make_plan(), None, print)
+    absence = HostLost(make_plan(), None, print)
     absence.noted_or_raise("lost")
     assert absence.reason is None

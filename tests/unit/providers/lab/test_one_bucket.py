@@ -28,7 +28,7 @@ from diskbench.errors import UserError
 from diskbench.model.disk import DiskSpec
 from diskbench.model.expectation import Load
 from diskbench.model.rental import RentSpec, Scope
-from diskbench.plan.expected_afterwards import PastStep, recalled
+from diskbench.plan.expected_afterwards import PastStep, expected_afterwards
 from diskbench.plan.limit_path import limit_path_of
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab.disks import LabDisk, ordered
@@ -153,7 +153,7 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
 
     # What is reckoned afterwards from the rates alone is what the lab has left.
     rates = [PastStep(expected.load, float(one), 1.0) for one in series]
-    after = recalled(limit_path.path, [*rates, PastStep(expected.load, None, 0.0)])[-1]
+    after = expected_afterwards(limit_path.path, [*rates, PastStep(expected.load, None, 0.0)])[-1]
     assert after is not None
     for limit, share in after.credit.items():
         gate = next(g for g in limit_path.path.gates if g.limit == limit and g.capacity)
@@ -195,7 +195,7 @@ def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud: str) -> Non
         expected = sum(leg.iops * leg.seconds for leg in course.legs)
         assert sum(series) == pytest.approx(expected, rel=0.03), name
         _same_balances(lab, path, course.left)
-        [after] = recalled(
+        [after] = expected_afterwards(
             path, [PastStep(load, one, 1.0) for one in series] + [PastStep(load, None, 0)]
         )[-1:]
         assert after is not None

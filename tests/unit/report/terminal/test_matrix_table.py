@@ -7,7 +7,7 @@ from tests.rigs.plans import make_plan
 
 from diskbench.model.campaign import CellRow
 from diskbench.model.ids import short
-from diskbench.model.standing import CellStanding, MatrixStanding
+from diskbench.model.matrix_progress import CellStatus, MatrixStatus
 from diskbench.report.terminal.matrix_table import matrix_table
 
 CAMPAIGN = "01m84gwkh7y6j9xb6q4ky01vd4"
@@ -19,10 +19,10 @@ def printed(doing):
         campaign_id=CAMPAIGN, position=0, key=KEY, block="b", route="lab", partition="lab",
         cell=make_plan().cell, state="measuring",
     )  # fmt: skip
-    seen = MatrixStanding(
+    seen = MatrixStatus(
         campaign_id=CAMPAIGN, name="two", state="running", created_at="2026-11-21T10:00:00+00:00",
         max_parallel=1, counts={"measuring": 1}, spent_usd=0.0,
-        cells=(CellStanding(row=row, doing=doing),),
+        cells=(CellStatus(row=row, doing=doing),),
     )  # fmt: skip
     out = io.StringIO()
     Console(file=out, width=80).print(matrix_table(seen))

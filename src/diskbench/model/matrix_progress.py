@@ -6,7 +6,7 @@ from diskbench.model.base import Frozen
 from diskbench.model.campaign import CampaignState, CellRow, CellState
 
 
-class CellStanding(Frozen):
+class CellStatus(Frozen):
     """One cell, and what its running step does now (`write at 12 s: 3,000 IOPS`)."""
 
     row: CellRow
@@ -14,7 +14,7 @@ class CellStanding(Frozen):
     spent_usd: float = 0.0
 
 
-class UntilStanding(Frozen):
+class UntilStatus(Frozen):
     """How far a block is whose replicates go on until an interval is narrow (MR-7).
 
     Of its `n` replicates `width` is the larger half of the interval over the median, of the step
@@ -33,7 +33,7 @@ class UntilStanding(Frozen):
     ended: str = ""
 
 
-class MatrixStanding(Frozen):
+class MatrixStatus(Frozen):
     """The whole. `expected_end` is UTC, None where nothing is left or nothing is known. `worked_on`
     says whether a living process runs it: the one that runs it in its foreground, or,
     where it is `for_workers`, a worker that reaches any of its cells."""
@@ -52,5 +52,5 @@ class MatrixStanding(Frozen):
     spent_usd: float
     unpriced: int = 0
     expected_end: str | None = None
-    cells: tuple[CellStanding, ...] = ()
-    until: tuple[UntilStanding, ...] = ()
+    cells: tuple[CellStatus, ...] = ()
+    until: tuple[UntilStatus, ...] = ()

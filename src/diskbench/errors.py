@@ -3,6 +3,7 @@
 * DiskbenchError                 exit 1, never raised itself
   - UserError                    exit 2: the input or the environment; nothing was changed
     - UnknownName                a profile, provider, parameter, column … that does not exist
+      - NothingSelected          a selection that no run meets
     - InvalidValue               a value out of its range or of the wrong form
       - NoFigure                 runs without the figure that was asked for
     - ExtraMissing               packages of an optional extra that are not installed here
@@ -94,6 +95,14 @@ class UnknownName(UserError):
         super().__init__(told, advice=advice or f"{hint}{listed}", field=field)
         # For messages that already list the known names: the nearest ones are advice enough.
         self.short_advice = advice or hint.rstrip() or listed
+
+
+class NothingSelected(UnknownName):
+    """A selection that no run meets."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__("run", words, (), advice="'diskbench results list' shows what there is")
+        self.message = f"no run matches {words!r}"
 
 
 class InvalidValue(UserError):

@@ -18,6 +18,8 @@ from tests.rigs.cli import Cli
 from tests.rigs.plans import make_plan
 from tests.rigs.postgres import running_postgres
 
+from diskbench.model.ids import short
+
 CASES = Path(__file__).parents[1] / "cases" / "fio_output"
 
 
@@ -104,7 +106,7 @@ def test_a_suspended_run_is_continued_and_not_started_again(cause, capsys):
         outs.append(capsys.readouterr().out)
     print_problems(report)
     for text in (*outs, capsys.readouterr().err):
-        assert f"diskbench resume {plan.trial_id}" in text
+        assert f"diskbench resume {short(plan.trial_id)}" in text
         assert "ended early" not in text
         assert "diskbench run" not in text
 
@@ -129,7 +131,7 @@ def test_a_killed_run_is_shown_with_the_command_that_resumes_it(cli):
     process.communicate(timeout=240)
     (run,) = cli.json("results", "list")["runs"]
     shown = cli.call("results", "show", run["run_id"])
-    assert f"diskbench resume {run['trial_id']}" in shown.stdout
+    assert f"diskbench resume {short(run['trial_id'])}" in shown.stdout
     assert "look again when it is finished" not in shown.stdout
     line = next(one for one in shown.stdout.splitlines() if "diskbench resume" in one)
     done = cli.run(*shlex.split(line)[1:], "--quiet")

@@ -12,6 +12,7 @@ from tests.rigs.cli import Cli, a_user
 from tests.rigs.matrix_rows import campaign_row, cell_row
 from tests.rigs.plans import make_plan
 
+from diskbench.model.ids import short
 from diskbench.providers.fake import VARIABLE
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.database import open_database
@@ -394,7 +395,7 @@ def test_what_status_advises_shows_the_abandoned_run(user: Cli) -> None:
     done = user.call("gc", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "resume with 'diskbench resume'" in done.stderr
-    assert f"diskbench gc {plan.trial_id}" in done.stderr
+    assert f"diskbench gc {short(plan.trial_id)}" in done.stderr
 
 
 @drill(

@@ -67,8 +67,13 @@ def _logging() -> tuple[Any, ...]:
 
 
 def _threads() -> set[threading.Thread]:
-    """Those for which the interpreter waits when it ends."""
-    return {one for one in threading.enumerate() if not one.daemon}
+    """Those for which the interpreter waits when it ends, but those of asyncio's executor: the loop
+    of playwright lives as long as its browser."""
+    return {
+        thread
+        for thread in threading.enumerate()
+        if not thread.daemon and not thread.name.startswith("asyncio_")
+    }
 
 
 @dataclass(frozen=True)

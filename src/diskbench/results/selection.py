@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import InvalidValue, NothingSelected, UnknownName
 from diskbench.model.ids import LAST, beginning, last_number, meant
 from diskbench.model.selection_keys import FORMS
 from diskbench.store.names import ids_that_begin, known_labels, newest_matrix_named
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _NEWEST = 1000
 """Runs whose labels are looked through first, by an index; those of all are read row by row."""
-_LISTED = "'diskbench results list' shows what there is"
 _RANGE = ".."
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _FIELDS = {"matrix": "campaign_id", "trial": "trial_id", "run": "run_id"}
@@ -76,12 +75,12 @@ class Selection:
 
 def chosen(database: Engine | Reader, asked: Selection) -> list[Filter]:
     """The conditions that a run meets that was asked for; none where nothing was typed. Every
-    command that takes a selection takes it from here. Raises UnknownName, and InvalidValue for a
-    name that means no run."""
+    command that takes a selection takes it from here. Raises UnknownName, also for a name that
+    means no run, and InvalidValue."""
     groups = [selected(database, text) for text in asked.names]
     for text, group in zip(asked.names, groups, strict=True):
         if not is_any(database, group):
-            raise InvalidValue(f"no run matches {text.strip()!r}", advice=_LISTED)
+            raise NothingSelected(text.strip())
     named = any_of(groups)
     return [*named, *conditions(database, asked.filters, since=asked.since, until=asked.until)]
 
@@ -110,7 +109,7 @@ def runs_named(database: Engine | Reader, texts: Iterable[str]) -> list[str]:
     for text in texts:
         runs = find_runs(database, selected(database, text))
         if not runs:
-            raise InvalidValue(f"no run matches {text.strip()!r}", advice=_LISTED)
+            raise NothingSelected(text.strip())
         run_ids |= dict.fromkeys(run.run_id for run in runs)
     return list(run_ids)
 
@@ -131,7 +130,7 @@ def runs_of(database: Engine | Reader, asked: Selection) -> list[Run]:
                 rows += find_runs(database, [Filter("trial_id", "=", trial_id), *met])
         by_id |= {row.run_id: row for row in rows}
     if not by_id:
-        raise InvalidValue(f"no run matches {asked.words!r}", advice=_LISTED)
+        raise NothingSelected(asked.words)
     return sorted(by_id.values(), key=_by_time)
 
 
@@ -145,7 +144,7 @@ def run_or_set(database: Engine | Reader, asked: Selection) -> tuple[Run, list[F
     filters = chosen(database, asked)
     runs = find_runs(database, filters)
     if not runs:
-        raise InvalidValue(f"no run matches {asked.words!r}", advice=_LISTED)
+        raise NothingSelected(asked.words)
     trials = {run.trial_id for run in runs}
     typed = [run for run in runs if [run.run_id] == [name.strip().lower() for name in asked.names]]
     return (typed or runs)[0], filters if len(trials) > 1 else []

@@ -277,7 +277,8 @@ def test_accounts_networks_and_the_words_of_errors_are_never_told(database):
         rent = plan["cell"]["rent"] | SECRETS
         plan = plan | {"cell": plan["cell"] | {"rent": rent}}
         plan["notes"] = [f"account {SECRETS['account']} is near its quota"]
-        connection.execute(trial.update().where(trial.c.trial_id == key).values(plan=plan))
+        of_trial = trial.update().where(trial.c.trial_id == key)
+        connection.execute(of_trial.values(plan=plan, rent=rent))
         connection.execute(
             run.update().values(
                 error_kind="AccessDenied", error="arn:aws:iam::123456789012:user/jo"

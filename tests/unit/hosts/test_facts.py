@@ -106,13 +106,14 @@ def test_fio_is_asked_again_only_after_a_change_or_ten_minutes(monkeypatch, tmp_
 
     def asked(version=None):
         if version is not None:
-            fio.unlink(missing_ok=True)
-            fio.write_text(
+            new = tmp_path / "new"  # as a package manager replaces it: by another file
+            new.write_text(
                 f"#!/bin/sh\necho >>{starts}\n"
                 f'[ "$1" = --version ] && {{ echo a wrapper; echo {version}; }}\n'
                 '[ "$1" = --enghelp ] && printf "Available IO engines:\\n\\tnull\\n"\n'
             )
-            fio.chmod(0o755)
+            new.chmod(0o755)
+            new.rename(fio)
         starts.write_text("")
         facts = gather(LocalHost(), "/", device=False)
         return facts.fio_version, facts.fio_engines, len(starts.read_text())

@@ -99,7 +99,7 @@ def next_step(
     """The next step after this result."""
     last = subject.shown_id
     if subject.state == SUSPENDED:
-        return NextStep(GO_ON, go_on(short(subject.trial_id)))
+        return NextStep(GO_ON, go_on(subject.trial_id))
     if subject.ended_early:
         return NextStep("the run ended early; repeat it", run_again(subject, subject.runs_planned))
     if not lines:
@@ -232,7 +232,7 @@ def _limiters(verdicts: Sequence[Verdict]) -> set[str]:
 
 def go_on(trial_id: str) -> str:
     """The command that continues an interrupted run."""
-    return f"diskbench resume {trial_id}"
+    return f"diskbench resume {short(trial_id)}"
 
 
 def _without_rows(subject: Subject, last: str, *, on_page: bool) -> NextStep:

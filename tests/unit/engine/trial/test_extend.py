@@ -18,6 +18,7 @@ from diskbench.engine.session import Session, open_session
 from diskbench.engine.trial.lease import check_lasts, move_end, renew
 from diskbench.errors import InvalidValue, RentalFailed, StoreUnavailable
 from diskbench.model.disk import Acquired
+from diskbench.model.ids import short
 from diskbench.model.rental import Claim, Rental, RentSpec, Scope
 from diskbench.model.spec import SharedMachine
 from diskbench.plan.cost import left_s, longest_s
@@ -159,10 +160,10 @@ def test_work_that_would_outlast_the_switch_is_refused_with_words(session, monke
         with pytest.raises(InvalidValue) as refused:
             refuse(session, plan)
         said = str(refused.value)
-        assert f"{plan.trial_id} cannot be resumed: it needs up to 30 min more" in said
+        assert f"{short(plan.trial_id)} cannot be resumed: it needs up to 30 min more" in said
         assert f"gcp ends itself at {ends:%Y-%m-%d %H:%M} UTC ({told})" in said
         assert "Google deletes the machine (maxRunDuration)" in said
-        assert f"diskbench gc {plan.trial_id}" in refused.value.advice
+        assert f"diskbench gc {short(plan.trial_id)}" in refused.value.advice
         assert refused.value.exit_code == 2
 
 

@@ -6,6 +6,7 @@ from rich.console import Console
 from tests.rigs.printed import print_result
 from tests.unit.report.made import plan, row
 
+from diskbench.model.ids import short
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Loop
 from diskbench.report.assemble.lines import grouped_warnings, lines
@@ -78,7 +79,7 @@ def command(profile="default", runs=1, codes=(), **more) -> str:
     [
         (command("quick"), "diskbench run --path /data --profile default"),
         (command("default"), "diskbench run --path /data --profile default --runs 5"),
-        (command(runs=5), "diskbench report 01trial-run4"),
+        (command(runs=5), "diskbench report 01trial"),
         (command(codes=["unwritten"]), "diskbench run --path /data --profile fill"),
         (
             command(codes=["runs-disagree"], runs=2),
@@ -169,7 +170,7 @@ def test_a_finished_run_says_nothing_of_its_steps():
 def test_an_imported_log_without_rows_leads_to_its_series():
     subject = dataclasses.replace(subject_of_plan(plan()), marks=("imported",), state="done")
     found = text(subject, [], ())
-    assert "draw the seconds:\n  diskbench report 01trial-run0\n" in found
+    assert f"draw the seconds:\n  diskbench report {short('01trial-run0')}\n" in found
     assert "no measured step finished" not in found
     on_page = next_step(subject, (), (), on_page=True)
     assert "load_series(" in on_page.command

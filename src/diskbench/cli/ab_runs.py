@@ -111,7 +111,7 @@ def _say_plan(series: InTurn, count: int, expected_s: float, *, quiet: bool) -> 
         a, b = series.sides
         print(
             f"series {series.name}: A {a}, B {b}, {counted(series.blocks, 'block')} of A B B A\n"
-            f"{count} runs{before}, each about {format_duration_s(expected_s)}, "
+            f"{counted(count, 'run')}{before}, each about {format_duration_s(expected_s)}, "
             f"in all {format_duration_s(expected_s * count)} and the commands",
             file=sys.stderr,
         )

@@ -119,7 +119,7 @@ def import_(
         labels |= note.labels()
     import_set = read_sources(files)
     engine, store = database(database_url), evidence(evidence_url)
-    done = []
+    done: list[ReadImport] = []
     kept: dict[str, None] = {}
     runs = imported(engine, store, import_set.sources, labels, __version__)
     for trial_id, of_trial in groupby(runs, key=lambda run: run.manifest.trial_id):

@@ -13,6 +13,7 @@ from diskbench.report.terminal.run_list import run_lines
 from diskbench.report.terminal.trial_list import legend, trial_lines
 from diskbench.results.headlines import listed, with_suspended
 from diskbench.store.csv_rows import csv_text
+from diskbench.store.headlines import load_headlines
 from diskbench.store.query import count_runs, find_runs
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def print_runs(
     elif not runs:
         _say_nothing(reader, filtered=bool(wanted))
     else:
-        sys.stdout.writelines(f"{line}\n" for line in run_lines(runs))
+        headlines = load_headlines(reader, [run.run_id for run in runs])
+        sys.stdout.writelines(f"{line}\n" for line in run_lines(runs, headlines))
 
 
 def _say_nothing(reader: Reader, *, filtered: bool) -> None:

@@ -3,31 +3,48 @@ thousand lines. The list that fits a terminal is in trial_list.py."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from diskbench.report.assemble.dates import local_time
-from diskbench.units import format_mb_per_s
+from diskbench.units import KIB, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
+    from diskbench.model.headline import Headline
     from diskbench.model.run import Mark, Run
 
 _GAP = "  "
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _HEADER = (
-    "run", "when", "state", "mark", "profile", "disk", "provisioned", "cache", "region", "zone",
-    "instance", "where", "target", "labels",
+    "run", "when", "state", "mark", "figure", "trust", "profile", "disk", "provisioned", "cache",
+    "region", "zone", "instance", "where", "target", "labels",
 )  # fmt: skip
+_LARGE_BLOCK = 64 * KIB
+"""From this mean block size on, a rate is shown in MB/s."""
 
 
-def run_lines(runs: Sequence[Run]) -> Iterator[str]:
+def run_lines(runs: Sequence[Run], headlines: Mapping[str, Headline]) -> Iterator[str]:
     """A header, then a line for each run with every column that some run fills, with times in the
-    local timezone. Nothing is cut, however long the lines become."""
-    rows = [_HEADER, *(_cells(run) for run in runs)]
+    local timezone. `headlines` are the figures of the runs that were judged, by run id. Nothing is
+    cut, however long the lines become."""
+    rows = [_HEADER, *(_cells(run, headlines.get(run.run_id)) for run in runs)]
     shown = [at for at in range(len(_HEADER)) if any(row[at] for row in rows[1:])]
     widths = {at: max(len(row[at]) for row in rows) for at in shown}
     for row in rows:
         yield _GAP.join(row[at].ljust(widths[at]) for at in shown).rstrip()
+
+
+def headline_words(headline: Headline) -> str:
+    """`3,000 IOPS`, or `98.0 MB/s` for large blocks and where no IOPS are known; `3,000 IOPS burst`
+    where the credit lasted to the end."""
+    return f"{_rate_words(headline)} burst" if headline.kind == "burst" else _rate_words(headline)
+
+
+def _rate_words(headline: Headline) -> str:
+    iops, moved = headline.iops, headline.bytes_per_s
+    if iops is not None and not (moved and round(moved / iops) >= _LARGE_BLOCK - 1):
+        return f"{format_iops(iops)} IOPS"
+    return f"{format_mb_per_s(moved)} MB/s" if moved is not None else "–"
 
 
 def where(run: Run) -> str:
@@ -58,13 +75,15 @@ def _marks(run: Run) -> str:
     return ", ".join(mark for mark in _MARKS if run.has(mark))
 
 
-def _cells(run: Run) -> tuple[str, ...]:
+def _cells(run: Run, headline: Headline | None) -> tuple[str, ...]:
     labels = ", ".join(f"{key}={value}" for key, value in sorted(run.labels.items()))
     cells = (
         run.run_id,
         local_time(run.when),
         run.state,
         _marks(run),
+        headline_words(headline) if headline else "",
+        (headline.trust or "") if headline else "",
         run.profile,
         disk(run),
         _provisioned(run),

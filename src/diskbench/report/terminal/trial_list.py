@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from diskbench.model.ids import short
 from diskbench.model.states import FINAL_STATES
 from diskbench.report.assemble.dates import NO_DATE, local_time
-from diskbench.report.terminal.run_list import cut, disk, target, where
-from diskbench.units import KIB, format_iops, format_mb_per_s
+from diskbench.report.terminal.run_list import cut, disk, headline_words, target, where
 
 if TYPE_CHECKING:
-    from diskbench.model.headline import Headline, ListedTrial
+    from diskbench.model.headline import ListedTrial
     from diskbench.model.run import Run
 
 _GAP = "  "
@@ -23,8 +22,6 @@ _DISK, _PROFILE = 1, 2
 _LEAST = {_DISK: 16, _PROFILE: 8}
 """The columns that are cut where lines are too long, with the characters that each keeps."""
 _YEAR = len("2026-")
-_LARGE_BLOCK = 64 * KIB
-"""From this mean block size on, a rate is shown in MB/s."""
 NOT_JUDGED = "?"
 EMULATED = "*"
 IMPORTED = "†"
@@ -71,19 +68,6 @@ def legend(trials: Sequence[ListedTrial]) -> list[str]:
     return lines
 
 
-def figure_words(headline: Headline) -> str:
-    """`3,000 IOPS`, or `98.0 MB/s` for large blocks and where no IOPS are known; `3,000 IOPS burst`
-    where the credit lasted to the end."""
-    return f"{_rate_words(headline)} burst" if headline.kind == "burst" else _rate_words(headline)
-
-
-def _rate_words(headline: Headline) -> str:
-    iops, moved = headline.iops, headline.bytes_per_s
-    if iops is not None and not (moved and round(moved / iops) >= _LARGE_BLOCK - 1):
-        return f"{format_iops(iops)} IOPS"
-    return f"{format_mb_per_s(moved)} MB/s" if moved is not None else "–"
-
-
 def state_words(trial: ListedTrial) -> str:
     """`suspended`, `running`, `failed`: the state of a trial of which no run is done, or of which
     some have not ended; empty where all that can be said is its figure."""
@@ -119,7 +103,7 @@ def _cells(trial: ListedTrial) -> tuple[str, ...]:
         when if when == NO_DATE else when[_YEAR:],
         bought(run),
         f"{run.profile}{count}",
-        state_words(trial) or _marked(figure_words(headline) if headline else "–", run),
+        state_words(trial) or _marked(headline_words(headline) if headline else "–", run),
         _trust(trial),
         _id(trial),
     )

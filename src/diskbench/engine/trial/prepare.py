@@ -69,19 +69,20 @@ class Preparation:
         self._cells, self._profile, self._timing = cells, profile, timing
         self._books = books
         self._install_fio = install_fio
-        self._pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(cells)))
+        pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(cells)))
         self._campaign_id = new_id()
         if any(cell.address for cell in cells):
             import_module(_NEEDED_TO_CONNECT)
-        connected = [self._pool.submit(self._connected, cell, new_id()) for cell in cells]
+        connected = [pool.submit(self._connected, cell, new_id()) for cell in cells]
         import_module(_NEEDED_TO_LOOK)
         from diskbench.engine.trial.probe import ParsedOnce
 
         self._parsed, self._planner = ParsedOnce(), Future[None]()
         plugins()  # they say which cloud a host is in
         self._found = [
-            self._pool.submit(self._examined, *pair) for pair in zip(cells, connected, strict=True)
+            pool.submit(self._examined, *pair) for pair in zip(cells, connected, strict=True)
         ]
+        pool.shutdown(wait=False)  # its threads end with their work, also if no result is read
         try:
             for name in _NEEDED_TO_PLAN:
                 import_module(name)
@@ -107,7 +108,6 @@ class Preparation:
             else:
                 prepared.plans.append(plan)
                 prepared.hosts[plan.trial_id] = host
-        self._pool.shutdown(wait=False)
         return prepared
 
     def _connected(self, cell: Cell, trial_id: str) -> tuple[str, Host]:

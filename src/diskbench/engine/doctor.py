@@ -15,7 +15,7 @@ from diskbench.engine.matrix.matrix_outlook import outlook_of
 from diskbench.engine.ntp import is_synchronised
 from diskbench.engine.quota import quota_findings
 from diskbench.errors import DiskbenchError
-from diskbench.model.finding import Finding, refusal
+from diskbench.model.finding import finding, refusal
 from diskbench.parallel import all_of
 from diskbench.ports import Examinable, Metered
 from diskbench.providers.registry import Providers
@@ -31,7 +31,7 @@ from diskbench.units import GIB, format_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.model.finding import FindingState, Need
+    from diskbench.model.finding import Finding, Need
     from diskbench.model.rental import Scope
     from diskbench.ports import EvidenceStore, Host
 
@@ -63,7 +63,7 @@ def examine_providers(scopes: Sequence[Scope], needs: Sequence[Need] | None) -> 
         examined = all_of(
             lambda scope: examine_provider(providers.named(scope.provider), scope, needs), scopes
         )
-    return [finding for findings in examined for finding in findings]
+    return [each for findings in examined for each in findings]
 
 
 def examine_provider(
@@ -71,7 +71,7 @@ def examine_provider(
 ) -> list[Finding]:
     """The findings of one provider, `adapter`, on its credentials, APIs and quotas."""
     if not isinstance(adapter, Examinable):
-        return [_finding("account", scope.provider, "ok", "nothing to check: it rents nothing")]
+        return [finding("account", scope.provider, "ok", "nothing to check: it rents nothing")]
     findings = list(adapter.examine(scope))
     refused = any(f.check == "credentials" and f.state == "problem" for f in findings)
     if isinstance(adapter, Metered) and not refused:
@@ -98,7 +98,7 @@ def examine_matrix(name_or_path: str) -> MatrixFindings:
     outlook = outlook_of(file, open_books(), seed=seed_of(file.matrix), offline=False)
     where = outlook.name
     findings = [
-        _finding(
+        finding(
             "matrix",
             where,
             "problem",
@@ -110,7 +110,7 @@ def examine_matrix(name_or_path: str) -> MatrixFindings:
     ]
     if not findings:
         words = f"{len(outlook.cells)} cells can be planned, {outlook.at_once} at most at once"
-        findings = [_finding("matrix", where, "ok", words)]
+        findings = [finding("matrix", where, "ok", words)]
     places = {block.provider: block.region for block in reversed(outlook.blocks)}
     return MatrixFindings(findings, outlook.needs, places)
 
@@ -118,10 +118,10 @@ def examine_matrix(name_or_path: str) -> MatrixFindings:
 def _clock() -> Finding:
     kept = is_synchronised()
     if kept:
-        return _finding("clock", HERE, "ok", "synchronised")
+        return finding("clock", HERE, "ok", "synchronised")
     if kept is None:
-        return _finding("clock", HERE, "ok", "cannot tell whether it is synchronised")
-    return _finding(
+        return finding("clock", HERE, "ok", "cannot tell whether it is synchronised")
+    return finding(
         "clock", HERE, "warning", "not synchronised (no NTP)",
         "start timesyncd or chronyd: timedatectl set-ntp true",
     )  # fmt: skip
@@ -131,13 +131,13 @@ def _fio(host: Host, providers: Sequence[str]) -> Finding:
     done = host.run(_FIO)
     version = next(iter(done.text.split()), "fio")
     if done.exit == 0:
-        return _finding("fio", HERE, "ok", f"{version}; it runs")
+        return finding("fio", HERE, "ok", f"{version}; it runs")
     words = done.stderr.decode(errors="replace").strip().splitlines()
     if done.exit != 4:
         why = words[0] if words else f"it ends with {done.exit}"
-        return _finding("fio", HERE, "problem", f"{version} does not run: {why}", "reinstall fio")
+        return finding("fio", HERE, "problem", f"{version} does not run: {why}", "reinstall fio")
     needed = not providers or not _NEED_FIO_HERE.isdisjoint(providers)
-    return _finding(
+    return finding(
         "fio", HERE, "problem" if needed else "warning", "not installed",
         "apt-get install fio (rented machines get their own)",
     )  # fmt: skip
@@ -146,8 +146,8 @@ def _fio(host: Host, providers: Sequence[str]) -> Finding:
 def _ssh(host: Host) -> Finding:
     done = host.run("ssh -V 2>&1")
     if done.exit:
-        return _finding("ssh", HERE, "problem", "no SSH client", "apt-get install openssh-client")
-    return _finding("ssh", HERE, "ok", done.text.partition(",")[0].strip())
+        return finding("ssh", HERE, "problem", "no SSH client", "apt-get install openssh-client")
+    return finding("ssh", HERE, "ok", done.text.partition(",")[0].strip())
 
 
 def _database(url: str) -> Finding:
@@ -159,16 +159,16 @@ def _database(url: str) -> Finding:
         file = database_file(database_url(url))
         blocked = _cannot_make(file) if file else ""
         if blocked:
-            return _finding("database", HERE, "problem", f"{seen.url}: {blocked}", _CHOOSE_DATABASE)
-        return _finding(
+            return finding("database", HERE, "problem", f"{seen.url}: {blocked}", _CHOOSE_DATABASE)
+        return finding(
             "database", HERE, "ok", f"{seen.url}: does not exist yet; the first run creates it"
         )
     if seen.is_current:
-        return _finding("database", HERE, "ok", f"{seen.url}: reached, schema {HEAD}")
+        return finding("database", HERE, "ok", f"{seen.url}: reached, schema {HEAD}")
     if seen.revision is None:
-        return _finding("database", HERE, "ok", f"{seen.url}: reached, empty until the first run")
+        return finding("database", HERE, "ok", f"{seen.url}: reached, empty until the first run")
     text = f"{seen.url}: schema {seen.revision}, the next run brings it to {HEAD}"
-    return _finding("database", HERE, "ok", text)
+    return finding("database", HERE, "ok", text)
 
 
 def _sqlite(url: str) -> list[Finding]:
@@ -183,9 +183,9 @@ def _sqlite(url: str) -> list[Finding]:
         supplied = supply_unixepoch(connection)
     version = f"SQLite {sqlite3.sqlite_version}"
     if not supplied:
-        return [_finding("sqlite", HERE, "ok", version)]
+        return [finding("sqlite", HERE, "ok", version)]
     words = f"{version} lacks unixepoch('subsec') (SQLite 3.42); diskbench supplies it"
-    return [_finding("sqlite", HERE, "ok", words)]
+    return [finding("sqlite", HERE, "ok", words)]
 
 
 _CHOOSE_DATABASE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"
@@ -197,9 +197,9 @@ def _evidence(url: str) -> list[Finding]:
         blocked = _cannot_make(directory)
         if blocked:
             advice = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
-            return [_finding("evidence", HERE, "problem", f"{directory}: {blocked}", advice)]
+            return [finding("evidence", HERE, "problem", f"{directory}: {blocked}", advice)]
         return [
-            _finding(
+            finding(
                 "evidence", HERE, "ok", f"{directory}: does not exist yet; the first run creates it"
             ),
             *_room(_nearest(directory)),
@@ -210,7 +210,7 @@ def _evidence(url: str) -> list[Finding]:
     except DiskbenchError as error:
         return [refusal("evidence", HERE, error)]
     room = [] if directory is None else _room(directory)
-    return [_finding("evidence", HERE, "ok", f"{store.url}: readable and writable"), *room]
+    return [finding("evidence", HERE, "ok", f"{store.url}: readable and writable"), *room]
 
 
 def _room(directory: Path) -> list[Finding]:
@@ -218,7 +218,7 @@ def _room(directory: Path) -> list[Finding]:
     if free >= _LITTLE_BYTES:
         return []
     text = f"{format_bytes(free)} free for evidence"
-    return [_finding("evidence", HERE, "warning", text, "free some space, or move it elsewhere")]
+    return [finding("evidence", HERE, "warning", text, "free some space, or move it elsewhere")]
 
 
 def _nearest(path: Path) -> Path:
@@ -232,7 +232,3 @@ def _cannot_make(path: Path) -> str:
     if not above.is_dir():
         return f"{above} is not a directory"
     return "" if os.access(above, os.W_OK | os.X_OK) else f"{above} is not writable"
-
-
-def _finding(check: str, where: str, state: FindingState, text: str, advice: str = "") -> Finding:
-    return Finding(check=check, where=where, state=state, told=text, advice=advice)

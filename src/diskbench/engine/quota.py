@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
-from diskbench.model.finding import Finding, refusal
+from diskbench.model.finding import finding, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.model.finding import Need, Quota
+    from diskbench.model.finding import Finding, Need, Quota
     from diskbench.model.rental import Scope
     from diskbench.ports import Metered
 
@@ -27,9 +27,9 @@ def quota_findings(provider: Metered, scope: Scope, needs: Sequence[Need] | None
         try:
             quotas = provider.quotas(here)
         except DiskbenchError as error:
-            finding = refusal("quota", _where(scope.provider, region), error)
+            refused = refusal("quota", _where(scope.provider, region), error)
             # An account that may not read its quotas may still be allowed to rent.
-            findings.append(finding.model_copy(update={"state": "warning"}))
+            findings.append(refused.model_copy(update={"state": "warning"}))
             continue
         findings += compared(scope.provider, quotas, None if needs is None else theirs)
     return findings
@@ -56,16 +56,16 @@ def compared(provider: str, quotas: Sequence[Quota], needs: Sequence[Need] | Non
         if needed > left:
             text += f", the matrix takes {needed:,.0f} at once"
             advice = f"lower max_parallel, or {_RAISE}"
-            findings.append(_finding(where, "problem", text, advice))
+            findings.append(finding("quota", where, "problem", text, advice))
         elif needed:
             findings.append(
-                _finding(where, "ok", f"{text}, the matrix takes {needed:,.0f} at once")
+                finding("quota", where, "ok", f"{text}, the matrix takes {needed:,.0f} at once")
             )
         elif left <= 0 and needs is None and not _is_idle_family(quota):
             full = f"{text}: none can be rented until something is given back"
-            findings.append(_finding(where, "warning", full, _RAISE))
+            findings.append(finding("quota", where, "warning", full, _RAISE))
         elif needs is None and not _is_idle_family(quota):
-            findings.append(_finding(where, "ok", text))
+            findings.append(finding("quota", where, "ok", text))
     return findings
 
 
@@ -73,12 +73,6 @@ def _is_idle_family(quota: Quota) -> bool:
     """Whether it is the quota of one of about 100 machine families, none of whose machines run."""
     is_family = quota.kind.endswith("vcpus") and bool(quota.of) and not quota.common
     return is_family and not quota.used
-
-
-def _finding(where: str, state: str, text: str, advice: str = "") -> Finding:
-    return Finding.model_validate(
-        {"check": "quota", "where": where, "state": state, "told": text, "advice": advice}
-    )
 
 
 def _where(provider: str, region: str | None) -> str:

@@ -65,14 +65,14 @@ class VsphereCloud:
         clone(self.vsphere, "prod-database", notes)
         self._seen_by_all()
         (made,) = [one for one in self._marked(lease_id) if one.item.name == "prod-database"]
-        return made.told
+        return made.kind_and_id
 
     def _seen_by_all(self) -> None:
         """It is an old thing: the lag is over for it."""
         self.vsphere.settled()
 
     def is_there(self, copy: str) -> bool:
-        return copy in {one.told for one in self._marked(None)}
+        return copy in {one.kind_and_id for one in self._marked(None)}
 
     def _marked(self, lease_id: str | None) -> list[VsphereMachine]:
         assert isinstance(self.provider, VsphereProvider)

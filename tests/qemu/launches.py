@@ -66,7 +66,7 @@ def run_instances(keys: LeaseKeys, *, instance_id: str, zone: str) -> dict[str, 
     api = _Api({"Instances": [{"InstanceId": instance_id}]})
     details = AwsResolved(
         account_id="123456789012", region=zone[:-1], size_gib=DISK_GIB, places=(),
-        ssh_cidr=None, emulated=False, wanted=AwsDiskRequest(kind="volume", type="gp3"),
+        ssh_cidr=None, emulated=False, requested=AwsDiskRequest(kind="volume", type="gp3"),
         machine=AwsMachine(
             type="m6i.large", arch="x86_64", vcpus=2, memory_bytes=MEMORY, hypervisor="nitro",
             ebs_nvme=True, ebs_optimized="default", ebs=EbsFigures(),
@@ -89,7 +89,7 @@ def insert_instance(keys: LeaseKeys, *, zone: str, user: str) -> dict[str, Any]:
     api = _Api({})
     details = GcpResolved(
         project="a-project", region=zone.rpartition("-")[0], size_gib=DISK_GIB, boot_type="",
-        zones=(zone,), emulated=False, wanted=GcpDiskRequest(kind="disk", type="pd-balanced"),
+        zones=(zone,), emulated=False, requested=GcpDiskRequest(kind="disk", type="pd-balanced"),
         machine=GcpMachine(
             type="n2-standard-2", arch="x86_64", vcpus=2, memory_bytes=MEMORY, max_disks=16
         ),
@@ -111,7 +111,7 @@ def put_machine(keys: LeaseKeys) -> dict[str, Any]:
     details = AzureResolved(
         region="westeurope", size_gib=DISK_GIB, os_type="Premium_LRS", zones=(), subnet=None,
         ssh_cidr=None, emulated=False,
-        wanted=AzureDiskRequest(kind="disk", type="Premium_LRS"),
+        requested=AzureDiskRequest(kind="disk", type="Premium_LRS"),
         machine=AzureMachine(
             size="Standard_D2s_v5", arch="x86_64", vcpus=2, memory_bytes=MEMORY, premium=True,
             interface="scsi", uncached=DiskPath(), cached=DiskPath(), cacheable=True, max_disks=4,

@@ -13,7 +13,7 @@ from tests.qemu.image import Image
 from tests.qemu.nvme_target import Controller, Namespace
 
 from diskbench.hosts.device import check_device
-from diskbench.providers.gcp.guest import find_disk, told_apart
+from diskbench.providers.gcp.guest import find_disk, with_unique_identity
 from diskbench.providers.gcp.requests import device_name
 from diskbench.providers.guest_disks import disks
 
@@ -89,7 +89,7 @@ def test_the_guest_proves_that_it_is_the_machine_that_was_rented(gcp: CloudGuest
 
 def test_a_disk_is_found_by_the_device_name_that_we_chose(gcp: CloudGuest) -> None:
     guest, name = gcp.guest, device_name(0)
-    before = told_apart(disks(guest.host))
+    before = with_unique_identity(disks(guest.host))
     image = guest.machine.directory / "persistent"
     with image.open("wb") as file:
         file.truncate(DISK_BYTES)
@@ -103,14 +103,14 @@ def test_a_disk_is_found_by_the_device_name_that_we_chose(gcp: CloudGuest) -> No
         vendor="Google", product="PersistentDisk", device_id=name,
     )  # fmt: skip
     guest.await_links(f"/dev/disk/by-id/google-{name}")
-    found = find_disk(told_apart(disks(guest.host)), name, DISK_BYTES, before)
+    found = find_disk(with_unique_identity(disks(guest.host)), name, DISK_BYTES, before)
     assert found is not None
     assert (found.path, found.model) == (f"/dev/disk/by-id/google-{name}", "PersistentDisk")
     assert check_device(guest.host, found.path, found.identity).number == found.number
 
 
 def test_disks_on_nvme_share_a_serial_and_are_told_apart(gcp: CloudGuest) -> None:
-    before = told_apart(disks(gcp.guest.host))
+    before = with_unique_identity(disks(gcp.guest.host))
     namespaces = {number: Namespace(bytearray(DISK_BYTES)) for number in (1, 2)}
     gcp.plug("pd", Controller(GOOGLE, "nvme_card-pd", "nvme_card-pd", namespaces))
     try:

@@ -133,25 +133,25 @@ def check_one_root(spec: RentSpec) -> None:
         )
 
 
-def refuse_options(given: Mapping[str, object], why: str, *, advice: str) -> None:
-    """Refuse options that do not fit the disk: `given` has their values by flag, None where the
+def refuse_options(values: Mapping[str, object], why: str, *, advice: str) -> None:
+    """Refuse options that do not fit the disk: `values` has their values by flag, None where the
     option was not typed, and `why` follows the flag in the message. Raises InvalidValue."""
-    for name, value in given.items():
+    for name, value in values.items():
         if value is not None:
             words = f"{value:g}" if isinstance(value, float) else str(value)
             typed = name if value is True else f"{name} {words}"
             raise InvalidValue(f"{typed} {why}", advice=advice, field=field_of(name))
 
 
-def check_ssh(spec: RentSpec, kept: str) -> None:
-    """Refuse an invalid network, and a network beside --security-group, which overrides it (`kept`
-    names the user's group in the message: "a group of yours is"). Raises InvalidValue."""
+def check_ssh(spec: RentSpec, subject: str) -> None:
+    """Refuse an invalid network, and a network beside --security-group, which overrides it.
+    `subject` is the user's group in the message: "a group of yours is". Raises InvalidValue."""
     if spec.ssh_cidr is None:
         return
     check_cidr(spec.ssh_cidr)
     if spec.security_group is not None:
         raise InvalidValue(
-            f"--ssh-cidr cannot be used with --security-group: {kept} not changed",
+            f"--ssh-cidr cannot be used with --security-group: {subject} not changed",
             advice="leave one of them out",
             field="ssh_cidr",
         )

@@ -113,8 +113,8 @@ def extend_timer(expires_at: float, *, left_s: float | None = None) -> str:
     nothing.
     """
     left = "" if left_s is None else str(math.ceil(left_s))
-    given = f"{_moment(expires_at)}left={left}\n"
-    return given + script("extend.sh") + script("deadman.sh")
+    assignments = f"{_moment(expires_at)}left={left}\n"
+    return assignments + script("extend.sh") + script("deadman.sh")
 
 
 def ready_script() -> str:

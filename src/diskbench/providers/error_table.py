@@ -57,40 +57,40 @@ class CloudError:
     more: Mapping[str, str] = field(default_factory=dict)
 
 
-def error_of(table: ErrorTable, answered: CloudError) -> DiskbenchError:
+def error_of(table: ErrorTable, error: CloudError) -> DiskbenchError:
     """The error of the first row that matches; a table's last row matches everything."""
     for row in table:
-        captured = _captured(row, answered)
+        captured = _captured(row, error)
         if captured is not None:
-            return _made(row, answered, captured)
+            return _made(row, error, captured)
     raise AssertionError("a table's last row matches everything")
 
 
-def _captured(row: ErrorRow, answered: CloudError) -> dict[str, str] | None:
+def _captured(row: ErrorRow, error: CloudError) -> dict[str, str] | None:
     """The captures of the row's code pattern, or None where the row does not match."""
-    if row.action and row.action != answered.action:
+    if row.action and row.action != error.action:
         return None
-    if row.said and not re.search(row.said, answered.said, re.IGNORECASE):
+    if row.said and not re.search(row.said, error.said, re.IGNORECASE):
         return None
-    for code in answered.codes:
+    for code in error.codes:
         for pattern in row.codes:
             if match := re.fullmatch(pattern, code):
                 return match.groupdict()
-    matches = answered.status in row.statuses or not (row.codes or row.statuses)
+    matches = error.status in row.statuses or not (row.codes or row.statuses)
     return {} if matches else None
 
 
-def _made(row: ErrorRow, answered: CloudError, captured: dict[str, str]) -> DiskbenchError:
-    code = next((code for code in answered.codes if code), "")
+def _made(row: ErrorRow, error: CloudError, captured: dict[str, str]) -> DiskbenchError:
+    code = next((code for code in error.codes if code), "")
     base = {
-        "said": answered.said,
-        "code": code or str(answered.status),
-        "action": answered.action,
-        "told": f"{answered.said} ({code or answered.status})",
-        **answered.more,
+        "said": error.said,
+        "code": code or str(error.status),
+        "action": error.action,
+        "told": f"{error.said} ({code or error.status})",
+        **error.more,
         **captured,
     }
-    matches = (re.search(pattern, answered.said) for pattern in row.found)
+    matches = (re.search(pattern, error.said) for pattern in row.found)
     named = next((match.groupdict() for match in matches if match), {})
     filled = {key: template.format(**base) for key, template in row.otherwise.items()}
     words = {**base, **filled, **named}

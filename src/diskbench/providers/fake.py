@@ -134,11 +134,11 @@ class FakeProvider:
         gone = self.gone(claim.lease_id, rental.scope)
         if gone is not None:
             raise RentalFailed(gone, advice="start the run again")
-        cloud, wanted = _cloud(), _name(claim.lease_id, _disk(claim.turn))
+        cloud, disk_name = _cloud(), _name(claim.lease_id, _disk(claim.turn))
         zone = rental.zones[0]
         for name, tags in _of_lease(claim.lease_id):
             zone = str(tags.get("zone"))
-            if name.startswith(_name(claim.lease_id, "disk")) and name != wanted:
+            if name.startswith(_name(claim.lease_id, "disk")) and name != disk_name:
                 cloud.delete(name)
         self._rent(claim, _disk(claim.turn), zone, watch)
         return self._handed_over(claim, rental, zone)
@@ -186,8 +186,8 @@ class FakeProvider:
             meant = tuple(entry for entry in carrying if which.takes(entry[0], entry[0]))
             return _Listing(meant, tuple(entry[0] for entry in carrying if entry not in meant))
 
-        def give_back(found: _Listing, failures: Failures) -> None:
-            for name, tags in sorted(found.meant, key=lambda entry: -_order(entry[0])):
+        def give_back(listing: _Listing, failures: Failures) -> None:
+            for name, tags in sorted(listing.meant, key=lambda entry: -_order(entry[0])):
                 try:
                     _raise_fault("release", str(tags.get("zone")))
                     _cloud().delete(name)
@@ -208,7 +208,7 @@ class FakeProvider:
                     expires_at=tags.get("diskbench-expires"),
                     owner=tags.get("diskbench-owner"),
                 )
-                for name, tags in _cloud().things()
+                for name, tags in _cloud().resources()
                 if "diskbench-lease" in tags
             ),
         )
@@ -287,7 +287,7 @@ def _of_lease(lease_id: str, *, named: bool = True) -> list[tuple[str, dict[str,
     """Name and tags of all resources of a lease; with `named`, only those with the lease's name."""
     return [
         (name, tags)
-        for name, tags in _cloud().things()
+        for name, tags in _cloud().resources()
         if tags.get("diskbench-lease") == lease_id and (not named or is_named_for(lease_id, name))
     ]
 

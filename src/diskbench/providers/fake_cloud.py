@@ -25,15 +25,15 @@ class FakeCloud:
 
     def directory(self, name: str) -> Path:
         """A resource's directory for data."""
-        made = self._thing(name) / "data"
+        made = self._resource(name) / "data"
         made.mkdir(exist_ok=True)
         return made
 
     def exists(self, name: str) -> bool:
         """Whether the resource exists."""
-        return self._thing(name).exists()
+        return self._resource(name).exists()
 
-    def things(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def resources(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """All resources' names and tags, by name."""
         place = self.place / "resources"
         for path in sorted(place.iterdir()) if place.is_dir() else []:
@@ -44,7 +44,7 @@ class FakeCloud:
 
     def make(self, name: str, tags: Tags) -> None:
         """Make a resource with its tags atomically; a second call finds it."""
-        made = self._thing(name)
+        made = self._resource(name)
         if made.exists():
             return
         made.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ class FakeCloud:
 
     def tag(self, name: str, tags: Tags) -> None:
         """Replace all tags of a resource atomically: other processes may list them meanwhile."""
-        _write(self._thing(name), tags)
+        _write(self._resource(name), tags)
 
     def delete(self, name: str) -> None:
         """Delete a resource with its data; a missing one is no error. Raises OSError.
@@ -66,7 +66,7 @@ class FakeCloud:
         trash.mkdir(parents=True, exist_ok=True)
         gone = Path(tempfile.mkdtemp(dir=trash))
         with contextlib.suppress(FileNotFoundError):
-            self._thing(name).rename(gone / name)
+            self._resource(name).rename(gone / name)
         shutil.rmtree(gone)
 
     def fault(self, kind: str, zone: str) -> str | None:
@@ -81,18 +81,18 @@ class FakeCloud:
         planned = {**faults, **({f"{kind}/{zone}": fault} if fault else {})}
         (self.place / "faults.json").write_text(json.dumps(planned))
 
-    def _thing(self, name: str) -> Path:
+    def _resource(self, name: str) -> Path:
         return self.place / "resources" / name
 
     def _faults(self) -> dict[str, str]:
         try:
-            found: dict[str, str] = json.loads((self.place / "faults.json").read_text())
+            faults: dict[str, str] = json.loads((self.place / "faults.json").read_text())
         except FileNotFoundError:
             return {}
-        return found
+        return faults
 
 
-def _write(thing: Path, tags: Tags) -> None:
-    new = thing / ".tags.json"
+def _write(resource: Path, tags: Tags) -> None:
+    new = resource / ".tags.json"
     new.write_text(json.dumps(dict(tags)))
-    new.rename(thing / "tags.json")
+    new.rename(resource / "tags.json")

@@ -90,10 +90,10 @@ def await_prepared(guest: Guest, what: str, timing: GuestPatience, watch: RentWa
 
 def _prepared(guest: Guest) -> bool | Still:
     try:
-        said = guest.host.run(ready_script(), timeout_s=_READY_S).text.strip()
+        report = guest.host.run(ready_script(), timeout_s=_READY_S).text.strip()
     except (ConnectionLost, HostUnavailable) as error:
         return Still(error.message)
-    state, _, why = said.partition(" ")
+    state, _, why = report.partition(" ")
     if state == "ready":
         return True
     if state == "failed":

@@ -57,14 +57,14 @@ def disks_before(host: Host, *, attached: bool) -> tuple[GuestDisk, ...] | None:
 
 def parse_disks(text: str) -> tuple[GuestDisk, ...]:
     """Parse the output of disks.sh: pure."""
-    found: list[GuestDisk] = []
+    parsed: list[GuestDisk] = []
     links: dict[str, list[str]] = {}
     for line in text.splitlines():
         fields = line.split("\t")
         if fields[0] == "disk" and 7 <= len(fields) <= 9 and fields[3].isdecimal():
             _, node, number, sectors, identity, serial, model, *more = fields
             wwn, namespace = [*more, "", ""][:2]
-            found.append(
+            parsed.append(
                 GuestDisk(
                     node=node,
                     number=number,
@@ -83,5 +83,5 @@ def parse_disks(text: str) -> tuple[GuestDisk, ...]:
         disk.model_copy(
             update={"links": tuple(sorted(links.get(disk.number, []), key=lambda x: (len(x), x)))}
         )
-        for disk in found
+        for disk in parsed
     )

@@ -64,11 +64,11 @@ def load_secret(file: Path, environ: Mapping[str, str] | None = None) -> SecretB
     try:
         if not file.exists():
             _make_secret(file)
-        seen = file.stat()
-        if seen.st_mode & 0o077 or seen.st_uid not in {0, os.geteuid()}:
+        status = file.stat()
+        if status.st_mode & 0o077 or status.st_uid not in {0, os.geteuid()}:
             raise InvalidValue(
-                f"{file} can be read or was made by others (mode {seen.st_mode & 0o777:03o}, "
-                f"user {seen.st_uid})",
+                f"{file} can be read or was made by others (mode {status.st_mode & 0o777:03o}, "
+                f"user {status.st_uid})",
                 advice=f"if no other user has read it: chmod 600 {file}; else give back what is "
                 "rented (diskbench gc), then remove it for a new one",
             )
@@ -238,7 +238,7 @@ def _route(address: str) -> dict[str, str]:
     """The route to `address` by the user's own OpenSSH configuration, without unset options."""
     named = _user_config()
     flags = ["-F", named] if named else []
-    asked = ssh_command(address, config=named, options=("-G",))
+    command = ssh_command(address, config=named, options=("-G",))
     try:
         done = subprocess.run(
             ["ssh", *flags, "-G", "--", address],
@@ -251,13 +251,13 @@ def _route(address: str) -> dict[str, str]:
         ) from None
     except subprocess.TimeoutExpired:
         raise HostUnavailable(
-            f"`{asked}` gave no answer in 30 s",
+            f"`{command}` gave no answer in 30 s",
             advice="look for a Match exec that hangs in your ssh configuration",
         ) from None
     if done.returncode:
         raise HostUnavailable(
             f"OpenSSH refuses its configuration for {address}: {done.stderr.strip()}",
-            advice=f"correct it until `{asked}` prints a configuration",
+            advice=f"correct it until `{command}` prints a configuration",
         )
     lines = (line.partition(" ") for line in done.stdout.splitlines())
     return {key: value for key, _, value in lines if key in _ROUTE and value not in {"", "none"}}

@@ -32,24 +32,24 @@ class Tagged:
         return is_named_for(self.lease_id, self.name)
 
 
-def by_lease(scope: Scope, things: Iterable[Tagged]) -> list[Found]:
+def by_lease(scope: Scope, tagged: Iterable[Tagged]) -> list[Found]:
     """The leases with any resource, sorted. Expiry and owner come from resources made for the
     lease: a copy of the tags prolongs nothing."""
     leases: dict[str, list[Tagged]] = {}
-    for thing in things:
-        leases.setdefault(thing.lease_id, []).append(thing)
-    found = []
+    for resource in tagged:
+        leases.setdefault(resource.lease_id, []).append(resource)
+    listed = []
     for lease_id, held in sorted(leases.items()):
-        ours = [thing for thing in held if thing.is_named_so]
-        ends = [thing.expires_at for thing in ours if thing.expires_at is not None]
-        found.append(
+        ours = [resource for resource in held if resource.is_named_so]
+        ends = [resource.expires_at for resource in ours if resource.expires_at is not None]
+        listed.append(
             Found(
                 lease_id=lease_id,
                 scope=scope,
                 expires_at=max(ends, default=None),
-                owner=next((thing.owner for thing in ours if thing.owner), None),
-                resources=tuple(thing.told for thing in ours),
-                not_ours=tuple(thing.told for thing in held if not thing.is_named_so),
+                owner=next((resource.owner for resource in ours if resource.owner), None),
+                resources=tuple(resource.told for resource in ours),
+                not_ours=tuple(resource.told for resource in held if not resource.is_named_so),
             )
         )
-    return found
+    return listed

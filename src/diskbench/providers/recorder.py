@@ -31,14 +31,14 @@ _recordings: list[list[Exchange]] = []
 @contextlib.contextmanager
 def recording() -> Iterator[list[Exchange]]:
     """Keep all exchanges of the block, in the order of their answers."""
-    kept: list[Exchange] = []
+    exchanges: list[Exchange] = []
     with _lock:
-        _recordings.append(kept)
+        _recordings.append(exchanges)
     try:
-        yield kept
+        yield exchanges
     finally:
         with _lock:
-            _recordings[:] = [other for other in _recordings if other is not kept]
+            _recordings[:] = [other for other in _recordings if other is not exchanges]
 
 
 def is_recording() -> bool:
@@ -52,8 +52,8 @@ def note(**parts: Any) -> None:  # noqa: ANN401 - those of `exchange_of`
         return
     exchange = exchange_of(**parts)
     with _lock:
-        for kept in _recordings:
-            kept.append(exchange)
+        for exchanges in _recordings:
+            exchanges.append(exchange)
 
 
 def exchange_of(
@@ -79,8 +79,8 @@ def exchange_of(
     )
 
 
-def _only(headers: Mapping[str, str], kept: frozenset[str]) -> dict[str, str]:
-    return {name.lower(): _text(value) for name, value in headers.items() if name.lower() in kept}
+def _only(headers: Mapping[str, str], names: frozenset[str]) -> dict[str, str]:
+    return {name.lower(): _text(value) for name, value in headers.items() if name.lower() in names}
 
 
 def _text(value: Any) -> str:  # noqa: ANN401 - str, or bytes as botocore has them

@@ -37,8 +37,8 @@ class Providers:
     def renter(self, name: str) -> Renter | None:
         """The provider `name` if it rents machines; None if it measures existing machines. Raises
         as `provider`."""
-        found = self.named(name)
-        return found if isinstance(found, Renter) else None
+        instance = self.named(name)
+        return instance if isinstance(instance, Renter) else None
 
     def close(self) -> None:
         """End the sessions at the clouds; may be called any number of times."""
@@ -64,10 +64,10 @@ class Providers:
 def provider(name: str) -> Provider:
     """A new provider `name`; raises UnknownName with the nearest ones, ProviderBroken for one that
     cannot be made. Its libraries' log messages are shown with --debug only."""
-    found = plugin(name)
+    chosen = plugin(name)
     level = logging.INFO if _OWN.isEnabledFor(logging.DEBUG) else logging.CRITICAL
-    for logger in found.quiet_loggers:
+    for logger in chosen.quiet_loggers:
         logging.getLogger(logger).setLevel(level)
     with loading(name):
-        made: Provider = found.load()
+        made: Provider = chosen.load()
     return made

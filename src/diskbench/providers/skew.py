@@ -48,7 +48,7 @@ def http_date(text: str | None) -> datetime | None:
         return None
 
 
-def said(where: str, theirs: datetime | None) -> datetime:
+def reported_time(where: str, theirs: datetime | None) -> datetime:
     """The time that a cloud reported; raises CloudSilent where it reported none."""
     if theirs is None:
         raise CloudSilent(

@@ -46,31 +46,31 @@ def repeated(
     Raises the last error after `timing.retry_s`, an error that `again` does not cover at once,
     and Interrupted when `watch` is stopping.
     """
-    asked_s = 0.0
+    requested_s = 0.0
 
     def is_over(state: tenacity.RetryCallState) -> bool:
-        nonlocal asked_s
-        wanted, spent_s = _wanted_s(state), state.seconds_since_start or 0.0
-        if not wanted:
-            return spent_s - asked_s >= timing.retry_s
-        asked_s += wanted
+        nonlocal requested_s
+        wait_s, spent_s = _requested_wait_s(state), state.seconds_since_start or 0.0
+        if not wait_s:
+            return spent_s - requested_s >= timing.retry_s
+        requested_s += wait_s
         if until is None:
-            return spent_s + wanted > timing.retry_s
-        return time.time() + wanted > until
+            return spent_s + wait_s > timing.retry_s
+        return time.time() + wait_s > until
 
     backoff = tenacity.wait_random_exponential(
         multiplier=timing.first_retry_s, max=timing.max_retry_s
     )
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception(again),
-        wait=lambda state: max(backoff(state), _wanted_s(state)),
+        wait=lambda state: max(backoff(state), _requested_wait_s(state)),
         stop=is_over,
         sleep=lambda seconds: nap(seconds, timing, watch),
         reraise=True,
     )(send)
 
 
-def _wanted_s(state: tenacity.RetryCallState) -> float:
+def _requested_wait_s(state: tenacity.RetryCallState) -> float:
     """The wait that the cloud asked for in its last answer; 0 without one."""
     error = state.outcome.exception() if state.outcome is not None else None
     return error.retry_after_s if isinstance(error, Unanswered) else 0.0

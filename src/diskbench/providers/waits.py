@@ -43,10 +43,10 @@ def nap(seconds: float, timing: Patience, watch: RentWatch | None) -> None:
     while True:
         if watch is not None and watch.stopping():
             raise Interrupted("stopped while waiting for the cloud")
-        left = end - time.monotonic()
-        if left <= 0:
+        left_s = end - time.monotonic()
+        if left_s <= 0:
             return
-        time.sleep(min(left, timing.nap_s))
+        time.sleep(min(left_s, timing.nap_s))
 
 
 def until(
@@ -65,7 +65,7 @@ def until(
 
     noted: list[str] = []
 
-    def asked() -> T | Still:
+    def poll() -> T | Still:
         nap(0, timing, watch)
         answer = ask()
         if isinstance(answer, Still) and noted[-1:] != [answer.state]:
@@ -90,7 +90,7 @@ def until(
         retry_error_callback=too_late,
     )
     with watch.span(_kind(what)) if watch is not None else nullcontext():
-        answer = retrying(asked)
+        answer = retrying(poll)
     assert not isinstance(answer, Still)
     return answer
 

@@ -51,10 +51,10 @@ def _address(order: AwsOrder, instance_id: str, *, public: bool) -> str | Still:
     instance = _alive(order, instance_id)
     if instance is None:
         return Still("not listed")
-    found = instance.get("PublicIpAddress") or (
+    address = instance.get("PublicIpAddress") or (
         None if public else instance.get("PrivateIpAddress")
     )
-    return str(found) if found else Still("none yet")
+    return str(address) if address else Still("none yet")
 
 
 def machine_of(order: AwsOrder, made: AwsProvisioned) -> Machine:
@@ -92,8 +92,8 @@ def stores(order: AwsOrder, guest: Guest) -> tuple[GuestDisk, ...]:
     """The requested local disks of the machine."""
     local = order.details.machine.local
     assert local is not None, "resolve refuses a machine without disks of its own"
-    found = disks_now(order, guest)
-    return find_stores(found, order.details.wanted.count, local.size_gb)
+    guest_disks = disks_now(order, guest)
+    return find_stores(guest_disks, order.details.requested.count, local.size_gb)
 
 
 def await_ready(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> None:
@@ -111,12 +111,12 @@ def await_ready(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> None:
 def _checked(order: AwsOrder, instance_id: str) -> bool | Still:
     if _alive(order, instance_id) is None:
         return Still("not listed")
-    found = order.ec2.listed(
+    statuses = order.ec2.listed(
         "describe_instance_status", "InstanceStatuses", {"InstanceIds": [instance_id]}
     )
-    if not found:
+    if not statuses:
         return Still("not reported yet")
-    states = {kind: found[0][kind]["Status"] for kind in ("SystemStatus", "InstanceStatus")}
+    states = {kind: statuses[0][kind]["Status"] for kind in ("SystemStatus", "InstanceStatus")}
     if set(states.values()) <= {"ok", "not-applicable"}:
         return True
     return Still(f"EC2 says system {states['SystemStatus']}, instance {states['InstanceStatus']}")
@@ -192,7 +192,7 @@ def _appeared(
     nvme = order.details.machine.ebs_nvme
 
     def ask() -> GuestDisk | Still:
-        found = find_volume(disks(guest.host), volume, before, nvme=nvme)
-        return found or Still("not seen in the guest yet")
+        guest_disk = find_volume(disks(guest.host), volume, before, nvme=nvme)
+        return guest_disk or Still("not seen in the guest yet")
 
     return order.ask_guest(f"volume {volume.id}", ask)

@@ -81,20 +81,20 @@ def figures(entry: MachineEntry) -> EbsFigures:
     )
 
 
-def too_small(name: str, found: EbsFigures, need: Needs, better: str | None) -> str | None:
+def too_small(name: str, ebs: EbsFigures, need: Needs, better: str | None) -> str | None:
     """Why a machine chosen by the user would limit the measurement; None when it does not."""
     if not need.iops and not need.mb_per_s:
         return None
-    if found.baseline_iops is None or found.baseline_mb_per_s is None:
+    if ebs.baseline_iops is None or ebs.baseline_mb_per_s is None:
         return f"AWS publishes no EBS limit for {name}: it may measure itself, and not the disk"
-    if _sustains(found, need):
+    if _sustains(ebs, need):
         return None
     burst = ""
-    if found.max_mb_per_s and found.max_mb_per_s > found.baseline_mb_per_s:
-        burst = f" ({found.max_iops:,.0f} and {found.max_mb_per_s:,.0f} for half an hour a day)"
+    if ebs.max_mb_per_s and ebs.max_mb_per_s > ebs.baseline_mb_per_s:
+        burst = f" ({ebs.max_iops:,.0f} and {ebs.max_mb_per_s:,.0f} for half an hour a day)"
     instead = f"; {better} would do" if better and better != name else ""
     return (
-        f"{name} sustains {found.baseline_iops:,.0f} IOPS and {found.baseline_mb_per_s:,.0f} MB/s"
+        f"{name} sustains {ebs.baseline_iops:,.0f} IOPS and {ebs.baseline_mb_per_s:,.0f} MB/s"
         f"{burst}, the disk needs {need.iops:,.0f} and {need.mb_per_s:,.0f} of its machine: "
         f"it would measure itself{instead}"
     )
@@ -118,12 +118,10 @@ def room_for_disks(max_disks: int, *, apart: bool) -> int:
     return max_disks - (1 if apart else 2)
 
 
-def _sustains(found: EbsFigures, need: Needs) -> bool:
+def _sustains(ebs: EbsFigures, need: Needs) -> bool:
     if not need.iops and not need.mb_per_s:
         return True
-    return (found.baseline_iops or 0) >= need.iops and (
-        found.baseline_mb_per_s or 0
-    ) >= need.mb_per_s
+    return (ebs.baseline_iops or 0) >= need.iops and (ebs.baseline_mb_per_s or 0) >= need.mb_per_s
 
 
 def _has_local(entry: MachineEntry, count: int) -> bool:

@@ -50,13 +50,13 @@ class AwsClient:
 
     def listed(self, operation: str, key: str, request: dict[str, Any]) -> list[dict[str, Any]]:
         """All items of a paginated listing; `key` is the field that holds them."""
-        found: list[dict[str, Any]] = []
+        items: list[dict[str, Any]] = []
         token: dict[str, str] = {}
         while True:
             page = self.call(operation, {**request, **token})
-            found += page.get(key, [])
+            items += page.get(key, [])
             if not page.get("NextToken"):
-                return found
+                return items
             token = {"NextToken": page["NextToken"]}
 
     def _once(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
@@ -172,11 +172,11 @@ class AwsSessions:
         Raises ExtraMissing without the SDK, UnknownName for a profile that does not exist,
         InvalidValue when no region is known.
         """
-        found = self._sessions.of(
+        session = self._sessions.of(
             (profile, region, endpoint), lambda: _open(profile, region, endpoint)
         )
         # The region that the configuration names is the one that a rental's scope names later.
-        return self._sessions.of((profile, found.region, endpoint), lambda: found)
+        return self._sessions.of((profile, session.region, endpoint), lambda: session)
 
     def of_scope(self, scope: Scope, timing: AwsTiming, region: str | None = None) -> Aws:
         """The credentials of a scope, verified to belong to the same account.
@@ -187,10 +187,10 @@ class AwsSessions:
         named = _ACCOUNT.fullmatch(scope.account or "")
         profile = named.group("profile") if named else scope.account
         aws = self.at(profile, region or scope.region, scope.endpoint)
-        if named is not None and (found := aws.account_id(timing)) != named.group("id"):
+        if named is not None and (account_id := aws.account_id(timing)) != named.group("id"):
             aws.refused.set()
             raise AccessDenied(
-                f"these AWS credentials are of account {found}, "
+                f"these AWS credentials are of account {account_id}, "
                 f"the lease is in {named.group('id')}",
                 advice="log in to that account, or set AWS_PROFILE",
             )
@@ -247,18 +247,18 @@ def _record(client: Any) -> None:  # noqa: ANN401 - as `_new_client`
     """Have the exchanges of a client kept by a recording in progress (botocore, "Events")."""
     if not recorder.is_recording():
         return
-    asked = threading.local()
+    in_flight = threading.local()
 
     def sent(request: Any, **_: object) -> None:  # noqa: ANN401 - an AWSPreparedRequest
-        asked.request = request
+        in_flight.request = request
 
     def answered(response_dict: dict[str, Any] | None, **_: object) -> None:
         if response_dict is not None:
             recorder.note(
-                method=asked.request.method,
-                url=asked.request.url,
-                sent=asked.request.headers,
-                asked=asked.request.body,
+                method=in_flight.request.method,
+                url=in_flight.request.url,
+                sent=in_flight.request.headers,
+                asked=in_flight.request.body,
                 status=response_dict["status_code"],
                 headers=response_dict["headers"],
                 body=response_dict["body"],

@@ -92,9 +92,9 @@ def disk_request(spec: RentSpec | None) -> AwsDiskRequest:
     if disk not in volumes:
         raise UnknownName("AWS disk type", disk, [*volumes, ROOT, INSTANCE_STORE], field="disk")
     size_gib = size_asked(spec)
-    asked = _of(spec, "volume", disk)
-    asked.limits(size_gib)
-    return asked
+    requested = _of(spec, "volume", disk)
+    requested.limits(size_gib)
+    return requested
 
 
 def _root(spec: RentSpec, named: str) -> AwsDiskRequest:
@@ -109,10 +109,10 @@ def _root(spec: RentSpec, named: str) -> AwsDiskRequest:
             advice="use root:gp3, or measure it as a disk",
             field="disk",
         )
-    asked = _of(spec, "root", kind)
+    requested = _of(spec, "root", kind)
     if spec.size_gib is not None:
-        asked.limits(spec.size_gib)
-    return asked
+        requested.limits(spec.size_gib)
+    return requested
 
 
 def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AwsDiskRequest:

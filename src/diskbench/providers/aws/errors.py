@@ -318,10 +318,10 @@ def of_code(
     encoded = _ENCODED.match(text)
     if encoded is not None:
         opened = decode(encoded["text"]) if decode else None
-        found = _DECODED_ACTION.search(opened or "")
+        action_match = _DECODED_ACTION.search(opened or "")
         text = encoded["before"].strip()
-        if found is not None:
-            text += f" (not authorized to perform: {found[1]})"
+        if action_match is not None:
+            text += f" (not authorized to perform: {action_match[1]})"
     return error_of(TABLE, CloudError((code,), text, action, status, {"flag": _flag(profile)}))
 
 

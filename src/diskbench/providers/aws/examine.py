@@ -13,7 +13,7 @@ from diskbench.model.rental import Claim
 from diskbench.providers.aws import policy, requests
 from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.images import find_image
-from diskbench.providers.skew import http_date, said, skew
+from diskbench.providers.skew import http_date, reported_time, skew
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,7 @@ def present(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> datetime:
         if theirs is None:
             raise
         return theirs
-    return said("aws", _date(identity))
+    return reported_time("aws", _date(identity))
 
 
 def _date(answer: dict[str, Any]) -> datetime | None:
@@ -72,11 +72,13 @@ def _date(answer: dict[str, Any]) -> datetime | None:
 
 def _permissions(aws: Aws, where: str, timing: AwsTiming) -> list[Finding]:
     try:
-        asked = _requests(aws, timing)
+        dry_runs = _requests(aws, timing)
     except DiskbenchError as error:
         return [refusal("permissions", where, error)]
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        answers = list(pool.map(lambda request: _tried(aws, request[0], request[1], timing), asked))
+        answers = list(
+            pool.map(lambda request: _tried(aws, request[0], request[1], timing), dry_runs)
+        )
     refused = [answer for answer in answers if answer is not None]
     denied = [
         Finding(
@@ -101,7 +103,7 @@ def _permissions(aws: Aws, where: str, timing: AwsTiming) -> list[Finding]:
         check="permissions",
         where=where,
         state="ok",
-        told=f"{len(asked) - len(refused)} of {len(asked)} actions tried are allowed; the "
+        told=f"{len(dry_runs) - len(refused)} of {len(dry_runs)} actions tried are allowed; the "
         f"{untried} that change or delete cannot be tried without something that carries the tag",
     )
     return [*denied, *others, allowed]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diskbench.providers.aws import requests
-from diskbench.providers.aws.inventory import inventory_by_all, tag, told
+from diskbench.providers.aws.inventory import inventory_by_all, kind_and_id, tag
 from diskbench.providers.aws.sweep import regions_of
 from diskbench.providers.guest import move_timer
 
@@ -44,16 +44,16 @@ def extend(
 def _ids(ec2: AwsClient, which: Which) -> Iterator[str]:
     """The ids of all resources of the lease, including those that are deleted with the machine."""
     listing = inventory_by_all(ec2, which)
-    for kind, item in listing.things():
+    for kind, item in listing.resources():
         yield _id(kind, item)
         if kind == "instances" and "SpotInstanceRequestId" in item:
             yield str(item["SpotInstanceRequestId"])
     request: dict[str, Any] = {"Filters": requests.of_lease(which.lease_id)}
     for item in ec2.listed("describe_network_interfaces", "NetworkInterfaces", request):
-        if which.takes(tag(item, "Name"), told("interfaces", item)):
+        if which.takes(tag(item, "Name"), kind_and_id("interfaces", item)):
             yield str(item["NetworkInterfaceId"])
 
 
 def _id(kind: str, item: Item) -> str:
     """The id that tags need; a key pair is listed by name but tagged by its id."""
-    return str(item["KeyPairId"]) if kind == "keys" else told(kind, item).partition(" ")[2]
+    return str(item["KeyPairId"]) if kind == "keys" else kind_and_id(kind, item).partition(" ")[2]

@@ -35,7 +35,7 @@ class Volume:
 
 
 def find_volume(
-    found: Iterable[GuestDisk],
+    guest_disks: Iterable[GuestDisk],
     volume: Volume,
     before: Sequence[GuestDisk] | None,
     *,
@@ -46,7 +46,7 @@ def find_volume(
     None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
     """
     known = {key for disk in before or () for key in disk.keys}
-    named = [disk for disk in found if is_volume(disk, volume, nvme=nvme)]
+    named = [disk for disk in guest_disks if is_volume(disk, volume, nvme=nvme)]
     if not named:
         return None
     if len(named) > 1:
@@ -73,10 +73,12 @@ def find_volume(
     return disk
 
 
-def find_stores(found: Iterable[GuestDisk], count: int, size_gb: int) -> tuple[GuestDisk, ...]:
+def find_stores(
+    guest_disks: Iterable[GuestDisk], count: int, size_gb: int
+) -> tuple[GuestDisk, ...]:
     """The first `count` local disks of the machine, ordered by node: pure. Raises RentalFailed."""
     stores = sorted(
-        (d for d in found if d.model == STORE_MODEL or d.path.startswith(_STORE_LINK)),
+        (d for d in guest_disks if d.model == STORE_MODEL or d.path.startswith(_STORE_LINK)),
         key=lambda disk: (len(disk.node), disk.node),
     )
     if len(stores) < count:

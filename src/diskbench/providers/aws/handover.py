@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import RentalFailed
 from diskbench.model.ours import Which
 from diskbench.providers.aws import attach, readback
-from diskbench.providers.aws.inventory import inventory, told
+from diskbench.providers.aws.inventory import inventory, kind_and_id
 from diskbench.providers.aws.machine_type import find_machine
 from diskbench.providers.aws.provision import describe_instance, describe_volume, ended
 from diskbench.providers.aws.requests import name_of
@@ -25,7 +25,7 @@ def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
     """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     reach = attach.machine_of(order, made)
     with reached(order, reach) as guest:
-        kind = order.details.wanted.kind
+        kind = order.details.requested.kind
         seen = Seen(directory=ROOT_DIRECTORY)
         if kind == "volume":
             seen = Seen(attach.attach(order, made, guest))
@@ -56,21 +56,23 @@ def _all_made(order: AwsOrder, made: AwsProvisioned, instance: Item) -> tuple[st
     resources known to exist are added."""
     listed = inventory(order.ec2, Which(order.lease)).names()
     attached = [mapping["Ebs"]["VolumeId"] for mapping in instance.get("BlockDeviceMappings", [])]
-    volumes = [f"volume {one}" for one in (*attached, *(v["VolumeId"] for v in made.volumes))]
-    known = [told("instances", instance), *volumes]
-    known.append(told("keys", {"KeyName": name_of(order.lease, "key")}))
+    volumes = [
+        f"volume {volume_id}" for volume_id in (*attached, *(v["VolumeId"] for v in made.volumes))
+    ]
+    known = [kind_and_id("instances", instance), *volumes]
+    known.append(kind_and_id("keys", {"KeyName": name_of(order.lease, "key")}))
     if made.group is not None:
-        known.append(told("groups", {"GroupId": made.group}))
+        known.append(kind_and_id("groups", {"GroupId": made.group}))
     return tuple(sorted({*listed, *known}))
 
 
 def _volume(order: AwsOrder, volume_id: str) -> Item:
-    found = describe_volume(order.ec2, volume_id)
-    if found is None:
+    volume = describe_volume(order.ec2, volume_id)
+    if volume is None:
         raise RentalFailed(
             f"volume {volume_id} is not listed any more", advice="another program deleted it"
         )
-    return found
+    return volume
 
 
 def _root_volume(order: AwsOrder, instance: Item) -> Item:

@@ -79,12 +79,12 @@ def _parameter(ssm: AwsClient, name: str) -> str:
 
 
 def _image(ec2: AwsClient, image_id: str) -> AwsImage:
-    found = ec2.listed("describe_images", "Images", {"ImageIds": [image_id]})
-    if not found:
+    images = ec2.listed("describe_images", "Images", {"ImageIds": [image_id]})
+    if not images:
         raise InvalidValue(
             f"there is no image {image_id} in this region", advice="images belong to one region"
         )
-    image: dict[str, Any] = found[0]
+    image: dict[str, Any] = images[0]
     if image.get("RootDeviceType") != "ebs":
         raise InvalidValue(
             f"{image_id} starts from {image.get('RootDeviceType')}, not from an EBS volume",

@@ -58,7 +58,7 @@ class AwsInventory:
     others: tuple[str, ...] = ()
     """Kinds and ids of resources that carry the lease's tag but do not belong to it."""
 
-    def things(self) -> Iterator[tuple[str, Item]]:
+    def resources(self) -> Iterator[tuple[str, Item]]:
         """All resources, each with the name of its field."""
         for kind in _IDS:
             for item in getattr(self, kind):
@@ -67,7 +67,7 @@ class AwsInventory:
 
     def names(self) -> tuple[str, ...]:
         """Kinds and ids of all resources."""
-        return tuple(told(kind, item) for kind, item in self.things())
+        return tuple(kind_and_id(kind, item) for kind, item in self.resources())
 
     @property
     def live(self) -> tuple[Item, ...]:
@@ -132,7 +132,7 @@ def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
 
     reservations = listed("describe_instances", "Reservations", "instance-id", ids("instance"))
     group, key = name_of(which.lease_id, "group"), name_of(which.lease_id, "key")
-    found: dict[str, list[Item]] = {
+    by_name_or_id: dict[str, list[Item]] = {
         "instances": [item for held in reservations for item in held["Instances"]],
         "volumes": [
             item
@@ -143,24 +143,25 @@ def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
         "keys": listed("describe_key_pairs", "KeyPairs", "key-name", [key]),
     }
     with_named: dict[str, Any] = {
-        kind: _with(kind, getattr(tagged, kind), items, which) for kind, items in found.items()
+        kind: _with(kind, getattr(tagged, kind), items, which)
+        for kind, items in by_name_or_id.items()
     }
     return replace(tagged, **with_named)
 
 
 def _with(
-    kind: str, known: tuple[Item, ...], found: Sequence[Item], which: Which
+    kind: str, known: tuple[Item, ...], items: Sequence[Item], which: Which
 ) -> tuple[Item, ...]:
-    """`known`, and those of `found` that belong to the lease: by their names, or, where no tag is
+    """`known`, and those of `items` that belong to the lease: by their names, or, where no tag is
     listed yet, by their ids."""
-    there = {told(kind, item) for item in known}
+    there = {kind_and_id(kind, item) for item in known}
     ours = [
         item
-        for item in found
-        if which.takes(called(kind, item), told(kind, item))
-        or (not item.get("Tags") and told(kind, item) in which.made)
+        for item in items
+        if which.takes(called(kind, item), kind_and_id(kind, item))
+        or (not item.get("Tags") and kind_and_id(kind, item) in which.made)
     ]
-    return (*known, *(item for item in ours if told(kind, item) not in there))
+    return (*known, *(item for item in ours if kind_and_id(kind, item) not in there))
 
 
 def _meant(listed: AwsInventory, which: Which) -> AwsInventory:
@@ -169,7 +170,9 @@ def _meant(listed: AwsInventory, which: Which) -> AwsInventory:
 
     def of(kind: str) -> tuple[Item, ...]:
         items: tuple[Item, ...] = getattr(listed, kind)
-        return tuple(item for item in items if which.takes(called(kind, item), told(kind, item)))
+        return tuple(
+            item for item in items if which.takes(called(kind, item), kind_and_id(kind, item))
+        )
 
     meant = AwsInventory(
         instances=of("instances"),
@@ -181,11 +184,11 @@ def _meant(listed: AwsInventory, which: Which) -> AwsInventory:
         images=of("images"),
         snapshots=of("snapshots"),
     )
-    left = set(listed.names()) - set(meant.names())
-    return replace(meant, others=tuple(sorted(left)))
+    others = set(listed.names()) - set(meant.names())
+    return replace(meant, others=tuple(sorted(others)))
 
 
-def told(kind: str, item: Item) -> str:
+def kind_and_id(kind: str, item: Item) -> str:
     """Kind and id of a resource: `volume vol-0abc`."""
     word, key = _IDS[kind]
     return f"{word} {item[key]}"

@@ -45,42 +45,42 @@ class AwsLookup:
     ec2: AwsClient
     ssm: AwsClient
     spec: RentSpec
-    wanted: AwsDiskRequest
+    requested: AwsDiskRequest
     known: ProviderBook
 
 
 def resolve_details(
     aws: Aws,
     spec: RentSpec,
-    wanted: AwsDiskRequest,
+    requested: AwsDiskRequest,
     known: ProviderBook,
     timing: AwsTiming,
     ask_caller: Callable[[], str] = caller_cidr,
 ) -> AwsResolved:
     """Everything that must be known before renting; the machine is chosen from `known`. Raises
     UserError."""
-    here = AwsLookup(aws, aws.edge("ec2", timing), aws.edge("ssm", timing), spec, wanted, known)
+    here = AwsLookup(aws, aws.edge("ec2", timing), aws.edge("ssm", timing), spec, requested, known)
     account_id = aws.account_id(timing)
     local_zone = spec.zone is not None and _is_local(_zone(here, spec.zone))
     typed = _typed_machine(here)
     image = find_image(here.ec2, here.ssm, spec.image, typed.arch if typed else "x86_64")
-    size_gib = _size_gib(wanted, image)
+    size_gib = _size_gib(requested, image)
     if typed is None:
         chosen = _cheapest(here, image, size_gib)
     else:
         chosen = ((typed, _offered(here, [typed.type])[typed.type]),)
     machine = chosen[0][0]
     _check_pair(image, machine)
-    check_support(machine, wanted)
+    check_support(machine, requested)
     places = _places(here, chosen)
     _check_group(here, places)
     if image.product is not None:
         _check_subscription(here, image, machine)
-    local = machine.local if wanted.kind == "instance-store" else None
+    local = machine.local if requested.kind == "instance-store" else None
     return AwsResolved(
         account_id=account_id,
         region=aws.region,
-        wanted=wanted,
+        requested=requested,
         size_gib=int(local.size_gb * 1e9 / 2**30) if local else size_gib,
         machine=machine,
         others=tuple(other for other, _ in chosen[1:]),
@@ -97,39 +97,39 @@ def _typed_machine(here: AwsLookup) -> AwsMachine | None:
     return find_machine(here.ec2, name, tuple(here.known.machines.types)) if name else None
 
 
-def _size_gib(wanted: AwsDiskRequest, image: AwsImage) -> int:
+def _size_gib(requested: AwsDiskRequest, image: AwsImage) -> int:
     """The size of the disk; for a root disk the image's size unless one is given."""
-    if wanted.kind == "instance-store":
+    if requested.kind == "instance-store":
         return 1
-    size = wanted.size_gib or image.root_gib
-    if wanted.kind == "root" and size < image.root_gib:
+    size = requested.size_gib or image.root_gib
+    if requested.kind == "root" and size < image.root_gib:
         raise InvalidValue(
             f"a root disk of {size} GiB is smaller than its image",
             advice=f"{image.id} needs {image.root_gib} GiB or more",
         )
-    wanted.limits(size)
+    requested.limits(size)
     return size
 
 
 def _cheapest(here: AwsLookup, image: AwsImage, size_gib: int) -> tuple[Choice, ...]:
     """The cheapest machine that sustains the disk and is offered, with its zones; after it, those
     to rent where no zone has capacity for it."""
-    wanted = here.wanted
-    need = needs(wanted.limits(size_gib), wanted.count)
-    local = wanted.count if wanted.kind == "instance-store" else 0
-    names = candidates(here.known, need, arch=image.arch, disks=wanted.count, local_disks=local)
+    requested = here.requested
+    need = needs(requested.limits(size_gib), requested.count)
+    local = requested.count if requested.kind == "instance-store" else 0
+    names = candidates(here.known, need, arch=image.arch, disks=requested.count, local_disks=local)
     if not names:
         raise InvalidValue(
             f"no machine in the catalogue sustains {need.iops:,.0f} IOPS and "
-            f"{need.mb_per_s:,.0f} MB/s to {wanted.count} disks ({image.arch})",
+            f"{need.mb_per_s:,.0f} MB/s to {requested.count} disks ({image.arch})",
             advice="choose one with --instance-type: its limit is measured then",
         )
     for start in range(0, len(names), MAX_FILTER_VALUES):
         some = names[start : start + MAX_FILTER_VALUES]
         offered = _offered(here, some)
-        found = [name for name in some if name in offered]
-        if found:
-            chosen = (found[0], *alternatives(here.known, found))
+        offered_names = [name for name in some if name in offered]
+        if offered_names:
+            chosen = (offered_names[0], *alternatives(here.known, offered_names))
             return tuple((find_machine(here.ec2, name, names), offered[name]) for name in chosen)
     raise InvalidValue(
         f"{here.aws.region} does not offer {', '.join(names[:5])}",
@@ -151,17 +151,17 @@ def _offered(here: AwsLookup, names: Sequence[str]) -> dict[str, tuple[str, ...]
     zones: dict[str, list[str]] = {}
     for item in listed:
         zones.setdefault(item["InstanceType"], []).append(item["Location"])
-    wanted = here.spec.zone
-    found = {
-        name: tuple(sorted(z for z in at if wanted in {None, z})) for name, at in zones.items()
+    zone = here.spec.zone
+    offered = {
+        name: tuple(sorted(z for z in at if zone in {None, z})) for name, at in zones.items()
     }
-    if len(names) == 1 and not found.get(names[0]):
+    if len(names) == 1 and not offered.get(names[0]):
         where = ", ".join(sorted(zones.get(names[0], []))) or "no zone at all"
         raise InvalidValue(
-            f"{names[0]} is not offered in {wanted or here.aws.region}",
+            f"{names[0]} is not offered in {zone or here.aws.region}",
             advice=f"in {here.aws.region} it is offered in {where}",
         )
-    return {name: at for name, at in found.items() if at}
+    return {name: at for name, at in offered.items() if at}
 
 
 def _check_pair(image: AwsImage, machine: AwsMachine) -> None:
@@ -177,14 +177,14 @@ def _places(here: AwsLookup, chosen: Sequence[Choice]) -> tuple[AwsZone, ...]:
     in turn."""
     subnets = _subnets(here)
     machine, zones = chosen[0]
-    found = [
+    places = [
         _place(here, subnet, None if other is machine else other.type)
         for other, offered in chosen
         for subnet in sorted(subnets, key=lambda subnet: str(subnet["AvailabilityZone"]))
         if subnet["AvailabilityZone"] in offered
     ]
-    if found and found[0].machine is None:
-        return tuple(found)
+    if places and places[0].machine is None:
+        return tuple(places)
     if typed := here.spec.subnet:
         known = {subnet["AvailabilityZone"] for subnet in subnets}
         raise InvalidValue(
@@ -274,8 +274,8 @@ def _check_group(here: AwsLookup, places: Sequence[AwsZone]) -> None:
     group = here.spec.security_group
     if group is None:
         return
-    found = here.ec2.listed("describe_security_groups", "SecurityGroups", {"GroupIds": [group]})
-    vpc = found[0]["VpcId"] if found else None
+    groups = here.ec2.listed("describe_security_groups", "SecurityGroups", {"GroupIds": [group]})
+    vpc = groups[0]["VpcId"] if groups else None
     if vpc != places[0].vpc:
         raise InvalidValue(
             f"--security-group {group} is in {vpc}, the subnet in {places[0].vpc}",

@@ -25,12 +25,14 @@ _XEN_MAX_GIB = 16_384
 def find_machine(ec2: AwsClient, name: str, known: Sequence[str]) -> AwsMachine:
     """Look up a machine type by name. Raises UnknownName with the nearest of `known`."""
     try:
-        found = ec2.listed("describe_instance_types", "InstanceTypes", {"InstanceTypes": [name]})
+        machine_types = ec2.listed(
+            "describe_instance_types", "InstanceTypes", {"InstanceTypes": [name]}
+        )
     except DiskbenchError as error:
         if error_code(error) != "InvalidInstanceType":
             raise
-        found = []
-    if not found:
+        machine_types = []
+    if not machine_types:
         near = difflib.get_close_matches(name, known, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise UnknownName(
@@ -38,24 +40,26 @@ def find_machine(ec2: AwsClient, name: str, known: Sequence[str]) -> AwsMachine:
             advice=f"{hint}aws ec2 describe-instance-types lists those of a region",
             field="instance_type",
         )  # fmt: skip
-    return machine(found[0])
+    return machine(machine_types[0])
 
 
-def machine(told: dict[str, Any]) -> AwsMachine:
+def machine(described: dict[str, Any]) -> AwsMachine:
     """The machine type in one item of DescribeInstanceTypes."""
-    ebs = told.get("EbsInfo", {})
-    store = told.get("InstanceStorageInfo")
+    ebs = described.get("EbsInfo", {})
+    store = described.get("InstanceStorageInfo")
     cards = sorted(ebs.get("EbsCards", []), key=lambda card: int(card.get("EbsCardIndex", 0)))
     # EC2 attaches a volume to the first card unless told otherwise (AttachVolume, EbsCardIndex,
     # botocore 1.44.5): that card's limits count, not the sum of all.
     limits = cards[0] if len(cards) > 1 else ebs.get("EbsOptimizedInfo", {})
     support = ebs.get("EbsOptimizedSupport", "unsupported")
-    hypervisor = str(told.get("Hypervisor", "nitro"))  # bare metal has no such field
+    hypervisor = str(described.get("Hypervisor", "nitro"))  # bare metal has no such field
     return AwsMachine(
-        type=told["InstanceType"],
-        arch="arm64" if "arm64" in told["ProcessorInfo"]["SupportedArchitectures"] else "x86_64",
-        vcpus=told["VCpuInfo"]["DefaultVCpus"],
-        memory_bytes=told["MemoryInfo"]["SizeInMiB"] * MIB,
+        type=described["InstanceType"],
+        arch="arm64"
+        if "arm64" in described["ProcessorInfo"]["SupportedArchitectures"]
+        else "x86_64",
+        vcpus=described["VCpuInfo"]["DefaultVCpus"],
+        memory_bytes=described["MemoryInfo"]["SizeInMiB"] * MIB,
         hypervisor=hypervisor,
         # i3 has local NVMe disks and still presents its volumes as Xen does.
         ebs_nvme=hypervisor == "nitro",
@@ -67,10 +71,10 @@ def machine(told: dict[str, Any]) -> AwsMachine:
             max_mb_per_s=limits.get("MaximumThroughputInMBps"),
         ),
         ebs_cards=max(len(cards), 1),
-        bare_metal=bool(told.get("BareMetal")),
+        bare_metal=bool(described.get("BareMetal")),
         max_disks=ebs.get("MaximumEbsAttachments"),
         disks_apart=ebs.get("AttachmentLimitType") == "dedicated",
-        burstable=bool(told.get("BurstablePerformanceSupported")),
+        burstable=bool(described.get("BurstablePerformanceSupported")),
         local=_local(store) if store else None,
     )
 
@@ -86,47 +90,47 @@ def _local(store: dict[str, Any]) -> AwsLocalDisks | None:
     )
 
 
-def check_support(found: AwsMachine, wanted: AwsDiskRequest) -> None:
+def check_support(machine: AwsMachine, requested: AwsDiskRequest) -> None:
     """Refuse a disk that the machine does not support: pure. Raises InvalidValue."""
-    if wanted.kind == "instance-store":
-        _check_local(found, wanted.count)
+    if requested.kind == "instance-store":
+        _check_local(machine, requested.count)
         return
-    if found.hypervisor != "nitro" and wanted.type in {"io1", "io2"}:
-        if (wanted.iops or 0) > _XEN_MAX_IOPS:
+    if machine.hypervisor != "nitro" and requested.type in {"io1", "io2"}:
+        if (requested.iops or 0) > _XEN_MAX_IOPS:
             raise InvalidValue(
-                f"{wanted.type} with {wanted.iops:,} IOPS on {found.type}, which is Xen",
+                f"{requested.type} with {requested.iops:,} IOPS on {machine.type}, which is Xen",
                 advice=f"at most {_XEN_MAX_IOPS:,} there; above that a Nitro machine is needed",
             )
-        if (wanted.size_gib or 0) > _XEN_MAX_GIB:
+        if (requested.size_gib or 0) > _XEN_MAX_GIB:
             raise InvalidValue(
-                f"{wanted.type} of {wanted.size_gib:,} GiB on {found.type}, which is Xen",
+                f"{requested.type} of {requested.size_gib:,} GiB on {machine.type}, which is Xen",
                 advice=f"at most {_XEN_MAX_GIB:,} GiB there: io2 Block Express needs Nitro",
             )
-    if wanted.kind == "volume" and found.max_disks is not None:
-        room = room_for_disks(found.max_disks, apart=found.disks_apart)
-        if wanted.count > room:
+    if requested.kind == "volume" and machine.max_disks is not None:
+        room = room_for_disks(machine.max_disks, apart=machine.disks_apart)
+        if requested.count > room:
             raise InvalidValue(
-                f"--count {wanted.count} on {found.type}",
+                f"--count {requested.count} on {machine.type}",
                 advice=f"it takes {room} beside its root disk",
                 field="count",
             )
 
 
-def _check_local(found: AwsMachine, count: int) -> None:
-    local = found.local
+def _check_local(machine: AwsMachine, count: int) -> None:
+    local = machine.local
     if local is None:
         raise InvalidValue(
-            f"{found.type} has no disks of its own",
+            f"{machine.type} has no disks of its own",
             advice="choose one with a d in its name, such as m6id.large, or an i type",
         )
     if not local.nvme:
         raise InvalidValue(
-            f"the disks of {found.type} are not NVMe: Xen shows them as any other, preformatted",
+            f"the disks of {machine.type} are not NVMe: Xen shows them as any other, preformatted",
             advice="choose a Nitro type, such as m6id.large",
         )
     if count > local.count:
         raise InvalidValue(
-            f"--count {count} on {found.type}",
+            f"--count {count} on {machine.type}",
             advice=f"it has {local.count} of its own",
             field="count",
         )

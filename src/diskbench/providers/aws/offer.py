@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | None) -> Rental:
     """The rental for the lookup's result; `endpoint` is an emulator's."""
-    wanted, machine = details.wanted, details.machine
-    limits = wanted.limits(details.size_gib)
+    requested, machine = details.requested, details.machine
+    limits = requested.limits(details.size_gib)
     prices = tuple(_prices(books, details))
     return Rental(
         scope=Scope(
@@ -39,7 +39,7 @@ def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | N
         zones=tuple(place.zone for place in details.places if place.machine is None),
         instance_type=machine.type,
         image=details.image.id,
-        disk=wanted.spec(details.size_gib),
+        disk=requested.spec(details.size_gib),
         cores=machine.vcpus,
         memory_bytes=machine.memory_bytes,
         hourly_usd=sum_usd(prices),
@@ -50,38 +50,40 @@ def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | N
 
 
 def _words(spec: RentSpec, details: AwsResolved) -> str:
-    wanted = details.wanted
+    requested = details.requested
     zones = [place.zone for place in details.places if place.machine is None]
     size = f"{details.size_gib:,} GiB"
     what = {
-        "volume": f"{wanted.type} of {size}",
-        "root": f"its root disk, {wanted.type} of {size}",
+        "volume": f"{requested.type} of {size}",
+        "root": f"its root disk, {requested.type} of {size}",
         "instance-store": f"its own disk of {size}",
-    }[wanted.kind]
-    disk = disk_words(what, wanted.count, spec.stripe, wanted.iops, wanted.throughput_mib_per_s)
+    }[requested.kind]
+    disk = disk_words(
+        what, requested.count, spec.stripe, requested.iops, requested.throughput_mib_per_s
+    )
     spot, where = "spot " if spec.spot else "", place_words(zones)
     return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
 
 
 def _prices(books: Books, details: AwsResolved) -> Iterator[PricePart]:
     """The prices of the machine, its root disk, the measured disks and the public address."""
-    region, wanted = details.region, details.wanted
+    region, requested = details.region, details.requested
     yield machine_part(books, "aws", details.machine.type, region)
-    if wanted.kind != "root":
+    if requested.kind != "root":
         root = DiskSpec(type=details.root_type, size_gib=details.image.root_gib)
         yield disk_part(books, "aws", root, region, what="root disk")
-    if wanted.kind != "instance-store":
-        what = "root disk" if wanted.kind == "root" else "disk"
-        yield disk_part(books, "aws", wanted.spec(details.size_gib), region, what=what)
+    if requested.kind != "instance-store":
+        what = "root disk" if requested.kind == "root" else "disk"
+        yield disk_part(books, "aws", requested.spec(details.size_gib), region, what=what)
     # A subnet of the user may assign a public address or not: the price assumes that it does.
     if details.places[0].public is not False:
         yield address_part("aws", region)
 
 
 def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[str]:
-    book, machine, wanted = books.of("aws"), details.machine, details.wanted
-    need = needs(wanted.limits(details.size_gib), wanted.count)
-    better = candidates(book, need, arch=machine.arch, disks=wanted.count)
+    book, machine, requested = books.of("aws"), details.machine, details.requested
+    need = needs(requested.limits(details.size_gib), requested.count)
+    better = candidates(book, need, arch=machine.arch, disks=requested.count)
     small = too_small(machine.type, machine.ebs, need, better[0] if better else None)
     if small:
         yield small

@@ -28,32 +28,32 @@ IMAGE_GIB = 8
 _ARCH = "x86_64"
 
 
-def foresee(books: Books, spec: RentSpec, asked: AwsDiskRequest) -> Rental:
+def foresee(books: Books, spec: RentSpec, requested: AwsDiskRequest) -> Rental:
     """The expected rental; a price or machine that the catalogue lacks is None."""
     book = books.of("aws")
-    size_gib = asked.size_gib or IMAGE_GIB
-    limits = asked.limits(size_gib)
-    need = needs(limits, asked.count)
-    local = asked.count if asked.kind == "instance-store" else 0
-    fit = candidates(book, need, arch=_ARCH, disks=asked.count, local_disks=local)
+    size_gib = requested.size_gib or IMAGE_GIB
+    limits = requested.limits(size_gib)
+    need = needs(limits, requested.count)
+    local = requested.count if requested.kind == "instance-store" else 0
+    fit = candidates(book, need, arch=_ARCH, disks=requested.count, local_disks=local)
     machine = spec.instance_type or (fit[0] if fit else None)
     entry = book.machines.types.get(machine or "")
-    if asked.kind == "instance-store" and entry is not None and entry.local is not None:
+    if requested.kind == "instance-store" and entry is not None and entry.local is not None:
         size_gib = int(entry.local.size_gb * 1e9 / GIB)
     region = spec.region or (region_of(spec.zone) if spec.zone else None)
     public = not NetworkOptions.of(spec).no_public_ip
-    prices = tuple(_prices(books, asked, size_gib, machine or "", region or "", public=public))
+    prices = tuple(_prices(books, requested, size_gib, machine or "", region or "", public=public))
     small = (
         too_small(machine or "", figures(entry), need, fit[0] if fit else None) if entry else None
     )
     return Rental(
         scope=Scope(provider="aws", account=spec.account, region=region),
         spec=spec,
-        offer=_words(asked, size_gib, machine),
+        offer=_words(requested, size_gib, machine),
         promise=promise(limits, spec.time_scale) if limits else "",
         zones=(spec.zone,) if spec.zone else (),
         instance_type=machine,
-        disk=asked.spec(size_gib),
+        disk=requested.spec(size_gib),
         cores=entry.vcpus if entry else None,
         memory_bytes=int(entry.memory_gib * GIB) if entry else None,
         hourly_usd=sum_usd(prices),
@@ -63,21 +63,31 @@ def foresee(books: Books, spec: RentSpec, asked: AwsDiskRequest) -> Rental:
 
 
 def _prices(
-    books: Books, asked: AwsDiskRequest, size_gib: int, machine: str, region: str, *, public: bool
+    books: Books,
+    requested: AwsDiskRequest,
+    size_gib: int,
+    machine: str,
+    region: str,
+    *,
+    public: bool,
 ) -> Iterator[PricePart]:
     yield machine_part(books, "aws", machine, region)
-    if asked.kind != "root":
+    if requested.kind != "root":
         root = DiskSpec(type=ROOT_TYPE, size_gib=IMAGE_GIB)
         yield disk_part(books, "aws", root, region, what="root disk")
-    if asked.kind != "instance-store":
-        what = "root disk" if asked.kind == "root" else "disk"
-        yield disk_part(books, "aws", asked.spec(size_gib), region, what=what)
+    if requested.kind != "instance-store":
+        what = "root disk" if requested.kind == "root" else "disk"
+        yield disk_part(books, "aws", requested.spec(size_gib), region, what=what)
     if public:
         yield address_part("aws", region)
 
 
-def _words(asked: AwsDiskRequest, size_gib: int, machine: str | None) -> str:
-    what = "its own disk" if asked.kind == "instance-store" else f"{asked.type} of {size_gib:,} GiB"
+def _words(requested: AwsDiskRequest, size_gib: int, machine: str | None) -> str:
+    what = (
+        "its own disk"
+        if requested.kind == "instance-store"
+        else f"{requested.type} of {size_gib:,} GiB"
+    )
     return f"{machine or 'a machine'} with {what}"
 
 

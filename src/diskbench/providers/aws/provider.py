@@ -22,7 +22,7 @@ from diskbench.providers.aws.refresh import refreshed
 from diskbench.providers.aws.rehearse import rehearse
 from diskbench.providers.aws.resolved import AwsResolved
 from diskbench.providers.aws.swap import swapped
-from diskbench.providers.aws.sweep import found, regions_of, release_everywhere, why_gone
+from diskbench.providers.aws.sweep import found_leases, regions_of, release_everywhere, why_gone
 from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.keys import lease_keys
@@ -57,7 +57,7 @@ _CALLS: CloudCalls[AwsSessions, AwsTiming, AwsDiskRequest, AwsOrder] = CloudCall
     disk_request=disk_request,
     rented=_rented,
     swapped=_swapped,
-    found=found,
+    found=found_leases,
     present=present,
     examine=examine,
     rehearse=rehearse,
@@ -81,12 +81,12 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming, AwsDiskRequest, AwsOrder
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         """See ports.Renter.resolve."""
-        spec, asked = self._requested(cell)
+        spec, requested = self._requested(cell)
         region = _region(spec.region, spec.zone)
         aws = self.sessions.at(spec.account, region, spec.endpoint_url)
         with while_looking():
             details = resolve_details(
-                aws, spec, asked, books.of("aws"), self.timing.for_reading(), self.ask_caller
+                aws, spec, requested, books.of("aws"), self.timing.for_reading(), self.ask_caller
             )
         return rental(books, spec, details, aws.emulated_endpoint())
 
@@ -102,8 +102,8 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming, AwsDiskRequest, AwsOrder
 
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap."""
-        spec, asked = self._requested(cell)
-        check_shared_machine(spec, is_apart=asked.kind == "volume", apart="volumes")
+        spec, requested = self._requested(cell)
+        check_shared_machine(spec, is_apart=requested.kind == "volume", apart="volumes")
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AwsOrder:
         aws = self.sessions.of_scope(rental.scope, self.timing)

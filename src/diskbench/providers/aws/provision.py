@@ -52,15 +52,15 @@ class AwsOrder(skeleton.Order[AwsResolved, AwsTiming]):
     @property
     def volume(self) -> DiskSpec | None:
         """The volumes to make; None where the machine's local disks are measured."""
-        wanted = self.details.wanted
-        return wanted.spec(self.details.size_gib) if wanted.kind == "volume" else None
+        requested = self.details.requested
+        return requested.spec(self.details.size_gib) if requested.kind == "volume" else None
 
     @property
     def root(self) -> DiskSpec:
         """The root disk: as requested where it is measured, else as large as its image."""
-        wanted = self.details.wanted
-        if wanted.kind == "root":
-            return wanted.spec(self.details.size_gib)
+        requested = self.details.requested
+        if requested.kind == "root":
+            return requested.spec(self.details.size_gib)
         return DiskSpec(type=self.details.root_type, size_gib=self.details.image.root_gib)
 
 
@@ -140,8 +140,10 @@ def _new_group(order: AwsOrder) -> str:
     filters = [{"Name": name, "Values": [value]} for name, value in named.items()]
 
     def ask() -> str | Still:
-        found = order.ec2.listed("describe_security_groups", "SecurityGroups", {"Filters": filters})
-        return str(found[0]["GroupId"]) if found else Still("not listed yet")
+        groups = order.ec2.listed(
+            "describe_security_groups", "SecurityGroups", {"Filters": filters}
+        )
+        return str(groups[0]["GroupId"]) if groups else Still("not listed yet")
 
     what = f"security-group {request['GroupName']}"
     return order.until(ask, what, order.timing.volume_s)
@@ -301,8 +303,8 @@ def describe_instance(ec2: AwsClient, instance_id: str) -> Item | None:
         if is_missing(error):
             return None
         raise
-    found: list[Item] = [item for reservation in held for item in reservation["Instances"]]
-    return found[0] if found else None
+    instances: list[Item] = [item for reservation in held for item in reservation["Instances"]]
+    return instances[0] if instances else None
 
 
 def ended(instance: Item) -> DiskbenchError:
@@ -314,12 +316,12 @@ def ended(instance: Item) -> DiskbenchError:
 def describe_volume(ec2: AwsClient, volume_id: str) -> Item | None:
     """One volume as EC2 describes it; None while it is not listed yet or no longer listed."""
     try:
-        found = ec2.listed("describe_volumes", "Volumes", {"VolumeIds": [volume_id]})
+        volumes = ec2.listed("describe_volumes", "Volumes", {"VolumeIds": [volume_id]})
     except DiskbenchError as error:
         if is_missing(error):
             return None
         raise
-    return found[0] if found else None
+    return volumes[0] if volumes else None
 
 
 def _available(ec2: AwsClient, volume_id: str) -> Item | Still:
@@ -341,11 +343,14 @@ def _undo(order: AwsOrder, made: Sequence[Made]) -> None:
     """Delete what was made in a zone without capacity, by the ids that its creates returned and by
     the listing; a failed deletion is left to the release."""
     listing = inventory(order.ec2, Which(order.lease))
-    found = [
+    deletions = [
         *(("terminate_instances", {"InstanceIds": [i["InstanceId"]]}) for i in listing.live),
         *(("delete_volume", {"VolumeId": v["VolumeId"]}) for v in listing.volumes
           if v["State"] == "available"),
     ]  # fmt: skip
-    for operation, request in [*made, *(one for one in found if one not in made)]:
+    for operation, request in [
+        *made,
+        *(deletion for deletion in deletions if deletion not in made),
+    ]:
         with contextlib.suppress(DiskbenchError):
             order.ec2.call(operation, request)

@@ -84,12 +84,12 @@ def quotas(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> Sequence[Q
     gib: Counter[str] = Counter()
     for volume in ec2.listed("describe_volumes", "Volumes", {}):
         gib[volume["VolumeType"]] += volume["Size"]
-    found = [
+    limits = [
         quota for family in FAMILIES for quota in _of_family(quotas_api, aws.region, family, vcpus)
     ]
     for disk, code in _TIB.items():
         if (quota := _limit(quotas_api, *code)) is not None:
-            found.append(
+            limits.append(
                 Quota(
                     kind="disk-gib",
                     of=(disk,),
@@ -99,7 +99,7 @@ def quotas(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> Sequence[Q
                     used=gib[disk],
                 )
             )
-    return found
+    return limits
 
 
 def _of_family(
@@ -122,9 +122,9 @@ def _of_family(
             )
 
 
-def _limit(told: AwsClient, service: str, code: str) -> dict[str, Any] | None:
+def _limit(quotas_api: AwsClient, service: str, code: str) -> dict[str, Any] | None:
     try:
-        answer = told.call("get_service_quota", {"ServiceCode": service, "QuotaCode": code})
+        answer = quotas_api.call("get_service_quota", {"ServiceCode": service, "QuotaCode": code})
     except DiskbenchError as error:
         if is_missing(error) or error_code(error) == "NoSuchResourceException":
             return None
@@ -142,18 +142,18 @@ def _vcpus(ec2: AwsClient) -> Counter[tuple[str, str]]:
                 kind = "spot-vcpus" if item.get("InstanceLifecycle") == "spot" else "vcpus"
                 running[kind, item["InstanceType"]] += 1
     sizes = _sizes(ec2, sorted({name for _, name in running}))
-    found: Counter[tuple[str, str]] = Counter()
+    in_use: Counter[tuple[str, str]] = Counter()
     for (kind, name), count in running.items():
         family = family_of(name)
         assert family is not None, "types without a family are not counted"
-        found[kind, family.name] += count * sizes[name]
-    return found
+        in_use[kind, family.name] += count * sizes[name]
+    return in_use
 
 
 def _sizes(ec2: AwsClient, types: list[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    vcpus: dict[str, int] = {}
     for start in range(0, len(types), _TYPES_A_CALL):
-        asked = {"InstanceTypes": types[start : start + _TYPES_A_CALL]}
-        for machine_type in ec2.listed("describe_instance_types", "InstanceTypes", asked):
-            found[machine_type["InstanceType"]] = machine_type["VCpuInfo"]["DefaultVCpus"]
-    return found
+        request = {"InstanceTypes": types[start : start + _TYPES_A_CALL]}
+        for machine_type in ec2.listed("describe_instance_types", "InstanceTypes", request):
+            vcpus[machine_type["InstanceType"]] = machine_type["VCpuInfo"]["DefaultVCpus"]
+    return vcpus

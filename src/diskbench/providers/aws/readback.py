@@ -51,13 +51,13 @@ def _of_instance(
         yield from differs(what, "public address", "none", instance.get("PublicIpAddress"))
     if details.machine.ebs_optimized == "supported":
         yield from differs(what, "EBS optimisation", "on", _on(instance.get("EbsOptimized")))
-    for name, asked in details.machine.ebs:
-        yield from differs(machine.type, name, asked, getattr(machine.ebs, name))
+    for name, requested in details.machine.ebs:
+        yield from differs(machine.type, name, requested, getattr(machine.ebs, name))
     yield from differs(machine.type, "hypervisor", details.machine.hypervisor, machine.hypervisor)
 
 
 def _of_volume(details: AwsResolved, volume: Item) -> Iterator[str]:
-    disk = details.wanted.spec(details.size_gib)
+    disk = details.requested.spec(details.size_gib)
     what = f"volume {volume['VolumeId']}"
     iops, throughput = provisioned(disk)
     yield from differs(what, "type", disk.type, volume.get("VolumeType"))
@@ -72,10 +72,10 @@ def provisioned(disk: DiskSpec) -> tuple[float | None, float | None]:
     they follow from its size."""
     entry = catalogue("aws").disks[disk.type]
 
-    def of(asked: float | None, name: str) -> float | None:
+    def of(requested: float | None, name: str) -> float | None:
         quantity = getattr(entry, name)
-        if asked is not None or quantity is None or not quantity.provisioned:
-            return asked
+        if requested is not None or quantity is None or not quantity.provisioned:
+            return requested
         default: float | None = quantity.default_value(disk.size_gib)
         return default
 

@@ -35,12 +35,14 @@ def refreshed(aws: Aws, timing: AwsTiming, known: ProviderBook, today: str) -> O
     client of that region."""
     types = aws.edge("ec2", timing).listed("describe_instance_types", "InstanceTypes", {})
     pricing = aws.edge("pricing", timing)
-    machines = _products(pricing.listed("get_products", "PriceList", _asked(aws.region, _MACHINES)))
+    machines = _products(
+        pricing.listed("get_products", "PriceList", _product_query(aws.region, _MACHINES))
+    )
     storage = _products(
         item
         for family in ("Storage", "System Operation", "Provisioned Throughput")
         for item in pricing.listed(
-            "get_products", "PriceList", _asked(aws.region, {"productFamily": family})
+            "get_products", "PriceList", _product_query(aws.region, {"productFamily": family})
         )
     )
     return overlay(known, types, list(machines), list(storage), today)
@@ -71,11 +73,11 @@ def overlay(
         if (usd := _usd(item, "Hrs"))
     }
     entries = {}
-    for told in types:
-        name = str(told["InstanceType"])
-        kept = known.machines.types.get(name)
-        if name in prices or kept is not None:
-            entries[name] = _entry(told, kept is None)
+    for described in types:
+        name = str(described["InstanceType"])
+        known_type = known.machines.types.get(name)
+        if name in prices or known_type is not None:
+            entries[name] = _entry(described, known_type is None)
     types_source = {_TYPES: _source(f"EC2 DescribeInstanceTypes, {region}", today)}
     prices_source = {_PRICES: _source(f"AWS Price List API, AmazonEC2, {region}", today)}
     listed = {name: usd for name, usd in prices.items() if name in entries}
@@ -94,46 +96,46 @@ def overlay(
     )
 
 
-def _entry(told: Item, is_new: bool) -> Item:
-    found = machine(told)
+def _entry(described: Item, is_new: bool) -> Item:
+    machine_type = machine(described)
     entry: Item = {
-        "vcpus": found.vcpus,
-        "memory_gib": found.memory_bytes / GIB,
-        "arch": found.arch,
-        "current": bool(told.get("CurrentGeneration", True)),
-        "burstable": found.burstable,
+        "vcpus": machine_type.vcpus,
+        "memory_gib": machine_type.memory_bytes / GIB,
+        "arch": machine_type.arch,
+        "current": bool(described.get("CurrentGeneration", True)),
+        "burstable": machine_type.burstable,
         "traits": {
-            "hypervisor": "xen" if found.hypervisor == "xen" else "nitro",
-            "ebs_optimized": found.ebs_optimized,
+            "hypervisor": "xen" if machine_type.hypervisor == "xen" else "nitro",
+            "ebs_optimized": machine_type.ebs_optimized,
         },
-        "iops": found.ebs.baseline_iops,
-        "mb_per_s": found.ebs.baseline_mb_per_s,
-        "burst_iops": _above(found.ebs.max_iops, found.ebs.baseline_iops),
-        "burst_mb_per_s": _above(found.ebs.max_mb_per_s, found.ebs.baseline_mb_per_s),
-        "disks_apart": found.disks_apart,
+        "iops": machine_type.ebs.baseline_iops,
+        "mb_per_s": machine_type.ebs.baseline_mb_per_s,
+        "burst_iops": _above(machine_type.ebs.max_iops, machine_type.ebs.baseline_iops),
+        "burst_mb_per_s": _above(machine_type.ebs.max_mb_per_s, machine_type.ebs.baseline_mb_per_s),
+        "disks_apart": machine_type.disks_apart,
         "source": _TYPES,
     }
-    if found.max_disks is not None or is_new:
-        entry["max_disks"] = found.max_disks or 1
-    if found.local is not None:
+    if machine_type.max_disks is not None or is_new:
+        entry["max_disks"] = machine_type.max_disks or 1
+    if machine_type.local is not None:
         entry["local"] = {
-            "count": found.local.count,
-            "size_gb": found.local.size_gb,
-            "nvme": found.local.nvme,
+            "count": machine_type.local.count,
+            "size_gb": machine_type.local.size_gb,
+            "nvme": machine_type.local.nvme,
         }
     return entry
 
 
 def _volumes(storage: Iterable[Item], known: PriceBook) -> dict[str, Item]:
     """Prices of volumes by type. A price missing from the answers keeps its known value."""
-    found: dict[str, Item] = {}
+    volumes: dict[str, Item] = {}
     tiers: dict[str, float] = {}
     for item in storage:
-        told = item["product"]["attributes"]
-        name, usage = str(told.get("volumeApiName", "")), str(told.get("usagetype", ""))
+        attributes = item["product"]["attributes"]
+        name, usage = str(attributes.get("volumeApiName", "")), str(attributes.get("usagetype", ""))
         if name not in known.disks:
             continue
-        volume = found.setdefault(name, {"source": _PRICES})
+        volume = volumes.setdefault(name, {"source": _PRICES})
         if (usd := _usd(item, "GB-Mo")) is not None:
             volume["per_gib"] = usd
         elif (usd := _usd(item, "IOPS-Mo")) is not None and name == "io2":
@@ -143,13 +145,13 @@ def _volumes(storage: Iterable[Item], known: PriceBook) -> dict[str, Item]:
         elif (usd := _usd(item, "GiBps-mo")) is not None:
             volume["per_mib_per_s"] = usd / _MIB_IN_GIB
     if all(tier in tiers for tier, _ in _IO2_TIERS):
-        found["io2"]["per_iops"] = [
+        volumes["io2"]["per_iops"] = [
             {"usd": tiers[tier]} | ({} if most is None else {"up_to": most})
             for tier, most in _IO2_TIERS
         ]
     # Snapshots and the like are listed without a type; an entry without a storage price is no
     # volume.
-    return {name: one for name, one in found.items() if "per_gib" in one}
+    return {name: entry for name, entry in volumes.items() if "per_gib" in entry}
 
 
 def _usd(product: Item, unit: str) -> float | None:
@@ -162,7 +164,7 @@ def _usd(product: Item, unit: str) -> float | None:
     return None
 
 
-def _asked(region: str, attributes: dict[str, str]) -> Item:
+def _product_query(region: str, attributes: dict[str, str]) -> Item:
     fields = {"regionCode": region, **attributes}
     return {
         "ServiceCode": "AmazonEC2",

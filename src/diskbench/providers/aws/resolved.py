@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
+from pydantic import Field
+
 from diskbench.model.base import Frozen
 from diskbench.providers.aws.choice import EbsFigures
 from diskbench.providers.aws.disk_request import ROOT_TYPE, AwsDiskRequest
+from diskbench.providers.skeleton.details import RentalDetails
 
 
 class AwsZone(Frozen):
@@ -70,14 +73,14 @@ class AwsImage(Frozen):
     product: str | None = None
 
 
-class AwsResolved(Frozen):
+class AwsResolved(RentalDetails):
     """A rental's details. `others` are the machine types to rent where no zone has capacity for
     `machine`; each stands in some of `places`. `root_type` is the type of a root disk that is not
     measured."""
 
     account_id: str
     region: str
-    wanted: AwsDiskRequest
+    requested: AwsDiskRequest = Field(alias="wanted")
     size_gib: int
     machine: AwsMachine
     others: tuple[AwsMachine, ...] = ()
@@ -89,8 +92,10 @@ class AwsResolved(Frozen):
 
     def at(self, place: AwsZone) -> Self:
         """The same with the machine type that is rented in `place`."""
-        found = next((other for other in self.others if other.type == place.machine), self.machine)
-        return self.model_copy(update={"machine": found})
+        machine = next(
+            (other for other in self.others if other.type == place.machine), self.machine
+        )
+        return self.model_copy(update={"machine": machine})
 
     def place_of(self, instance: Mapping[str, Any]) -> AwsZone | None:
         """The place of an instance, by its zone and type; None where none fits."""

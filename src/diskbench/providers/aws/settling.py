@@ -44,7 +44,7 @@ def unlisted_s(which: Which, timing: AwsTiming, first: AwsInventory) -> float | 
     except FileNotFoundError:
         if which.made:
             return None
-        items = [item for _, item in first.things()]
+        items = [item for _, item in first.resources()]
         if any((expiry_of(item) or math.inf) <= time.time() for item in items):
             return None
         made = [item[key].timestamp() for item in items for key in _TIMES if key in item]

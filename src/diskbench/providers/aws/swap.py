@@ -88,13 +88,13 @@ def _take_away(order: AwsOrder, volume: Item, instance_id: str) -> None:
     volume_id = str(volume["VolumeId"])
 
     def detached() -> bool | Still:
-        found = describe_volume(order.ec2, volume_id)
-        if found is None or found["State"] not in {"in-use", "creating"}:
+        current = describe_volume(order.ec2, volume_id)
+        if current is None or current["State"] not in {"in-use", "creating"}:
             return True
-        states = [str(attachment["State"]) for attachment in found.get("Attachments", [])]
+        states = [str(attachment["State"]) for attachment in current.get("Attachments", [])]
         if "detaching" not in states:
             _call(order, "detach_volume", requests.detach_volume(volume_id, instance_id))
-        return Still(next(iter(states), str(found["State"])))
+        return Still(next(iter(states), str(current["State"])))
 
     def deleted() -> bool | Still:
         gone = _call(order, "delete_volume", {"VolumeId": volume_id})
@@ -129,9 +129,11 @@ def _await_gone(order: AwsOrder, guest: Guest, earlier: list[Item]) -> None:
 
     def ask() -> bool | Still:
         shown = disks(guest.host)
-        left = [
+        still_shown = [
             volume.id for volume in attached if any(is_volume(d, volume, nvme=nvme) for d in shown)
         ]
-        return Still(f"{', '.join(left)} is still seen in the guest") if left else True
+        return (
+            Still(f"{', '.join(still_shown)} is still seen in the guest") if still_shown else True
+        )
 
     order.ask_guest("the volumes before", ask)

@@ -12,9 +12,9 @@ from diskbench.providers.aws.inventory import (
     called,
     expiry_of,
     inventory,
+    kind_and_id,
     lease_of,
     owner_of,
-    told,
     why_ended,
 )
 from diskbench.providers.aws.teardown import release
@@ -34,7 +34,7 @@ _ANY_REGION = "us-east-1"
 it."""
 
 
-def found(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> Sequence[Found]:
+def found_leases(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> Sequence[Found]:
     """See ports.Renter.found; without a region, all enabled regions are searched."""
     regions = regions_of(sessions, scope, timing)
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
@@ -80,8 +80,14 @@ def _in_region(sessions: AwsSessions, scope: Scope, region: str, timing: AwsTimi
     return by_lease(
         here,
         (
-            Tagged(lease_id, told(kind, item), called(kind, item), expiry_of(item), owner_of(item))
-            for kind, item in inventory(ec2, copies=True).things()
+            Tagged(
+                lease_id,
+                kind_and_id(kind, item),
+                called(kind, item),
+                expiry_of(item),
+                owner_of(item),
+            )
+            for kind, item in inventory(ec2, copies=True).resources()
             if (lease_id := lease_of(item)) is not None
         ),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
 from diskbench.providers.aws.errors import error_code, is_missing
-from diskbench.providers.aws.inventory import ENDED, inventory_by_all, told
+from diskbench.providers.aws.inventory import ENDED, inventory_by_all, kind_and_id
 from diskbench.providers.aws.settling import unlisted_s
 from diskbench.providers.skeleton import release as skeleton
 from diskbench.providers.skeleton.lag import Lag
@@ -51,11 +51,11 @@ def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
     def list_lease(_: Collection[str]) -> AwsInventory:
         return inventory_by_all(ec2, which)
 
-    def give_back(found: AwsInventory, failures: Failures) -> None:
-        _instances(ec2, found, timing, failures)
+    def give_back(listing: AwsInventory, failures: Failures) -> None:
+        _instances(ec2, listing, timing, failures)
         for kind, operation, key in _KINDS:
-            for item in getattr(found, kind):
-                what = told(kind, item)
+            for item in getattr(listing, kind):
+                what = kind_and_id(kind, item)
                 with noting(failures, what, is_missing):
                     until(
                         partial(_deleted, ec2, operation, {key: item[key]}),
@@ -68,9 +68,11 @@ def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
     skeleton.release(which, ec2.session.region, list_lease, give_back, lag=lag)
 
 
-def _instances(ec2: AwsClient, found: AwsInventory, timing: AwsTiming, failures: Failures) -> None:
+def _instances(
+    ec2: AwsClient, listing: AwsInventory, timing: AwsTiming, failures: Failures
+) -> None:
     """Terminate all of them, then wait for each."""
-    ids = [i["InstanceId"] for i in found.instances if i["State"]["Name"] not in ENDED]
+    ids = [i["InstanceId"] for i in listing.instances if i["State"]["Name"] not in ENDED]
     for instance_id in ids:
         with noting(failures, f"instance {instance_id}", is_missing):
             ec2.call("terminate_instances", {"InstanceIds": [instance_id]})

@@ -29,27 +29,27 @@ def address_of(order: AzureOrder) -> str:
     role = "address" if order.details.subnet is None else "interface"
 
     def ask() -> str | Still:
-        found = _public(order) if role == "address" else _private(order)
-        return found or Still("none yet")
+        address = _public(order) if role == "address" else _private(order)
+        return address or Still("none yet")
 
     what = f"address of {name_of(order.lease, 'machine')}"
     return order.until(ask, what, order.timing.network_s)
 
 
 def _public(order: AzureOrder) -> str | None:
-    found = read(
+    address = read(
         order.edge, f"{_NETWORK}/publicIPAddresses/read", "network", "public_ip_addresses.get",
         order.group, name_of(order.lease, "address"),
     )  # fmt: skip
-    return ((found or {}).get("properties") or {}).get("ipAddress")
+    return ((address or {}).get("properties") or {}).get("ipAddress")
 
 
 def _private(order: AzureOrder) -> str | None:
-    found = read(
+    interface = read(
         order.edge, f"{_NETWORK}/networkInterfaces/read", "network", "network_interfaces.get",
         order.group, name_of(order.lease, "interface"),
     )  # fmt: skip
-    configured = ((found or {}).get("properties") or {}).get("ipConfigurations") or [{}]
+    configured = ((interface or {}).get("properties") or {}).get("ipConfigurations") or [{}]
     return (configured[0].get("properties") or {}).get("privateIPAddress")
 
 
@@ -68,21 +68,23 @@ def attach(
     order: AzureOrder, made: AzureProvisioned, guest: Guest
 ) -> tuple[tuple[GuestDisk, ...], list[str]]:
     """The disks as they appear in the guest, in order of LUN; with the changes made to reach the
-    wanted host cache. Raises RentalFailed."""
+    requested host cache. Raises RentalFailed."""
     already = bool(data_disks(made.machine))
     before = disks_before_ours(order, guest, attached=already)
     changes = [
         change for lun, disk in enumerate(made.disks) for change in _attach_one(order, disk, lun)
     ]
-    found = tuple(_appeared(order, guest, disk, lun, before) for lun, disk in enumerate(made.disks))
-    return found, changes
+    guest_disks = tuple(
+        _appeared(order, guest, disk, lun, before) for lun, disk in enumerate(made.disks)
+    )
+    return guest_disks, changes
 
 
 def _attach_one(order: AzureOrder, disk: Item, lun: int) -> list[str]:
-    """Attach a disk with the wanted host cache. A disk attached with another cache is detached
+    """Attach a disk with the requested host cache. A disk attached with another cache is detached
     first: only then is the cache empty and the setting certain. Returns the changes."""
     disk_id, name = str(disk["id"]), str(disk["name"])
-    caching = order.details.wanted.caching
+    caching = order.details.requested.caching
     assert caching is not None, "a disk that is attached has a host cache, if only None"
     changes: dict[str, None] = {}
 
@@ -94,17 +96,17 @@ def _attach_one(order: AzureOrder, disk: Item, lun: int) -> list[str]:
         mine = next((entry for entry in held if _is(entry, disk_id)), None)
         others = [entry for entry in held if not _is(entry, disk_id)]
         if mine is None:
-            wanted = requests.attachment(disk_id, lun, caching)
-            return change(order, [*others, wanted], "attaching")
+            attachment = requests.attachment(disk_id, lun, caching)
+            return change(order, [*others, attachment], "attaching")
         if mine.get("lun") == lun and (mine.get("caching") or "None") == caching:
             return list(changes)
         was = mine.get("caching") or "None"
         changes[f"{name}: host cache {was} to {caching}, detached and attached for it"] = None
         return change(order, others, "detaching")
 
-    found = order.until(ask, f"disk {name}", order.timing.attach_s)
+    changed = order.until(ask, f"disk {name}", order.timing.attach_s)
     order.watch.note(f"disk {name} is attached as LUN {lun}, host cache {caching}")
-    return found
+    return changed
 
 
 def change(order: AzureOrder, attached: list[dict[str, Any]], what: str) -> Still:
@@ -124,21 +126,21 @@ def change(order: AzureOrder, attached: list[dict[str, Any]], what: str) -> Stil
 
 def listed_machine(order: AzureOrder) -> Item:
     """The lease's machine. Raises RentalFailed where Azure does not list it."""
-    found = alive(order)
-    if found is None:
+    machine = alive(order)
+    if machine is None:
         raise RentalFailed(
             f"machine {name_of(order.lease, 'machine')} is not listed any more",
             advice="another program deleted it: start a new run",
         )
-    return found
+    return machine
 
 
 def data_disks(machine: Item) -> list[dict[str, Any]]:
     """The attached data disks, in the form of a request."""
     profile = (machine.get("properties") or {}).get("storageProfile") or {}
-    kept = ("lun", "name", "createOption", "caching", "deleteOption", "managedDisk")
+    fields = ("lun", "name", "createOption", "caching", "deleteOption", "managedDisk")
     return [
-        {key: entry[key] for key in kept if key in entry}
+        {key: entry[key] for key in fields if key in entry}
         for entry in profile.get("dataDisks") or []
     ]
 
@@ -153,7 +155,7 @@ def _appeared(
     size = int(disk["properties"]["diskSizeGB"]) * GIB
 
     def ask() -> GuestDisk | Still:
-        found = azure_guest.find_lun(disks(guest.host), lun, size, before)
-        return found or Still("not seen in the guest yet")
+        guest_disk = azure_guest.find_lun(disks(guest.host), lun, size, before)
+        return guest_disk or Still("not seen in the guest yet")
 
     return order.ask_guest(f"disk {disk['name']}", ask)

@@ -18,36 +18,36 @@ if TYPE_CHECKING:
     from diskbench.providers.azure.resolved import AzureMachine, DiskPath
 
 
-def candidates(book: ProviderBook, need: Needs, wanted: AzureDiskRequest) -> tuple[str, ...]:
+def candidates(book: ProviderBook, need: Needs, requested: AzureDiskRequest) -> tuple[str, ...]:
     """The sizes that sustain the disk, cheapest first: current sizes before retiring ones."""
     good = [
         (not entry.current, usd, name)
         for name, entry in book.machines.types.items()
         if (usd := book.prices.machine_hourly_usd(name)) is not None
-        and _is_fit(entry, wanted)
+        and _is_fit(entry, requested)
         and _sustains(entry, need)
     ]
     return tuple(name for _, _, name in sorted(good))
 
 
 def too_small(
-    found: AzureMachine, need: Needs, wanted: AzureDiskRequest, better: str | None
+    machine: AzureMachine, need: Needs, requested: AzureDiskRequest, better: str | None
 ) -> str | None:
     """Why a machine chosen by the user would limit the measurement; None when it does not."""
     if not need.iops and not need.mb_per_s:
         return None
-    instead = f"; {better} would do" if better and better != found.size else ""
-    cached = wanted.caching not in {None, "None"}
-    for name, path in (("uncached", found.uncached), ("cached", found.cached)):
+    instead = f"; {better} would do" if better and better != machine.size else ""
+    cached = requested.caching not in {None, "None"}
+    for name, path in (("uncached", machine.uncached), ("cached", machine.cached)):
         if name == "cached" and not cached:
             continue
         if path.iops is None or path.mb_per_s is None:
             return (
-                f"Azure names no {name} limit for {found.size}: it may measure itself, and not "
+                f"Azure names no {name} limit for {machine.size}: it may measure itself, and not "
                 f"the disk{instead}"
             )
         if path.iops < need.iops or path.mb_per_s < need.mb_per_s:
-            return _words(found.size, name, path, need) + instead
+            return _words(machine.size, name, path, need) + instead
     return None
 
 
@@ -58,17 +58,17 @@ def _words(size: str, name: str, path: DiskPath, need: Needs) -> str:
     )
 
 
-def _is_fit(entry: MachineEntry, wanted: AzureDiskRequest) -> bool:
+def _is_fit(entry: MachineEntry, requested: AzureDiskRequest) -> bool:
     return (
         not entry.burstable
         and entry.vcpus >= MIN_VCPUS
-        and entry.max_disks >= wanted.count
+        and entry.max_disks >= requested.count
         and (
             bool(entry.traits.get("premium", True))
-            or not wanted.type.startswith(("Premium", "Ultra"))
+            or not requested.type.startswith(("Premium", "Ultra"))
         )
-        and (wanted.kind != "local" or bool(entry.traits.get("temp_gib")))
-        and (wanted.caching in {None, "None"} or _has_cache(entry))
+        and (requested.kind != "local" or bool(entry.traits.get("temp_gib")))
+        and (requested.caching in {None, "None"} or _has_cache(entry))
     )
 
 

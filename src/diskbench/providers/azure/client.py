@@ -143,8 +143,8 @@ class AzureClient:
         def ask() -> list[Item]:
             return [_json(item) for item in self._method(service, method)(*args, **more)]
 
-        found: list[Item] = self._repeated(action, ask)
-        return found
+        items: list[Item] = self._repeated(action, ask)
+        return items
 
     def finished(
         self,
@@ -195,8 +195,8 @@ class AzureClient:
                 raise HttpResponseError(response=answer, error_format=ARMErrorFormat)
             return answer.status_code, answer.json() if answer.content else {}
 
-        found: tuple[int, Item] = self._repeated(action, ask)
-        return found
+        status_and_body: tuple[int, Item] = self._repeated(action, ask)
+        return status_and_body
 
     def _method(self, service: str, method: str) -> Any:  # noqa: ANN401
         group, _, name = method.partition(".")

@@ -40,12 +40,12 @@ def with_controller(machine: AzureMachine, image: AzureImage) -> AzureMachine:
     )
 
 
-def seen_interface(seen: Sequence[GuestDisk], told: str | None, chosen: str) -> str:
+def seen_interface(guest_disks: Sequence[GuestDisk], reported: str | None, chosen: str) -> str:
     """The controller of the measured disks: as the guest shows them, else as Azure reports it for
     the machine, else as chosen."""
-    if seen:
-        return "nvme" if all("nvme" in disk.node for disk in seen) else "scsi"
-    return told.lower() if told else chosen
+    if guest_disks:
+        return "nvme" if all("nvme" in disk.node for disk in guest_disks) else "scsi"
+    return reported.lower() if reported else chosen
 
 
 def _named(interfaces: Sequence[Interface]) -> str:

@@ -67,10 +67,10 @@ class AzureDiskRequest(Frozen):
         if self.kind == "local":
             return None
         if self.tier is not None:
-            found = tier_limits("azure", self.type, self.tier, size_gib)
+            disk_limits = tier_limits("azure", self.type, self.tier, size_gib)
         else:
-            found = limits("azure", self.type, size_gib, self.iops, self.mb_per_s)
-        return bursting_limits("azure", found) if self.bursting else found
+            disk_limits = limits("azure", self.type, size_gib, self.iops, self.mb_per_s)
+        return bursting_limits("azure", disk_limits) if self.bursting else disk_limits
 
     def spec(self, size_gib: int) -> DiskSpec:
         """The disk of that size as the plan shows it; the throughput is in the cloud's MB/s (10^6
@@ -100,25 +100,25 @@ def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
     return _checked(_of(spec, "disk", disk), size_gib)
 
 
-def check_swappable(asked: AzureDiskRequest, spec: RentSpec) -> None:
+def check_swappable(requested: AzureDiskRequest, spec: RentSpec) -> None:
     """Refuse a disk that cannot be attached to a running machine. Raises InvalidValue."""
-    if asked.kind == "disk" and asked.type == "UltraSSD_LRS":
+    if requested.kind == "disk" and requested.type == "UltraSSD_LRS":
         raise InvalidValue(
-            f"--disk {asked.type} needs a machine that was made for it",
+            f"--disk {requested.type} needs a machine that was made for it",
             advice="leave it out of a matrix with reuse_host",
             field="disk",
         )
-    check_shared_machine(spec, is_apart=asked.kind == "disk", apart="managed disks")
+    check_shared_machine(spec, is_apart=requested.kind == "disk", apart="managed disks")
 
 
-def check_cache(asked: AzureDiskRequest, size_gib: int) -> None:
+def check_cache(requested: AzureDiskRequest, size_gib: int) -> None:
     """Refuse a host cache that the disk cannot have. Raises InvalidValue."""
-    if asked.caching in {None, "None"}:
+    if requested.caching in {None, "None"}:
         return
-    flag = f"--cache {asked.caching.lower()}" if asked.caching else ""
-    if asked.type in UNCACHED:
+    flag = f"--cache {requested.caching.lower()}" if requested.caching else ""
+    if requested.type in UNCACHED:
         raise InvalidValue(
-            f"{flag}: {asked.type} has no host cache",
+            f"{flag}: {requested.type} has no host cache",
             advice="leave it out, or use Premium_LRS",
             field="cache",
         )
@@ -130,12 +130,12 @@ def check_cache(asked: AzureDiskRequest, size_gib: int) -> None:
         )
 
 
-def _checked(asked: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
-    asked.limits(size_gib)
-    check_cache(asked, size_gib)
-    if asked.bursting:
-        check_bursting("azure", asked.type, size_gib)
-    return asked
+def _checked(requested: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
+    requested.limits(size_gib)
+    check_cache(requested, size_gib)
+    if requested.bursting:
+        check_bursting("azure", requested.type, size_gib)
+    return requested
 
 
 def _root(spec: RentSpec, named: str) -> AzureDiskRequest:
@@ -149,8 +149,8 @@ def _root(spec: RentSpec, named: str) -> AzureDiskRequest:
         )
     if named and named not in startable:
         raise UnknownName("type of an OS disk", named, startable, field="disk")
-    asked = _of(spec, "root", named or "Premium_LRS")
-    return asked if spec.size_gib is None else _checked(asked, spec.size_gib)
+    requested = _of(spec, "root", named or "Premium_LRS")
+    return requested if spec.size_gib is None else _checked(requested, spec.size_gib)
 
 
 def _local(spec: RentSpec) -> AzureDiskRequest:

@@ -188,9 +188,9 @@ TABLE: ErrorTable = (
 def error_code(error: BaseException | None) -> str:
     """Azure's code of an error, diskbench's or the SDK's; "" where it has none."""
     while error is not None:
-        found = getattr(getattr(error, "error", None), "code", None)
-        if found:
-            return str(found)
+        code = getattr(getattr(error, "error", None), "code", None)
+        if code:
+            return str(code)
         error = error.__cause__
     return ""
 
@@ -231,8 +231,8 @@ def retry_after_s(error: HttpResponseError) -> float:
     `retry-after-ms` or `x-ms-retry-after-ms` (azure-core 1.41, get_retry_after); 0 without one.
     Compute's throttling windows last 3 and 30 minutes (Azure Virtual Machines, "Troubleshoot
     throttling errors")."""
-    told = getattr(error.response, "headers", None) or {}
-    headers = {str(name).lower(): str(value) for name, value in told.items()}
+    raw_headers = getattr(error.response, "headers", None) or {}
+    headers = {str(name).lower(): str(value) for name, value in raw_headers.items()}
     for name, unit_s in (
         ("retry-after", 1.0),
         ("retry-after-ms", 1e-3),
@@ -247,10 +247,10 @@ def retry_after_s(error: HttpResponseError) -> float:
     return 0.0
 
 
-def of_code(code: str, said: str, action: str, *, status: int = 0) -> DiskbenchError:
+def of_code(code: str, message: str, action: str, *, status: int = 0) -> DiskbenchError:
     """The diskbench error for an Azure code, from an answer or a failed operation."""
     more = {"namespace": action.partition("/")[0]}
-    return error_of(TABLE, CloudError((code,), said, action, status, more))
+    return error_of(TABLE, CloudError((code,), message, action, status, more))
 
 
 def no_subscription() -> InvalidValue:
@@ -285,11 +285,11 @@ def _is_untrusted(error: BaseException) -> bool:
     seen: set[int] = set()
     below: list[object] = [error]
     while below:
-        one = below.pop()
-        if isinstance(one, ssl.SSLCertVerificationError):
+        cause = below.pop()
+        if isinstance(cause, ssl.SSLCertVerificationError):
             return True
-        if isinstance(one, BaseException) and id(one) not in seen:
-            seen.add(id(one))
-            inner = [getattr(one, name, None) for name in ("inner_exception", "reason")]
-            below += [*one.args, one.__cause__, one.__context__, *inner]
+        if isinstance(cause, BaseException) and id(cause) not in seen:
+            seen.add(id(cause))
+            inner = [getattr(cause, name, None) for name in ("inner_exception", "reason")]
+            below += [*cause.args, cause.__cause__, cause.__context__, *inner]
     return False

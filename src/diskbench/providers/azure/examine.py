@@ -25,7 +25,7 @@ from diskbench.providers.azure.registration import (
     state_of_provider,
     without_switch,
 )
-from diskbench.providers.skew import http_date, said, skew
+from diskbench.providers.skew import http_date, reported_time, skew
 
 if TYPE_CHECKING:
     from diskbench.model.rental import Scope
@@ -46,7 +46,7 @@ def examine(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> list[
         identity = _who(azure)
     except DiskbenchError as error:
         return [refusal("credentials", where, error)]
-    told = f"{identity} in subscription {azure.subscription}"
+    account = f"{identity} in subscription {azure.subscription}"
     before, answers = datetime.now(UTC), list[Any]()
     try:
         _ask(azure, timing, answers)
@@ -54,7 +54,7 @@ def examine(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> list[
         return [refusal("permissions", where, error), *_clock(where, answers, before)]
     listed = json.loads(answers[-1].body())["value"]
     return [
-        Finding(check="credentials", where=where, state="ok", told=told),
+        Finding(check="credentials", where=where, state="ok", told=account),
         *_clock(where, answers, before),
         *_permissions(where, listed),
         *_registrations(azure.edge(timing), where),
@@ -69,7 +69,7 @@ def present(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> datet
     except DiskbenchError:
         if not answers:
             raise
-    return said("azure", http_date(answers[-1].headers.get("Date")))
+    return reported_time("azure", http_date(answers[-1].headers.get("Date")))
 
 
 def _ask(azure: Azure, timing: AzureTiming, answers: list[Any]) -> None:
@@ -99,8 +99,8 @@ def allowed(permissions: list[dict[str, Any]], action: str) -> bool:
 
 
 def _permissions(where: str, listed: list[dict[str, Any]]) -> list[Finding]:
-    wanted = policy.actions()
-    missing = [action for action in wanted if not allowed(listed, action)]
+    needed = policy.actions()
+    missing = [action for action in needed if not allowed(listed, action)]
     findings = [
         Finding(
             check="permissions",
@@ -113,8 +113,8 @@ def _permissions(where: str, listed: list[dict[str, Any]]) -> list[Finding]:
         )
         for action in missing
     ]
-    told = f"{len(wanted) - len(missing)} of {len(wanted)} actions are allowed"
-    return [*findings, Finding(check="permissions", where=where, state="ok", told=told)]
+    summary = f"{len(needed) - len(missing)} of {len(needed)} actions are allowed"
+    return [*findings, Finding(check="permissions", where=where, state="ok", told=summary)]
 
 
 def _registrations(edge: AzureClient, where: str) -> list[Finding]:
@@ -136,10 +136,10 @@ def _registrations(edge: AzureClient, where: str) -> list[Finding]:
                 )
             )  # fmt: skip
         else:
-            told = f"the subscription is not registered for {namespace} ({state})"
+            problem = f"the subscription is not registered for {namespace} ({state})"
             findings.append(
                 Finding(
-                    check=check, where=where, state="problem", told=told,
+                    check=check, where=where, state="problem", told=problem,
                     advice=how_to_register(namespace),
                 )
             )  # fmt: skip
@@ -171,7 +171,7 @@ def _claims(token: str) -> dict[str, Any]:
     if len(parts) != 3:
         return {}
     try:
-        found = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return claims if isinstance(claims, dict) else {}

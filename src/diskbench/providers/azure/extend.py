@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from diskbench.providers.azure import deadman, requests
 from diskbench.providers.azure.inventory import (
+    group_kind_and_name,
     inside,
     is_ours,
     is_strange,
+    kind_and_name,
     lease_of,
     tagged_groups,
-    told,
-    told_group,
 )
 from diskbench.providers.guest import move_timer
 
@@ -35,8 +35,8 @@ def extend(edge: AzureClient, lease_id: str, end: LeaseEnd, guest: Host) -> None
         deadman.move(edge, lease_id, held, end)
         for item in held:
             if lease_of(item) == lease_id and not deadman.is_schedule(item):
-                _tag(edge, told(item), item, end)
-        _tag(edge, told_group(group), group, end)
+                _tag(edge, kind_and_name(item), item, end)
+        _tag(edge, group_kind_and_name(group), group, end)
 
 
 def _tag(edge: AzureClient, what: str, item: Item, end: LeaseEnd) -> None:

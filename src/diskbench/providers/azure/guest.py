@@ -30,13 +30,13 @@ _LOCAL_MODEL = "Microsoft NVMe Direct Disk"
 
 
 def find_lun(
-    found: Iterable[GuestDisk], lun: int, size_bytes: int, before: Sequence[GuestDisk] | None
+    guest_disks: Iterable[GuestDisk], lun: int, size_bytes: int, before: Sequence[GuestDisk] | None
 ) -> GuestDisk | None:
     """The guest's disk attached as `lun`, verified by name, novelty and exact size in bytes: pure.
 
     None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
     """
-    named = [disk for disk in found if is_at_lun(disk, lun)]
+    named = [disk for disk in guest_disks if is_at_lun(disk, lun)]
     if not named:
         return None
     if len(named) > 1:
@@ -88,10 +88,10 @@ def path(disk: GuestDisk) -> str:
     return next((link for link in disk.links if link.startswith("/dev/disk/azure/")), disk.node)
 
 
-def find_local(found: Iterable[GuestDisk], count: int) -> tuple[GuestDisk, ...]:
+def find_local(guest_disks: Iterable[GuestDisk], count: int) -> tuple[GuestDisk, ...]:
     """The first `count` local disks of the machine: the NVMe disks, else the temporary disk: pure.
     Raises RentalFailed."""
-    listed = sorted(found, key=lambda disk: (len(disk.node), disk.node))
+    listed = sorted(guest_disks, key=lambda disk: (len(disk.node), disk.node))
     local = [
         disk
         for disk in listed
@@ -108,5 +108,5 @@ def find_local(found: Iterable[GuestDisk], count: int) -> tuple[GuestDisk, ...]:
 def mounted_at(host: Host, disk: GuestDisk) -> str | None:
     """The mount point of the disk or its first partition: cloud-init mounts a temporary disk.
     Raises ConnectionLost."""
-    asked = f"number={disk.number}\n" + script("mounted_at.sh")
-    return host.run(asked).text.strip() or None
+    commands = f"number={disk.number}\n" + script("mounted_at.sh")
+    return host.run(commands).text.strip() or None

@@ -37,10 +37,10 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
     details = order.details
     machine = running(order)
     names = {
-        "disk": [order.disk_name(index) for index in range(details.wanted.count)],
+        "disk": [order.disk_name(index) for index in range(details.requested.count)],
         "root": [name_of(order.lease, "os")],
         "local": [],
-    }[details.wanted.kind]
+    }[details.requested.kind]
     measured = [_disk(order, name) for name in names]
     readback.check(details, made.zone, machine, measured)
     sizes = [disk.size_bytes for disk in seen.disks] or [
@@ -63,12 +63,12 @@ def _await_listed(order: AzureOrder, disks: Sequence[str], *, scheduled: bool) -
     """Wait a while until the listing of the lease's group shows machine, disks and schedule: what
     extends the lease goes by that listing. Goes on without, as listings may lag for minutes."""
     machine = name_of(order.lease, "machine")
-    wanted = {machine, name_of(order.lease, "os"), *disks}
-    wanted |= {f"{SHUTDOWN}{machine}"} if scheduled else set()
+    expected = {machine, name_of(order.lease, "os"), *disks}
+    expected |= {f"{SHUTDOWN}{machine}"} if scheduled else set()
 
     def ask() -> bool | Still:
         listed = {str(item["name"]).lower() for item in inside(order.edge, {"name": order.group})}
-        missing = sorted(name for name in wanted if name.lower() not in listed)
+        missing = sorted(name for name in expected if name.lower() not in listed)
         return Still(f"not listed yet: {', '.join(missing)}") if missing else True
 
     try:
@@ -78,24 +78,24 @@ def _await_listed(order: AzureOrder, disks: Sequence[str], *, scheduled: bool) -
 
 
 def _find_disks(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tuple[Seen, list[str]]:
-    """The disks in the guest, and the changes made to reach the wanted host cache."""
-    wanted = order.details.wanted
-    if wanted.kind == "root":
+    """The disks in the guest, and the changes made to reach the requested host cache."""
+    requested = order.details.requested
+    if requested.kind == "root":
         return Seen(directory=ROOT_DIRECTORY), []
-    if wanted.kind == "disk":
-        found, changes = attach.attach(order, made, guest)
-        return Seen(found), changes
-    found = order.ask_guest(
-        "its own disks", lambda: azure_guest.find_local(disks(guest.host), wanted.count)
+    if requested.kind == "disk":
+        guest_disks, changes = attach.attach(order, made, guest)
+        return Seen(guest_disks), changes
+    guest_disks = order.ask_guest(
+        "its own disks", lambda: azure_guest.find_local(disks(guest.host), requested.count)
     )
     # A temporary disk that the first boot formatted is measured through a file on its file system.
-    return Seen(found, azure_guest.mounted_at(guest.host, found[0])), []
+    return Seen(guest_disks, azure_guest.mounted_at(guest.host, guest_disks[0])), []
 
 
 def _disk(order: AzureOrder, name: str) -> Item:
-    found = read_disk(order.edge, order.lease, name)
-    if found is None:
+    disk = read_disk(order.edge, order.lease, name)
+    if disk is None:
         raise RentalFailed(
             f"disk {name} is not listed any more", advice="another program deleted it"
         )
-    return found
+    return disk

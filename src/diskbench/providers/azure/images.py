@@ -55,8 +55,8 @@ def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> 
     try:
         if _OWN.fullmatch(named):
             return _own(edge, named)
-        if found := _GALLERY.fullmatch(named):
-            return _of_gallery(edge, named, found["image"], found["version"])
+        if gallery := _GALLERY.fullmatch(named):
+            return _of_gallery(edge, named, gallery["image"], gallery["version"])
     except DiskbenchError as error:
         if is_missing(error):
             raise InvalidValue(
@@ -166,11 +166,11 @@ def _check_terms(edge: AzureClient, name: str, plan: Mapping[str, str]) -> None:
         )
 
 
-def _plan(told: Mapping[str, str] | None) -> dict[str, str] | None:
+def _plan(described: Mapping[str, str] | None) -> dict[str, str] | None:
     """The purchase plan as a machine names it: name, product and publisher."""
-    if not told or not told.get("name"):
+    if not described or not described.get("name"):
         return None
-    return {key: str(told[key]) for key in ("name", "product", "publisher")}
+    return {key: str(described[key]) for key in ("name", "product", "publisher")}
 
 
 def _controllers(properties: Mapping[str, object]) -> tuple[Interface, ...]:
@@ -180,7 +180,7 @@ def _controllers(properties: Mapping[str, object]) -> tuple[Interface, ...]:
     value = next((str(f["value"]) for f in features if f.get("name") == "DiskControllerTypes"), "")
     words = {word.strip().lower() for word in value.split(",")}
     known: tuple[Interface, ...] = ("scsi", "nvme")
-    return tuple(one for one in known if one in words) or ("scsi",)
+    return tuple(interface for interface in known if interface in words) or ("scsi",)
 
 
 def _newest(edge: AzureClient, where: tuple[str, str, str, str]) -> str:

@@ -33,7 +33,7 @@ def is_meant(group: Item, which: Which) -> bool:
     """Whether a release deletes a group that carries the lease's tag: by its name, which is
     unique in the subscription."""
     if which.copied:
-        return told_group(group) in which.copied
+        return group_kind_and_name(group) in which.copied
     return is_ours(group)
 
 
@@ -42,17 +42,17 @@ def is_ours(group: Item) -> bool:
     return str(group["name"]).lower() == group_name(str(lease_of(group))).lower()
 
 
-def told_group(group: Item) -> str:
+def group_kind_and_name(group: Item) -> str:
     """`resource-group NAME`."""
     return f"resource-group {group['name']}"
 
 
 def tagged_groups(edge: AzureClient, lease_id: str | None = None) -> list[Item]:
     """The groups that carry the tag of a lease, or of any. Raises diskbench's errors."""
-    wanted = of_lease(lease_id) if lease_id else of_any_lease()
-    found = edge.listed(f"{GROUPS}/read", "resources", "resource_groups.list", filter=wanted)
+    tag_filter = of_lease(lease_id) if lease_id else of_any_lease()
+    groups = edge.listed(f"{GROUPS}/read", "resources", "resource_groups.list", filter=tag_filter)
     # The filter is applied by Azure; the tags themselves decide.
-    return [group for group in found if lease_of(group) and lease_id in {None, lease_of(group)}]
+    return [group for group in groups if lease_of(group) and lease_id in {None, lease_of(group)}]
 
 
 def inside(edge: AzureClient, group: Item) -> list[Item]:
@@ -70,7 +70,7 @@ def inside(edge: AzureClient, group: Item) -> list[Item]:
         return []
 
 
-def told(item: Item) -> str:
+def kind_and_name(item: Item) -> str:
     """`virtualMachines NAME`."""
     return f"{_kind(item)} {item['name']}"
 
@@ -84,14 +84,14 @@ def is_strange(lease_id: str, item: Item) -> bool:
 
 def lease_of(item: Item) -> str | None:
     """The lease in the resource's tags."""
-    found = (item.get("tags") or {}).get(LEASE_TAG)
-    return str(found) if found else None
+    lease_id = (item.get("tags") or {}).get(LEASE_TAG)
+    return str(lease_id) if lease_id else None
 
 
 def owner_of(item: Item) -> str | None:
     """The owner in the resource's tags."""
-    found = (item.get("tags") or {}).get(OWNER_TAG)
-    return str(found) if found else None
+    owner = (item.get("tags") or {}).get(OWNER_TAG)
+    return str(owner) if owner else None
 
 
 def expiry_of(item: Item) -> float | None:

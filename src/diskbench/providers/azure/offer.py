@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 def rental(books: Books, spec: RentSpec, details: AzureResolved, azure: Azure) -> Rental:
     """The rental for the lookup's result."""
-    wanted, machine = details.wanted, details.machine
-    found = wanted.limits(details.size_gib)
+    requested, machine = details.requested, details.machine
+    limits = requested.limits(details.size_gib)
     prices = tuple(_prices(books, details))
     return Rental(
         scope=Scope(
@@ -37,11 +37,11 @@ def rental(books: Books, spec: RentSpec, details: AzureResolved, azure: Azure) -
         spec=spec,
         cloud="azure",
         offer=_words(spec, details),
-        promise=promise(found, spec.time_scale) if found else "",
+        promise=promise(limits, spec.time_scale) if limits else "",
         zones=details.zones,
         instance_type=machine.size,
         image=details.image.name,
-        disk=wanted.spec(details.size_gib),
+        disk=requested.spec(details.size_gib),
         cores=machine.vcpus,
         memory_bytes=machine.memory_bytes,
         hourly_usd=sum_usd(prices),
@@ -52,20 +52,22 @@ def rental(books: Books, spec: RentSpec, details: AzureResolved, azure: Azure) -
 
 
 def _words(spec: RentSpec, details: AzureResolved) -> str:
-    wanted, zones = details.wanted, details.zones
+    requested, zones = details.requested, details.zones
     size = f"{details.size_gib:,} GiB"
     what = {
-        "disk": f"{wanted.type} of {size}",
-        "root": f"its OS disk, {wanted.type} of {size}",
+        "disk": f"{requested.type} of {size}",
+        "root": f"its OS disk, {requested.type} of {size}",
         "local": f"its own disk of {size}",
-    }[wanted.kind]
-    what = disk_words(what, wanted.count, spec.stripe, wanted.iops, wanted.mb_per_s, "MB/s")
-    if wanted.tier:
-        what += f", tier {wanted.tier}"
-    if wanted.bursting:
+    }[requested.kind]
+    what = disk_words(
+        what, requested.count, spec.stripe, requested.iops, requested.mb_per_s, "MB/s"
+    )
+    if requested.tier:
+        what += f", tier {requested.tier}"
+    if requested.bursting:
         what += ", bursting on demand"
-    if wanted.caching is not None:
-        what += f", host cache {wanted.caching}"
+    if requested.caching is not None:
+        what += f", host cache {requested.caching}"
     where = details.region
     if zones:
         where += f" zone {place_words(zones)}"
@@ -75,16 +77,16 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
 
 def _prices(books: Books, details: AzureResolved) -> Iterator[PricePart]:
     """The prices of the machine, its OS disk, the measured disks and the public address."""
-    region, wanted = details.region, details.wanted
+    region, requested = details.region, details.requested
     yield machine_part(books, "azure", details.machine.size, region)
-    if wanted.kind != "root":
+    if requested.kind != "root":
         os_disk = DiskSpec(type=details.os_type, size_gib=details.image.os_gib or DEFAULT_OS_GIB)
         yield disk_part(books, "azure", os_disk, region, what="OS disk")
-    if wanted.kind != "local":
-        what = "OS disk" if wanted.kind == "root" else "disk"
-        spec = wanted.spec(details.size_gib)
-        yield disk_part(books, "azure", spec, region, what=what, tier=wanted.tier)
-    if wanted.bursting:
+    if requested.kind != "local":
+        what = "OS disk" if requested.kind == "root" else "disk"
+        spec = requested.spec(details.size_gib)
+        yield disk_part(books, "azure", spec, region, what=what, tier=requested.tier)
+    if requested.bursting:
         # On-demand bursting costs by the hour and by burst transactions; neither price is known.
         yield PricePart(name="bursting on demand", hourly_usd=None)
     if details.subnet is None:
@@ -93,18 +95,18 @@ def _prices(books: Books, details: AzureResolved) -> Iterator[PricePart]:
 
 def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[str]:
     yield from details.warnings
-    machine, wanted = details.machine, details.wanted
-    need = needs(wanted.limits(details.size_gib), wanted.count)
-    better = candidates(books.of("azure"), need, wanted)
-    small = too_small(machine, need, wanted, better[0] if better else None)
+    machine, requested = details.machine, details.requested
+    need = needs(requested.limits(details.size_gib), requested.count)
+    better = candidates(books.of("azure"), need, requested)
+    small = too_small(machine, need, requested, better[0] if better else None)
     if small:
         yield small
     if machine.burstable:
         yield f"{machine.size} earns CPU credits: fio may run out of them before the disk does"
-    if wanted.caching not in {None, "None"}:
+    if requested.caching not in {None, "None"}:
         yield (
-            f"host cache {wanted.caching}: the first pass over the data is cold and slower; what "
-            "follows measures the machine's cache"
+            f"host cache {requested.caching}: the first pass over the data is cold and slower; "
+            "what follows measures the machine's cache"
         )
     yield from open_warnings(spec, spot=", and costs at most the price shown")
     if details.subnet is not None:

@@ -40,14 +40,14 @@ def _recording_policy() -> Any:  # noqa: ANN401 - a policy of azure.core, import
 
     class Recorded(SansIOHTTPPolicy):  # type: ignore[type-arg]
         def on_response(self, request: Any, response: Any) -> None:  # noqa: ANN401 - azure.core's
-            asked, answer = request.http_request, response.http_response
+            http_request, answer = request.http_request, response.http_response
             if hasattr(answer, "read"):
                 answer.read()  # an answer that is streamed has no content yet
-            body = asked.content if hasattr(asked, "content") else asked.body
+            body = http_request.content if hasattr(http_request, "content") else http_request.body
             recorder.note(
-                method=asked.method,
-                url=asked.url,
-                sent=asked.headers,
+                method=http_request.method,
+                url=http_request.url,
+                sent=http_request.headers,
                 asked=body if isinstance(body, str | bytes) else None,
                 status=answer.status_code,
                 headers=answer.headers,

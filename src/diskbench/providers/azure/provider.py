@@ -28,7 +28,7 @@ from diskbench.providers.azure.refresh import refreshed
 from diskbench.providers.azure.rehearse import rehearse
 from diskbench.providers.azure.resolved import AzureResolved
 from diskbench.providers.azure.swap import swapped
-from diskbench.providers.azure.sweep import found, why_gone
+from diskbench.providers.azure.sweep import found_leases, why_gone
 from diskbench.providers.azure.teardown import release
 from diskbench.providers.azure.timing import AzureTiming
 from diskbench.providers.caller import caller_cidr
@@ -56,7 +56,7 @@ _CALLS: CloudCalls[AzureSessions, AzureTiming, AzureDiskRequest, AzureOrder] = C
     disk_request=disk_request,
     rented=lambda order: hand_over(order, provision(order)),
     swapped=lambda order: hand_over(order, swapped(order)),
-    found=found,
+    found=found_leases,
     present=present,
     examine=examine,
     rehearse=rehearse,
@@ -82,11 +82,16 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming, AzureDiskRequest, 
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         """See ports.Renter.resolve."""
-        spec, asked = self._requested(cell)
+        spec, requested = self._requested(cell)
         azure = self.sessions.at(spec.account, spec.endpoint_url)
         with while_looking():
             details = resolve_details(
-                azure, spec, asked, books.of("azure"), self.timing.for_reading(), self.ask_caller
+                azure,
+                spec,
+                requested,
+                books.of("azure"),
+                self.timing.for_reading(),
+                self.ask_caller,
             )
         return rental(books, spec, details, azure)
 
@@ -107,8 +112,8 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming, AzureDiskRequest, 
 
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap."""
-        spec, asked = self._requested(cell)
-        check_swappable(asked, spec)
+        spec, requested = self._requested(cell)
+        check_swappable(requested, spec)
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AzureOrder:
         return AzureOrder(

@@ -91,8 +91,8 @@ def _group(order: AzureOrder) -> None:
     )
 
     def listed() -> Item | Still:
-        found = read(order.edge, f"{GROUPS}/read", "resources", "resource_groups.get", order.group)
-        return found or Still("made, not listed yet")
+        group = read(order.edge, f"{GROUPS}/read", "resources", "resource_groups.get", order.group)
+        return group or Still("made, not listed yet")
 
     # A group that Azure does not list yet would be missed by a release.
     order.until(listed, f"resource-group {order.group}", order.timing.network_s)
@@ -102,10 +102,10 @@ def _group(order: AzureOrder) -> None:
 def _interface(order: AzureOrder) -> str:
     """The id of the machine's interface, in the lease's own network or in the given subnet."""
     details, claim, region = order.details, order.claim, order.details.region
-    thing = _of_network(order, "network_interfaces", "networkInterfaces", "interface")
-    found = thing.read(order.edge)
-    if found is not None and state_of(found) == "Succeeded":
-        return str(found["id"])
+    resource = _of_network(order, "network_interfaces", "networkInterfaces", "interface")
+    existing = resource.read(order.edge)
+    if existing is not None and state_of(existing) == "Succeeded":
+        return str(existing["id"])
     group = order.spec.security_group or _security_group(order)
     subnet, address = details.subnet, None
     if subnet is None:
@@ -120,7 +120,7 @@ def _interface(order: AzureOrder) -> str:
         )  # fmt: skip
         address = str(made["id"])
     request = requests.interface(claim, region, subnet=subnet, group=group, address=address)
-    made = put(order.edge, thing, lambda: request, order.timing.network_s)
+    made = put(order.edge, resource, lambda: request, order.timing.network_s)
     return str(made["id"])
 
 
@@ -136,8 +136,8 @@ def _security_group(order: AzureOrder) -> str:
 def _put_network(
     order: AzureOrder, group: str, kind: str, role: str, request: requests.Request
 ) -> Item:
-    thing = _of_network(order, group, kind, role)
-    return put(order.edge, thing, lambda: request, order.timing.network_s)
+    resource = _of_network(order, group, kind, role)
+    return put(order.edge, resource, lambda: request, order.timing.network_s)
 
 
 def _of_network(order: AzureOrder, methods: str, kind: str, role: str) -> AzureResource:
@@ -147,16 +147,16 @@ def _of_network(order: AzureOrder, methods: str, kind: str, role: str) -> AzureR
 
 def _in_zone(order: AzureOrder, zone: str | None) -> AzureProvisioned:
     """Machine and disks in one zone. Raises NoCapacity."""
-    wanted = order.details.wanted
+    requested = order.details.requested
     # An interface is deleted with its machine: the next zone needs a new one.
     _machine(order, _interface(order), zone)
-    disks = disks_of_turn(order, zone) if wanted.kind == "disk" else ()
+    disks = disks_of_turn(order, zone) if requested.kind == "disk" else ()
     return AzureProvisioned(running(order), disks, zone)
 
 
 def disks_of_turn(order: AzureOrder, zone: str | None) -> tuple[Item, ...]:
     """The disks of this turn on the machine, made or found."""
-    return tuple(_disk(order, index, zone) for index in range(order.details.wanted.count))
+    return tuple(_disk(order, index, zone) for index in range(order.details.requested.count))
 
 
 def _machine(order: AzureOrder, interface: str, zone: str | None) -> None:
@@ -168,15 +168,15 @@ def _machine(order: AzureOrder, interface: str, zone: str | None) -> None:
         order.watch.note(f"machine {name} is being made: {size}{_in(zone)}")
         return requests.virtual_machine(order.claim, launch(order, interface, zone))
 
-    thing = AzureResource("machine", MACHINES, "compute", "virtual_machines", order.group, name)
-    put(order.edge, thing, request, order.timing.machine_s)
+    resource = AzureResource("machine", MACHINES, "compute", "virtual_machines", order.group, name)
+    put(order.edge, resource, request, order.timing.machine_s)
 
 
 def launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
     """The machine to make in one zone, with the interface of that id."""
-    details, spec, wanted = order.details, order.spec, order.details.wanted
+    details, spec, requested = order.details, order.spec, order.details.requested
     guest = order.guest(requests.USER, first=script("azure_host_key.sh"))
-    root = wanted.kind == "root"
+    root = requested.kind == "root"
     return AzureLaunch(
         region=details.region,
         size=details.machine.size,
@@ -185,11 +185,11 @@ def launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
         interface=interface,
         public_key=order.keys.user_public,
         user_data=user_data(guest),
-        os_disk=wanted.spec(details.size_gib) if root else None,
+        os_disk=requested.spec(details.size_gib) if root else None,
         os_type=details.os_type,
         # Azure's default for disks that are not measured.
-        os_caching=(wanted.caching or "None") if root else "ReadWrite",
-        ultra=wanted.type == "UltraSSD_LRS",
+        os_caching=(requested.caching or "None") if root else "ReadWrite",
+        ultra=requested.type == "UltraSSD_LRS",
         spot=spec.spot,
         placement=spec.placement,
         lab=order.lab,
@@ -201,23 +201,23 @@ def launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
 def _disk(order: AzureOrder, index: int, zone: str | None) -> Item:
     """The disk number `index`, made or found."""
     name = order.disk_name(index)
-    thing = AzureResource("disk", DISKS, "compute", "disks", order.group, name)
+    resource = AzureResource("disk", DISKS, "compute", "disks", order.group, name)
     request = requests.disk(order.claim, new_disk(order, zone))
-    made = put(order.edge, thing, lambda: request, order.timing.disk_s)
+    made = put(order.edge, resource, lambda: request, order.timing.disk_s)
     size_gib = order.details.size_gib
-    order.watch.note(f"disk {name} is there: {order.details.wanted.type}, {size_gib} GiB")
+    order.watch.note(f"disk {name} is there: {order.details.requested.type}, {size_gib} GiB")
     return made
 
 
 def new_disk(order: AzureOrder, zone: str | None) -> NewDisk:
     """A disk to make in one zone."""
-    wanted, details = order.details.wanted, order.details
+    requested, details = order.details.requested, order.details
     return NewDisk(
         region=details.region,
         zone=zone,
-        spec=wanted.spec(details.size_gib),
-        tier=wanted.tier,
-        bursting=wanted.bursting,
+        spec=requested.spec(details.size_gib),
+        tier=requested.tier,
+        bursting=requested.bursting,
         lab=order.lab,
     )
 
@@ -227,27 +227,27 @@ def running(order: AzureOrder) -> Item:
     name = name_of(order.lease, "machine")
 
     def ask() -> Item | Still:
-        found = alive(order)
-        if found is None:
+        machine = alive(order)
+        if machine is None:
             raise RentalFailed(
                 f"machine {name} is not listed any more", advice="another program deleted it"
             )
-        if state_of(found) in {"Creating", "Updating"}:
-            return Still(state_of(found))
-        power = power_of(found)
-        return Still(f"{power}") if power in {"starting", "unknown"} else found
+        if state_of(machine) in {"Creating", "Updating"}:
+            return Still(state_of(machine))
+        power = power_of(machine)
+        return Still(f"{power}") if power in {"starting", "unknown"} else machine
 
     return order.until(ask, f"machine {name}", order.timing.machine_s)
 
 
 def alive(order: AzureOrder) -> Item | None:
     """The machine if it is still usable. Raises with Azure's reason when it has ended."""
-    found = read_machine(order.edge, order.lease)
-    if found is None:
+    machine = read_machine(order.edge, order.lease)
+    if machine is None:
         return None
-    if state_of(found) in {"Failed", "Deleting"} or power_of(found) in STOPPED:
-        raise ended(found)
-    return found
+    if state_of(machine) in {"Failed", "Deleting"} or power_of(machine) in STOPPED:
+        raise ended(machine)
+    return machine
 
 
 def ended(machine: Item) -> RentalFailed:
@@ -269,7 +269,7 @@ def _undo(order: AzureOrder) -> None:
     with _leaving_failures():
         interface = _of_network(order, "network_interfaces", "networkInterfaces", "interface")
         await_gone(order.edge, interface, order.timing.network_s)
-    for role in ("os", *(disk_kind(n) for n in range(order.details.wanted.count))):
+    for role in ("os", *(disk_kind(n) for n in range(order.details.requested.count))):
         disk = name_of(order.lease, role)
         with _leaving_failures():
             if read_disk(order.edge, order.lease, disk) is not None:

@@ -38,7 +38,7 @@ class AzureResource:
 
 
 def put(
-    edge: AzureClient, thing: AzureResource, request: Callable[[], Request], limit_s: float
+    edge: AzureClient, resource: AzureResource, request: Callable[[], Request], limit_s: float
 ) -> Item:
     """The existing resource, or the one made by `request`. Raises diskbench's errors,
     RentalFailed when it takes longer than `limit_s`."""
@@ -47,7 +47,7 @@ def put(
 
     def ask() -> Item | Still:
         nonlocal made
-        existing = thing.read(edge)
+        existing = resource.read(edge)
         if existing is not None and state_of(existing) in _UNDER_WAY:
             return Still(state_of(existing))
         if existing is not None and state_of(existing) != "Failed":
@@ -56,9 +56,9 @@ def put(
             return Still("made, not listed yet")
         try:
             return edge.finished(
-                f"{thing.role} {thing.name}", limit_s, f"{thing.right}/write",
-                thing.service, f"{thing.methods}.begin_create_or_update",
-                thing.group, thing.name, request(), insist=False,
+                f"{resource.role} {resource.name}", limit_s, f"{resource.right}/write",
+                resource.service, f"{resource.methods}.begin_create_or_update",
+                resource.group, resource.name, request(), insist=False,
             )  # fmt: skip
         except NotListedYet:
             made = True
@@ -67,7 +67,7 @@ def put(
             nap(min(busy.retry_after_s, limit_s), edge.timing, edge.watch)
             return Still("under way already")
 
-    return until(ask, f"{thing.role} {thing.name}", limit_s, edge.timing, edge.watch)
+    return until(ask, f"{resource.role} {resource.name}", limit_s, edge.timing, edge.watch)
 
 
 def delete(edge: AzureClient, kind: str, group: str, name: str, **more: bool) -> None:
@@ -84,10 +84,10 @@ def delete(edge: AzureClient, kind: str, group: str, name: str, **more: bool) ->
     await_gone(edge, AzureResource(role, kind, "compute", methods, group, name), limit_s)
 
 
-def await_gone(edge: AzureClient, thing: AzureResource, limit_s: float) -> None:
+def await_gone(edge: AzureClient, resource: AzureResource, limit_s: float) -> None:
     """Wait until Azure does not list a deleted resource any more. Raises RentalFailed."""
 
     def ask() -> bool | Still:
-        return True if thing.read(edge) is None else Still("deleted, still listed")
+        return True if resource.read(edge) is None else Still("deleted, still listed")
 
-    until(ask, f"{thing.role} {thing.name}", limit_s, edge.timing, edge.watch)
+    until(ask, f"{resource.role} {resource.name}", limit_s, edge.timing, edge.watch)

@@ -40,16 +40,16 @@ def quotas(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> Sequen
 
 
 def _quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:
-    for one in listed:
-        name = str(one["name"]["value"])
+    for usage in listed:
+        name = str(usage["name"]["value"])
         family = name if name.endswith(_FAMILY) else ""
         kind = "vcpus" if family else _KINDS.get(name)
         if kind is not None:
             yield Quota(
                 kind=kind,
                 of=(family,) if family else (),
-                name=str(one["name"].get("localizedValue") or name),
+                name=str(usage["name"].get("localizedValue") or name),
                 region=region,
-                limit=one["limit"],
-                used=one["currentValue"],
+                limit=usage["limit"],
+                used=usage["currentValue"],
             )

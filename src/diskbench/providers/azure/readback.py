@@ -51,48 +51,48 @@ def _of_machine(details: AzureResolved, zone: str | None, machine: Item) -> Iter
 
 
 def _of_disk(details: AzureResolved, zone: str | None, disk: Item) -> Iterator[str]:
-    wanted = details.wanted
+    requested = details.requested
     what, properties = f"disk {disk['name']}", disk.get("properties") or {}
     iops, mb_per_s = provisioned(details)
-    yield from differs(what, "type", wanted.type, (disk.get("sku") or {}).get("name"))
+    yield from differs(what, "type", requested.type, (disk.get("sku") or {}).get("name"))
     yield from differs(what, "size in GiB", details.size_gib, properties.get("diskSizeGB"))
     yield from differs(what, "IOPS", iops, properties.get("diskIOPSReadWrite"))
     yield from differs(what, "throughput in MB/s", mb_per_s, properties.get("diskMBpsReadWrite"))
-    if wanted.kind == "disk":
+    if requested.kind == "disk":
         yield from differs(what, "zone", zone, _zone(disk))
-    if wanted.tier is not None:
-        yield from differs(what, "performance tier", wanted.tier, properties.get("tier"))
+    if requested.tier is not None:
+        yield from differs(what, "performance tier", requested.tier, properties.get("tier"))
     burst = properties.get("burstingEnabled")
-    yield from differs(what, "bursting on demand", wanted.bursting, burst)
+    yield from differs(what, "bursting on demand", requested.bursting, burst)
 
 
 def _attached(details: AzureResolved, machine: Item, disks: Sequence[Item]) -> Iterator[str]:
     """Host cache and LUN of each disk, from the machine."""
-    wanted = details.wanted
+    requested = details.requested
     for lun, disk in enumerate(disks):
         what, held = f"disk {disk['name']}", _held(machine, disk)
-        if wanted.kind == "disk":
+        if requested.kind == "disk":
             yield from differs(what, "LUN", lun, held.get("lun", "none at all"))
         # Azure may omit the cache where it is None.
-        yield from differs(what, "host cache", wanted.caching, held.get("caching") or "None")
+        yield from differs(what, "host cache", requested.caching, held.get("caching") or "None")
 
 
 def provisioned(details: AzureResolved) -> tuple[float | None, float | None]:
     """The provisioned IOPS and MB/s of a disk where they are sold separately; None where they
     follow from the size (Azure then reports the tier's figures)."""
-    wanted = details.wanted
-    if wanted.kind == "local":
+    requested = details.requested
+    if requested.kind == "local":
         return None, None
-    entry = catalogue("azure").disks[wanted.type]
+    entry = catalogue("azure").disks[requested.type]
 
-    def of(asked: float | None, name: str) -> float | None:
+    def of(value: float | None, name: str) -> float | None:
         quantity = getattr(entry, name)
-        if asked is not None or quantity is None or not quantity.provisioned:
-            return asked
+        if value is not None or quantity is None or not quantity.provisioned:
+            return value
         default: float | None = quantity.default_value(details.size_gib)
         return default
 
-    return of(wanted.iops, "iops"), of(wanted.mb_per_s, "throughput")
+    return of(requested.iops, "iops"), of(requested.mb_per_s, "throughput")
 
 
 def facts(
@@ -100,7 +100,7 @@ def facts(
     made: AzureProvisioned,
     machine: Item,
     disks: Sequence[Item],
-    seen: Sequence[GuestDisk],
+    guest_disks: Sequence[GuestDisk],
     more: dict[str, Any],
 ) -> dict[str, Any]:
     """The facts recorded beside the result; JSON values only, nothing secret."""
@@ -118,20 +118,22 @@ def facts(
         "image": details.image.name,
         "image_reference": profile.get("imageReference"),
         "architecture": size.arch,
-        "disk_interface": seen_interface(seen, profile.get("diskControllerType"), size.interface),
+        "disk_interface": seen_interface(
+            guest_disks, profile.get("diskControllerType"), size.interface
+        ),
         "uncached": size.uncached.model_dump(mode="json"),
         "cached": size.cached.model_dump(mode="json"),
         "power": power_of(machine),
         "spot": properties.get("priority") == "Spot",
         "placement_group": (properties.get("proximityPlacementGroup") or {}).get("id"),
-        "host_cache": details.wanted.caching,
+        "host_cache": details.requested.caching,
         "os_disk": {
             "type": details.os_type,
             "host_cache": (profile.get("osDisk") or {}).get("caching"),
             "name": name_of(order.lease, "os"),
         },
         "volumes": [_disk_facts(machine, disk) for disk in disks],
-        "disks": [disk.model_dump(mode="json") for disk in seen],
+        "disks": [disk.model_dump(mode="json") for disk in guest_disks],
         **more,
     }
 
@@ -172,5 +174,5 @@ def _zone(item: Item) -> str | None:
 
 def _region(item: Item) -> str | None:
     """A region's name in the short form: Azure also writes `West Europe`."""
-    found = item.get("location")
-    return str(found).lower().replace(" ", "") if found else None
+    location = item.get("location")
+    return str(location).lower().replace(" ", "") if location else None

@@ -53,9 +53,9 @@ def refreshed(edge: AzureClient, known: ProviderBook, today: str, *, url: str = 
 
 def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
     """All pages of the prices of a service. Raises HostUnavailable."""
-    wanted = f"serviceName eq '{service}' and armRegionName eq '{region}'"
-    wanted += " and priceType eq 'Consumption'"
-    fields: dict[str, str] | None = {"$filter": wanted}
+    conditions = f"serviceName eq '{service}' and armRegionName eq '{region}'"
+    conditions += " and priceType eq 'Consumption'"
+    fields: dict[str, str] | None = {"$filter": conditions}
     following: str | None = url
     while following:
         try:
@@ -123,51 +123,51 @@ def overlay(
 
 
 def _entry(sku: Item, known: ProviderBook) -> Item | None:
-    found = machine(sku, known)
-    if found.uncached.iops is None or found.uncached.mb_per_s is None:
+    size = machine(sku, known)
+    if size.uncached.iops is None or size.uncached.mb_per_s is None:
         return None
     entry: Item = {
-        "vcpus": found.vcpus,
-        "memory_gib": found.memory_bytes / GIB,
-        "burstable": found.burstable,
-        "iops": found.uncached.iops,
-        "mb_per_s": found.uncached.mb_per_s,
-        "max_disks": found.max_disks,
+        "vcpus": size.vcpus,
+        "memory_gib": size.memory_bytes / GIB,
+        "burstable": size.burstable,
+        "iops": size.uncached.iops,
+        "mb_per_s": size.uncached.mb_per_s,
+        "max_disks": size.max_disks,
         "traits": {
-            "premium": found.premium,
-            "cacheable": found.cacheable,
-            "interface": found.interface,
-            "temp_gib": int(found.local_gib),
+            "premium": size.premium,
+            "cacheable": size.cacheable,
+            "interface": size.interface,
+            "temp_gib": int(size.local_gib),
         },
         "source": _SKUS,
     }
-    if found.cacheable and found.cached.iops is not None:
-        entry |= {"cached_iops": found.cached.iops, "cached_mb_per_s": found.cached.mb_per_s}
+    if size.cacheable and size.cached.iops is not None:
+        entry |= {"cached_iops": size.cached.iops, "cached_mb_per_s": size.cached.mb_per_s}
     return entry
 
 
-def _on_demand(told: Item) -> float | None:
-    words = f"{told.get('skuName', '')} {told.get('productName', '')}"
+def _on_demand(item: Item) -> float | None:
+    words = f"{item.get('skuName', '')} {item.get('productName', '')}"
     other = any(word in words for word in ("Spot", "Low Priority", "Windows", "CloudServices"))
-    if other or told.get("unitOfMeasure") != "1 Hour" or not told.get("armSkuName"):
+    if other or item.get("unitOfMeasure") != "1 Hour" or not item.get("armSkuName"):
         return None
-    return float(told["retailPrice"]) or None
+    return float(item["retailPrice"]) or None
 
 
-def _disks(told: Iterable[Item], known: PriceBook) -> dict[str, Item]:
+def _disks(items: Iterable[Item], known: PriceBook) -> dict[str, Item]:
     """Prices of the catalogue's tiers by disk type."""
-    found: dict[str, Item] = {}
-    for item in told:
+    entries: dict[str, Item] = {}
+    for item in items:
         name = _PRODUCTS.get(str(item.get("productName")))
         tier = _TIER.fullmatch(str(item.get("meterName")))
         price = known.disks.get(name or "")
         if price is None or tier is None or item.get("unitOfMeasure") != "1/Month":
             continue
         if tier["tier"].upper() in price.tiers:
-            entry = found.setdefault(str(name), {"source": _PRICES, "tiers": {}})
+            entry = entries.setdefault(str(name), {"source": _PRICES, "tiers": {}})
             entry["tiers"][tier["tier"].upper()] = float(item["retailPrice"])
     # Tiers of two dates under one source would look like one date: all or none.
     return {
-        name: one for name, one in found.items()
-        if set(one["tiers"]) == set(known.disks[name].tiers)
+        name: prices for name, prices in entries.items()
+        if set(prices["tiers"]) == set(known.disks[name].tiers)
     }  # fmt: skip

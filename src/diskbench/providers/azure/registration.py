@@ -23,8 +23,8 @@ REGISTERED = "Registered"
 
 def state_of_provider(edge: AzureClient, namespace: str) -> str:
     """`Registered`, `NotRegistered`, `Registering`, `Unregistering`. Raises diskbench's errors."""
-    found = edge.call(READ, "resources", "providers.get", namespace)
-    return str(found.get("registrationState") or "NotRegistered")
+    provider = edge.call(READ, "resources", "providers.get", namespace)
+    return str(provider.get("registrationState") or "NotRegistered")
 
 
 def how_to_register(namespace: str) -> str:

@@ -63,7 +63,7 @@ def rehearse(sessions: AzureSessions, rental: Rental, timing: AzureTiming) -> li
     )
 
     def run(zone: str | None) -> DryRun:
-        size, disk = details.machine.size, f"{details.wanted.type} of {details.size_gib} GiB"
+        size, disk = details.machine.size, f"{details.requested.type} of {details.size_gib} GiB"
         place = f"zone {zone} of {details.region}" if zone else details.region
         template = deployment(order, azure.subscription, zone)
         return DryRun(
@@ -119,12 +119,18 @@ def _content(order: AzureOrder, subscription: str, zone: str | None) -> list[Req
     """The resources in the lease's group, each after those that it names."""
     claim, details = order.claim, order.details
     within = f"/subscriptions/{subscription}/resourceGroups/{order.group}/providers"
-    found: list[Request] = []
+    resources: list[Request] = []
 
     def add(kind: str, role: str, version: str, body: Request, *after: str) -> str:
         name = name_of(order.lease, role)
         head = {"type": kind, "apiVersion": version, "name": name}
-        found.append({**head, **body, "dependsOn": [one for one in after if one in known]})
+        resources.append(
+            {
+                **head,
+                **body,
+                "dependsOn": [resource_id for resource_id in after if resource_id in known],
+            }
+        )
         known.append(f"{within}/{kind}/{name}")
         return known[-1]
 
@@ -146,7 +152,7 @@ def _content(order: AzureOrder, subscription: str, zone: str | None) -> list[Req
     card = add("Microsoft.Network/networkInterfaces", "interface", _NETWORK, body, *known)
     machine = requests.virtual_machine(claim, launch(order, card, zone))
     add(MACHINES, "machine", _COMPUTE, machine, card)
-    if details.wanted.kind == "disk":
-        for index in range(details.wanted.count):
+    if details.requested.kind == "disk":
+        for index in range(details.requested.count):
             add(DISKS, disk_kind(index), _DISKS, requests.disk(claim, new_disk(order, zone)))
-    return found
+    return resources

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from diskbench.model.base import Frozen
 from diskbench.providers.azure.disk_request import AzureDiskRequest
+from diskbench.providers.skeleton.details import RentalDetails
 
 Interface = Literal["scsi", "nvme"]
 DEFAULT_OS_GIB = 30
@@ -56,12 +59,12 @@ class AzureImage(Frozen):
     controllers: tuple[Interface, ...] = ()
 
 
-class AzureResolved(Frozen):
+class AzureResolved(RentalDetails):
     """A rental's details. `zones` are tried in order; empty: no zone in particular. `subnet` is
     the user's own; its machines get no public address."""
 
     region: str
-    wanted: AzureDiskRequest
+    requested: AzureDiskRequest = Field(alias="wanted")
     size_gib: int
     machine: AzureMachine
     image: AzureImage

@@ -40,8 +40,8 @@ class Offer:
     def promised(self, disk_type: str, tier: str) -> DiskPath:
         """What Azure says today that one disk of a tier does without bursts; None where it does not
         say."""
-        told = self.tiers.get((disk_type, tier), {}).get("capabilities") or []
-        capabilities = {str(item["name"]): str(item["value"]) for item in told}
+        listed = self.tiers.get((disk_type, tier), {}).get("capabilities") or []
+        capabilities = {str(item["name"]): str(item["value"]) for item in listed}
         return DiskPath(
             iops=_number(capabilities, "MaxIOps"),
             mb_per_s=_number(capabilities, "MaxBandwidthMBps"),
@@ -67,12 +67,12 @@ class Offer:
     def zones(self, size: str, disk_type: str | None) -> tuple[str, ...]:
         """The zones that offer both, in order; empty where the region has no zones or reports
         none."""
-        found = set(_zones(self.machines[size]))
+        shared = set(_zones(self.machines[size]))
         if disk_type == "UltraSSD_LRS":
-            found &= set(_ultra_zones(self.machines[size]))
+            shared &= set(_ultra_zones(self.machines[size]))
         elif disk_type in self.disks and _zones(self.disks[disk_type]):
-            found &= set(_zones(self.disks[disk_type]))
-        return tuple(sorted(found))
+            shared &= set(_zones(self.disks[disk_type]))
+        return tuple(sorted(shared))
 
 
 def offer(region: str, skus: Iterable[Sku]) -> Offer:
@@ -137,36 +137,36 @@ def _controllers(listed: str) -> tuple[Interface, ...]:
     """The controllers of the capability (`SCSI,NVMe`); SCSI for a size that reports none."""
     words = {word.strip().lower() for word in listed.split(",")}
     known: tuple[Interface, ...] = ("scsi", "nvme")
-    return tuple(one for one in known if one in words) or ("scsi",)
+    return tuple(interface for interface in known if interface in words) or ("scsi",)
 
 
-def check_support(found: AzureMachine, wanted: AzureDiskRequest, sold: Sequence[str]) -> None:
+def check_support(machine: AzureMachine, requested: AzureDiskRequest, sold: Sequence[str]) -> None:
     """Refuse a disk that the machine or the region does not support. Raises InvalidValue."""
-    if wanted.kind == "local":
-        if not found.local_gib:
+    if requested.kind == "local":
+        if not machine.local_gib:
             raise InvalidValue(
-                f"{found.size} has no disk of its own",
+                f"{machine.size} has no disk of its own",
                 advice="choose one with a d in its name, such as Standard_D4ds_v5",
             )
         return
-    if sold and wanted.type not in sold:
+    if sold and requested.type not in sold:
         raise InvalidValue(
-            f"{wanted.type} is not sold there", advice=f"this region sells {', '.join(sold)}"
+            f"{requested.type} is not sold there", advice=f"this region sells {', '.join(sold)}"
         )
-    if wanted.type.startswith(("Premium", "Ultra")) and not found.premium:
+    if requested.type.startswith(("Premium", "Ultra")) and not machine.premium:
         raise InvalidValue(
-            f"{found.size} takes no {wanted.type}",
+            f"{machine.size} takes no {requested.type}",
             advice="choose a size with an s in its name, such as Standard_D4s_v5",
         )
-    if wanted.caching not in {None, "None"} and not found.cacheable:
+    if requested.caching not in {None, "None"} and not machine.cacheable:
         raise InvalidValue(
-            f"{found.size} has no host cache",
+            f"{machine.size} has no host cache",
             advice="leave --cache out, or choose a size with SCSI disks, such as Standard_D4s_v5",
         )
-    if wanted.kind == "disk" and wanted.count > found.max_disks:
+    if requested.kind == "disk" and requested.count > machine.max_disks:
         raise InvalidValue(
-            f"--count {wanted.count} on {found.size}",
-            advice=f"it takes {found.max_disks}",
+            f"--count {requested.count} on {machine.size}",
+            advice=f"it takes {machine.max_disks}",
             field="count",
         )
 
@@ -207,13 +207,13 @@ def _restriction(sku: Sku) -> str | None:
     return None
 
 
-def _number(told: dict[str, str], name: str) -> float | None:
+def _number(capabilities: dict[str, str], name: str) -> float | None:
     try:
-        return float(told[name])
+        return float(capabilities[name])
     except (KeyError, ValueError):
         return None
 
 
-def _mega(told: dict[str, str], name: str) -> float | None:
-    found = _number(told, name)
-    return None if found is None else found / 1e6
+def _mega(capabilities: dict[str, str], name: str) -> float | None:
+    number = _number(capabilities, name)
+    return None if number is None else number / 1e6

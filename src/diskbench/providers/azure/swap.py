@@ -53,7 +53,7 @@ def _zone(order: AzureOrder, machine: Item) -> str | None:
 
 def _is_earlier(order: AzureOrder, name: str) -> bool:
     """Whether a disk was measured in another turn."""
-    mine = {order.disk_name(index) for index in range(order.details.wanted.count)}
+    mine = {order.disk_name(index) for index in range(order.details.requested.count)}
     return name.startswith(name_of(order.lease, "disk-")) and name not in mine
 
 
@@ -86,8 +86,12 @@ def _await_gone(order: AzureOrder, guest: Guest, luns: list[int]) -> None:
 
     def ask() -> bool | Still:
         shown = disks(guest.host)
-        left = [str(lun) for lun in luns if any(is_at_lun(disk, lun) for disk in shown)]
-        return Still(f"LUN {', '.join(left)} is still seen in the guest") if left else True
+        still_shown = [str(lun) for lun in luns if any(is_at_lun(disk, lun) for disk in shown)]
+        return (
+            Still(f"LUN {', '.join(still_shown)} is still seen in the guest")
+            if still_shown
+            else True
+        )
 
     order.ask_guest("the disks before", ask)
 

@@ -9,17 +9,17 @@ from diskbench.model.rental import Found
 from diskbench.providers.azure.inventory import (
     STOPPED,
     expiry_of,
+    group_kind_and_name,
     inside,
     is_ours,
     is_strange,
+    kind_and_name,
     lease_of,
     owner_of,
     power_of,
     read_machine,
     state_of,
     tagged_groups,
-    told,
-    told_group,
     why,
 )
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from diskbench.providers.azure.timing import AzureTiming
 
 
-def found(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> Sequence[Found]:
+def found_leases(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> Sequence[Found]:
     """See ports.Renter.found. One listing covers all regions of a subscription. A lease's group has
     one name, so each group is either the lease's own or a copy of its tags."""
     azure = sessions.of_scope(scope)
@@ -51,13 +51,13 @@ def found(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> Sequenc
 def _added(edge: AzureClient, before: Found, group: Item, here: Scope) -> dict[str, object]:
     """The lease's record, updated with one group that carries its tag."""
     if not is_ours(group):
-        return {"not_ours": (*before.not_ours, told_group(group))}
+        return {"not_ours": (*before.not_ours, group_kind_and_name(group))}
     held = [item for item in inside(edge, group) if not is_strange(before.lease_id, item)]
     return {
         "scope": here,
         "expires_at": expiry_of(group),
         "owner": owner_of(group),
-        "resources": (told_group(group), *(told(item) for item in held)),
+        "resources": (group_kind_and_name(group), *(kind_and_name(item) for item in held)),
     }
 
 

@@ -11,14 +11,14 @@ from diskbench.providers.azure.inventory import (
     DISKS,
     GROUPS,
     MACHINES,
+    group_kind_and_name,
     inside,
     is_meant,
     is_strange,
+    kind_and_name,
     lease_of,
     read,
     tagged_groups,
-    told,
-    told_group,
 )
 from diskbench.providers.azure.put import delete
 from diskbench.providers.azure.requests import group_name
@@ -45,7 +45,7 @@ class _Listing:
     others: tuple[str, ...]
 
     def names(self) -> tuple[str, ...]:
-        return tuple(told_group(group) for group in self.groups)
+        return tuple(group_kind_and_name(group) for group in self.groups)
 
 
 def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None:
@@ -57,17 +57,19 @@ def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None
     """
 
     def list_lease(_: Collection[str]) -> _Listing:
-        found = _groups(edge, which)
-        meant = tuple(group for group in found if is_meant(group, which))
-        return _Listing(meant, tuple(told_group(group) for group in found if group not in meant))
+        groups = _groups(edge, which)
+        meant = tuple(group for group in groups if is_meant(group, which))
+        return _Listing(
+            meant, tuple(group_kind_and_name(group) for group in groups if group not in meant)
+        )
 
     def unlisted_s(first: _Listing) -> float | None:
         return edge.timing.settle_s if just_made and not first.groups else None
 
-    def give_back(found: _Listing, failures: Failures) -> None:
-        for group in found.groups:
+    def give_back(listing: _Listing, failures: Failures) -> None:
+        for group in listing.groups:
             if why := _give_back(edge, which, group):
-                failures[told_group(group)] = why
+                failures[group_kind_and_name(group)] = why
 
     def tell(name: str) -> str:
         """Describe a group with its content: the content costs money."""
@@ -75,7 +77,7 @@ def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None
             held = inside(edge, {"name": name.partition(" ")[2]})
         except DiskbenchError:
             held = []
-        return ", ".join([name, *(told(item) for item in held)])
+        return ", ".join([name, *(kind_and_name(item) for item in held)])
 
     lag = Lag(edge.timing, unlisted_s, listed_s=edge.timing.settle_s, watch=edge.watch)
     skeleton.release(which, edge.azure.subscription, list_lease, give_back, tell, lag=lag)
@@ -84,22 +86,22 @@ def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None
 def _groups(edge: AzureClient, which: Which) -> list[Item]:
     """The groups with the lease's tag, and the group with its name, which a listing by tag may not
     show yet."""
-    found = tagged_groups(edge, which.lease_id)
+    groups = tagged_groups(edge, which.lease_id)
     own = group_name(which.lease_id)
-    if any(str(group["name"]).lower() == own.lower() for group in found):
-        return found
+    if any(str(group["name"]).lower() == own.lower() for group in groups):
+        return groups
     named = read(edge, f"{GROUPS}/read", "resources", "resource_groups.get", own)
-    return found if named is None or lease_of(named) != which.lease_id else [*found, named]
+    return groups if named is None or lease_of(named) != which.lease_id else [*groups, named]
 
 
 def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
     """Delete one group, or our resources in it; returns why it still exists, or an empty string."""
     name = str(group["name"])
     try:
-        found = [] if which.copied else inside(edge, group)
+        items = [] if which.copied else inside(edge, group)
     except DiskbenchError as error:
         return f"what is in it could not be listed: {error.message}"
-    strange = [item for item in found if is_strange(which.lease_id, item)]
+    strange = [item for item in items if is_strange(which.lease_id, item)]
     if not strange:
         failures: Failures = {}
         with noting(failures, name, is_missing):
@@ -108,8 +110,8 @@ def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
                 "resources", "resource_groups.begin_delete", name, force_deletion_types=_FORCED,
             )  # fmt: skip
         return failures.get(name, "")
-    why = _delete_costly(edge, name, [item for item in found if item not in strange])
-    names = ", ".join(told(item) for item in strange)
+    why = _delete_costly(edge, name, [item for item in items if item not in strange])
+    names = ", ".join(kind_and_name(item) for item in strange)
     return "; ".join([f"it holds {names}, not made by us: move that elsewhere", *why])
 
 
@@ -120,6 +122,6 @@ def _delete_costly(edge: AzureClient, group: str, ours: list[Item]) -> list[str]
     for kind, more in ((MACHINES, {"force_deletion": True}), (DISKS, {})):
         for item in ours:
             if str(item.get("type")).lower() == kind.lower():
-                with noting(failures, told(item), is_missing):
+                with noting(failures, kind_and_name(item), is_missing):
                     delete(edge, kind, group, str(item["name"]), **more)
     return [f"{what}: {why}" for what, why in failures.items()]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.errors import exists_already, is_busy
-from diskbench.providers.gcp.guest import find_disk, find_local, told_apart
+from diskbench.providers.gcp.guest import find_disk, find_local, with_unique_identity
 from diskbench.providers.gcp.inventory import LIVE, describe, place
 from diskbench.providers.gcp.operations import change, last
 from diskbench.providers.gcp.provision import ended
@@ -83,15 +83,15 @@ def attach(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDi
 
 def local_ssds(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDisk, ...]:
     """The requested local disks of the machine, each as large as Google says of this machine."""
-    wanted = order.details.wanted
-    said = [
+    requested = order.details.requested
+    sizes_gib = [
         int(disk["diskSizeGb"])
         for disk in alive(order, made).get("disks", [])
         if disk.get("type") == "SCRATCH" and disk.get("diskSizeGb")
     ]
-    size_gib = said[0] if said else order.details.machine.local_ssd_gib
-    found = disks_now(order, guest)
-    return find_local(found, wanted.count, wanted.interface or "nvme", size_gib)
+    size_gib = sizes_gib[0] if sizes_gib else order.details.machine.local_ssd_gib
+    guest_disks = disks_now(order, guest)
+    return find_local(guest_disks, requested.count, requested.interface or "nvme", size_gib)
 
 
 def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
@@ -141,8 +141,8 @@ def _held(instance: Item, disk_name: str, device_name: str) -> Item | None:
                     f"disk {disk_name} is attached as {entry.get('deviceName')}, not {device_name}",
                     advice="give the lease back and start a new run",
                 )
-            found: Item = entry
-            return found
+            attachment: Item = entry
+            return attachment
     return None
 
 
@@ -167,10 +167,10 @@ def _goes_with_machine(order: GcpOrder, made: GcpProvisioned, index: int) -> Non
 def _appeared(
     order: GcpOrder, guest: Guest, name: str, size_gib: int, before: tuple[GuestDisk, ...] | None
 ) -> GuestDisk:
-    known = told_apart(before) if before is not None else None
+    known = with_unique_identity(before) if before is not None else None
 
     def ask() -> GuestDisk | Still:
-        found = find_disk(disks(guest.host), name, size_gib * GIB, known)
-        return found or Still(f"/dev/disk/by-id/google-{name} is not seen in the guest yet")
+        guest_disk = find_disk(disks(guest.host), name, size_gib * GIB, known)
+        return guest_disk or Still(f"/dev/disk/by-id/google-{name} is not seen in the guest yet")
 
     return order.ask_guest(f"disk {name}", ask)

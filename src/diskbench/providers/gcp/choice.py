@@ -47,45 +47,45 @@ class GcpNeeds:
         )
 
 
-def needs(wanted: GcpDiskRequest, size_gib: int, margin: float = 1.0) -> GcpNeeds:
+def needs(requested: GcpDiskRequest, size_gib: int, margin: float = 1.0) -> GcpNeeds:
     """`margin` times the limits of all disks together; zero for disks without limits and for
     local disks, which have no cap."""
-    if wanted.kind == "local-ssd" or not wanted.type:
+    if requested.kind == "local-ssd" or not requested.type:
         return GcpNeeds()
     # Google limits persistent disks of one type together: the part independent of size counts once.
-    shared = shares_limit(wanted)
-    size = min(size_gib * wanted.count, MAX_PD_GIB) if shared else size_gib
-    limits, count = wanted.limits(size), 1 if shared else wanted.count
-    found: dict[str, float] = {}
+    shared = shares_limit(requested)
+    size = min(size_gib * requested.count, MAX_PD_GIB) if shared else size_gib
+    limits, count = requested.limits(size), 1 if shared else requested.count
+    rates: dict[str, float] = {}
     for pool in limits.pools if limits else ():
         for way in ("read", "write") if pool.covers == "both" else (pool.covers,):
             if pool.iops:
-                found[f"{way}_iops"] = margin * count * pool.iops.ceiling
+                rates[f"{way}_iops"] = margin * count * pool.iops.ceiling
             if pool.bytes_per_s:
                 rate = pool.bytes_per_s.ceiling / MIB
-                found[f"{way}_mib_per_s"] = margin * count * rate
-    return GcpNeeds(**found)
+                rates[f"{way}_mib_per_s"] = margin * count * rate
+    return GcpNeeds(**rates)
 
 
-def shares_limit(wanted: GcpDiskRequest) -> bool:
+def shares_limit(requested: GcpDiskRequest) -> bool:
     """Whether several of these disks on one machine share one limit, by their total size (Google
     Cloud, "About Persistent Disk performance")."""
-    return wanted.count > 1 and wanted.type.startswith("pd-") and wanted.iops is None
+    return requested.count > 1 and requested.type.startswith("pd-") and requested.iops is None
 
 
-def candidates(wanted: GcpDiskRequest, size_gib: int) -> tuple[str, ...]:
+def candidates(requested: GcpDiskRequest, size_gib: int) -> tuple[str, ...]:
     """The types that support the disk and do not limit it, in order: those with a margin, those
     without, those of unknown cap."""
-    spare, need = needs(wanted, size_gib, MARGIN), needs(wanted, size_gib)
+    spare, need = needs(requested, size_gib, MARGIN), needs(requested, size_gib)
     good: list[str] = []
     just: list[str] = []
     unknown: list[str] = []
     for name in machine_book("gcp").tried:
         vcpus = machine_book("gcp").vcpus_of(name) or 0
-        if vcpus < MIN_VCPUS or not _takes(name, vcpus, wanted):
+        if vcpus < MIN_VCPUS or not _takes(name, vcpus, requested):
             continue
-        cap = cap_of(name, vcpus, wanted)
-        if not _is_capped(wanted) or (cap is not None and spare.met_by(cap)):
+        cap = cap_of(name, vcpus, requested)
+        if not _is_capped(requested) or (cap is not None and spare.met_by(cap)):
             good.append(name)
         elif cap is not None and need.met_by(cap):
             just.append(name)
@@ -94,13 +94,13 @@ def candidates(wanted: GcpDiskRequest, size_gib: int) -> tuple[str, ...]:
     return (*good, *just, *unknown)
 
 
-def cap_of(machine_type: str, vcpus: int, wanted: GcpDiskRequest) -> Cap | None:
+def cap_of(machine_type: str, vcpus: int, requested: GcpDiskRequest) -> Cap | None:
     """The machine's cap in the catalogue; None where it has none."""
-    fit = _fit(machine_type, wanted)
+    fit = _fit(machine_type, requested)
     return fit.cap(vcpus) if fit else None
 
 
-def boot_type(machine_type: str, wanted: GcpDiskRequest, offered: tuple[str, ...]) -> str:
+def boot_type(machine_type: str, requested: GcpDiskRequest, offered: tuple[str, ...]) -> str:
     """The root disk's type: the first of `offered` that the machine supports.
 
     It differs from the measured type where possible: persistent disks of one type share a limit,
@@ -110,48 +110,50 @@ def boot_type(machine_type: str, wanted: GcpDiskRequest, offered: tuple[str, ...
     if series is None:
         return ""
     fits = [name for name in offered if name in series.disks]
-    return next((name for name in fits if name != wanted.type), fits[0] if fits else "")
+    return next((name for name in fits if name != requested.type), fits[0] if fits else "")
 
 
-def too_small(machine_type: str, vcpus: int, wanted: GcpDiskRequest, size_gib: int) -> str | None:
+def too_small(
+    machine_type: str, vcpus: int, requested: GcpDiskRequest, size_gib: int
+) -> str | None:
     """Why a machine chosen by the user would limit the measurement; None when it does not."""
-    if not _is_capped(wanted):
+    if not _is_capped(requested):
         return None
-    need, cap = needs(wanted, size_gib), cap_of(machine_type, vcpus, wanted)
+    need, cap = needs(requested, size_gib), cap_of(machine_type, vcpus, requested)
     if cap is None:
         return (
-            f"no limit of {machine_type} for {wanted.type} is known here: it may measure itself, "
-            "and not the disk"
+            f"no limit of {machine_type} for {requested.type} is known here: it may measure "
+            "itself, and not the disk"
         )
     if need.met_by(cap):
         return None
-    better = next((n for n in candidates(wanted, size_gib) if n != machine_type), None)
+    better = next((n for n in candidates(requested, size_gib) if n != machine_type), None)
     instead = f"; {better} would do" if better else ""
     return (
         f"{machine_type} lets {cap.read_iops:,.0f} / {cap.write_iops:,.0f} IOPS and "
         f"{cap.read_mib_per_s:,.0f} / {cap.write_mib_per_s:,.0f} MiB/s (read / write) through to "
-        f"{wanted.type}, the disk needs {need.read_iops:,.0f} / {need.write_iops:,.0f} and "
+        f"{requested.type}, the disk needs {need.read_iops:,.0f} / {need.write_iops:,.0f} and "
         f"{need.read_mib_per_s:,.0f} / {need.write_mib_per_s:,.0f} of its machine: it would "
         f"measure itself{instead}"
     )
 
 
-def _takes(machine_type: str, vcpus: int, wanted: GcpDiskRequest) -> bool:
+def _takes(machine_type: str, vcpus: int, requested: GcpDiskRequest) -> bool:
     series = machine_book("gcp").series_of(machine_type)
     if series is None:
         return False
-    if wanted.kind == "local-ssd":
+    if requested.kind == "local-ssd":
         return series.local_ssd == "optional"
-    if wanted.kind == "root" and not wanted.type:
+    if requested.kind == "root" and not requested.type:
         return True
-    fit = series.disks.get(wanted.type)
+    fit = series.disks.get(requested.type)
     return fit is not None and vcpus >= fit.min_vcpus
 
 
-def _fit(machine_type: str, wanted: GcpDiskRequest) -> Fit | None:
+def _fit(machine_type: str, requested: GcpDiskRequest) -> Fit | None:
     series = machine_book("gcp").series_of(machine_type)
-    return series.disks.get(wanted.type) if series else None
+    return series.disks.get(requested.type) if series else None
 
 
-def _is_capped(wanted: GcpDiskRequest) -> bool:
-    return wanted.kind != "local-ssd" and bool(wanted.type)
+def _is_capped(requested: GcpDiskRequest) -> bool:
+    return requested.kind != "local-ssd" and bool(requested.type)

@@ -191,11 +191,13 @@ class GcpSessions:
             raise missing(
                 "gcp", "--provider gcp needs the Google Cloud SDK for Python", field="provider"
             ) from error
-        found = self._sessions.of(
+        session = self._sessions.of(
             (project, endpoint), lambda: ComputeSession(log_in(project, endpoint))
         )
         # The project that the credentials name is the one that a rental's scope names later.
-        return Compute(self._sessions.of((found.login.project, endpoint), lambda: found), timing)
+        return Compute(
+            self._sessions.of((session.login.project, endpoint), lambda: session), timing
+        )
 
     def of_scope(self, scope: Scope, timing: GceTiming) -> Compute:
         """The project of a scope. Without permission to list, calls fail; they never return an
@@ -244,12 +246,12 @@ def _check_whole(page: Item, action: str) -> None:
 
 
 def _mapping(message: Any) -> Item:  # noqa: ANN401 - proto-plus messages
-    found: Item = json.loads(
+    mapping: Item = json.loads(
         type(message).to_json(
             message, use_integers_for_enums=False, always_print_fields_with_no_presence=False
         )
     )
-    return found
+    return mapping
 
 
 def _snake(method: str) -> str:

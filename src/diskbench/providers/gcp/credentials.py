@@ -87,14 +87,14 @@ def _default(endpoint: str | None) -> tuple[Any, str | None]:
     from google.auth.exceptions import DefaultCredentialsError, GoogleAuthError
 
     try:
-        found: tuple[Any, str | None] = google.auth.default(scopes=[SCOPE])
+        credentials_and_project: tuple[Any, str | None] = google.auth.default(scopes=[SCOPE])
     except DefaultCredentialsError as error:
         if endpoint is not None and not is_google(endpoint, UNIVERSE):
             return None, None
         raise _not_logged_in(error) from error
     except GoogleAuthError as error:
         raise _not_logged_in(error) from error
-    return found
+    return credentials_and_project
 
 
 def _not_logged_in(error: Exception) -> AccessDenied:

@@ -79,13 +79,13 @@ def disk_request(spec: RentSpec | None) -> GcpDiskRequest:
     check_count(spec, MAX_COUNT)
     name, _, named = disk.partition(":")
     if name == LOCAL_SSD:
-        asked = _local_ssd(spec, named)
+        requested = _local_ssd(spec, named)
     elif name == ROOT:
-        asked = _root(spec, named)
+        requested = _root(spec, named)
     else:
-        asked = _disk(spec)
-    _check_machine(spec, asked)
-    return asked
+        requested = _disk(spec)
+    _check_machine(spec, requested)
+    return requested
 
 
 def _disk(spec: RentSpec) -> GcpDiskRequest:
@@ -151,11 +151,11 @@ def _local_ssd(spec: RentSpec, named: str) -> GcpDiskRequest:
         f"cannot be used with --disk {LOCAL_SSD}",
         advice="its performance follows from the machine",
     )
-    each = local_ssd_gib(spec.instance_type)
-    if spec.size_gib not in {None, each}:
+    ssd_gib = local_ssd_gib(spec.instance_type)
+    if spec.size_gib not in {None, ssd_gib}:
         raise InvalidValue(
             f"--size {spec.size_gib} cannot be used with --disk {LOCAL_SSD}",
-            advice=f"each has {each} GiB; add --count N --stripe for more",
+            advice=f"each has {ssd_gib} GiB; add --count N --stripe for more",
             field="size",
         )
     if spec.count > MAX_LOCAL_SSDS:
@@ -169,16 +169,18 @@ def _local_ssd(spec: RentSpec, named: str) -> GcpDiskRequest:
     return GcpDiskRequest(
         kind="local-ssd",
         type=LOCAL_SSD,
-        size_gib=each,
+        size_gib=ssd_gib,
         count=spec.count,
         interface="scsi" if named == "scsi" else "nvme",
     )
 
 
-def _check_machine(spec: RentSpec, asked: GcpDiskRequest) -> None:
+def _check_machine(spec: RentSpec, requested: GcpDiskRequest) -> None:
     """Refuse a machine type that does not support the disk, as far as its name shows."""
     if spec.instance_type is not None:
-        check_series(spec.instance_type, machine_book("gcp").vcpus_of(spec.instance_type), asked)
+        check_series(
+            spec.instance_type, machine_book("gcp").vcpus_of(spec.instance_type), requested
+        )
 
 
 def local_ssd_gib(machine_type: str | None) -> int:
@@ -187,36 +189,38 @@ def local_ssd_gib(machine_type: str | None) -> int:
     return (series.local_ssd_gib if series else None) or LOCAL_SSD_GIB
 
 
-def check_series(machine_type: str, vcpus: int | None, asked: GcpDiskRequest) -> None:
+def check_series(machine_type: str, vcpus: int | None, requested: GcpDiskRequest) -> None:
     """Raise InvalidValue when the series of a machine type does not support the disk; `vcpus` is
     None while unknown. A series missing from the catalogue is left to Google's own check."""
     book = machine_book("gcp")
     series = book.series_of(machine_type)
-    if series is None or (asked.kind == "root" and not asked.type):
+    if series is None or (requested.kind == "root" and not requested.type):
         return
     name = machine_type.partition("-")[0].upper()
-    if asked.kind == "local-ssd":
-        _check_local(machine_type, name, series.local_ssd, asked)
+    if requested.kind == "local-ssd":
+        _check_local(machine_type, name, series.local_ssd, requested)
         return
-    if asked.type in series.open:
+    if requested.type in series.open:
         return
-    fit = series.disks.get(asked.type)
+    fit = series.disks.get(requested.type)
     if fit is None:
-        takers = ", ".join(series.upper() for series in book.takers(asked.type))
+        takers = ", ".join(series.upper() for series in book.takers(requested.type))
         raise InvalidValue(
-            f"{machine_type} does not take {asked.type}: {name} has {', '.join(series.disks)}",
-            advice=f"{asked.type} goes with {takers}; leave --instance-type out to have one chosen",
+            f"{machine_type} does not take {requested.type}: {name} has {', '.join(series.disks)}",
+            advice=f"{requested.type} goes with {takers}; leave --instance-type out to have one "
+            "chosen",
             field="instance_type",
         )
     if vcpus is not None and vcpus < fit.min_vcpus:
         raise InvalidValue(
-            f"{machine_type} does not take {asked.type}: {name} needs {fit.min_vcpus} vCPUs for it",
+            f"{machine_type} does not take {requested.type}: {name} needs {fit.min_vcpus} vCPUs "
+            "for it",
             advice="choose a larger --instance-type",
             field="instance_type",
         )
 
 
-def _check_local(machine_type: str, name: str, offered: str, asked: GcpDiskRequest) -> None:
+def _check_local(machine_type: str, name: str, offered: str, requested: GcpDiskRequest) -> None:
     with_disks = [
         n.upper() for n, s in machine_book("gcp").series.items() if s.local_ssd == "optional"
     ]
@@ -232,7 +236,7 @@ def _check_local(machine_type: str, name: str, offered: str, asked: GcpDiskReque
             advice=f"choose {machine_type}-lssd, or one of {', '.join(with_disks)}",
             field="instance_type",
         )
-    if offered in {"always", "bundled"} and asked.interface == "scsi":
+    if offered in {"always", "bundled"} and requested.interface == "scsi":
         raise InvalidValue(
             f"the local SSDs of {machine_type} are NVMe", advice="use --disk local-ssd"
         )

@@ -141,8 +141,8 @@ TABLE: ErrorTable = (
 class Refusal(Exception):  # noqa: N818 - it is never raised
     """Google's answer: the cause of a diskbench error, which replaces it in messages."""
 
-    def __init__(self, reason: str, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
         self.reason = reason
 
 
@@ -206,20 +206,22 @@ def of_operation(operation: dict[str, Any], action: str) -> DiskbenchError | Non
     messages = "; ".join(
         str(e.get("message") or e.get("code") or "no reason given") for e in errors
     )
-    found = [of_reason(str(e.get("code", "")), messages, action, status=status) for e in errors]
-    return next((e for e in found if type(e) is not RentalFailed), found[0])
+    causes = [of_reason(str(e.get("code", "")), messages, action, status=status) for e in errors]
+    return next((e for e in causes if type(e) is not RentalFailed), causes[0])
 
 
-def of_reason(reason: str, said: str, action: str, *, status: int = 0) -> DiskbenchError:
+def of_reason(reason: str, message: str, action: str, *, status: int = 0) -> DiskbenchError:
     """The diskbench error for Google's reason, from an answer or an operation; its cause is
     Google's answer (`reason_of`)."""
-    text = f"{said} ({reason})" if reason and reason not in said else said
+    text = f"{message} ({reason})" if reason and reason not in message else message
     # `required` is said of a field that a request lacks, and of a login that it lacks.
     codes = ("invalid" if (reason, status) == ("required", 400) else reason,)
-    if reason in {"conditionNotMet", "CONDITION_NOT_MET"} and (named := _CONSTRAINT.search(said)):
+    if reason in {"conditionNotMet", "CONDITION_NOT_MET"} and (
+        named := _CONSTRAINT.search(message)
+    ):
         codes = (f"{reason}/{named['name']}",)
-    error = error_of(TABLE, CloudError(codes, said, action, status, {"told": text}))
-    error.__cause__ = Refusal(reason or ("notFound" if status == 404 else ""), said)
+    error = error_of(TABLE, CloudError(codes, message, action, status, {"told": text}))
+    error.__cause__ = Refusal(reason or ("notFound" if status == 404 else ""), message)
     return error
 
 

@@ -19,7 +19,7 @@ from diskbench.providers.gcp import policy
 from diskbench.providers.gcp.client import record
 from diskbench.providers.gcp.errors import translate
 from diskbench.providers.gcp.policy import OPTIONAL
-from diskbench.providers.skew import http_date, said, skew
+from diskbench.providers.skew import http_date, reported_time, skew
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,32 +60,32 @@ def examine(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> list[Find
 def present(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> datetime:
     """See ports.TellsTime."""
     answer = _tested(sessions.of_scope(scope, timing).login, timing)
-    return said("gcp", http_date(answer.headers.get("Date")))
+    return reported_time("gcp", http_date(answer.headers.get("Date")))
 
 
 def _permissions(where: str, held: set[str]) -> list[Finding]:
-    wanted = policy.permissions()
-    missing = [permission for permission in wanted if permission not in held]
+    needed = policy.permissions()
+    missing = [permission for permission in needed if permission not in held]
     denied = [
         finding("permissions", where, "warning", f"{name} is missing: it is {OPTIONAL[name]}")
         if name in OPTIONAL
         else finding("permissions", where, "problem", f"{name} is missing", _ADVICE)
         for name in missing
     ]
-    told = f"{len(wanted) - len(missing)} of {len(wanted)} permissions are there"
-    return [*denied, finding("permissions", where, "ok", told)]
+    summary = f"{len(needed) - len(missing)} of {len(needed)} permissions are there"
+    return [*denied, finding("permissions", where, "ok", summary)]
 
 
 def _tested(login: Login, timing: GceTiming) -> Any:  # noqa: ANN401 - a response of requests'
     path = f"/v3/projects/{login.project}:testIamPermissions"
     body = {"permissions": list(policy.permissions())}
-    return asked(login, _SERVICE, path, timing, body)
+    return ask_service(login, _SERVICE, path, timing, body)
 
 
 def _who(login: Login) -> str:
     for name in ("service_account_email", "signer_email", "account"):
-        if told := getattr(login.credentials, name, None):
-            return str(told)
+        if identity := getattr(login.credentials, name, None):
+            return str(identity)
     return "no particular user" if login.emulated else "logged in"
 
 
@@ -113,15 +113,15 @@ def constraints(login: Login, timing: GceTiming, where: str) -> Iterator[Finding
     for name, (state, means, advice) in MEANS.items():
         path = f"/v2/projects/{login.project}/policies/{name}:getEffectivePolicy"
         try:
-            answer = asked(login, _ORG_POLICY, path, timing)
-            said = "" if answer.status_code == 200 else message_of(answer)
+            answer = ask_service(login, _ORG_POLICY, path, timing)
+            failure = "" if answer.status_code == 200 else message_of(answer)
         except DiskbenchError as error:
-            said = error.message
-        if said:
-            told = f"the organisation's constraints cannot be read: {said}"
+            failure = error.message
+        if failure:
+            problem = f"the organisation's constraints cannot be read: {failure}"
             enable = "gcloud services enable orgpolicy.googleapis.com"
             yield finding(
-                "constraints", where, "warning", told, f"{enable}; it takes orgpolicy.policy.get"
+                "constraints", where, "warning", problem, f"{enable}; it takes orgpolicy.policy.get"
             )
             return
         if is_enforced(answer.json()):
@@ -141,7 +141,7 @@ SCOPE = "https://www.googleapis.com/auth/cloud-platform.read-only"
 """The OAuth scope of these questions; the scope for renting, Compute Engine, does not suffice."""
 
 
-def asked(
+def ask_service(
     login: Login,
     service: str,
     path: str,

@@ -23,15 +23,15 @@ _LINK = "/dev/disk/by-id/google-"
 _LOCAL = {"nvme": "local-nvme-ssd", "scsi": "local-ssd"}
 
 
-def told_apart(found: Iterable[GuestDisk]) -> tuple[GuestDisk, ...]:
+def with_unique_identity(guest_disks: Iterable[GuestDisk]) -> tuple[GuestDisk, ...]:
     """The disks, each with a unique identity."""
     return tuple(
-        disk.model_copy(update={"identity": disk.wwn}) if disk.wwn else disk for disk in found
+        disk.model_copy(update={"identity": disk.wwn}) if disk.wwn else disk for disk in guest_disks
     )
 
 
 def find_disk(
-    found: Iterable[GuestDisk],
+    guest_disks: Iterable[GuestDisk],
     device_name: str,
     size_bytes: int,
     before: Sequence[GuestDisk] | None,
@@ -42,7 +42,7 @@ def find_disk(
     None while it has not appeared yet: udev makes the link before it stores the identity. Raises
     RentalFailed when another disk appeared instead.
     """
-    disk = _named(found, device_name)
+    disk = _named(guest_disks, device_name)
     if disk is None or not disk.identity:
         return None
     known = {key for disk in before or () for key in disk.keys}
@@ -56,10 +56,10 @@ def find_disk(
 
 
 def find_local(
-    found: Iterable[GuestDisk], count: int, interface: str, size_gib: int = LOCAL_SSD_GIB
+    guest_disks: Iterable[GuestDisk], count: int, interface: str, size_gib: int = LOCAL_SSD_GIB
 ) -> tuple[GuestDisk, ...]:
     """The first `count` local disks of the machine, of `size_gib` each. Raises RentalFailed."""
-    disks = told_apart(found)
+    disks = with_unique_identity(guest_disks)
     names = [f"{_LOCAL[interface]}-{index}" for index in range(count)]
     local = [_named(disks, name) for name in names]
     present = tuple(disk for disk in local if disk is not None)
@@ -73,10 +73,10 @@ def find_local(
     return present
 
 
-def _named(found: Iterable[GuestDisk], device_name: str) -> GuestDisk | None:
+def _named(guest_disks: Iterable[GuestDisk], device_name: str) -> GuestDisk | None:
     """The disk with the link of that name, moved to the front of its links."""
     link = _LINK + device_name
-    named = [disk for disk in told_apart(found) if link in disk.links]
+    named = [disk for disk in with_unique_identity(guest_disks) if link in disk.links]
     if len(named) > 1:
         raise RentalFailed(
             f"{device_name} shows as {', '.join(d.node for d in named)} in the guest: "
@@ -84,8 +84,8 @@ def _named(found: Iterable[GuestDisk], device_name: str) -> GuestDisk | None:
         )
     if not named:
         return None
-    rest = tuple(other for other in named[0].links if other != link)
-    return named[0].model_copy(update={"links": (link, *rest)})
+    other_links = tuple(other for other in named[0].links if other != link)
+    return named[0].model_copy(update={"links": (link, *other_links)})
 
 
 def _check_size(disk: GuestDisk, name: str, size_bytes: int) -> None:

@@ -25,7 +25,7 @@ def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
     """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     machine = attach.machine_of(order, made)
     with reached(order, machine) as guest:
-        kind = order.details.wanted.kind
+        kind = order.details.requested.kind
         seen = Seen(directory=ROOT_DIRECTORY)
         if kind == "disk":
             seen = Seen(attach.attach(order, made, guest))

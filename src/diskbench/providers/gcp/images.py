@@ -42,15 +42,15 @@ def find_image(compute: Compute, typed: str | None, arch: str) -> GcpImage:
     if named["family"]:
         return _family(compute, project, named["name"])
     request = {"project": project, "image": named["name"]}
-    return _image(_asked(compute, "get", request, named["name"]), project)
+    return _image(_look_up(compute, "get", request, named["name"]), project)
 
 
 def _family(compute: Compute, project: str, family: str) -> GcpImage:
     request = {"project": project, "family": family}
-    return _image(_asked(compute, "getFromFamily", request, family), project)
+    return _image(_look_up(compute, "getFromFamily", request, family), project)
 
 
-def _asked(compute: Compute, method: str, request: Item, name: str) -> Item:
+def _look_up(compute: Compute, method: str, request: Item, name: str) -> Item:
     try:
         return compute.call("images", method, request)
     except DiskbenchError as error:
@@ -62,22 +62,23 @@ def _asked(compute: Compute, method: str, request: Item, name: str) -> Item:
         ) from error
 
 
-def _image(told: Item, project: str) -> GcpImage:
-    state = str(told.get("status", "READY"))
+def _image(described: Item, project: str) -> GcpImage:
+    state = str(described.get("status", "READY"))
     if state != "READY":
         raise InvalidValue(
-            f"image {told.get('name')} is {state.lower()}", advice="use another --image"
+            f"image {described.get('name')} is {state.lower()}", advice="use another --image"
         )
     return GcpImage(
-        link=f"projects/{project}/global/images/{last(str(told['name']))}",
-        name=str(told["name"]),
-        arch=arch_of(told),
-        root_gib=int(told.get("diskSizeGb", 10)),
+        link=f"projects/{project}/global/images/{last(str(described['name']))}",
+        name=str(described["name"]),
+        arch=arch_of(described),
+        root_gib=int(described.get("diskSizeGb", 10)),
         user=_USERS.get(project, _USER),
-        uefi="UEFI_COMPATIBLE" in {str(one.get("type")) for one in told.get("guestOsFeatures", [])},
+        uefi="UEFI_COMPATIBLE"
+        in {str(feature.get("type")) for feature in described.get("guestOsFeatures", [])},
     )
 
 
-def arch_of(told: Item) -> str:
+def arch_of(described: Item) -> str:
     """x86_64 or arm64, as an image or a machine type says."""
-    return "arm64" if str(told.get("architecture", "")).upper() == "ARM64" else "x86_64"
+    return "arm64" if str(described.get("architecture", "")).upper() == "ARM64" else "x86_64"

@@ -58,7 +58,9 @@ class GcpInventory:
         known = set(self.names())
         more = {
             collection: tuple(
-                one.item for one in sent if one.collection == collection and one.told not in known
+                resource.item
+                for resource in sent
+                if resource.collection == collection and resource.kind_and_name not in known
             )
             for collection in ("instances", "disks", "firewalls")
         }
@@ -98,12 +100,18 @@ def inventory(compute: Compute, of: Which | None = None) -> GcpInventory:
 def _meant(listed: GcpInventory, which: Which) -> GcpInventory:
     """The inventory without resources that carry the lease's label but do not belong to it; those
     are kept by name in a separate field."""
-    ours = {id(item) for told, item in listed.resources() if which.takes(item["name"], told)}
+    ours = {
+        id(item)
+        for kind_and_name, item in listed.resources()
+        if which.takes(item["name"], kind_and_name)
+    }
     return GcpInventory(
         instances=tuple(item for item in listed.instances if id(item) in ours),
         disks=tuple(item for item in listed.disks if id(item) in ours),
         rules=tuple(item for item in listed.rules if id(item) in ours),
-        others=tuple(told for told, item in listed.resources() if id(item) not in ours),
+        others=tuple(
+            kind_and_name for kind_and_name, item in listed.resources() if id(item) not in ours
+        ),
     )
 
 
@@ -133,8 +141,8 @@ def lease_of(item: Item) -> str | None:
 
 def owner_of(item: Item) -> str | None:
     """The owner in the resource's labels; a firewall rule has none."""
-    found = item.get("labels", {}).get(OWNER_LABEL)
-    return str(found) if found else None
+    owner = item.get("labels", {}).get(OWNER_LABEL)
+    return str(owner) if owner else None
 
 
 def expiry_of(item: Item) -> float | None:
@@ -149,8 +157,8 @@ def expiry_of(item: Item) -> float | None:
 def describe(compute: Compute, collection: str, zone: str, name: str) -> Item | None:
     """The present state of an instance or a disk; None when it does not exist."""
     try:
-        one = collection.removesuffix("s")
-        return compute.call(collection, "get", {"zone": zone, one: name})
+        key = collection.removesuffix("s")
+        return compute.call(collection, "get", {"zone": zone, key: name})
     except DiskbenchError as error:
         if is_missing(error):
             return None

@@ -44,7 +44,7 @@ class GcpLookup:
 
     compute: Compute
     spec: RentSpec
-    wanted: GcpDiskRequest
+    requested: GcpDiskRequest
     region: str
     zones: tuple[str, ...]
 
@@ -57,32 +57,32 @@ class GcpLookup:
 def resolve_details(
     compute: Compute,
     spec: RentSpec,
-    wanted: GcpDiskRequest,
+    requested: GcpDiskRequest,
     ask_caller: Callable[[], str] = caller_cidr,
 ) -> GcpResolved:
     """Everything that must be known before renting. Raises UserError."""
     project = _project(compute)
     region = region_of(spec, project)
-    here = GcpLookup(compute, spec, wanted, region, _zones(compute, spec, region))
+    here = GcpLookup(compute, spec, requested, region, _zones(compute, spec, region))
     typed = spec.instance_type
     if typed is not None:
-        found, zones = typed_machine(compute, typed, here.zones, here.where)
-        check_support(found, wanted)
-        image = find_image(compute, spec.image, found.arch)
-        size_gib = _size_gib(wanted, image)
+        machine, zones = typed_machine(compute, typed, here.zones, here.where)
+        check_support(machine, requested)
+        image = find_image(compute, spec.image, machine.arch)
+        size_gib = _size_gib(requested, image)
     else:
         image = find_image(compute, spec.image, "x86_64")
-        size_gib = _size_gib(wanted, image)
-        found, zones = _chosen(here, size_gib)
-        check_support(found, wanted)
-    if image.arch != found.arch:
+        size_gib = _size_gib(requested, image)
+        machine, zones = _chosen(here, size_gib)
+        check_support(machine, requested)
+    if image.arch != machine.arch:
         raise InvalidValue(
-            f"{image.name} is for {image.arch}, {found.type} is {found.arch}",
+            f"{image.name} is for {image.arch}, {machine.type} is {machine.arch}",
             advice="choose --image and --instance-type of one architecture",
         )
-    boot = wanted.type if wanted.kind == "root" and wanted.type else None
-    boot = boot if boot is not None else boot_type(found.type, wanted, BOOT_TYPES)
-    for disk_type in sorted({wanted.type, boot} - {""}):
+    boot = requested.type if requested.kind == "root" and requested.type else None
+    boot = boot if boot is not None else boot_type(machine.type, requested, BOOT_TYPES)
+    for disk_type in sorted({requested.type, boot} - {""}):
         zones = disk_zones(compute, disk_type, zones, here.where)
     network, login, reach = _network(here), compute.login, reach_of(spec)
     if reach == "iap":
@@ -91,10 +91,10 @@ def resolve_details(
     return GcpResolved(
         project=compute.project,
         region=region,
-        wanted=_named(wanted, boot),
+        requested=_named(requested, boot),
         size_gib=size_gib,
         boot_type=boot,
-        machine=found,
+        machine=machine,
         image=image,
         network=network,
         zones=zones,
@@ -122,16 +122,16 @@ def _ssh_cidr(
     return ssh_cidr(spec, private, ask_caller)
 
 
-def _named(wanted: GcpDiskRequest, boot: str) -> GcpDiskRequest:
+def _named(requested: GcpDiskRequest, boot: str) -> GcpDiskRequest:
     """The request with the chosen disk type, where the user gave none for a root disk."""
-    if wanted.kind != "root" or wanted.type:
-        return wanted
+    if requested.kind != "root" or requested.type:
+        return requested
     if not boot:
         raise InvalidValue(
             "what the root disk of that machine can be made of is not in the catalogue",
             advice="name it: --disk root:TYPE",
         )
-    return wanted.model_copy(update={"type": boot})
+    return requested.model_copy(update={"type": boot})
 
 
 def _project(compute: Compute) -> Item:
@@ -178,10 +178,10 @@ def _zones(compute: Compute, spec: RentSpec, region: str) -> tuple[str, ...]:
     return (spec.zone,)
 
 
-def _size_gib(wanted: GcpDiskRequest, image: GcpImage) -> int:
+def _size_gib(requested: GcpDiskRequest, image: GcpImage) -> int:
     """The size of the disk; for a root disk the image's size unless one is given."""
-    size = wanted.size_gib or image.root_gib
-    if wanted.kind == "root" and size < image.root_gib:
+    size = requested.size_gib or image.root_gib
+    if requested.kind == "root" and size < image.root_gib:
         raise InvalidValue(
             f"a root disk of {size} GiB is smaller than its image",
             advice=f"{image.name} needs {image.root_gib} GiB or more",
@@ -191,7 +191,7 @@ def _size_gib(wanted: GcpDiskRequest, image: GcpImage) -> int:
 
 def _chosen(here: GcpLookup, size_gib: int) -> tuple[GcpMachine, tuple[str, ...]]:
     """The first machine that sustains the disk and is offered, with its zones."""
-    names = candidates(here.wanted, size_gib)
+    names = candidates(here.requested, size_gib)
     for name in names:
         everywhere = offered(here.compute, "machineTypes", name)
         zones = tuple(zone for zone in here.zones if zone in everywhere)
@@ -203,8 +203,8 @@ def _chosen(here: GcpLookup, size_gib: int) -> tuple[GcpMachine, tuple[str, ...]
             advice="choose one with --instance-type, or another --region",
         )
     raise InvalidValue(
-        f"no machine in the catalogue supports the full rate of {here.wanted.count} × "
-        f"{here.wanted.type} of {size_gib:,} GiB",
+        f"no machine in the catalogue supports the full rate of {here.requested.count} × "
+        f"{here.requested.type} of {size_gib:,} GiB",
         advice="choose one with --instance-type: its limit is measured then",
     )
 
@@ -214,7 +214,7 @@ def _network(here: GcpLookup) -> GcpNetwork:
     compute, typed = here.compute, here.spec.subnet
     if typed is None:
         try:
-            found = compute.call("networks", "get", {"network": "default"})
+            default_network = compute.call("networks", "get", {"network": "default"})
         except DiskbenchError as error:
             if not is_missing(error):
                 raise
@@ -222,7 +222,7 @@ def _network(here: GcpLookup) -> GcpNetwork:
                 f"project {compute.project} has no network `default`",
                 advice="add --subnet with one of yours",
             ) from error
-        return _default_subnet(here, found)
+        return _default_subnet(here, default_network)
     parts = typed.split("/")
     owner = parts[1] if parts[0] == "projects" else compute.project
     if "regions" in parts and parts[parts.index("regions") + 1] != here.region:
@@ -257,17 +257,17 @@ def _default_subnet(here: GcpLookup, network: Item) -> GcpNetwork:
     in custom mode takes no machine without it. Raises InvalidValue where there is none, or
     several."""
     below = f"/regions/{here.region}/subnetworks/"
-    found = [str(url) for url in network.get("subnetworks", []) if below in str(url)]
-    if len(found) == 1:
-        name = last(found[0])
+    subnets = [str(url) for url in network.get("subnetworks", []) if below in str(url)]
+    if len(subnets) == 1:
+        name = last(subnets[0])
         _check_stack(
             here.compute.call("subnetworks", "get", {"region": here.region, "subnetwork": name})
         )
-        return GcpNetwork(network=_path(str(network["selfLink"])), subnetwork=_path(found[0]))
-    if found:
-        names = ", ".join(last(url) for url in found)
+        return GcpNetwork(network=_path(str(network["selfLink"])), subnetwork=_path(subnets[0]))
+    if subnets:
+        names = ", ".join(last(url) for url in subnets)
         raise InvalidValue(
-            f"the network `default` has {len(found)} subnets in {here.region}: {names}",
+            f"the network `default` has {len(subnets)} subnets in {here.region}: {names}",
             advice="name one with --subnet",
             field="subnet",
         )

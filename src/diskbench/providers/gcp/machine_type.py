@@ -74,34 +74,39 @@ def disk_zones(
     return here
 
 
-def machine(told: Item) -> GcpMachine:
+def machine(described: Item) -> GcpMachine:
     """The machine type in one item of the API."""
-    bundled = told.get("bundledLocalSsds", {})
+    bundled = described.get("bundledLocalSsds", {})
     return GcpMachine(
-        type=str(told["name"]),
-        arch=arch_of(told),
-        vcpus=int(told["guestCpus"]),
-        memory_bytes=int(told["memoryMb"]) * MIB,
-        max_disks=int(told.get("maximumPersistentDisks", _HOLDS)),
-        shared_core=bool(told.get("isSharedCpu", False)),
+        type=str(described["name"]),
+        arch=arch_of(described),
+        vcpus=int(described["guestCpus"]),
+        memory_bytes=int(described["memoryMb"]) * MIB,
+        max_disks=int(described.get("maximumPersistentDisks", _HOLDS)),
+        shared_core=bool(described.get("isSharedCpu", False)),
         bundled_ssds=int(bundled.get("partitionCount", 0)),
-        local_ssd_gib=local_ssd_gib(str(told["name"])),
+        local_ssd_gib=local_ssd_gib(str(described["name"])),
     )
 
 
-def check_support(found: GcpMachine, wanted: GcpDiskRequest) -> None:
+def check_support(machine: GcpMachine, requested: GcpDiskRequest) -> None:
     """Raise InvalidValue for disks that the machine does not support."""
-    check_series(found.type, found.vcpus, wanted)
-    if wanted.kind == "disk" and wanted.count >= found.max_disks:
+    check_series(machine.type, machine.vcpus, requested)
+    if requested.kind == "disk" and requested.count >= machine.max_disks:
         raise InvalidValue(
-            f"--count {wanted.count}: {found.type} holds {found.max_disks - 1} disks beside its "
-            "root disk",
+            f"--count {requested.count}: {machine.type} holds {machine.max_disks - 1} disks beside "
+            "its root disk",
             advice="ask for fewer, or choose another --instance-type",
             field="count",
         )
-    if wanted.kind == "local-ssd" and found.bundled_ssds and wanted.count > found.bundled_ssds:
+    if (
+        requested.kind == "local-ssd"
+        and machine.bundled_ssds
+        and requested.count > machine.bundled_ssds
+    ):
         raise InvalidValue(
-            f"--count {wanted.count}: {found.type} comes with {found.bundled_ssds} local SSDs",
+            f"--count {requested.count}: {machine.type} comes with {machine.bundled_ssds} local "
+            "SSDs",
             advice="ask for fewer, or choose another --instance-type",
             field="count",
         )

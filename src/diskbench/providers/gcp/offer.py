@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 def rental(books: Books, spec: RentSpec, details: GcpResolved, endpoint: str | None) -> Rental:
     """The rental for the lookup's result; `endpoint` is one given by the user."""
-    wanted, machine = details.wanted, details.machine
-    limits = wanted.limits(details.size_gib)
+    requested, machine = details.requested, details.machine
+    limits = requested.limits(details.size_gib)
     prices = tuple(_prices(books, details))
     return Rental(
         scope=Scope(provider="gcp", account=details.project, endpoint=endpoint),
@@ -33,7 +33,7 @@ def rental(books: Books, spec: RentSpec, details: GcpResolved, endpoint: str | N
         zones=details.zones,
         instance_type=machine.type,
         image=details.image.link,
-        disk=wanted.spec(details.size_gib),
+        disk=requested.spec(details.size_gib),
         cores=machine.vcpus,
         memory_bytes=machine.memory_bytes,
         hourly_usd=sum_usd(prices),
@@ -44,55 +44,61 @@ def rental(books: Books, spec: RentSpec, details: GcpResolved, endpoint: str | N
 
 
 def _words(spec: RentSpec, details: GcpResolved) -> str:
-    wanted = details.wanted
+    requested = details.requested
     size = f"{details.size_gib:,} GiB"
     what = {
-        "disk": f"{wanted.type} of {size}",
-        "root": f"its root disk, {wanted.type} of {size}",
-        "local-ssd": f"its own {(wanted.interface or '').upper()} disk of {size}",
-    }[wanted.kind]
-    disk = disk_words(what, wanted.count, spec.stripe, wanted.iops, wanted.throughput_mib_per_s)
+        "disk": f"{requested.type} of {size}",
+        "root": f"its root disk, {requested.type} of {size}",
+        "local-ssd": f"its own {(requested.interface or '').upper()} disk of {size}",
+    }[requested.kind]
+    disk = disk_words(
+        what, requested.count, spec.stripe, requested.iops, requested.throughput_mib_per_s
+    )
     spot, where = "spot " if spec.spot else "", place_words(details.zones)
     return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
 
 
 def _prices(books: Books, details: GcpResolved) -> Iterator[PricePart]:
     """The prices of the machine, its root disk, the measured disks and any public address."""
-    region, wanted = details.region, details.wanted
+    region, requested = details.region, details.requested
     yield machine_part(books, "gcp", details.machine.type, region)
-    if wanted.kind != "root" and details.boot_type:
+    if requested.kind != "root" and details.boot_type:
         boot = DiskSpec(type=details.boot_type, size_gib=details.image.root_gib)
         yield disk_part(books, "gcp", boot, region, what="root disk")
-    elif wanted.kind != "root":
+    elif requested.kind != "root":
         yield PricePart(name="root disk of a type that Google chooses", hourly_usd=None)
     # The price of a machine type includes its bundled local disks.
-    if not (wanted.kind == "local-ssd" and details.machine.bundled_ssds):
-        what = "root disk" if wanted.kind == "root" else "disk"
-        yield disk_part(books, "gcp", wanted.spec(details.size_gib), region, what=what)
+    if not (requested.kind == "local-ssd" and details.machine.bundled_ssds):
+        what = "root disk" if requested.kind == "root" else "disk"
+        yield disk_part(books, "gcp", requested.spec(details.size_gib), region, what=what)
     if details.reach == "public":
         yield address_part("gcp", region)
 
 
 def _warnings(spec: RentSpec, details: GcpResolved) -> Iterator[str]:
-    machine, wanted = details.machine, details.wanted
-    small = too_small(machine.type, machine.vcpus, wanted, details.size_gib)
+    machine, requested = details.machine, details.requested
+    small = too_small(machine.type, machine.vcpus, requested, details.size_gib)
     if small:
         yield small
     series = machine_book("gcp").series_of(machine.type)
     if series is None:
         yield f"which disks {machine.type} takes is not in the catalogue: Google may refuse it"
-    elif wanted.kind == "disk" and wanted.type in series.open:
+    elif requested.kind == "disk" and requested.type in series.open:
         yield (
-            f"whether {machine.type} takes {wanted.type} is not in the catalogue: "
+            f"whether {machine.type} takes {requested.type} is not in the catalogue: "
             "Google may refuse it"
         )
     if machine.shared_core:
         yield f"{machine.type} shares its cores: fio may wait for them, and not for the disk"
-    if wanted.kind == "disk" and wanted.type == details.boot_type and wanted.type.startswith("pd-"):
-        yield f"the root disk is {wanted.type}, too, and its size adds to the limit of both"
-    if shares_limit(wanted):
+    if (
+        requested.kind == "disk"
+        and requested.type == details.boot_type
+        and requested.type.startswith("pd-")
+    ):
+        yield f"the root disk is {requested.type}, too, and its size adds to the limit of both"
+    if shares_limit(requested):
         yield (
-            f"{wanted.count} × {wanted.type} on one machine promise what one of "
-            f"{wanted.count * details.size_gib:,} GiB does, not {wanted.count} times as much"
+            f"{requested.count} × {requested.type} on one machine promise what one of "
+            f"{requested.count * details.size_gib:,} GiB does, not {requested.count} times as much"
         )
     yield from open_warnings(spec, spot="")

@@ -30,24 +30,24 @@ _GIB_PER_VCPU = {"highcpu": 1.0, "standard": 4.0, "highmem": 8.0}
 _OF_N1 = {"highcpu": 0.9, "standard": 3.75, "highmem": 6.5}
 
 
-def foresee(books: Books, spec: RentSpec, asked: GcpDiskRequest) -> Rental:
+def foresee(books: Books, spec: RentSpec, requested: GcpDiskRequest) -> Rental:
     """The expected rental; a price or machine that the catalogue lacks is None."""
-    size_gib = asked.size_gib or IMAGE_GIB
-    limits = asked.limits(size_gib) if asked.type else None
-    fit = candidates(asked, size_gib)
+    size_gib = requested.size_gib or IMAGE_GIB
+    limits = requested.limits(size_gib) if requested.type else None
+    fit = candidates(requested, size_gib)
     machine = spec.instance_type or (fit[0] if fit else None)
     vcpus = machine_book("gcp").vcpus_of(machine) if machine else None
     region = spec.region or (spec.zone.rpartition("-")[0] if spec.zone else None)
-    prices = tuple(_prices(books, spec, asked, size_gib, machine or "", region or ""))
-    small = too_small(machine, vcpus, asked, size_gib) if machine and vcpus else None
+    prices = tuple(_prices(books, spec, requested, size_gib, machine or "", region or ""))
+    small = too_small(machine, vcpus, requested, size_gib) if machine and vcpus else None
     return Rental(
         scope=Scope(provider="gcp", account=spec.account, region=region),
         spec=spec,
-        offer=f"{machine or 'a machine'} with {asked.type} of {size_gib:,} GiB",
+        offer=f"{machine or 'a machine'} with {requested.type} of {size_gib:,} GiB",
         promise=promise(limits, spec.time_scale) if limits else "",
         zones=(spec.zone,) if spec.zone else (),
         instance_type=machine,
-        disk=asked.spec(size_gib),
+        disk=requested.spec(size_gib),
         cores=vcpus,
         memory_bytes=_memory_bytes(machine, vcpus),
         hourly_usd=sum_usd(prices),
@@ -57,21 +57,26 @@ def foresee(books: Books, spec: RentSpec, asked: GcpDiskRequest) -> Rental:
 
 
 def _prices(
-    books: Books, spec: RentSpec, asked: GcpDiskRequest, size_gib: int, machine: str, region: str
+    books: Books,
+    spec: RentSpec,
+    requested: GcpDiskRequest,
+    size_gib: int,
+    machine: str,
+    region: str,
 ) -> Iterator[PricePart]:
     yield machine_part(books, "gcp", machine, region)
-    if asked.kind != "root":
-        boot = DiskSpec(type=boot_type(machine, asked, BOOT_TYPES), size_gib=IMAGE_GIB)
+    if requested.kind != "root":
+        boot = DiskSpec(type=boot_type(machine, requested, BOOT_TYPES), size_gib=IMAGE_GIB)
         yield disk_part(books, "gcp", boot, region, what="root disk")
-    what = "root disk" if asked.kind == "root" else "disk"
-    yield disk_part(books, "gcp", asked.spec(size_gib), region, what=what)
+    what = "root disk" if requested.kind == "root" else "disk"
+    yield disk_part(books, "gcp", requested.spec(size_gib), region, what=what)
     if reach_of(spec) == "public":
         yield address_part("gcp", region)
 
 
 def _memory_bytes(machine: str | None, vcpus: int | None) -> int | None:
-    found = re.match(r"([a-z0-9]+)-(highcpu|standard|highmem)-", machine or "")
-    if not found or vcpus is None:
+    match = re.match(r"([a-z0-9]+)-(highcpu|standard|highmem)-", machine or "")
+    if not match or vcpus is None:
         return None
-    each = _OF_N1 if found[1] == "n1" else _GIB_PER_VCPU
-    return int(each[found[2]] * vcpus * GIB)
+    gib_per_vcpu = _OF_N1 if match[1] == "n1" else _GIB_PER_VCPU
+    return int(gib_per_vcpu[match[2]] * vcpus * GIB)

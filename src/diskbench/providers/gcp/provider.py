@@ -21,7 +21,7 @@ from diskbench.providers.gcp.refresh import refreshed
 from diskbench.providers.gcp.rehearse import rehearse
 from diskbench.providers.gcp.resolved import GcpResolved
 from diskbench.providers.gcp.swap import swapped
-from diskbench.providers.gcp.sweep import found, release_lease, why_gone
+from diskbench.providers.gcp.sweep import found_leases, release_lease, why_gone
 from diskbench.providers.gcp.timing import GceTiming
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.skeleton.provider import CloudCalls, CloudProvider, today
@@ -44,7 +44,7 @@ _CALLS: CloudCalls[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder] = CloudCall
     disk_request=disk_request,
     rented=lambda order: hand_over(order, provision(order)),
     swapped=lambda order: hand_over(order, swapped(order)),
-    found=found,
+    found=found_leases,
     present=present,
     examine=examine,
     rehearse=rehearse,
@@ -68,10 +68,10 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         """See ports.Renter.resolve."""
-        spec, asked = self._requested(cell)
+        spec, requested = self._requested(cell)
         compute = self.sessions.at(spec.account, spec.endpoint_url, self.timing.for_reading())
         with while_looking():
-            details = resolve_details(compute, spec, asked, self.ask_caller)
+            details = resolve_details(compute, spec, requested, self.ask_caller)
         return rental(books, spec, details, compute.login.endpoint)
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
@@ -85,8 +85,8 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder
 
     def check_swap(self, cell: Cell) -> None:
         """See ports.SwapsDisks.check_swap."""
-        spec, asked = self._requested(cell)
-        check_shared_machine(spec, is_apart=asked.kind == "disk", apart="persistent disks")
+        spec, requested = self._requested(cell)
+        check_shared_machine(spec, is_apart=requested.kind == "disk", apart="persistent disks")
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> GcpOrder:
         details = GcpResolved.model_validate(rental.details)

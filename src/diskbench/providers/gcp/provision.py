@@ -52,15 +52,15 @@ class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
     @property
     def disk(self) -> DiskSpec | None:
         """The disks to make; None where the machine's local disks are measured."""
-        wanted = self.details.wanted
-        return wanted.spec(self.details.size_gib) if wanted.kind == "disk" else None
+        requested = self.details.requested
+        return requested.spec(self.details.size_gib) if requested.kind == "disk" else None
 
     @property
     def root(self) -> DiskSpec:
         """The root disk: as requested where it is measured, else as large as its image."""
-        wanted = self.details.wanted
-        if wanted.kind == "root":
-            return wanted.spec(self.details.size_gib)
+        requested = self.details.requested
+        if requested.kind == "root":
+            return requested.spec(self.details.size_gib)
         return DiskSpec(type=self.details.boot_type or "any", size_gib=self.details.image.root_gib)
 
     def disk_name(self, index: int) -> str:
@@ -109,7 +109,11 @@ def _held_zone(order: GcpOrder, there: GcpInventory) -> str | None:
     machine would be made."""
     if there.live:
         return zone_of(there.live[0])
-    made = [one for one in sent(order.compute, order.lease) if one.name == order.machine_name]
+    made = [
+        resource
+        for resource in sent(order.compute, order.lease)
+        if resource.name == order.machine_name
+    ]
     return made[-1].zone if made else None
 
 
@@ -166,8 +170,8 @@ def shown(order: GcpOrder, collection: str, zone: str, name: str) -> Item:
     creation may not know it yet. Raises RentalFailed."""
 
     def ask() -> Item | Still:
-        found = describe(order.compute, collection, zone, name)
-        return found or Still("Google does not show it (yet)")
+        resource = describe(order.compute, collection, zone, name)
+        return resource or Still("Google does not show it (yet)")
 
     kind = collection.removesuffix("s")
     return order.until(ask, f"{kind} {name}", order.timing.appear_s)
@@ -192,8 +196,8 @@ def _launch(order: GcpOrder, zone: str) -> _Started | None:
         packages=("fio", "mdadm") if spec.stripe else ("fio",),
         first=script("gce_host_key.sh"),
     )
-    wanted = details.wanted
-    chosen = wanted.kind == "local-ssd" and not details.machine.bundled_ssds
+    requested = details.requested
+    chosen = requested.kind == "local-ssd" and not details.machine.bundled_ssds
     launch = requests.GcpLaunch(
         project=details.project,
         zone=zone,
@@ -206,8 +210,8 @@ def _launch(order: GcpOrder, zone: str) -> _Started | None:
         user=details.image.user,
         user_key=order.keys.user_public,
         user_data=user_data(guest),
-        local_ssds=wanted.count if chosen else 0,
-        local_interface=wanted.interface or "nvme",
+        local_ssds=requested.count if chosen else 0,
+        local_interface=requested.interface or "nvme",
         spot=spec.spot,
         placement=spec.placement,
         shielded=shielded(details),

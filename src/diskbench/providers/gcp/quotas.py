@@ -40,8 +40,8 @@ def quotas(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Q
 
 
 def _quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:
-    for one in listed:
-        metric = str(one.get("metric", ""))
+    for quota in listed:
+        metric = str(quota.get("metric", ""))
         kind, of = _COUNTED.get(metric, ("", ()))
         if metric.endswith(_FAMILY) and not kind and not metric.startswith("COMMITTED"):
             kind, of = "vcpus", (metric.removesuffix(_FAMILY).lower(),)
@@ -51,6 +51,6 @@ def _quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:
                 of=of,
                 name=metric,
                 region=region,
-                limit=float(one.get("limit", 0)),
-                used=float(one.get("usage", 0)),
+                limit=float(quota.get("limit", 0)),
+                used=float(quota.get("usage", 0)),
             )

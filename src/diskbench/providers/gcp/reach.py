@@ -29,15 +29,15 @@ def reach_of(spec: RentSpec) -> Reach:
 
 def find_gcloud() -> str:
     """The path of gcloud, which opens the tunnel. Raises HostUnavailable where it is not there."""
-    found = shutil.which(_PROGRAM)
-    if found is None:
+    path = shutil.which(_PROGRAM)
+    if path is None:
         raise HostUnavailable(
             "--iap needs gcloud, which opens the tunnel, and it is not in PATH",
             advice="install the Google Cloud CLI and log in (gcloud auth login), or use "
             "--no-public-ip from a machine inside the network",
             field="iap",
         )
-    return found
+    return path
 
 
 def tunnel(project: str, zone: str, machine: str) -> str:

@@ -40,12 +40,12 @@ def _of_instance(details: GcpResolved, zone: str, instance: Item) -> Iterator[st
         what, "what ends it", "DELETE", scheduling.get("instanceTerminationAction") or "nothing"
     )
     if details.reach != "public":
-        found = [
+        addresses = [
             config.get("natIP") or "one without a number yet"
             for interface in instance.get("networkInterfaces", [])
             for config in interface.get("accessConfigs", [])
         ]
-        yield from differs(what, "external address", "none", ", ".join(found) or "none")
+        yield from differs(what, "external address", "none", ", ".join(addresses) or "none")
     if "maxRunDuration" not in scheduling and "terminationTime" not in scheduling:
         yield f"{what} has no end"
     if metadata:
@@ -55,25 +55,27 @@ def _of_instance(details: GcpResolved, zone: str, instance: Item) -> Iterator[st
         yield from differs(
             what, f"deletion of {name} with it", "on", "on" if held.get("autoDelete") else "off"
         )
-    if details.wanted.kind == "local-ssd":
+    if details.requested.kind == "local-ssd":
         local = [d for d in instance.get("disks", []) if d.get("type") == "SCRATCH"]
-        asked = (details.wanted.interface or "nvme").upper()
+        requested_interface = (details.requested.interface or "nvme").upper()
         for held in local:
-            yield from differs(what, "interface of local SSD", asked, held.get("interface"))
-        if len(local) < details.wanted.count:
-            yield f"{what} has {len(local)} local SSDs, requested was {details.wanted.count}"
+            yield from differs(
+                what, "interface of local SSD", requested_interface, held.get("interface")
+            )
+        if len(local) < details.requested.count:
+            yield f"{what} has {len(local)} local SSDs, requested was {details.requested.count}"
 
 
 def _of_disk(details: GcpResolved, zone: str, disk: Item) -> Iterator[str]:
-    asked = details.wanted.spec(details.size_gib)
+    requested = details.requested.spec(details.size_gib)
     what = f"disk {place(disk)}"
-    yield from differs(what, "type", asked.type, _name(disk, "type"))
-    yield from differs(what, "size in GiB", asked.size_gib, _int(disk, "sizeGb"))
+    yield from differs(what, "type", requested.type, _name(disk, "type"))
+    yield from differs(what, "size in GiB", requested.size_gib, _int(disk, "sizeGb"))
     yield from differs(what, "zone", zone, zone_of(disk))
-    yield from differs(what, "IOPS", asked.iops, _int(disk, "provisionedIops"))
-    throughput = asked.throughput_mib_per_s
+    yield from differs(what, "IOPS", requested.iops, _int(disk, "provisionedIops"))
+    throughput = requested.throughput_mib_per_s
     yield from differs(what, "throughput in MiB/s", throughput, _int(disk, "provisionedThroughput"))
-    if details.wanted.kind == "disk" and disk.get("sourceImage"):
+    if details.requested.kind == "disk" and disk.get("sourceImage"):
         yield f"{what} is made from {last(str(disk['sourceImage']))}, requested was an empty one"
 
 
@@ -95,7 +97,7 @@ def facts(
     zone: str,
     instance: Item,
     disks: Sequence[Item],
-    found: Sequence[GuestDisk],
+    guest_disks: Sequence[GuestDisk],
 ) -> dict[str, Any]:
     """The facts recorded beside the result; JSON values only, nothing secret."""
     scheduling = instance.get("scheduling", {})
@@ -120,7 +122,7 @@ def facts(
         "launched_at": str(instance.get("creationTimestamp")),
         "boot_type": details.boot_type or None,
         "volumes": [_disk_facts(disk, instance) for disk in disks],
-        "disks": [disk.model_dump(mode="json") for disk in found],
+        "disks": [disk.model_dump(mode="json") for disk in guest_disks],
     }
 
 

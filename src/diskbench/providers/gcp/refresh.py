@@ -88,43 +88,43 @@ def skus(get: Callable[[str, dict[str, str]], Any], url: str = URL) -> Iterator[
 
 
 def overlay(
-    known: PriceBook, machine_types: Iterable[Item], told: Iterable[Item], today: str
+    known: PriceBook, machine_types: Iterable[Item], listed_skus: Iterable[Item], today: str
 ) -> Overlay:
     """The overlay made from the answers for the region of `known`."""
     region = known.region
     rates: dict[tuple[str, str], float] = {}
     disks: dict[str, Item] = {}
-    for sku in told:
+    for sku in listed_skus:
         on_demand = sku.get("category", {}).get("usageType") == "OnDemand"
         usd = _usd(sku)
         if not on_demand or usd is None or region not in sku.get("serviceRegions", []):
             continue
         description = str(sku.get("description", ""))
-        if found := _MACHINE.fullmatch(description):
-            rates[found["series"].lower(), found["what"]] = usd
+        if match := _MACHINE.fullmatch(description):
+            rates[match["series"].lower(), match["what"]] = usd
         elif part := _DISKS.get(description.partition(" in ")[0]):
             name, field = part
             value: Any = [{"usd": usd}] if field == "per_iops" else usd
             disks.setdefault(name, {"source": _PRICES})[field] = value
     machines = {}
-    for one in machine_types:
-        name = str(one["name"])
+    for item in machine_types:
+        name = str(item["name"])
         series = name.partition("-")[0]
         core, ram = rates.get((series, "Core")), rates.get((series, "Ram"))
         if core is not None and ram is not None and not _SHARED.fullmatch(name):
-            memory_gib = float(one["memoryMb"]) / _MIB_PER_GIB
-            machines[name] = float(one["guestCpus"]) * core + memory_gib * ram
+            memory_gib = float(item["memoryMb"]) / _MIB_PER_GIB
+            machines[name] = float(item["guestCpus"]) * core + memory_gib * ram
     patch: Item = {
         "sources": {
             _PRICES: {"title": f"Cloud Billing Catalog, Compute Engine, {region}", "as_of": today}
         },
-        "disks": {name: one for name, one in disks.items() if _is_whole(known, name, one)},
+        "disks": {name: item for name, item in disks.items() if _is_whole(known, name, item)},
         "machines": {_PRICES: machines},
     }
     return Overlay(cloud="gcp", region=region, made_on=today, patches={PRICES: patch})
 
 
-def _is_whole(book: PriceBook, name: str, one: Item) -> bool:
+def _is_whole(book: PriceBook, name: str, entry: Item) -> bool:
     """Whether every price in the catalogue has a new value: prices of two dates would look like
     one date."""
     known = book.disks.get(name)
@@ -132,7 +132,7 @@ def _is_whole(book: PriceBook, name: str, one: Item) -> bool:
         return False
     needed = {"per_gib"} | ({"per_iops"} if known.per_iops else set())
     needed |= {"per_mib_per_s"} if known.per_mib_per_s else set()
-    return needed <= set(one)
+    return needed <= set(entry)
 
 
 def _usd(sku: Item) -> float | None:

@@ -39,8 +39,8 @@ def rehearse(sessions: GcpSessions, rental: Rental, timing: GceTiming) -> list[F
     runs = [_tested(compute, "images", _IMAGE, details.image.link, ("images.useReadOnly",))]
     subnetwork = details.network.subnetwork
     if subnetwork is not None:
-        wanted = ("subnetworks.use", "subnetworks.useExternalIp")
-        runs.append(_tested(compute, "subnetworks", _SUBNETWORK, subnetwork, wanted))
+        permissions = ("subnetworks.use", "subnetworks.useExternalIp")
+        runs.append(_tested(compute, "subnetworks", _SUBNETWORK, subnetwork, permissions))
     return rehearsed(f"gcp {details.region}", runs, advice=_ADVICE, untried=_UNTRIED)
 
 
@@ -48,16 +48,16 @@ def _tested(
     compute: Compute, collection: str, form: re.Pattern[str], path: str, names: tuple[str, ...]
 ) -> DryRun:
     """A question for permissions on one resource; it is refused where one is missing."""
-    wanted = [f"compute.{name}" for name in names]
+    permissions = [f"compute.{name}" for name in names]
 
     def send() -> None:
         named = form.search(path)
         assert named is not None, f"{path} is a path that was looked up"
         request = {
-            **named.groupdict(), "testPermissionsRequestResource": {"permissions": wanted},
+            **named.groupdict(), "testPermissionsRequestResource": {"permissions": permissions},
         }  # fmt: skip
         held = compute.call(collection, "testIamPermissions", request).get("permissions", [])
-        if missing := [name for name in wanted if name not in held]:
+        if missing := [name for name in permissions if name not in held]:
             raise AccessDenied(f"{', '.join(missing)} is missing on {path}")
 
     return DryRun(f"use of {path.rpartition('projects/')[2]}", send)

@@ -190,16 +190,16 @@ def _scheduling(launch: GcpLaunch) -> Request:
     """When the machine ends: at its run time or (spot) when Google needs the capacity. It is
     never restarted, which would be another machine."""
     seconds = min(max(math.ceil(launch.run_s), MIN_RUN_S), MAX_RUN_S)
-    found: Request = {
+    scheduling: Request = {
         "automaticRestart": False,
         "instanceTerminationAction": "DELETE",
         "maxRunDuration": {"seconds": str(seconds)},
     }
     if launch.spot:
-        found["provisioningModel"] = "SPOT"
+        scheduling["provisioningModel"] = "SPOT"
     if launch.spot or launch.placement is not None:
-        found["onHostMaintenance"] = "TERMINATE"
-    return found
+        scheduling["onHostMaintenance"] = "TERMINATE"
+    return scheduling
 
 
 def boot_disk(disk_type: str, zone: str, disk: DiskSpec) -> Request:

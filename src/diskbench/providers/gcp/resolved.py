@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from diskbench.model.base import Frozen
 from diskbench.providers.gcp.disk_request import LOCAL_SSD_GIB, GcpDiskRequest
 from diskbench.providers.gcp.reach import Reach
+from diskbench.providers.skeleton.details import RentalDetails
 
 
 class GcpMachine(Frozen):
@@ -46,13 +49,13 @@ class GcpNetwork(Frozen):
     subnetwork: str | None = None
 
 
-class GcpResolved(Frozen):
+class GcpResolved(RentalDetails):
     """A rental's details. `boot_type` is "" where Google chooses. `tag` is a network tag of the
     user, whose firewall rules admit SSH; without one, a rule for `ssh_cidr` is made."""
 
     project: str
     region: str
-    wanted: GcpDiskRequest
+    requested: GcpDiskRequest = Field(alias="wanted")
     size_gib: int
     boot_type: str
     machine: GcpMachine

@@ -30,7 +30,7 @@ class Sent:
     name: str
 
     @property
-    def told(self) -> str:
+    def kind_and_name(self) -> str:
         """Kind and name, as the inventory has them: `disk ZONE/NAME`."""
         kind = self.collection.removesuffix("s")
         return f"{kind} {self.zone}/{self.name}" if self.zone else f"{kind} {self.name}"
@@ -51,17 +51,17 @@ def sent(compute: Compute, lease_id: str) -> tuple[Sent, ...]:
 
 def still_made(operations: Iterable[Item]) -> tuple[Sent, ...]:
     """The resources that the last operation on each of them left: pure."""
-    found: dict[Sent, None] = {}
-    for operation in sorted(operations, key=lambda one: str(one.get("insertTime", ""))):
+    resources: dict[Sent, None] = {}
+    for operation in sorted(operations, key=lambda operation: str(operation.get("insertTime", ""))):
         target = _target(str(operation.get("targetLink", "")))
         if target is None or of_operation(operation, "operations.list") is not None:
             continue
         kind = str(operation.get("operationType", ""))
         if kind == "insert":
-            found[target] = None
+            resources[target] = None
         elif kind == "delete" and operation.get("status") == "DONE":
-            found.pop(target, None)
-    return tuple(found)
+            resources.pop(target, None)
+    return tuple(resources)
 
 
 def _target(link: str) -> Sent | None:

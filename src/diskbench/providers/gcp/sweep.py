@@ -29,20 +29,22 @@ if TYPE_CHECKING:
     from diskbench.providers.gcp.timing import GceTiming
 
 
-def found(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Found]:
+def found_leases(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Found]:
     """See ports.Renter.found. A lease belongs to a region when one of its resources is in a zone
     of the region or in no zone."""
     compute = sessions.of_scope(scope, timing)
     items: dict[str, list[Item]] = {}
-    things = []
-    for told, item in inventory(compute).resources():
+    tagged = []
+    for kind_and_name, item in inventory(compute).resources():
         lease_id = lease_of(item)
         assert lease_id is not None, "only what carries a lease is listed"
         items.setdefault(lease_id, []).append(item)
-        things.append(Tagged(lease_id, told, item["name"], expiry_of(item), owner_of(item)))
+        tagged.append(
+            Tagged(lease_id, kind_and_name, item["name"], expiry_of(item), owner_of(item))
+        )
     here = scope.model_copy(update={"account": compute.project, "region": None})
     return [
-        lease for lease in by_lease(here, things) if _is_in(scope.region, items[lease.lease_id])
+        lease for lease in by_lease(here, tagged) if _is_in(scope.region, items[lease.lease_id])
     ]
 
 

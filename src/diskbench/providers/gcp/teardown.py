@@ -38,15 +38,16 @@ def release(compute: Compute, which: Which) -> None:
         if which.copied:
             return listed
         unlisted = [
-            one
-            for one in sent(compute, which.lease_id)
-            if one.told not in deleted and which.takes(one.name, one.told)
+            resource
+            for resource in sent(compute, which.lease_id)
+            if resource.kind_and_name not in deleted
+            and which.takes(resource.name, resource.kind_and_name)
         ]
         return listed.also(unlisted)
 
-    def work_off(found: GcpInventory, failures: Failures) -> None:
+    def work_off(listing: GcpInventory, failures: Failures) -> None:
         for collection, field in _ORDER:
-            give_back(compute, which.lease_id, collection, getattr(found, field), failures)
+            give_back(compute, which.lease_id, collection, getattr(listing, field), failures)
 
     skeleton.release(which, f"project {compute.project}", list_lease, work_off, lag=lag_of(compute))
 

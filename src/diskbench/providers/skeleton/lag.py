@@ -67,19 +67,19 @@ def listed_in_time(
     begin, waits, wait_s = time.monotonic(), 0, lag.timing.first_poll_s
     unlisted_until, repeats = None, 0  # known at the first empty listing
     while True:
-        found = list_lease(deleted)
-        names, now = set(found.names()), time.monotonic()
+        listing = list_lease(deleted)
+        names, now = set(listing.names()), time.monotonic()
         if names:
             is_late = bool(names.intersection(deleted)) and now - begin < lag.listed_s
         else:
             if unlisted_until is None:
-                left_s = lag.unlisted_s(found if first is None else first)
+                left_s = lag.unlisted_s(listing if first is None else first)
                 if left_s is None:
-                    return found
+                    return listing
                 unlisted_until = now + left_s
                 repeats = lag.repeats if first is None or left_s > 0 else 0
             is_late = unlisted_until > now or waits < repeats
         if not is_late:
-            return found
+            return listing
         nap(wait_s, lag.timing, lag.watch)
         waits, wait_s = waits + 1, min(wait_s * 1.5, lag.timing.max_poll_s)

@@ -73,9 +73,9 @@ class CloudProvider(ABC, Generic[SessionsT, TimingT, RequestT, OrderT]):
 
     def _requested(self, cell: Cell) -> tuple[RentSpec, RequestT]:
         """The cell's spec and the disk that it asks for."""
-        asked = self._calls.disk_request(cell.rent)
+        requested = self._calls.disk_request(cell.rent)
         assert cell.rent is not None, "disk_request() refuses a cell that rents nothing"
-        return cell.rent, asked
+        return cell.rent, requested
 
     def check(self, cell: Cell) -> None:
         """See ports.Provider.check."""

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 def refuse(cloud: str, differences: Iterable[str]) -> None:
     """Raise RentalFailed naming every difference, as requested and as reported; without
     differences, return. `cloud` is the cloud's name in messages."""
-    found = tuple(differences)
-    if found:
+    texts = tuple(differences)
+    if texts:
         raise RentalFailed(
-            f"{cloud} delivered something other than what was requested: {'; '.join(found)}",
+            f"{cloud} delivered something other than what was requested: {'; '.join(texts)}",
             advice="nothing was measured; report it when it comes back",
         )
 
 
-def differs(what: str, name: str, asked: object, found: object) -> Iterator[str]:
+def differs(what: str, name: str, requested: object, reported: object) -> Iterator[str]:
     """The difference between the requested and the reported value; None where the cloud reports
     no value (None) or none was requested."""
-    if asked is not None and found is not None and asked != found:
-        yield f"{name} of {what} is {found}, requested was {asked}"
+    if requested is not None and reported is not None and requested != reported:
+        yield f"{name} of {what} is {reported}, requested was {requested}"

@@ -45,17 +45,19 @@ def release(
     failures: Failures = {}
     deleted: set[str] = set()
     with _listing(lease_id, where):
-        found = first = listed_in_time(list_lease, deleted, lag)
+        listing = first = listed_in_time(list_lease, deleted, lag)
     for _ in range(RELEASE_ROUNDS):
-        if failures or not found.names():
+        if failures or not listing.names():
             break
-        give_back(found, failures)
-        deleted.update(name for name in found.names() if name not in failures)
+        give_back(listing, failures)
+        deleted.update(name for name in listing.names() if name not in failures)
         with _listing(lease_id, where):
-            found = listed_in_time(list_lease, deleted, lag, first)
-    which.warn(found.others)
-    if left := found.names():
-        reasons = "; ".join(f"{tell(what)} ({failures.get(what, 'still listed')})" for what in left)
+            listing = listed_in_time(list_lease, deleted, lag, first)
+    which.warn(listing.others)
+    if remaining := listing.names():
+        reasons = "; ".join(
+            f"{tell(what)} ({failures.get(what, 'still listed')})" for what in remaining
+        )
         raise ReleaseFailed(
             f"not given back in {where}: {reasons}",
             advice=f"diskbench gc {lease_id}; what is left costs money or space until then",

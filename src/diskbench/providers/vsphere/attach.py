@@ -43,10 +43,10 @@ def _address(order: VsphereOrder, vm: Ref) -> str | Still:
     away = alive(order, vm)
     if away is not None:
         return away
-    found = order.vsphere.properties(
+    guest_info = order.vsphere.properties(
         vm, ("guest.toolsRunningStatus", "guest.net", "guest.ipAddress")
     )
-    values = found.values if found else {}
+    values = guest_info.values if guest_info else {}
     if str(values.get("guest.toolsRunningStatus")) != "guestToolsRunning":
         return Still("VMware Tools do not run in it (yet)")
     addresses = [
@@ -55,18 +55,18 @@ def _address(order: VsphereOrder, vm: Ref) -> str | Still:
     return reachable(addresses) or Still("VMware Tools report none yet")
 
 
-def reachable(told: Sequence[str]) -> str | None:
+def reachable(reported: Sequence[str]) -> str | None:
     """The first IPv4 address that is not link-local, else the first such IPv6 address."""
-    found = []
-    for text in told:
+    addresses = []
+    for text in reported:
         try:
             address = ipaddress.ip_address(text.partition("%")[0])
         except ValueError:
             continue
         if not address.is_link_local and not address.is_unspecified:
-            found.append(address)
-    found.sort(key=lambda address: address.version)  # the sort is stable
-    return str(found[0]) if found else None
+            addresses.append(address)
+    addresses.sort(key=lambda address: address.version)  # the sort is stable
+    return str(addresses[0]) if addresses else None
 
 
 def attach(
@@ -79,16 +79,16 @@ def attach(
     if not ours:
         _add(order, vm)
         ours = virtual_disks(order, vm)
-    if len(ours) != order.details.wanted.count:
+    if len(ours) != order.details.requested.count:
         raise RentalFailed(
-            f"{len(ours)} disks are attached to {moid(vm)}, not {order.details.wanted.count}",
+            f"{len(ours)} disks are attached to {moid(vm)}, not {order.details.requested.count}",
             advice="give the lease back and start a new run",
         )
-    controller = order.details.wanted.controller
+    controller = order.details.requested.controller
 
     def ask() -> tuple[GuestDisk, ...] | Still:
-        found = find_disks(disks(guest.host), ours, before, controller)
-        return found or Still("not seen in the guest yet")
+        guest_disks = find_disks(disks(guest.host), ours, before, controller)
+        return guest_disks or Still("not seen in the guest yet")
 
     return ours, order.ask_guest("the disk", ask)
 
@@ -117,27 +117,27 @@ def our_devices(order: VsphereOrder, vm: Ref) -> list[Any]:
 
 def _add(order: VsphereOrder, vm: Ref) -> None:
     """Hot-add the disks, which then appear in the guest."""
-    details, timing, wanted = order.details, order.timing, order.details.wanted
+    details, timing, requested = order.details, order.timing, order.details.requested
     devices = device_list(order, vm)
     controller = _our_controller(order, vm, devices)
     datastore = reference(order.vsphere, "Datastore", details.datastore.id)
     others, turn = _disks(devices), order.claim.turn
     spec = requests.add_disks(details, controller.key, datastore, others, turn)
-    how = wanted.provisioning or "as its policy says"
+    how = requested.provisioning or "as its policy says"
     order.watch.note(
-        f"disk of {wanted.size_gib} GiB is being made on {details.datastore.name}: {how}"
+        f"disk of {requested.size_gib} GiB is being made on {details.datastore.name}: {how}"
     )
     try:
         order.vsphere.run(
             "VirtualMachine.Config.AddNewDisk",
             f"disk for {moid(vm)}",
             lambda: vm.ReconfigVM_Task(spec=spec),
-            timing.disk_s + timing.disk_s_per_gib * wanted.size_gib * wanted.count,
+            timing.disk_s + timing.disk_s_per_gib * requested.size_gib * requested.count,
         )
     except DiskbenchError:
         # When the request is repeated after a lost answer, vSphere refuses the disk that it has
         # added.
-        if len(virtual_disks(order, vm)) != wanted.count:
+        if len(virtual_disks(order, vm)) != requested.count:
             raise
 
 
@@ -146,7 +146,8 @@ def _our_controller(order: VsphereOrder, vm: Ref, devices: Sequence[Any]) -> Any
         if requests.is_ours(device, order.details):
             return device
     raise RentalFailed(
-        f"machine {moid(vm)} has not the {order.details.wanted.controller} controller it was given",
+        f"machine {moid(vm)} has not the {order.details.requested.controller} controller it was "
+        "given",
         advice="give the lease back and start a new run",
     )
 

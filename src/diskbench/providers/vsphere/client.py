@@ -147,12 +147,14 @@ class Vsphere:
             raise
 
     def _task(self, task: Ref, action: str) -> Item | Still:
-        found = self.properties(task, ("info.state", "info.result", "info.error", "info.progress"))
-        state = found.values.get("info.state") if found else None
-        if found is None or state == "success":
-            return found or Item(task, {})
+        task_info = self.properties(
+            task, ("info.state", "info.result", "info.error", "info.progress")
+        )
+        state = task_info.values.get("info.state") if task_info else None
+        if task_info is None or state == "success":
+            return task_info or Item(task, {})
         if state == "error":
-            fault = found.values["info.error"]
+            fault = task_info.values["info.error"]
             raise of_fault(fault, action) from fault
         return Still(
             "waiting in vCenter's queue" if state == "queued" else "vCenter is working on it"
@@ -192,9 +194,9 @@ class Vsphere:
         vim = sdk("vim")
         vmodl = sdk("vmodl")
 
-        wanted, recursive = getattr(vim, kind), True
+        managed_type, recursive = getattr(vim, kind), True
         view = self.content.viewManager.CreateContainerView(
-            root or self.content.rootFolder, [wanted], recursive
+            root or self.content.rootFolder, [managed_type], recursive
         )
         try:
             query = vmodl.query.PropertyCollector
@@ -203,7 +205,7 @@ class Vsphere:
             )
             spec = query.FilterSpec(
                 objectSet=[query.ObjectSpec(obj=view, skip=True, selectSet=[through])],
-                propSet=[query.PropertySpec(type=wanted, pathSet=list(paths))],
+                propSet=[query.PropertySpec(type=managed_type, pathSet=list(paths))],
                 reportMissingObjectsInResults=True,
             )
             return self._pages(spec)
@@ -219,8 +221,8 @@ class Vsphere:
             objectSet=[query.ObjectSpec(obj=ref)],
             propSet=[query.PropertySpec(type=type(ref), pathSet=list(paths))],
         )
-        found = self._pages(spec)
-        return found[0] if found else Item(ref, {})
+        items = self._pages(spec)
+        return items[0] if items else Item(ref, {})
 
     def _pages(self, spec: Any) -> tuple[Item, ...]:  # noqa: ANN401 - as Ref
         vmodl = sdk("vmodl")
@@ -228,14 +230,14 @@ class Vsphere:
         collector = self.content.propertyCollector
         options = vmodl.query.PropertyCollector.RetrieveOptions(maxObjects=_PAGE)
         page = collector.RetrievePropertiesEx([spec], options)
-        found: list[Item] = []
+        items: list[Item] = []
         while page is not None:
-            found += [
+            items += [
                 Item(managed.obj, {pair.name: pair.val for pair in managed.propSet})
                 for managed in page.objects
             ]
             page = collector.ContinueRetrievePropertiesEx(page.token) if page.token else None
-        return tuple(found)
+        return tuple(items)
 
 
 def moid(ref: Ref) -> str:
@@ -279,10 +281,10 @@ class VsphereSessions:
         """
         server = server_in(scope)
         vsphere = self.at(server, timing, watch)
-        found = vsphere.call("About", lambda: str(vsphere.content.about.instanceUuid))
-        if scope.account not in {None, found}:
+        installation = vsphere.call("About", lambda: str(vsphere.content.about.instanceUuid))
+        if scope.account not in {None, installation}:
             raise AccessDenied(
-                f"{server.url} is vCenter {found}, the lease is in {scope.account}",
+                f"{server.url} is vCenter {installation}, the lease is in {scope.account}",
                 advice="set VSPHERE_SERVER or --endpoint-url to the server of the lease",
             )
         return vsphere

@@ -130,12 +130,12 @@ def _controller(here: VsphereOptions) -> Controller:
     raise UnknownName("controller", typed, get_args(Controller), field="controller")
 
 
-def _apart(one: str, first: str | None, other: str, second: str | None) -> None:
+def _apart(flag: str, first: str | None, other_flag: str, second: str | None) -> None:
     if first is not None and second is not None:
         raise InvalidValue(
-            f"{one} and {other} do not go together",
+            f"{flag} and {other_flag} do not go together",
             advice="leave one of them out",
-            field=field_of(one),
+            field=field_of(flag),
         )
 
 

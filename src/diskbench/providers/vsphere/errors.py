@@ -152,10 +152,10 @@ def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmo
         "privilege": str(getattr(fault, "privilegeId", None) or action),
         "datastore": str(getattr(fault, "datastore", None) or ""),
     }
-    name, said = fault_name(fault), _message_of(fault)
-    known = next((one for one in _names(fault) if _is_known(one)), name)
-    more["told"] = f"{said} ({name})"
-    return error_of(TABLE, CloudError((known,), said, action, more=more))
+    name, message = fault_name(fault), _message_of(fault)
+    known = next((type_name for type_name in _names(fault) if _is_known(type_name)), name)
+    more["told"] = f"{message} ({name})"
+    return error_of(TABLE, CloudError((known,), message, action, more=more))
 
 
 def _names(fault: Any) -> list[str]:  # noqa: ANN401 - as above

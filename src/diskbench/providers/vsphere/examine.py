@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, FindingState, finding, refusal
-from diskbench.providers.skew import said, skew
+from diskbench.providers.skew import reported_time, skew
 from diskbench.providers.vsphere import rights
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def present(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> d
     """See ports.TellsTime."""
     vsphere = sessions.of_scope(scope, timing)
     theirs = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
-    return said(WHERE, theirs.astimezone(UTC))
+    return reported_time(WHERE, theirs.astimezone(UTC))
 
 
 def _examined(vsphere: Vsphere) -> list[Finding]:
@@ -50,27 +50,27 @@ def _examined(vsphere: Vsphere) -> list[Finding]:
     before = datetime.now(UTC)
     theirs = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
     about = vsphere.content.about
-    found = [
+    findings = [
         finding("credentials", WHERE, "ok", f"{session.userName} at {about.fullName}"),
         skew(WHERE, theirs.astimezone(UTC), before, datetime.now(UTC)),
     ]
     try:
-        return [*found, *_rights(vsphere, str(session.key))]
+        return [*findings, *_rights(vsphere, str(session.key))]
     except DiskbenchError as error:
-        return [*found, refusal("permissions", WHERE, error)]
+        return [*findings, refusal("permissions", WHERE, error)]
 
 
 def _rights(vsphere: Vsphere, session: str) -> list[Finding]:
-    found = []
-    for kind, wanted in rights.privileges().items():
+    findings = []
+    for kind, privileges in rights.privileges().items():
         objects = _objects(vsphere, kind)
-        granted = _granted(vsphere, objects, session, wanted) if objects else []
-        found += judged(kind, wanted, granted)
-    return found
+        granted = _granted(vsphere, objects, session, privileges) if objects else []
+        findings += judged(kind, privileges, granted)
+    return findings
 
 
 def judged(
-    kind: str, wanted: Sequence[str], granted: Sequence[Mapping[str, bool]]
+    kind: str, privileges: Sequence[str], granted: Sequence[Mapping[str, bool]]
 ) -> list[Finding]:
     """The finding for the objects of a kind and their granted privileges: one object that grants
     all is enough, since the object to be used is not known here."""
@@ -78,12 +78,12 @@ def judged(
         return [
             finding("permissions", WHERE, "problem", f"no {kind} is seen by this user", _ADVICE)
         ]
-    fullest = max(granted, key=lambda grants: sum(grants.get(name, False) for name in wanted))
-    missing = [name for name in wanted if not fullest.get(name, False)]
+    fullest = max(granted, key=lambda grants: sum(grants.get(name, False) for name in privileges))
+    missing = [name for name in privileges if not fullest.get(name, False)]
     if not missing:
-        enough = sum(all(grants.get(name, False) for name in wanted) for grants in granted)
-        told = f"{kind}: all {len(wanted)} privileges on {enough} of {len(granted)}"
-        return [finding("permissions", WHERE, "ok", told)]
+        enough = sum(all(grants.get(name, False) for name in privileges) for grants in granted)
+        summary = f"{kind}: all {len(privileges)} privileges on {enough} of {len(granted)}"
+        return [finding("permissions", WHERE, "ok", summary)]
     state: FindingState = "warning" if kind in rights.OPTIONAL else "problem"
     return [
         finding("permissions", WHERE, state, f"{kind}: {name} is missing", _ADVICE)
@@ -101,11 +101,14 @@ def _objects(vsphere: Vsphere, kind: str) -> list[Any]:
 
 
 def _granted(
-    vsphere: Vsphere, there: list[Any], session: str, wanted: Sequence[str]
+    vsphere: Vsphere, objects: list[Any], session: str, privileges: Sequence[str]
 ) -> list[dict[str, bool]]:
     manager = vsphere.content.authorizationManager
     answer = vsphere.call(
         "AuthorizationManager.HasPrivilegeOnEntities",
-        lambda: manager.HasPrivilegeOnEntities(there, session, list(wanted)),
+        lambda: manager.HasPrivilegeOnEntities(objects, session, list(privileges)),
     )
-    return [{one.privId: bool(one.isGranted) for one in each.privAvailability} for each in answer]
+    return [
+        {grant.privId: bool(grant.isGranted) for grant in entity.privAvailability}
+        for entity in answer
+    ]

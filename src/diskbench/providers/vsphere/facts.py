@@ -54,10 +54,10 @@ def contention(vsphere: Vsphere, datastore: Item, ours: str | None) -> dict[str,
 
 def host_facts(vsphere: Vsphere, host: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
     """The ESXi host that a machine runs on: its version and processor."""
-    found = vsphere.properties(
+    item = vsphere.properties(
         host, ("name", "config.product.fullName", "summary.hardware.cpuModel", "vm")
     )
-    values: Mapping[str, Any] = found.values if found else {}
+    values: Mapping[str, Any] = item.values if item else {}
     return {
         "esxi_host": values.get("name"),
         "esxi_version": values.get("config.product.fullName"),
@@ -87,8 +87,8 @@ def _devices(vsphere: Vsphere, datastore: Item, extents: tuple[str, ...]) -> lis
     mounts = datastore.values.get("host") or ()
     if not extents or not mounts:
         return []
-    found = vsphere.properties(mounts[0].key, ("config.storageDevice",))
-    storage = found.values.get("config.storageDevice") if found else None
+    host = vsphere.properties(mounts[0].key, ("config.storageDevice",))
+    storage = host.values.get("config.storageDevice") if host else None
     if storage is None:
         return []
     units = {unit.lun: unit for unit in getattr(storage.multipathInfo, "lun", None) or ()}

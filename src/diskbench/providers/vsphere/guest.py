@@ -36,7 +36,7 @@ class VirtualDisk(Frozen):
 
 
 def find_disks(
-    found: Sequence[GuestDisk],
+    guest_disks: Sequence[GuestDisk],
     ours: Sequence[VirtualDisk],
     before: Sequence[GuestDisk] | None,
     controller: Controller,
@@ -44,39 +44,41 @@ def find_disks(
     """The guest's disks of our virtual disks, in order, verified by name, novelty and exact size
     in bytes: pure. None while some are missing. Raises RentalFailed for other disks."""
     known = {key for disk in before or () for key in disk.keys}
-    named = [[disk for disk in found if _is(disk, virtual)] for virtual in ours]
+    named = [[disk for disk in guest_disks if _is(disk, virtual)] for virtual in ours]
     if controller == "nvme" and not any(named):
-        return _by_appearance(found, ours, before)
+        return _by_appearance(guest_disks, ours, before)
     if not all(named):
         return None
     chosen = []
-    for one, disks in zip(ours, named, strict=True):
+    for virtual_disk, disks in zip(ours, named, strict=True):
         if len(disks) > 1:
             nodes = ", ".join(disk.node for disk in disks)
             raise RentalFailed(
-                f"virtual disk {one.uuid} shows as {nodes} in the guest: one was expected"
+                f"virtual disk {virtual_disk.uuid} shows as {nodes} in the guest: one was expected"
             )
-        _check(disks[0], one, known)
+        _check(disks[0], virtual_disk, known)
         chosen.append(disks[0])
     return tuple(chosen)
 
 
 def still_shown(
-    found: Sequence[GuestDisk],
+    guest_disks: Sequence[GuestDisk],
     gone: Sequence[VirtualDisk],
     before: Sequence[GuestDisk] | None,
     controller: Controller,
 ) -> tuple[str, ...]:
     """The nodes of our removed disks that the guest still shows: pure."""
-    named = [disk for disk in found if any(_is(disk, virtual) for virtual in gone)]
+    named = [disk for disk in guest_disks if any(_is(disk, virtual) for virtual in gone)]
     if controller == "nvme" and before is not None:
         known = {key for disk in before for key in _places(disk)}
-        named += [d for d in found if d.model == NVME_MODEL and not known & _places(d)]
+        named += [d for d in guest_disks if d.model == NVME_MODEL and not known & _places(d)]
     return tuple(dict.fromkeys(disk.node for disk in named))
 
 
 def _by_appearance(
-    found: Sequence[GuestDisk], ours: Sequence[VirtualDisk], before: Sequence[GuestDisk] | None
+    guest_disks: Sequence[GuestDisk],
+    ours: Sequence[VirtualDisk],
+    before: Sequence[GuestDisk] | None,
 ) -> tuple[GuestDisk, ...] | None:
     """The new NVMe disks; their order does not matter, since all are equal."""
     if before is None:
@@ -85,7 +87,7 @@ def _by_appearance(
             advice="nothing was written; start a new run, or use --controller pvscsi",
         )
     known = {key for disk in before for key in _places(disk)}
-    new = [disk for disk in found if not known & _places(disk) and disk.model == NVME_MODEL]
+    new = [disk for disk in guest_disks if not known & _places(disk) and disk.model == NVME_MODEL]
     if len(new) < len(ours):
         return None
     if len(new) > len(ours):
@@ -94,8 +96,8 @@ def _by_appearance(
             advice="nothing was written; start a new run, or use --controller pvscsi",
         )
     new.sort(key=lambda disk: (len(disk.node), disk.node))
-    for disk, one in zip(new, ours, strict=True):
-        _check(disk, one, frozenset())
+    for disk, virtual_disk in zip(new, ours, strict=True):
+        _check(disk, virtual_disk, frozenset())
     return tuple(new)
 
 
@@ -104,21 +106,22 @@ def _places(disk: GuestDisk) -> frozenset[str]:
     return frozenset({f"{disk.node} {disk.number}"})
 
 
-def _is(disk: GuestDisk, one: VirtualDisk) -> bool:
+def _is(disk: GuestDisk, virtual_disk: VirtualDisk) -> bool:
     names = {link.removeprefix(_LINK) for link in disk.links if link.startswith(_LINK)}
     identifiers = {text.lower().removeprefix("naa.").removeprefix("uuid.").replace("-", "")
             for text in (disk.wwn, disk.identity)}  # fmt: skip
-    return one.wwn in names | identifiers
+    return virtual_disk.wwn in names | identifiers
 
 
-def _check(disk: GuestDisk, one: VirtualDisk, known: frozenset[str] | set[str]) -> None:
+def _check(disk: GuestDisk, virtual_disk: VirtualDisk, known: frozenset[str] | set[str]) -> None:
     if known & disk.keys:
         raise RentalFailed(
-            f"{disk.node} answers to {one.uuid} but existed before the attachment",
+            f"{disk.node} answers to {virtual_disk.uuid} but existed before the attachment",
             advice="nothing was written; report this template: its disks have misleading names",
         )
-    if disk.size_bytes != one.size_bytes:
+    if disk.size_bytes != virtual_disk.size_bytes:
         raise RentalFailed(
-            f"{disk.node} has {disk.size_bytes:,} bytes, {one.uuid} has {one.size_bytes:,}",
+            f"{disk.node} has {disk.size_bytes:,} bytes, "
+            f"{virtual_disk.uuid} has {virtual_disk.size_bytes:,}",
             advice="nothing was written",
         )

@@ -25,8 +25,8 @@ def _await_listed(order: VsphereOrder, vm: Ref) -> None:
     it. A listing that stays behind is noted."""
 
     def ask() -> bool | Still:
-        told = {machine.item.id for machine in machines(order.vsphere, Which(order.lease))}
-        return moid(vm) in told or Still("not listed (yet)")
+        listed = {machine.item.id for machine in machines(order.vsphere, Which(order.lease))}
+        return moid(vm) in listed or Still("not listed (yet)")
 
     try:
         order.until(ask, f"listing of {order.lease}", order.timing.appear_s)
@@ -38,7 +38,7 @@ def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
     """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     reach = attach.machine_of(order, vm)
     with reached(order, reach) as guest:
-        ours, found = attach.attach(order, vm, guest)
+        ours, guest_disks = attach.attach(order, vm, guest)
         await_first_boot(order, guest, moid(vm))
     details, vsphere = order.details, order.vsphere
     alive(order, vm)
@@ -54,14 +54,14 @@ def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
     more = {
         "datastore": store,
         **host_facts(vsphere, machine.values["runtime.host"]),
-        "disks": [disk.model_dump(mode="json") for disk in found],
+        "disks": [disk.model_dump(mode="json") for disk in guest_disks],
     }
     _await_listed(order, vm)
     return acquired(
         order,
         reach,
-        Seen(found),
-        size_bytes=found[0].size_bytes,
+        Seen(guest_disks),
+        size_bytes=guest_disks[0].size_bytes,
         facts=readback.facts(details, machine, disks, more),
         made=(f"machine {moid(vm)}",),
     )

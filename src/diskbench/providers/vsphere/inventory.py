@@ -29,7 +29,7 @@ class VsphereMachine:
     mark: Mark
 
     @property
-    def told(self) -> str:
+    def kind_and_id(self) -> str:
         """Kind and id: `machine vm-53`."""
         return f"machine {self.item.id}"
 
@@ -42,25 +42,25 @@ class VsphereMachine:
 def machines(vsphere: Vsphere, of: Which | None = None) -> tuple[VsphereMachine, ...]:
     """The machines of one lease, or of all leases, in the whole inventory: a renamed datacenter
     would look like an empty one. Raises diskbench's errors."""
-    found = []
+    listed = []
     for item in vsphere.listed("VirtualMachine", PATHS):
         marked = mark(item.values.get("config.annotation"))
         if marked is None or (of is not None and marked.lease_id != of.lease_id):
             continue
-        one = VsphereMachine(item, marked)
-        if of is None or of.takes(item.name, one.told):
-            found.append(one)
-    return tuple(sorted(found, key=lambda machine: (len(machine.item.id), machine.item.id)))
+        machine = VsphereMachine(item, marked)
+        if of is None or of.takes(item.name, machine.kind_and_id):
+            listed.append(machine)
+    return tuple(sorted(listed, key=lambda machine: (len(machine.item.id), machine.item.id)))
 
 
-def found(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> Sequence[Found]:
+def found_leases(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> Sequence[Found]:
     """See ports.Renter.found."""
     return by_lease(
         scope,
         (
             Tagged(
                 lease_id=machine.mark.lease_id,
-                told=machine.told,
+                told=machine.kind_and_id,
                 name=machine.item.name,
                 expires_at=machine.mark.expires_at,
                 owner=machine.mark.owner,
@@ -79,17 +79,17 @@ def why_gone(
     if not listed:
         return f"vSphere lists no machine of lease {lease_id}"
     if not any(machine.is_on for machine in listed):
-        return f"{listed[-1].told} is {listed[-1].item.values.get('runtime.powerState')}"
+        return f"{listed[-1].kind_and_id} is {listed[-1].item.values.get('runtime.powerState')}"
     return None
 
 
-def one_of(kind: str, found: Sequence[Item], typed: str | None) -> Item:
+def one_of(kind: str, items: Sequence[Item], typed: str | None) -> Item:
     """The named object, or the only one. Raises UnknownName, or InvalidValue for several."""
     flag = f"--{kind.replace(' ', '-')}"
     if typed is not None:
-        named = [item for item in found if typed in {item.name, item.id}]
+        named = [item for item in items if typed in {item.name, item.id}]
         if not named:
-            raise UnknownName(kind, typed, [item.name for item in found], field=field_of(flag))
+            raise UnknownName(kind, typed, [item.name for item in items], field=field_of(flag))
         if len(named) > 1:
             ids = ", ".join(item.id for item in named)
             raise InvalidValue(
@@ -98,14 +98,14 @@ def one_of(kind: str, found: Sequence[Item], typed: str | None) -> Item:
                 field=field_of(flag),
             )
         return named[0]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    if len(items) == 1:
+        return items[0]
+    if not items:
         raise InvalidValue(
             f"this vSphere user sees no {kind}",
             advice="look at the permissions of the user; docs/vsphere.md lists them",
         )
     raise InvalidValue(
-        f"more than one {kind}: {', '.join(sorted(item.name for item in found))}",
+        f"more than one {kind}: {', '.join(sorted(item.name for item in items))}",
         advice=f"name one with {flag}",
     )

@@ -90,8 +90,8 @@ def _through(url: str) -> dict[str, Any]:
     proxy = proxy_for(url)
     if proxy is None:
         return {}
-    found: dict[str, Any] = {"httpProxyHost": proxy.host, "httpProxyPort": proxy.port}
-    return found | ({"customHeaders": dict(proxy.headers)} if proxy.headers else {})
+    options: dict[str, Any] = {"httpProxyHost": proxy.host, "httpProxyPort": proxy.port}
+    return options | ({"customHeaders": dict(proxy.headers)} if proxy.headers else {})
 
 
 def credentials() -> tuple[str, str]:

@@ -46,7 +46,7 @@ class VsphereLocation:
 
 
 def resolve_details(
-    vsphere: Vsphere, server: VsphereServer, typed: VsphereOptions, wanted: VsphereDiskRequest
+    vsphere: Vsphere, server: VsphereServer, typed: VsphereOptions, requested: VsphereDiskRequest
 ) -> VsphereResolved:
     """Everything that must be known before renting. Raises UserError."""
     datacenter = one_of(
@@ -55,8 +55,8 @@ def resolve_details(
     datastore, policy = _datastore(vsphere, datacenter.ref, typed)
     chosen = _compute(vsphere, datacenter.ref, typed, datastore)
     template = find_template(vsphere, datacenter.ref, typed.template)
-    wanted = provisioned(vsphere, datastore, typed.provisioning, wanted)
-    free = _check_room(datastore, template, wanted)
+    requested = provisioned(vsphere, datastore, typed.provisioning, requested)
+    free = _check_room(datastore, template, requested)
     about = vsphere.call("About", lambda: vsphere.content.about)
     details = VsphereResolved(
         server=server.url,
@@ -70,7 +70,7 @@ def resolve_details(
         policy=policy,
         network=_network(vsphere, datacenter.ref, typed.network),
         template=template,
-        wanted=wanted,
+        requested=requested,
         free_bytes=free,
         facts=datastore_facts(vsphere, datastore),
         emulated=is_loopback(server.url),
@@ -89,18 +89,18 @@ def _place(item: Item) -> VspherePlace:
 
 
 def _datastore(vsphere: Vsphere, root: Ref, typed: VsphereOptions) -> tuple[Item, Policy | None]:
-    found = vsphere.listed("Datastore", DATASTORE, root)
+    datastores = vsphere.listed("Datastore", DATASTORE, root)
     if typed.storage_policy is not None:
         policy = find_policy(vsphere, typed.storage_policy)
-        ids = matching(vsphere, policy, [item.id for item in found])
-        fitting = [item for item in found if item.id in ids and _usable(item)]
+        ids = matching(vsphere, policy, [item.id for item in datastores])
+        fitting = [item for item in datastores if item.id in ids and _usable(item)]
         if not fitting:
             raise InvalidValue(
                 f"no datastore can be used that fits the storage policy {policy.name!r}",
                 advice="choose another --storage-policy, or a --datastore",
             )
         return max(fitting, key=lambda item: int(item.values["summary.freeSpace"])), policy
-    chosen = one_of("datastore", found, typed.datastore)
+    chosen = one_of("datastore", datastores, typed.datastore)
     if not _usable(chosen):
         mode = chosen.values.get("summary.maintenanceMode") or "normal"
         why = "not accessible" if mode == "normal" else f"in maintenance ({mode})"
@@ -113,13 +113,13 @@ def _usable(item: Item) -> bool:
     return bool(item.values.get("summary.accessible", True)) and mode == "normal"
 
 
-def _check_room(datastore: Item, template: Template, wanted: VsphereDiskRequest) -> int:
+def _check_room(datastore: Item, template: Template, requested: VsphereDiskRequest) -> int:
     """The free bytes, if they suffice for all that may be written and not only for what is
     allocated at once, because filling writes the whole disk. vSphere itself does not check thin
     disks."""
     free, capacity = (int(datastore.values[f"summary.{n}"]) for n in ("freeSpace", "capacity"))
-    swap = int(wanted.memory_gib * GIB)
-    need = wanted.size_gib * wanted.count * GIB + template.size_bytes + swap
+    swap = int(requested.memory_gib * GIB)
+    need = requested.size_gib * requested.count * GIB + template.size_bytes + swap
     if need > free - capacity * _RESERVE:
         raise InvalidValue(
             f"datastore {datastore.name} has {format_bytes(free)} free, "
@@ -128,7 +128,7 @@ def _check_room(datastore: Item, template: Template, wanted: VsphereDiskRequest)
             advice="give a smaller --size or less --memory, or choose another --datastore",
         )
     largest = getattr(datastore.values.get("info"), "maxVirtualDiskCapacity", None)
-    if largest and wanted.size_gib * GIB > largest:
+    if largest and requested.size_gib * GIB > largest:
         raise InvalidValue(
             f"a disk on {datastore.name} has at most {format_bytes(largest)}",
             advice="give a smaller --size",
@@ -140,12 +140,12 @@ def _compute(
     vsphere: Vsphere, root: Ref, typed: VsphereOptions, datastore: Item
 ) -> VsphereLocation:
     """The place to run: the named one, or the only one that reaches the datastore."""
-    found = vsphere.listed("ComputeResource", _COMPUTE, root)
+    computes = vsphere.listed("ComputeResource", _COMPUTE, root)
     if typed.esxi_host is not None:
-        return _on_host(vsphere, root, typed, datastore, found)
-    reaching = [item for item in found if datastore.id in _ids(item.values.get("datastore"))]
+        return _on_host(vsphere, root, typed, datastore, computes)
+    reaching = [item for item in computes if datastore.id in _ids(item.values.get("datastore"))]
     if typed.cluster is not None:
-        chosen = one_of("cluster", found, typed.cluster)
+        chosen = one_of("cluster", computes, typed.cluster)
         if chosen not in reaching:
             raise InvalidValue(
                 f"{chosen.name} does not reach datastore {datastore.name}",
@@ -158,7 +158,7 @@ def _compute(
 
 
 def _on_host(
-    vsphere: Vsphere, root: Ref, typed: VsphereOptions, datastore: Item, found: Sequence[Item]
+    vsphere: Vsphere, root: Ref, typed: VsphereOptions, datastore: Item, computes: Sequence[Item]
 ) -> VsphereLocation:
     hosts = vsphere.listed("HostSystem", _HOST, root)
     host = one_of("host", hosts, typed.esxi_host)
@@ -171,7 +171,7 @@ def _on_host(
         raise InvalidValue(
             f"host {host.name} is not connected, or in maintenance", advice="choose another --host"
         )
-    compute = next(item for item in found if host.id in _ids(item.values.get("host")))
+    compute = next(item for item in computes if host.id in _ids(item.values.get("host")))
     return VsphereLocation(compute, _pool(vsphere, compute, typed.resource_pool), _place(host))
 
 
@@ -181,8 +181,8 @@ _HOST = ("name", "datastore", "runtime.connectionState", "runtime.inMaintenanceM
 def _default_host(vsphere: Vsphere, compute: Item, datastore: Item) -> VspherePlace | None:
     """The host to clone to where DRS does not balance the load: the one with the fewest
     machines. None leaves it to vSphere (DRS)."""
-    found = vsphere.properties(compute.ref, ("configurationEx",))
-    drs = getattr(found.values.get("configurationEx") if found else None, "drsConfig", None)
+    cluster = vsphere.properties(compute.ref, ("configurationEx",))
+    drs = getattr(cluster.values.get("configurationEx") if cluster else None, "drsConfig", None)
     hosts = [
         host
         for host in vsphere.listed("HostSystem", _HOST, compute.ref)
@@ -216,14 +216,14 @@ def _folder(vsphere: Vsphere, datacenter: Item, typed: str | None) -> VspherePla
     root = datacenter.values["vmFolder"]
     if typed is None:
         return VspherePlace(id=moid(root), name="vm")
-    found = vsphere.listed("Folder", ("name", "parent"), root)
-    by_id = {item.id: item for item in found}
+    folders = vsphere.listed("Folder", ("name", "parent"), root)
+    by_id = {item.id: item for item in folders}
 
     def path(item: Item) -> str:
         parent = by_id.get(moid(item.values["parent"]))
         return f"{path(parent)}/{item.name}" if parent else item.name
 
-    named = [item for item in found if typed.strip("/") in {item.name, path(item), item.id}]
+    named = [item for item in folders if typed.strip("/") in {item.name, path(item), item.id}]
     if len(named) == 1:
         return _place(named[0])
     if named:
@@ -231,29 +231,29 @@ def _folder(vsphere: Vsphere, datacenter: Item, typed: str | None) -> VspherePla
             f"{len(named)} folders are called {typed!r}",
             advice=f"give one by its path: {', '.join(sorted(path(item) for item in named))}",
         )
-    raise UnknownName("folder", typed, [path(item) for item in found])
+    raise UnknownName("folder", typed, [path(item) for item in folders])
 
 
 def _network(vsphere: Vsphere, root: Ref, typed: str | None) -> VsphereNetwork | None:
     """The named network; None keeps the template's."""
     if typed is None:
         return None
-    found = one_of("network", vsphere.listed("Network", ("name",), root), typed)
-    kind = type(found.ref).__name__.rpartition(".")[2]
+    network = one_of("network", vsphere.listed("Network", ("name",), root), typed)
+    kind = type(network.ref).__name__.rpartition(".")[2]
     if kind == "OpaqueNetwork":
         raise InvalidValue(
-            f"network {found.name} is an opaque one of NSX, which is not supported",
+            f"network {network.name} is an opaque one of NSX, which is not supported",
             advice="choose a port group, or a template that is on it",
         )
     switch, portgroup = None, None
     if kind == "DistributedVirtualPortgroup":
-        more = vsphere.properties(found.ref, ("key", "config.distributedVirtualSwitch"))
+        more = vsphere.properties(network.ref, ("key", "config.distributedVirtualSwitch"))
         values: dict[str, Any] = more.values if more else {}
         portgroup = str(values["key"])
         about = vsphere.properties(values["config.distributedVirtualSwitch"], ("uuid",))
         switch = str(about.values["uuid"]) if about else None
     return VsphereNetwork(
-        id=found.id, name=found.name, kind=kind, switch=switch, portgroup=portgroup
+        id=network.id, name=network.name, kind=kind, switch=switch, portgroup=portgroup
     )
 
 

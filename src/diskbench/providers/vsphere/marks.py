@@ -49,20 +49,32 @@ def notes(claim: Claim) -> str:
 def moved(annotation: str, expires_at: float) -> str:
     """The machine's notes with a new expiry; the other text stays."""
     line = f"diskbench-expires: {expires_at:.0f}"
-    rest = [line for line in annotation.splitlines() if not line.startswith("diskbench-expires: ")]
-    at = next((i for i, one in enumerate(rest) if one.startswith("diskbench-lease: ")), -1) + 1
-    return "\n".join([*rest[:at], line, *rest[at:]])
+    other_lines = [
+        line for line in annotation.splitlines() if not line.startswith("diskbench-expires: ")
+    ]
+    at = (
+        next(
+            (
+                i
+                for i, other_line in enumerate(other_lines)
+                if other_line.startswith("diskbench-lease: ")
+            ),
+            -1,
+        )
+        + 1
+    )
+    return "\n".join([*other_lines[:at], line, *other_lines[at:]])
 
 
 def mark(annotation: str | None) -> Mark | None:
     """The mark in a machine's notes; None for a machine of somebody else."""
-    found = dict(_LINE.findall(annotation or ""))
-    lease_id = found.get("lease", "").strip()
+    fields = dict(_LINE.findall(annotation or ""))
+    lease_id = fields.get("lease", "").strip()
     if not _LEASE.fullmatch(lease_id):
         return None
-    expires = found.get("expires", "").strip()
+    expires = fields.get("expires", "").strip()
     return Mark(
         lease_id=lease_id,
         expires_at=float(expires) if expires.isdecimal() else None,
-        owner=found.get("owner", "").strip() or None,
+        owner=fields.get("owner", "").strip() or None,
     )

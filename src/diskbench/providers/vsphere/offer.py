@@ -28,7 +28,7 @@ def rental(
     promise: Promise | None,
 ) -> Rental:
     """The rental for the lookup's result, in the installation with that UUID."""
-    wanted = details.wanted
+    requested = details.requested
     return Rental(
         scope=Scope(
             provider="vsphere",
@@ -42,39 +42,39 @@ def rental(
         offer=_words(spec, details),
         promise=promise.words() if promise else "none (vSphere promises nothing; see --promise)",
         image=details.template.name,
-        disk=wanted.spec(details.datastore.name),
-        cores=wanted.vcpus,
-        memory_bytes=wanted.memory_mib * 2**20,
+        disk=requested.spec(details.datastore.name),
+        cores=requested.vcpus,
+        memory_bytes=requested.memory_mib * 2**20,
         warnings=tuple(_warnings(details, server)),
         details=details.model_dump(mode="json"),
     )
 
 
 def _words(spec: RentSpec, details: VsphereResolved) -> str:
-    wanted, store = details.wanted, details.facts
-    count = f"{wanted.count} × " if wanted.count > 1 else ""
+    requested, store = details.requested, details.facts
+    count = f"{requested.count} × " if requested.count > 1 else ""
     striped = ", striped" if spec.stripe else ""
-    how = wanted.provisioning or f"policy {details.policy.name if details.policy else ''}"
-    limit = f", limited to {wanted.iops_limit:,} IOPS of 32 KiB" if wanted.iops_limit else ""
+    how = requested.provisioning or f"policy {details.policy.name if details.policy else ''}"
+    limit = f", limited to {requested.iops_limit:,} IOPS of 32 KiB" if requested.iops_limit else ""
     where = details.host.name if details.host else details.compute.name
     return (
-        f"{wanted.vcpus} vCPUs, {wanted.memory_gib:g} GiB on {where} with {count}"
-        f"{wanted.size_gib:,} GiB {how} on {details.datastore.name} ({store.get('kind')}) by "
-        f"{wanted.controller}{limit}{striped}; {details.template.name}"
+        f"{requested.vcpus} vCPUs, {requested.memory_gib:g} GiB on {where} with {count}"
+        f"{requested.size_gib:,} GiB {how} on {details.datastore.name} ({store.get('kind')}) by "
+        f"{requested.controller}{limit}{striped}; {details.template.name}"
     )
 
 
 def _warnings(details: VsphereResolved, server: VsphereServer) -> Iterator[str]:
-    wanted = details.wanted
+    requested = details.requested
     if server.insecure:
         yield "the server's certificate is not verified: anybody on the way can read the password"
     others = details.facts.get("other_machines_on") or 0
     if others:
         yield f"{others} other machines on {details.datastore.name} are on: they share its speed"
-    if wanted.provisioning in {"thin", "lazy-zeroed"}:
-        yield f"a {wanted.provisioning} disk is slower at the first write of each block"
+    if requested.provisioning in {"thin", "lazy-zeroed"}:
+        yield f"a {requested.provisioning} disk is slower at the first write of each block"
     version = hardware_version(details.template)
-    if wanted.controller == "nvme" and version is not None and version < _NVME_HARDWARE:
+    if requested.controller == "nvme" and version is not None and version < _NVME_HARDWARE:
         yield f"virtual hardware {version} of {details.template.name} has no NVMe controller"
-    if wanted.size_gib * GIB > details.free_bytes // 2:
+    if requested.size_gib * GIB > details.free_bytes // 2:
         yield f"the disk needs more than half of the free space on {details.datastore.name}"

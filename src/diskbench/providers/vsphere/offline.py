@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from diskbench.providers.vsphere.disk_request import VsphereDiskRequest
 
 
-def foresee(spec: RentSpec, asked: VsphereDiskRequest, promise: Promise | None) -> Rental:
+def foresee(spec: RentSpec, requested: VsphereDiskRequest, promise: Promise | None) -> Rental:
     """The expected rental; its place may not exist in vSphere."""
     typed = VsphereOptions.of(spec)
     place = typed.datastore or f"policy {typed.storage_policy}"
     return Rental(
         scope=Scope(provider="vsphere", region=typed.datacenter, endpoint=spec.endpoint_url),
         spec=spec,
-        offer=f"{asked.vcpus} vCPUs, {asked.memory_gib:g} GiB, with {asked.size_gib:,} GiB "
-        f"on {place}",
+        offer=f"{requested.vcpus} vCPUs, {requested.memory_gib:g} GiB, with "
+        f"{requested.size_gib:,} GiB on {place}",
         promise=promise.words() if promise else "none (vSphere promises nothing; see --promise)",
-        disk=asked.spec(place),
-        cores=asked.vcpus,
-        memory_bytes=asked.memory_mib * 2**20,
+        disk=requested.spec(place),
+        cores=requested.vcpus,
+        memory_bytes=requested.memory_mib * 2**20,
     )

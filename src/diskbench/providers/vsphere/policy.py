@@ -26,12 +26,12 @@ def find_policy(vsphere: Vsphere, name: str) -> Policy:
             ids = manager.PbmQueryProfile(resourceType=kind, profileCategory="REQUIREMENT")
             return list(manager.PbmRetrieveContent(profileIds=ids)) if ids else []
 
-        found = vsphere.call("Pbm.QueryProfile", ask)
-    for profile in found:
+        profiles = vsphere.call("Pbm.QueryProfile", ask)
+    for profile in profiles:
         if profile.name == name:
             return Policy(id=str(profile.profileId.uniqueId), name=name)
     raise UnknownName(
-        "storage policy", name, [str(profile.name) for profile in found], field="storage_policy"
+        "storage policy", name, [str(profile.name) for profile in profiles], field="storage_policy"
     )
 
 
@@ -44,11 +44,11 @@ def matching(vsphere: Vsphere, policy: Policy, datastores: Iterable[str]) -> fro
     ]
     with _service(vsphere) as content:
         solver = content.placementSolver
-        found = vsphere.call(
+        results = vsphere.call(
             "Pbm.CheckCompatibility",
             lambda: solver.PbmCheckCompatibility(hubsToSearch=hubs, profile=profile) or (),
         )
-    return frozenset(str(result.hub.hubId) for result in found if not result.error)
+    return frozenset(str(result.hub.hubId) for result in results if not result.error)
 
 
 @contextlib.contextmanager

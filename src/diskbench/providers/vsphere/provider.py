@@ -15,7 +15,7 @@ from diskbench.providers.vsphere.disk_request import VsphereDiskRequest, disk_re
 from diskbench.providers.vsphere.examine import examine, present
 from diskbench.providers.vsphere.extend import extend
 from diskbench.providers.vsphere.handover import hand_over
-from diskbench.providers.vsphere.inventory import found, why_gone
+from diskbench.providers.vsphere.inventory import found_leases, why_gone
 from diskbench.providers.vsphere.login import server_of
 from diskbench.providers.vsphere.lookup import resolve_details
 from diskbench.providers.vsphere.offer import rental
@@ -44,7 +44,7 @@ _CALLS: CloudCalls[VsphereSessions, VsphereTiming, VsphereDiskRequest, VsphereOr
     disk_request=disk_request,
     rented=lambda order: hand_over(order, provision(order)),
     swapped=lambda order: hand_over(order, swapped(order)),
-    found=found,
+    found=found_leases,
     present=present,
     examine=examine,
     rehearse=rehearse,
@@ -66,11 +66,11 @@ class VsphereProvider(
 
     def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
         """See ports.Renter.resolve."""
-        spec, asked = self._requested(cell)
+        spec, requested = self._requested(cell)
         server = server_of(spec)
         with while_looking():
             vsphere = self.sessions.at(server, self.timing.for_reading())
-            details = resolve_details(vsphere, server, VsphereOptions.of(spec), asked)
+            details = resolve_details(vsphere, server, VsphereOptions.of(spec), requested)
             installation = str(vsphere.content.about.instanceUuid)
         return rental(spec, details, server, installation, cell.promise)
 

@@ -38,8 +38,8 @@ class VsphereOrder(skeleton.Order[VsphereResolved, VsphereTiming]):
         """See skeleton.Order: `noise=0.05 time_scale=60.0`."""
         if not self.details.emulated:
             return ""
-        given = EmulationOptions.of(self.spec)
-        values = given.model_dump(exclude_defaults=True, exclude={"style", "user"})
+        emulation = EmulationOptions.of(self.spec)
+        values = emulation.model_dump(exclude_defaults=True, exclude={"style", "user"})
         return " ".join(f"{key}={value}" for key, value in values.items())
 
 
@@ -57,32 +57,32 @@ def _shown(order: VsphereOrder, vm: Ref) -> None:
     know it yet. Raises RentalFailed."""
 
     def ask() -> bool | Still:
-        found = order.vsphere.properties(vm, ("runtime.powerState",))
-        return Still("vSphere does not show it (yet)") if found is None else True
+        machine = order.vsphere.properties(vm, ("runtime.powerState",))
+        return Still("vSphere does not show it (yet)") if machine is None else True
 
     order.until(ask, f"machine {moid(vm)}", order.timing.appear_s)
 
 
 def device_list(order: VsphereOrder, vm: Ref) -> tuple[Any, ...]:
     """The machine's virtual hardware. Raises RentalFailed when the machine is gone."""
-    found = order.vsphere.properties(vm, ("config.hardware.device",))
-    if found is None:
+    machine = order.vsphere.properties(vm, ("config.hardware.device",))
+    if machine is None:
         raise gone_missing(vm)
-    return tuple(found.values.get("config.hardware.device") or ())
+    return tuple(machine.values.get("config.hardware.device") or ())
 
 
 def alive(order: VsphereOrder, vm: Ref) -> Still | None:
     """The machine's present obstacle, if any. Raises RentalFailed when it is off or gone."""
-    found = order.vsphere.properties(vm, ("runtime.powerState", "runtime.connectionState"))
-    if found is None:
+    machine = order.vsphere.properties(vm, ("runtime.powerState", "runtime.connectionState"))
+    if machine is None:
         raise gone_missing(vm)
-    state = str(found.values.get("runtime.powerState"))
+    state = str(machine.values.get("runtime.powerState"))
     if state != "poweredOn":
         raise RentalFailed(
             f"machine {moid(vm)} is {state}",
             advice="another program switched it off: start a new run",
         )
-    connection = str(found.values.get("runtime.connectionState", "connected"))
+    connection = str(machine.values.get("runtime.connectionState", "connected"))
     return None if connection == "connected" else Still(f"vCenter says it is {connection}")
 
 
@@ -96,9 +96,9 @@ def gone_missing(vm: Ref) -> RentalFailed:
 
 def existing(order: VsphereOrder) -> Ref | None:
     """The machine of the lease; None where there is none."""
-    found = machines(order.vsphere, Which(order.lease))
+    listed = machines(order.vsphere, Which(order.lease))
     name = machine_name(order.lease)
-    return next((machine.item.ref for machine in found if machine.item.name == name), None)
+    return next((machine.item.ref for machine in listed if machine.item.name == name), None)
 
 
 def _clone(order: VsphereOrder) -> Ref:
@@ -144,14 +144,14 @@ def _references(order: VsphereOrder, template: Ref) -> dict[str, Any]:
     vim = sdk("vim")
 
     details, vsphere = order.details, order.vsphere
-    found = {
+    references = {
         "pool": reference(vsphere, "ResourcePool", details.pool.id),
         "datastore": reference(vsphere, "Datastore", details.datastore.id),
     }
     if details.host is not None:
-        found["host"] = reference(vsphere, "HostSystem", details.host.id)
+        references["host"] = reference(vsphere, "HostSystem", details.host.id)
     if details.network is not None:
-        found["network"] = reference(vsphere, details.network.kind, details.network.id)
+        references["network"] = reference(vsphere, details.network.kind, details.network.id)
         cards = [
             device
             for device in device_list(order, template)
@@ -162,15 +162,15 @@ def _references(order: VsphereOrder, template: Ref) -> dict[str, Any]:
                 f"template {details.template.name} has no network card any more",
                 advice="another program changed it: start a new run",
             )
-        found["card"] = cards[0]
-    return found
+        references["card"] = cards[0]
+    return references
 
 
 def _switch_on(order: VsphereOrder, vm: Ref) -> None:
-    found = order.vsphere.properties(vm, ("runtime.powerState", "summary.runtime.bootTime"))
-    if found is None:
+    machine = order.vsphere.properties(vm, ("runtime.powerState", "summary.runtime.bootTime"))
+    if machine is None:
         raise gone_missing(vm)
-    if str(found.values.get("runtime.powerState")) == "poweredOn":
+    if str(machine.values.get("runtime.powerState")) == "poweredOn":
         return
     try:
         order.vsphere.run(

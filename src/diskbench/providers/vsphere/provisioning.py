@@ -22,13 +22,13 @@ _SUPPORTED = "vStorageSupported"
 
 
 def provisioned(
-    vsphere: Vsphere, datastore: Item, typed: str | None, wanted: VsphereDiskRequest
+    vsphere: Vsphere, datastore: Item, typed: str | None, requested: VsphereDiskRequest
 ) -> VsphereDiskRequest:
     """The request as this datastore makes disks; `typed` is the user's own provisioning. Raises
     InvalidValue for one that is not made there."""
     kind = str(datastore.values.get("summary.type") or "")
-    if wanted.provisioning is None:
-        return wanted
+    if requested.provisioning is None:
+        return requested
     if kind.lower() in _BY_POLICY:
         made_as, where = None, "where the storage policy decides how a disk is made"
         advice = "leave it out, or name a --storage-policy that reserves the space"
@@ -36,27 +36,27 @@ def provisioned(
         made_as, where = "thin", "without VAAI for NAS, which makes thin disks only"
         advice = "use --provisioning thin, or install the filer's VAAI plug-in on each host"
     else:
-        return wanted
+        return requested
     if typed not in {None, "thin"}:
         raise InvalidValue(
             f"--provisioning {typed}: datastore {datastore.name} is {kind}, {where}",
             advice=advice,
             field="provisioning",
         )
-    return wanted.model_copy(update={"provisioning": made_as})
+    return requested.model_copy(update={"provisioning": made_as})
 
 
 def _reserves(vsphere: Vsphere, datastore: Item) -> bool:
     """Whether every host that mounts a datastore says that it has hardware acceleration for it
     (HostFileSystemMountInfo.vStorageSupport); a host that may not be read has none."""
-    said = []
+    accelerated = []
     for mount in datastore.values.get("host") or ():
-        found = vsphere.properties(mount.key, ("config.fileSystemVolume",))
-        volumes = found.values.get("config.fileSystemVolume") if found else None
-        said.append(
+        host = vsphere.properties(mount.key, ("config.fileSystemVolume",))
+        volumes = host.values.get("config.fileSystemVolume") if host else None
+        accelerated.append(
             any(
-                one.volume.name == datastore.name and str(one.vStorageSupport) == _SUPPORTED
-                for one in getattr(volumes, "mountInfo", None) or ()
+                mounted.volume.name == datastore.name and str(mounted.vStorageSupport) == _SUPPORTED
+                for mounted in getattr(volumes, "mountInfo", None) or ()
             )
         )
-    return bool(said) and all(said)
+    return bool(accelerated) and all(accelerated)

@@ -35,10 +35,10 @@ def check(details: VsphereResolved, machine: Item, disks: Sequence[Any]) -> None
 
 
 def _of_machine(details: VsphereResolved, machine: Item) -> Iterator[str]:
-    values, wanted = machine.values, details.wanted
-    yield from differs(machine.id, "vCPUs", wanted.vcpus, values.get("config.hardware.numCPU"))
+    values, requested = machine.values, details.requested
+    yield from differs(machine.id, "vCPUs", requested.vcpus, values.get("config.hardware.numCPU"))
     yield from differs(
-        machine.id, "memory in MiB", wanted.memory_mib, values.get("config.hardware.memoryMB")
+        machine.id, "memory in MiB", requested.memory_mib, values.get("config.hardware.memoryMB")
     )
     enabled = option(machine, "disk.EnableUUID")
     yield from differs(machine.id, "disk.EnableUUID", "TRUE", enabled.upper() if enabled else None)
@@ -47,27 +47,27 @@ def _of_machine(details: VsphereResolved, machine: Item) -> Iterator[str]:
 
 
 def _of_disk(details: VsphereResolved, disk: Any) -> Iterator[str]:  # noqa: ANN401 - pyVmomi's
-    wanted, backing = details.wanted, disk.backing
+    requested, backing = details.requested, disk.backing
     what = f"disk {backing.uuid}"
     size = int(disk.capacityInBytes or disk.capacityInKB * 1024)
-    yield from differs(what, "size in bytes", wanted.size_gib * GIB, size)
+    yield from differs(what, "size in bytes", requested.size_gib * GIB, size)
     if backing.datastore is not None:
         yield from differs(what, "datastore", details.datastore.id, moid(backing.datastore))
     yield from differs(what, "mode", "independent_persistent", backing.diskMode)
-    if wanted.provisioning is not None:
-        thin = wanted.provisioning == "thin"
+    if requested.provisioning is not None:
+        thin = requested.provisioning == "thin"
         yield from differs(what, "thin provisioning", thin, backing.thinProvisioned)
-        if wanted.provisioning == "eager-zeroed":
+        if requested.provisioning == "eager-zeroed":
             # The other provisionings leave it unset or false.
             yield from differs(what, "eager zeroing", True, backing.eagerlyScrub)  # noqa: FBT003
     limit = getattr(disk.storageIOAllocation, "limit", None)
-    yield from differs(what, "IOPS limit", wanted.iops_limit, limit)
+    yield from differs(what, "IOPS limit", requested.iops_limit, limit)
 
 
 def option(machine: Item, key: str) -> str | None:
     """One of the machine's extra options."""
     options = machine.values.get("config.extraConfig") or ()
-    return next((str(one.value) for one in options if one.key == key), None)
+    return next((str(entry.value) for entry in options if entry.key == key), None)
 
 
 def facts(
@@ -109,7 +109,7 @@ def _disk_facts(details: VsphereResolved, disk: Any) -> dict[str, Any]:  # noqa:
         "thin": backing.thinProvisioned,
         "eager_zeroed": backing.eagerlyScrub,
         "mode": backing.diskMode,
-        "controller": details.wanted.controller,
+        "controller": details.requested.controller,
         "unit": disk.unitNumber,
         "iops_limit": getattr(allocation, "limit", None),
         "shares": str(getattr(getattr(allocation, "shares", None), "level", "") or "") or None,

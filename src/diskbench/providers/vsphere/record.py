@@ -63,8 +63,8 @@ class _Answer(io.BytesIO):
 
     def getheader(self, name: str, default: str | None = None) -> str | None:
         """As http.client.HTTPResponse.getheader."""
-        found: str | None = self._response.getheader(name, default)
-        return found
+        value: str | None = self._response.getheader(name, default)
+        return value
 
     def text(self) -> bytes:
         """The content without its compression."""

@@ -51,7 +51,7 @@ def rehearse(sessions: VsphereSessions, rental: Rental, timing: VsphereTiming) -
 
 def _used(vsphere: Vsphere, details: VsphereResolved) -> dict[str, tuple[str, Ref]]:
     """The objects that the rental would use, by the kinds of `rights.NEEDS`."""
-    found: dict[str, tuple[str, Template | VspherePlace]] = {
+    places: dict[str, tuple[str, Template | VspherePlace]] = {
         "template": ("VirtualMachine", details.template),
         "folder": ("Folder", details.folder),
         "datastore": ("Datastore", details.datastore),
@@ -59,7 +59,7 @@ def _used(vsphere: Vsphere, details: VsphereResolved) -> dict[str, tuple[str, Re
     }
     used: dict[str, tuple[str, Ref]] = {
         kind: (place.name, reference(vsphere, type_, place.id))
-        for kind, (type_, place) in found.items()
+        for kind, (type_, place) in places.items()
     }
     if details.network is not None:
         ref = reference(vsphere, details.network.kind, details.network.id)
@@ -68,16 +68,21 @@ def _used(vsphere: Vsphere, details: VsphereResolved) -> dict[str, tuple[str, Re
 
 
 def _permitted(
-    vsphere: Vsphere, session: str, kind: str, name: str, ref: Ref, wanted: Sequence[str]
+    vsphere: Vsphere, session: str, kind: str, name: str, ref: Ref, privileges: Sequence[str]
 ) -> DryRun:
     def send() -> None:
         manager = vsphere.content.authorizationManager
         answer = vsphere.call(
             "AuthorizationManager.HasPrivilegeOnEntities",
-            lambda: manager.HasPrivilegeOnEntities([ref], session, list(wanted)),
+            lambda: manager.HasPrivilegeOnEntities([ref], session, list(privileges)),
         )
-        held = {one.privId for each in answer for one in each.privAvailability if one.isGranted}
-        if missing := [privilege for privilege in wanted if privilege not in held]:
+        held = {
+            grant.privId
+            for entity in answer
+            for grant in entity.privAvailability
+            if grant.isGranted
+        }
+        if missing := [privilege for privilege in privileges if privilege not in held]:
             raise AccessDenied(f"{', '.join(missing)} is missing")
 
     return DryRun(f"privileges on the {kind} {name}", send)
@@ -102,10 +107,10 @@ def _placed(vsphere: Vsphere, details: VsphereResolved) -> DryRun:
         )
         faults = [fault for result in results or () for fault in result.error or ()]
         if faults:
-            told = "; ".join(
+            reasons = "; ".join(
                 str(fault.localizedMessage or type(fault.fault).__name__) for fault in faults
             )
-            raise RentalFailed(f"vCenter says: {told}", advice="name another place or template")
+            raise RentalFailed(f"vCenter says: {reasons}", advice="name another place or template")
 
     return DryRun(
         f"the template {details.template.name} on the datastore {details.datastore.name}", send

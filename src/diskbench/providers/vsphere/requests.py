@@ -59,9 +59,9 @@ def clone(
     metadata = {"instance-id": claim.lease_id, "local-hostname": f"diskbench-{claim.lease_id}"}
     config = vim.vm.ConfigSpec(
         annotation=notes(claim),
-        numCPUs=details.wanted.vcpus,
+        numCPUs=details.requested.vcpus,
         numCoresPerSocket=1,
-        memoryMB=details.wanted.memory_mib,
+        memoryMB=details.requested.memory_mib,
         deviceChange=changes,
         extraConfig=[
             vim.option.OptionValue(key=key, value=value)
@@ -83,7 +83,7 @@ def clone(
 def bus_number(details: VsphereResolved) -> int:
     """The bus of our own controller: the first that the template does not use."""
     template = details.template
-    taken = template.nvme_buses if details.wanted.controller == "nvme" else template.buses
+    taken = template.nvme_buses if details.requested.controller == "nvme" else template.buses
     for bus in range(SCSI_BUSES):
         if bus not in taken:
             return bus
@@ -95,7 +95,7 @@ def bus_number(details: VsphereResolved) -> int:
 
 def is_ours(device: Spec, details: VsphereResolved) -> bool:
     """Whether a device of the machine is our own controller."""
-    kind = _KINDS[details.wanted.controller]
+    kind = _KINDS[details.requested.controller]
     named = type(device).__name__.rpartition(".")[2]
     return bool(named == kind and device.busNumber == bus_number(details))
 
@@ -114,11 +114,11 @@ def add_disks(
     vim = sdk("vim")
 
     changes = [
-        _disk(details, controller_key, datastore, index) for index in range(details.wanted.count)
+        _disk(details, controller_key, datastore, index) for index in range(details.requested.count)
     ]
-    if details.wanted.iops_limit is not None:
+    if details.requested.iops_limit is not None:
         for device in others:
-            device.storageIOAllocation = _allocation(details.wanted)
+            device.storageIOAllocation = _allocation(details.requested)
             operation = vim.vm.device.VirtualDeviceSpec.Operation.edit
             changes.append(vim.vm.device.VirtualDeviceSpec(operation=operation, device=device))
     spec = vim.vm.ConfigSpec(deviceChange=changes)
@@ -159,26 +159,26 @@ def unit_number(controller: Controller, index: int) -> int:
 def _disk(details: VsphereResolved, controller_key: int, datastore: Any, index: int) -> Spec:  # noqa: ANN401 - as Spec
     vim = sdk("vim")
 
-    wanted = details.wanted
+    requested = details.requested
     backing = vim.vm.device.VirtualDisk.FlatVer2BackingInfo(
         fileName=f"[{details.datastore.name}]",
         datastore=datastore,
         # Independent: no snapshot ever affects the measured disk.
         diskMode="independent_persistent",
     )
-    if wanted.provisioning is not None:
-        backing.thinProvisioned = wanted.provisioning == "thin"
-        backing.eagerlyScrub = wanted.provisioning == "eager-zeroed"
+    if requested.provisioning is not None:
+        backing.thinProvisioned = requested.provisioning == "thin"
+        backing.eagerlyScrub = requested.provisioning == "eager-zeroed"
     device = vim.vm.device.VirtualDisk(
         key=_DISK_KEY - index,
         controllerKey=controller_key,
-        unitNumber=unit_number(wanted.controller, index),
-        capacityInKB=wanted.size_gib * GIB // 1024,
-        capacityInBytes=wanted.size_gib * GIB,
+        unitNumber=unit_number(requested.controller, index),
+        capacityInKB=requested.size_gib * GIB // 1024,
+        capacityInBytes=requested.size_gib * GIB,
         backing=backing,
     )
-    if wanted.iops_limit is not None:
-        device.storageIOAllocation = _allocation(wanted)
+    if requested.iops_limit is not None:
+        device.storageIOAllocation = _allocation(requested)
     spec = vim.vm.device.VirtualDeviceSpec(
         operation=vim.vm.device.VirtualDeviceSpec.Operation.add,
         fileOperation=vim.vm.device.VirtualDeviceSpec.FileOperation.create,
@@ -189,19 +189,19 @@ def _disk(details: VsphereResolved, controller_key: int, datastore: Any, index: 
     return spec
 
 
-def _allocation(wanted: VsphereDiskRequest) -> Spec:
+def _allocation(requested: VsphereDiskRequest) -> Spec:
     vim = sdk("vim")
 
     shares = vim.SharesInfo(level=vim.SharesInfo.Level.normal, shares=1000)
-    return vim.StorageResourceManager.IOAllocationInfo(limit=wanted.iops_limit, shares=shares)
+    return vim.StorageResourceManager.IOAllocationInfo(limit=requested.iops_limit, shares=shares)
 
 
 def _controller(details: VsphereResolved) -> Spec:
     vim = sdk("vim")
 
-    kind = getattr(vim.vm.device, _KINDS[details.wanted.controller])
+    kind = getattr(vim.vm.device, _KINDS[details.requested.controller])
     device = kind(key=_CONTROLLER_KEY, busNumber=bus_number(details))
-    if details.wanted.controller != "nvme":
+    if details.requested.controller != "nvme":
         device.sharedBus = vim.vm.device.VirtualSCSIController.Sharing.noSharing
     return vim.vm.device.VirtualDeviceSpec(
         operation=vim.vm.device.VirtualDeviceSpec.Operation.add, device=device

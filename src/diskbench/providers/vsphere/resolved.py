@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import Field
+
 from diskbench.model.base import Frozen
+from diskbench.providers.skeleton.details import RentalDetails
 from diskbench.providers.vsphere.disk_request import VsphereDiskRequest
 
 
@@ -46,7 +49,7 @@ class Policy(Frozen):
     name: str
 
 
-class VsphereResolved(Frozen):
+class VsphereResolved(RentalDetails):
     """A rental's details."""
 
     server: str
@@ -60,7 +63,7 @@ class VsphereResolved(Frozen):
     policy: Policy | None = None
     network: VsphereNetwork | None = None
     template: Template
-    wanted: VsphereDiskRequest
+    requested: VsphereDiskRequest = Field(alias="wanted")
     free_bytes: int
     facts: dict[str, Any]
     emulated: bool

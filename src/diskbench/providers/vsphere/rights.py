@@ -41,11 +41,11 @@ OPTIONAL = frozenset({"vCenter"})
 
 def privileges() -> dict[str, tuple[str, ...]]:
     """The needed privileges by kind of object, sorted."""
-    found: dict[str, set[str]] = {}
+    by_kind: dict[str, set[str]] = {}
     for kinds in NEEDS.values():
         for kind, names in kinds.items():
-            found.setdefault(kind, set()).update(names)
-    return {kind: tuple(sorted(names)) for kind, names in found.items()}
+            by_kind.setdefault(kind, set()).update(names)
+    return {kind: tuple(sorted(names)) for kind, names in by_kind.items()}
 
 
 def policy() -> str:

@@ -59,10 +59,10 @@ def _remove(order: VsphereOrder, vm: Ref) -> None:
 def _await_gone(order: VsphereOrder, guest: Guest, earlier: Sequence[VirtualDisk]) -> None:
     """Wait until the guest shows none of them: the next may have the same name there."""
     before = disks_before_ours(order, guest, attached=True)
-    controller = order.details.wanted.controller
+    controller = order.details.requested.controller
 
     def ask() -> bool | Still:
-        left = still_shown(disks(guest.host), earlier, before, controller)
-        return Still(f"{', '.join(left)} is still seen in the guest") if left else True
+        nodes = still_shown(disks(guest.host), earlier, before, controller)
+        return Still(f"{', '.join(nodes)} is still seen in the guest") if nodes else True
 
     order.ask_guest("the disk before", ask)

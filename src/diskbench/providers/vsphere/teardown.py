@@ -35,7 +35,7 @@ class _Listing:
     others: tuple[str, ...]
 
     def names(self) -> tuple[str, ...]:
-        return tuple(machine.told for machine in self.meant)
+        return tuple(machine.kind_and_id for machine in self.meant)
 
 
 def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
@@ -45,38 +45,40 @@ def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
         carrying = [
             machine for machine in machines(vsphere) if machine.mark.lease_id == which.lease_id
         ]
-        unlisted = set(which.made) - set(deleted) - {machine.told for machine in carrying}
+        unlisted = set(which.made) - set(deleted) - {machine.kind_and_id for machine in carrying}
         carrying += _by_id(vsphere, which.lease_id, unlisted)
         meant = tuple(
-            machine for machine in carrying if which.takes(machine.item.name, machine.told)
+            machine for machine in carrying if which.takes(machine.item.name, machine.kind_and_id)
         )
-        return _Listing(meant, tuple(machine.told for machine in carrying if machine not in meant))
+        return _Listing(
+            meant, tuple(machine.kind_and_id for machine in carrying if machine not in meant)
+        )
 
     def unlisted_s(first: _Listing) -> float | None:
         """A clone that was just made may not be listed yet."""
         return None if which.copied or first.meant else REPEATS * timing.first_poll_s
 
-    def give_back(found: _Listing, failures: Failures) -> None:
-        for machine in found.meant:
-            with noting(failures, machine.told, is_missing):
+    def give_back(listing: _Listing, failures: Failures) -> None:
+        for machine in listing.meant:
+            with noting(failures, machine.kind_and_id, is_missing):
                 _remove(vsphere, machine, timing)
 
     lag = Lag(timing, unlisted_s, timing.appear_s, REPEATS, vsphere.watch)
     skeleton.release(which, "vSphere", list_lease, give_back, lag=lag)
 
 
-def _by_id(vsphere: Vsphere, lease_id: str, told: Iterable[str]) -> list[VsphereMachine]:
+def _by_id(vsphere: Vsphere, lease_id: str, resources: Iterable[str]) -> list[VsphereMachine]:
     """Those of the machines that are told as `machine vm-53` which are there and carry the lease's
     notes: what a listing does not show, its id may."""
-    found = []
-    for kind, _, moref in (one.partition(" ") for one in sorted(told)):
+    by_id = []
+    for kind, _, moref in (resource.partition(" ") for resource in sorted(resources)):
         item = None
         if kind == "machine":
             item = vsphere.properties(reference(vsphere, "VirtualMachine", moref), PATHS)
         marked = mark(item.values.get("config.annotation")) if item else None
         if item is not None and marked is not None and marked.lease_id == lease_id:
-            found.append(VsphereMachine(item, marked))
-    return found
+            by_id.append(VsphereMachine(item, marked))
+    return by_id
 
 
 def _remove(vsphere: Vsphere, machine: VsphereMachine, timing: VsphereTiming) -> None:

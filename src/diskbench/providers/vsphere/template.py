@@ -32,8 +32,8 @@ def find_template(vsphere: Vsphere, root: Ref, typed: str | None) -> Template:
 def _described(vsphere: Vsphere, item: Item) -> Template:
     vim = sdk("vim")
 
-    found = vsphere.properties(item.ref, ("config.hardware.device",))
-    devices = (found.values.get("config.hardware.device") if found else None) or ()
+    hardware = vsphere.properties(item.ref, ("config.hardware.device",))
+    devices = (hardware.values.get("config.hardware.device") if hardware else None) or ()
     device = vim.vm.device
     cards = [item.key for item in devices if isinstance(item, device.VirtualEthernetCard)]
     return Template(
@@ -56,8 +56,8 @@ def _described(vsphere: Vsphere, item: Item) -> Template:
 
 def hardware_version(template: Template) -> int | None:
     """The hardware version: 13 for `vmx-13`; None where unknown."""
-    found = re.fullmatch(r"vmx-(\d+)", template.hardware or "")
-    return int(found.group(1)) if found else None
+    match = re.fullmatch(r"vmx-(\d+)", template.hardware or "")
+    return int(match.group(1)) if match else None
 
 
 def _buses(controllers: object) -> tuple[int, ...]:

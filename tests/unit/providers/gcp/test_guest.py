@@ -3,7 +3,7 @@
 import pytest
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.gcp.guest import find_disk, find_local, told_apart
+from diskbench.providers.gcp.guest import find_disk, find_local, with_unique_identity
 from diskbench.providers.guest_disks import GuestDisk, parse_disks
 
 SIZE = 20 * 2**30
@@ -38,7 +38,7 @@ def test_our_link_goes_before_others() -> None:
 def test_namespaces_of_one_controller_are_told_apart_by_their_wwn() -> None:
     disks = parse_disks(NVME)
     assert disks[0].identity == disks[1].identity
-    before = told_apart(disks[:1])
+    before = with_unique_identity(disks[:1])
     found = find_disk(disks, "diskbench-0", SIZE, before)
     assert found is not None
     assert (found.node, found.identity) == ("/dev/nvme0n2", "nvme.02")

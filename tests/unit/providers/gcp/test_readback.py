@@ -14,7 +14,7 @@ ZONE = "us-central1-a"
 URL = f"https://www.googleapis.com/compute/v1/projects/p/zones/{ZONE}"
 DETAILS = GcpResolved(
     project="p", region="us-central1", size_gib=100, boot_type="hyperdisk-balanced",
-    wanted=GcpDiskRequest(
+    requested=GcpDiskRequest(
         kind="disk", type="hyperdisk-balanced", iops=4000, throughput_mib_per_s=250.0
     ),
     machine=GcpMachine(
@@ -96,7 +96,7 @@ def test_a_machine_without_its_local_ssds_is_refused() -> None:
     own = GcpDiskRequest(
         kind="local-ssd", type="local-ssd", size_gib=375, count=2, interface="nvme"
     )
-    details = DETAILS.model_copy(update={"wanted": own, "size_gib": 375})
+    details = DETAILS.model_copy(update={"requested": own, "size_gib": 375})
     instance = copy.deepcopy(INSTANCE)
     instance["disks"] += [{"type": "SCRATCH", "interface": "SCSI", "autoDelete": True}]
     with pytest.raises(RentalFailed) as refused:

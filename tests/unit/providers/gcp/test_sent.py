@@ -38,10 +38,13 @@ FAILED = {"error": {"errors": [{"code": "STOCKOUT", "message": "none"}]}}
 def test_what_was_sent_is_told_by_the_last_operation_on_it(operations, is_there) -> None:
     made = Sent("instances", "us-central1-a", "diskbench-one-machine")
     assert still_made(operations) == ((made,) if is_there else ())
-    assert made.told == "instance us-central1-a/diskbench-one-machine"
+    assert made.kind_and_name == "instance us-central1-a/diskbench-one-machine"
 
 
 def test_a_rule_has_no_zone() -> None:
     link = "https://www.googleapis.com/compute/v1/projects/p/global/firewalls/diskbench-one-ssh"
     (made,) = still_made([operation("insert", 1, targetLink=link)])
-    assert (made.told, made.item) == ("firewall diskbench-one-ssh", {"name": "diskbench-one-ssh"})
+    assert (made.kind_and_name, made.item) == (
+        "firewall diskbench-one-ssh",
+        {"name": "diskbench-one-ssh"},
+    )

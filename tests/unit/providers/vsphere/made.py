@@ -5,7 +5,7 @@ from typing import Any
 from diskbench.providers.vsphere.disk_request import VsphereDiskRequest
 from diskbench.providers.vsphere.resolved import Template, VspherePlace, VsphereResolved
 
-WANTED = VsphereDiskRequest(
+REQUESTED = VsphereDiskRequest(
     size_gib=20,
     count=1,
     provisioning="eager-zeroed",
@@ -28,7 +28,7 @@ def resolved(**more: Any) -> VsphereResolved:
         "host": VspherePlace(id="host-22", name="esx-1"),
         "datastore": VspherePlace(id="datastore-15", name="nvme"),
         "template": Template(id="vm-70", name="debian-12", buses=(0,), network_card=4000),
-        "wanted": WANTED,
+        "requested": REQUESTED,
         "free_bytes": 2**40,
         "facts": {"kind": "VMFS"},
         "emulated": False,
@@ -36,6 +36,6 @@ def resolved(**more: Any) -> VsphereResolved:
     return VsphereResolved(**(told | more))
 
 
-def wanted(**more: Any) -> VsphereDiskRequest:
-    """As WANTED, but for `more`."""
-    return WANTED.model_copy(update=more)
+def requested(**more: Any) -> VsphereDiskRequest:
+    """As REQUESTED, but for `more`."""
+    return REQUESTED.model_copy(update=more)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.providers.vsphere.made import resolved, wanted
+from tests.unit.providers.vsphere.made import requested, resolved
 
 from diskbench.model.promise import Promise
 from diskbench.model.rental import RentSpec
@@ -21,7 +21,7 @@ def offered(
 
 
 def test_the_offer_names_machine_disk_and_place() -> None:
-    found = offered(resolved(wanted=wanted(iops_limit=3000)))
+    found = offered(resolved(requested=requested(iops_limit=3000)))
     assert found.offer == (
         "4 vCPUs, 8 GiB on esx-1 with 20 GiB eager-zeroed on nvme (VMFS) by pvscsi, "
         "limited to 3,000 IOPS of 32 KiB; debian-12"
@@ -31,7 +31,7 @@ def test_the_offer_names_machine_disk_and_place() -> None:
 
 def test_a_policy_is_named_in_place_of_how_the_disk_is_made() -> None:
     details = resolved(
-        wanted=wanted(provisioning=None, count=2), policy=Policy(id="1", name="gold")
+        requested=requested(provisioning=None, count=2), policy=Policy(id="1", name="gold")
     )
     assert "2 × 20 GiB policy gold on nvme (VMFS) by pvscsi" in offered(details).offer
 
@@ -52,11 +52,11 @@ def test_vsphere_promises_nothing_and_the_owner_may() -> None:
     [
         (resolved(), VsphereServer("https://v:443", insecure=True), "not verified"),
         (resolved(facts={"other_machines_on": 3}), SERVER, "3 other machines on nvme are on"),
-        (resolved(wanted=wanted(provisioning="thin")), SERVER, "slower at the first write"),
+        (resolved(requested=requested(provisioning="thin")), SERVER, "slower at the first write"),
         (resolved(free_bytes=30 * 2**30), SERVER, "more than half of the free space"),
         (
             resolved(
-                wanted=wanted(controller="nvme"),
+                requested=requested(controller="nvme"),
                 template=Template(id="vm-1", name="old", hardware="vmx-11"),
             ),
             SERVER,

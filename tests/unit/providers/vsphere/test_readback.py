@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 from pyVmomi import vim
-from tests.unit.providers.vsphere.made import resolved, wanted
+from tests.unit.providers.vsphere.made import requested, resolved
 
 from diskbench.errors import RentalFailed
 from diskbench.providers.vsphere import readback
 from diskbench.providers.vsphere.client import Item
 from diskbench.units import GIB
 
-DETAILS = resolved(wanted=wanted(iops_limit=500))
+DETAILS = resolved(requested=requested(iops_limit=500))
 VALUES: dict[str, Any] = {
     "config.hardware.numCPU": 4,
     "config.hardware.memoryMB": 8192,
@@ -95,7 +95,7 @@ def test_a_machine_that_is_another_is_refused(change: dict[str, Any], says: str)
 
 
 def test_a_disk_that_a_policy_made_may_be_as_that_says() -> None:
-    details = resolved(wanted=wanted(provisioning=None))
+    details = resolved(requested=requested(provisioning=None))
     readback.check(details, machine(), [disk(limit=None, thinProvisioned=True, eagerlyScrub=False)])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 from pyVmomi.VmomiJSONEncoder import VmomiJSONEncoder
-from tests.unit.providers.vsphere.made import resolved, wanted
+from tests.unit.providers.vsphere.made import requested, resolved
 
 from diskbench.errors import InvalidValue
 from diskbench.model.rental import Claim
@@ -36,7 +36,8 @@ SWITCH = VsphereNetwork(
 )
 PLAIN = VsphereNetwork(id="network-7", name="VM Network", kind="Network")
 LIMITED = resolved(
-    wanted=wanted(provisioning="thin", controller="nvme", iops_limit=500, count=2), policy=GOLD
+    requested=requested(provisioning="thin", controller="nvme", iops_limit=500, count=2),
+    policy=GOLD,
 )
 OWN_DISK = vim.vm.device.VirtualDisk(key=2000, controllerKey=1000, unitNumber=0, capacityInKB=2**21)
 
@@ -116,7 +117,7 @@ def test_only_an_emulated_machine_is_told_of_the_lab() -> None:
 def test_provisioning_is_two_words_of_the_backing(
     provisioning: str, thin: bool, scrubbed: bool
 ) -> None:
-    details = resolved(wanted=wanted(provisioning=provisioning))
+    details = resolved(requested=requested(provisioning=provisioning))
     (change,) = requests.add_disks(details, 1001, DATASTORE, []).deviceChange
     backing = change.device.backing
     assert (backing.thinProvisioned, backing.eagerlyScrub) == (thin, scrubbed)
@@ -124,7 +125,7 @@ def test_provisioning_is_two_words_of_the_backing(
 
 
 def test_a_policy_says_itself_how_the_disk_is_made() -> None:
-    details = resolved(wanted=wanted(provisioning=None), policy=GOLD)
+    details = resolved(requested=requested(provisioning=None), policy=GOLD)
     (change,) = requests.add_disks(details, 1001, DATASTORE, []).deviceChange
     assert change.device.backing.thinProvisioned is None
     assert change.profile[0].profileId == GOLD.id
@@ -149,7 +150,10 @@ def test_the_controller_of_our_own_is_beside_the_templates(
     controller: str, template: dict[str, Any], bus: int
 ) -> None:
     own = Template(id="vm-70", name="debian-12", **template)
-    assert requests.bus_number(resolved(wanted=wanted(controller=controller), template=own)) == bus
+    assert (
+        requests.bus_number(resolved(requested=requested(controller=controller), template=own))
+        == bus
+    )
 
 
 def test_a_template_full_of_controllers_is_refused() -> None:

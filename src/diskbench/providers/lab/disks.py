@@ -74,7 +74,7 @@ def write_orders(
         generation=1,
         version=groups.version,
         throttle=str(groups.throttle_of(place.lease_id)),
-        disks=tuple(one for disk in disks for one in ordered(disk, request.time_scale)),
+        disks=tuple(throttled for disk in disks for throttled in ordered(disk, request.time_scale)),
         machine=machine_gates(request),
         seed=request.seed,
         noise=request.noise,

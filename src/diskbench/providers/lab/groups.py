@@ -39,8 +39,8 @@ class Groups:
 
     def lease_ids(self) -> tuple[str, ...]:
         """Every lease that has a group, sorted."""
-        found = self.tree.glob(f"{self.prefix}*/")
-        return tuple(sorted(group.name.removeprefix(self.prefix) for group in found))
+        directories = self.tree.glob(f"{self.prefix}*/")
+        return tuple(sorted(group.name.removeprefix(self.prefix) for group in directories))
 
 
 def find_groups(root: Path = ROOT) -> Groups:
@@ -85,11 +85,11 @@ def members(group: Path) -> tuple[int, ...]:
 
     A process outside our PID namespace reads as 0, which kill(2) takes for our own process
     group. It is left out."""
-    found: list[int] = []
+    pids: list[int] = []
     for file in (group / "cgroup.procs", *group.glob("**/cgroup.procs")):
         with contextlib.suppress(OSError):
-            found += map(int, file.read_text("ascii").split())
-    return tuple(sorted(set(found) - {0}))
+            pids += map(int, file.read_text("ascii").split())
+    return tuple(sorted(set(pids) - {0}))
 
 
 def init_of(group: Path) -> int | None:
@@ -122,9 +122,9 @@ def remove_group(group: Path) -> None:
             if error.errno != errno.EBUSY:
                 raise
         if time.monotonic() > deadline:
-            left = ", ".join(map(str, members(group))) or "unknown ones"
+            survivors = ", ".join(map(str, members(group))) or "unknown ones"
             raise ReleaseFailed(
-                f"processes {left} of a lab host do not end",
+                f"processes {survivors} of a lab host do not end",
                 advice=f"they are in {group}; they may wait for a device",
             )
         time.sleep(0.005)  # the kernel empties the group; cgroup v1 has no event to wait for

@@ -114,8 +114,8 @@ def _pulled(here: LeaseFolder, init: int, image: Path) -> None:
 
 def _forget(here: LeaseFolder, kernel: str) -> None:
     orders = read_orders(here)
-    rest = tuple(disk for disk in orders.disks if disk.kernel != kernel)
-    save_orders(here, replace(orders, disks=rest, generation=orders.generation + 1))
+    remaining = tuple(disk for disk in orders.disks if disk.kernel != kernel)
+    save_orders(here, replace(orders, disks=remaining, generation=orders.generation + 1))
     processes.await_orders(here)
 
 

@@ -67,8 +67,8 @@ def cut_requests(loop: LoopDevice, size_bytes: int) -> None:
     queue = Path("/sys/block", loop.kernel, "queue")
     try:
         most = int((queue / "max_hw_sectors_kb").read_text("ascii"))
-        wanted = min(size_bytes // 1024, most)
-        (queue / "max_sectors_kb").write_text(f"{wanted}", "ascii")
+        part_kib = min(size_bytes // 1024, most)
+        (queue / "max_sectors_kb").write_text(f"{part_kib}", "ascii")
     except OSError as error:
         raise HostUnavailable(
             f"cannot set /sys/block/{loop.kernel}/queue/max_sectors_kb to {size_bytes // 1024} KiB:"
@@ -88,7 +88,7 @@ def _uncut(loop: LoopDevice) -> None:
 
 def find(directory: Path) -> tuple[LoopDevice, ...]:
     """Every loop device on a file below `directory`, the deleted ones included."""
-    found = []
+    devices = []
     for file in Path("/sys/block").glob("loop*/loop/backing_file"):
         try:
             image = file.read_text("utf-8").rstrip("\n").removesuffix(_DELETED)
@@ -96,8 +96,8 @@ def find(directory: Path) -> tuple[LoopDevice, ...]:
         except OSError:  # detached meanwhile
             continue
         if Path(image).is_relative_to(directory):
-            found.append(LoopDevice(file.parent.parent.name, number, Path(image)))
-    return tuple(found)
+            devices.append(LoopDevice(file.parent.parent.name, number, Path(image)))
+    return tuple(devices)
 
 
 def detach(loop: LoopDevice) -> None:
@@ -119,7 +119,7 @@ def detach(loop: LoopDevice) -> None:
 
 
 def _is_attached(loop: LoopDevice) -> bool:
-    return any(found.kernel == loop.kernel for found in find(loop.image))
+    return any(device.kernel == loop.kernel for device in find(loop.image))
 
 
 def _clear(loop: LoopDevice) -> bool:

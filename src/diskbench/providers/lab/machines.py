@@ -140,11 +140,11 @@ def leases() -> dict[str, float | None]:
     """Every lease with anything left on this machine, and its expiry (Unix seconds); None where
     unknown."""
     groups = find_groups()
-    found = {}
+    expiries = {}
     for lease_id in _known(groups):
         record = read_record(place(lease_id))
-        found[lease_id] = record.request.expires_at if record else None
-    return found
+        expiries[lease_id] = record.request.expires_at if record else None
+    return expiries
 
 
 def owner(lease_id: str) -> str | None:
@@ -199,9 +199,9 @@ def set_credit(lease_id: str, *, on: bool) -> None:
         processes.await_orders(here)
 
 
-def _same(made: LabRequest, asked: LabRequest) -> bool:
+def _same(made: LabRequest, request: LabRequest) -> bool:
     """Whether two requests are for the same host; the expiry may differ."""
-    return made.model_copy(update={"expires_at": asked.expires_at}) == asked
+    return made.model_copy(update={"expires_at": request.expires_at}) == request
 
 
 def check_machine(user: str = "root") -> None:
@@ -236,10 +236,10 @@ def _known(groups: Groups) -> tuple[str, ...]:
     are ignored."""
     base = base_directory()
     on_loops = {loop.image.relative_to(base).parts[0] for loop in loops.find(base)}
-    every = {*lease_ids(), *groups.lease_ids(), *on_loops}
+    names = {*lease_ids(), *groups.lease_ids(), *on_loops}
     return tuple(
         sorted(
-            lease_id for lease_id in every if is_lease_id(lease_id) and _is_ours(place(lease_id))
+            lease_id for lease_id in names if is_lease_id(lease_id) and _is_ours(place(lease_id))
         )
     )
 
@@ -260,13 +260,13 @@ def _is_ours(here: LeaseFolder) -> bool:
 
 def copies() -> dict[str, str]:
     """The directories that hold a copy of another lease's record: directory name to that lease."""
-    found = {}
+    by_directory = {}
     for name in lease_ids():
         record = read_record(place(name))
         if record is not None and record.lease_id not in {None, name}:
             assert record.lease_id is not None
-            found[name] = record.lease_id
-    return found
+            by_directory[name] = record.lease_id
+    return by_directory
 
 
 def delete_copy(name: str) -> None:

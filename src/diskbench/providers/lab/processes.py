@@ -89,11 +89,11 @@ def _await_host(
 
 def await_orders(place: LeaseFolder, process: subprocess.Popen[bytes] | None = None) -> None:
     """Wait until the supervisor follows the newest orders. Raises HostUnavailable."""
-    wanted = parse_orders(place.orders.read_text("utf-8")).generation
+    generation = parse_orders(place.orders.read_text("utf-8")).generation
     deadline = time.monotonic() + READY_WITHIN_S
     while time.monotonic() < deadline:
         report = read_report(place.report)
-        if report is not None and report.generation == wanted:
+        if report is not None and report.generation == generation:
             return
         if process is not None and process.poll() is not None:
             break

@@ -130,8 +130,8 @@ class LabProvider:
         if not copied:
             machines.release(lease_id)
             return
-        for told in copied:
-            machines.delete_copy(told.removeprefix(_COPY))
+        for copy in copied:
+            machines.delete_copy(copy.removeprefix(_COPY))
 
     def found(self, scope: Scope) -> Sequence[Found]:  # noqa: ARG002 - there is one lab
         """See ports.Renter.found. An unusable host is reported as long expired."""
@@ -157,8 +157,8 @@ class LabProvider:
             find_groups()
         except DiskbenchError as error:
             return [refusal("lab", "lab", error)]
-        told = "root, its programs and the kernel's throttles are there"
-        return [Finding(check="lab", where="lab", state="ok", told=told)]
+        summary = "root, its programs and the kernel's throttles are there"
+        return [Finding(check="lab", where="lab", state="ok", told=summary)]
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:  # noqa: ARG002 - there is one lab
         """See ports.Renter.gone."""
@@ -231,17 +231,17 @@ def _request(spec: RentSpec) -> LabRequest:
 
 def _cache(typed: str | None, disk_type: str, cloud: str | None) -> Cache:
     """The host cache that was asked for; refused before a disk that no machine caches."""
-    asked = (typed or "none").lower().replace("-", "")
-    found: Cache | None = next((cache for cache in get_args(Cache) if cache == asked), None)
-    if found is None:
+    name = (typed or "none").lower().replace("-", "")
+    cache: Cache | None = next((cache for cache in get_args(Cache) if cache == name), None)
+    if cache is None:
         raise UnknownName("host cache", typed or "", get_args(Cache), field="cache")
-    if found != "none" and disk_type != CUSTOM and not (cloud and caches_disks(cloud)):
+    if cache != "none" and disk_type != CUSTOM and not (cloud and caches_disks(cloud)):
         raise InvalidValue(
             f"--cache {typed}: {disk_type} is never cached by its machine",
             advice=f"leave --cache out, or take --disk {CUSTOM} with limits of its own",
             field="cache",
         )
-    return found
+    return cache
 
 
 def _style(typed: str | None, disk_type: str) -> Style:
@@ -288,11 +288,11 @@ def _machine(spec: RentSpec, style: Style, books: Books) -> tuple[LabMachine, ..
     if spec.instance_type is None:
         return ()
     cloud = cloud_of(style)
-    found = machine_of(books, cloud or "", spec.instance_type, spec.disk or "")
-    if cloud is None or not found.gates:
+    limits = machine_of(books, cloud or "", spec.instance_type, spec.disk or "")
+    if cloud is None or not limits.gates:
         known = books.of(cloud).machines.types if cloud else ()
         raise UnknownName("machine type with known limits", spec.instance_type, tuple(known))
-    gates = found.gates if LabOptions.of(spec).cache else without_cache(found.gates)
+    gates = limits.gates if LabOptions.of(spec).cache else without_cache(limits.gates)
     return tuple(
         LabMachine(
             counts=gate.counts,

@@ -73,7 +73,9 @@ class SimulatedDisk:
 
     def left(self) -> dict[str, float]:
         """Credits by pool and kind: `0/iops`."""
-        return {key.partition("/")[2]: value for key, value in self.governor.left().items()}
+        return {
+            key.partition("/")[2]: value for key, value in self.governor.balances_left().items()
+        }
 
     def _tick(self, seconds: float) -> None:
         self.at_s += seconds
@@ -81,5 +83,5 @@ class SimulatedDisk:
         counters = Counters(self._ops, round(self._bytes), 0, 0)
         wanted = self.governor.tick({kernel: counters}, seconds, self.at_s)[kernel]
         if self._hold.due(kernel, wanted):
-            self._hold.told(kernel, wanted)
+            self._hold.note_written(kernel, wanted)
             self._told = wanted

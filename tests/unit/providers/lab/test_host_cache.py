@@ -63,7 +63,7 @@ def test_the_bucket_of_a_machine_empties_and_refills_no_faster_than_it_may() -> 
     emptied = governor.tick({"loop9": Counters(1000, 4096 * 1000, 0, 0)}, 1, 1)
     assert emptied["loop9"].read_iops == 100
     governor.tick({"loop9": Counters(1000, 4096 * 1000, 0, 0)}, 10, 11)
-    assert governor.left()["machine/0"] == pytest.approx(100)
+    assert governor.balances_left()["machine/0"] == pytest.approx(100)
 
 
 def test_a_burst_that_no_catalogue_knows_is_the_labs_alone() -> None:

@@ -65,7 +65,7 @@ def test_large_requests_are_charged_as_several() -> None:
     governor = Governor(orders(gp2(scale=60)))
     run(governor, seconds=10, size=MIB)
     # 128 MiB/s are 512 I/Os of 256 KiB a second, 100 of them free.
-    assert governor.left()["loop9/0/iops"] == pytest.approx(90_000 - 10 * 412, rel=0.01)
+    assert governor.balances_left()["loop9/0/iops"] == pytest.approx(90_000 - 10 * 412, rel=0.01)
 
 
 def test_small_requests_cost_an_hdd_a_whole_credit() -> None:
@@ -79,26 +79,26 @@ def test_small_requests_cost_an_hdd_a_whole_credit() -> None:
 def test_an_idle_disk_earns_credits_up_to_its_capacity() -> None:
     governor = Governor(orders(gp2(scale=5400)), {"loop9/0/iops": 0.0})
     run(governor, seconds=5, demand=0)
-    assert governor.left()["loop9/0/iops"] == pytest.approx(500)
-    run(Governor(governor.orders, governor.left()), seconds=1, demand=0)
+    assert governor.balances_left()["loop9/0/iops"] == pytest.approx(500)
+    run(Governor(governor.orders, governor.balances_left()), seconds=1, demand=0)
     more = Governor(governor.orders, {"loop9/0/iops": 990.0})
     run(more, seconds=5, demand=0)
-    assert more.left()["loop9/0/iops"] == 1000
+    assert more.balances_left()["loop9/0/iops"] == 1000
 
 
 def test_with_credit_off_nothing_is_spent_and_the_burst_goes_on() -> None:
     governor = Governor(orders(gp2(scale=5400), credit=False))
     rates = run(governor, seconds=5)
     assert set(rates) == {3000}
-    assert governor.left() == {"loop9/0/iops": 1000}
+    assert governor.balances_left() == {"loop9/0/iops": 1000}
 
 
 def test_new_orders_keep_the_balance() -> None:
     governor = Governor(orders(gp2()))
     run(governor, seconds=5)
-    before = governor.left()
+    before = governor.balances_left()
     governor.follow(orders(gp2(), credit=False))
-    assert governor.left() == before
+    assert governor.balances_left() == before
 
 
 def test_a_disk_without_limits_is_told_none() -> None:
@@ -163,7 +163,7 @@ def test_ripples_are_not_followed_but_rest_is() -> None:
     told = []
     for value in (100, 104, 97, 120, 140, 101, 101, 101):
         if hold.due("loop9", ThrottleLimits(read_iops=value)):
-            hold.told("loop9", ThrottleLimits(read_iops=value))
+            hold.note_written("loop9", ThrottleLimits(read_iops=value))
             told.append(value)
     assert told == [100, 140, 101]
 
@@ -171,7 +171,7 @@ def test_ripples_are_not_followed_but_rest_is() -> None:
 def test_a_large_request_that_waits_is_not_made_to_wait_anew() -> None:
     hold = Hold()
     hold.due("loop9", ThrottleLimits(write_bps=100))
-    hold.told("loop9", ThrottleLimits(write_bps=100))
+    hold.note_written("loop9", ThrottleLimits(write_bps=100))
     noise = [ThrottleLimits(write_bps=value) for value in (104, 97, 103) for _ in range(10)]
     assert not any(hold.due("loop9", wanted, moved=False) for wanted in noise)
     assert hold.due(

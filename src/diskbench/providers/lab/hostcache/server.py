@@ -108,25 +108,25 @@ class CacheServer:
         done = os.preadv(self.cached, [part], offset)
         self._send(protocol.reply(unique, done), part[:done])
 
-    def _write(self, asked: _Passed) -> None:
+    def _write(self, request: _Passed) -> None:
         with self._change:
-            is_kept = self.keeps_writes and not self._is_busy(asked)
+            is_kept = self.keeps_writes and not self._is_busy(request)
             if is_kept:
-                self._keep(asked)
+                self._keep(request)
         if is_kept:
-            self._acknowledge(asked.unique, asked.size)
+            self._acknowledge(request.unique, request.size)
         else:
-            self._todo.put(asked)
+            self._todo.put(request)
 
-    def _is_busy(self, asked: _Passed) -> bool:
+    def _is_busy(self, request: _Passed) -> bool:
         """Whether any of the bytes is being written out."""
-        return asked.offset < self._busy[1] and self._busy[0] < asked.offset + asked.size
+        return request.offset < self._busy[1] and self._busy[0] < request.offset + request.size
 
-    def _keep(self, asked: _Passed) -> None:
+    def _keep(self, request: _Passed) -> None:
         """Write into the cache, under the lock: else older bytes might be written out after it."""
-        assert asked.data is not None
-        os.pwrite(self.cached, asked.data, asked.offset)
-        self._blocks.write(asked.offset, asked.size)
+        assert request.data is not None
+        os.pwrite(self.cached, request.data, request.offset)
+        self._blocks.write(request.offset, request.size)
         self._change.notify_all()
 
     def _acknowledge(self, unique: int, size: int) -> None:
@@ -136,32 +136,32 @@ class CacheServer:
     def _work(self) -> None:
         room = memoryview(mmap.mmap(-1, protocol.MAX_WRITE))
         while True:
-            asked = self._todo.get()
+            request = self._todo.get()
             try:
-                self._pass(asked, room)
+                self._pass(request, room)
             except OSError as error:
-                self._send(protocol.reply(asked.unique, error=error.errno or errno.EIO))
+                self._send(protocol.reply(request.unique, error=error.errno or errno.EIO))
 
-    def _pass(self, asked: _Passed, room: memoryview) -> None:
+    def _pass(self, request: _Passed, room: memoryview) -> None:
         """Let the disk answer, and keep what it answered in the cache."""
-        part = room[: asked.size]
-        if asked.data is None:
-            done = os.preadv(self.disk, [part], asked.offset)
+        part = room[: request.size]
+        if request.data is None:
+            done = os.preadv(self.disk, [part], request.offset)
             with self._change:
-                self._blocks.add(asked.offset, done)
-            self._send(protocol.reply(asked.unique, done), part[:done])
+                self._blocks.add(request.offset, done)
+            self._send(protocol.reply(request.unique, done), part[:done])
             return
         if self.keeps_writes:  # its bytes were being written out
             with self._change:
-                self._change.wait_for(lambda: not self._is_busy(asked))
-                self._keep(asked)
-            self._acknowledge(asked.unique, asked.size)
+                self._change.wait_for(lambda: not self._is_busy(request))
+                self._keep(request)
+            self._acknowledge(request.unique, request.size)
             return
-        part[:] = asked.data
-        size = os.pwritev(self.disk, [part], asked.offset)
+        part[:] = request.data
+        size = os.pwritev(self.disk, [part], request.offset)
         with self._change:
-            self._blocks.add(asked.offset, size)
-        self._acknowledge(asked.unique, size)
+            self._blocks.add(request.offset, size)
+        self._acknowledge(request.unique, size)
 
     def _write_out(self) -> None:
         """Write what the cache keeps to the disk, the oldest first, one request at a time."""
@@ -179,10 +179,10 @@ class CacheServer:
                 self._change.notify_all()
 
     def _has_dirty(self) -> bool:
-        found = self._blocks.next_dirty()
-        if found is not None:
-            self._next = found
-        return found is not None
+        extent = self._blocks.next_dirty()
+        if extent is not None:
+            self._next = extent
+        return extent is not None
 
     def _send(self, *parts: bytes | memoryview) -> None:
         try:

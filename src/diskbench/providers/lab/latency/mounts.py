@@ -30,14 +30,14 @@ def mount(device: int, image: Path) -> None:
 
 def mounted(path: Path) -> tuple[Path, ...]:
     """Every file at or below `path` with one of our mounts over it."""
-    found = []
+    images = []
     for line in _MOUNTS.read_text("utf-8", "surrogateescape").splitlines():
         before, _, after = line.partition(" - ")
         if after.split()[0] == TYPE:
             image = Path(_ESCAPED.sub(lambda m: chr(int(m[1], 8)), before.split()[4]))
             if image.is_relative_to(path):
-                found.append(image)
-    return tuple(found)
+                images.append(image)
+    return tuple(images)
 
 
 def unmount(path: Path) -> None:

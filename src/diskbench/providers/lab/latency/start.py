@@ -41,8 +41,8 @@ def slow_down(
 
     Raises HostUnavailable with the process's output.
     """
-    what = (volume, request.seed, request.latency_ms, request.latency_jitter)
-    _serve(place, group, image, (_LATENCY, str(image), *map(str, what)), "latency")
+    arguments = (volume, request.seed, request.latency_ms, request.latency_jitter)
+    _serve(place, group, image, (_LATENCY, str(image), *map(str, arguments)), "latency")
 
 
 def cache_before(

@@ -36,11 +36,11 @@ def main(directory: Path, watched_pid: int) -> None:
     reported = -REPORT_S
     counters: dict[str, Counters] = {}
     while True:
-        now, seen = time.monotonic(), counters
+        now, previous = time.monotonic(), counters
         counters = _counters(governor)
         limits = governor.tick(counters, now - last, now - start)
         last = now
-        moved = {kernel for kernel, count in counters.items() if count != seen.get(kernel)}
+        moved = {kernel for kernel, count in counters.items() if count != previous.get(kernel)}
         _apply(governor, limits, hold, moved)
         if now - reported >= REPORT_S:
             _report(report_file, governor)
@@ -54,13 +54,13 @@ def main(directory: Path, watched_pid: int) -> None:
 
 
 def _counters(governor: Governor) -> dict[str, Counters]:
-    found = {}
+    counters = {}
     for disk in governor.orders.disks:
         try:
-            found[disk.kernel] = read_counters(disk.kernel)
+            counters[disk.kernel] = read_counters(disk.kernel)
         except OSError as error:  # detached meanwhile; the next orders will not name it
             _say(error)
-    return found
+    return counters
 
 
 def _apply(
@@ -68,20 +68,22 @@ def _apply(
 ) -> None:
     orders = governor.orders
     for disk in orders.disks:
-        wanted = limits.get(disk.kernel)
-        if wanted is None or not hold.due(disk.kernel, wanted, moved=disk.kernel in moved):
+        disk_limits = limits.get(disk.kernel)
+        if disk_limits is None or not hold.due(
+            disk.kernel, disk_limits, moved=disk.kernel in moved
+        ):
             continue
         try:
-            write_limits(orders.version, orders.throttle, disk.number, wanted)
+            write_limits(orders.version, orders.throttle, disk.number, disk_limits)
         except OSError as error:
             _say(error)
         else:
-            hold.told(disk.kernel, wanted)
+            hold.note_written(disk.kernel, disk_limits)
 
 
 def _report(path: Path, governor: Governor) -> None:
     new = path.with_suffix(".new")
-    report = {"generation": governor.orders.generation, "balances": governor.left()}
+    report = {"generation": governor.orders.generation, "balances": governor.balances_left()}
     new.write_text(json.dumps(report), "utf-8")
     new.replace(path)
 

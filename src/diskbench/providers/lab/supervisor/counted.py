@@ -42,6 +42,6 @@ def cost_of(accounting: IoAccounting, ops: int, moved_bytes: int) -> Cost:
         whole_io = accounting.max_io_bytes
         ios = max(1.0, mean / whole_io) if whole_io else 1.0
         return Cost(ios, accounting.bytes(mean), mean)
-    whole = min(1.0, mean / part)
-    ios = mean / part * accounting.ios(part) + (1 - whole)
-    return Cost(ios, mean + (1 - whole) * accounting.bytes(0), mean)
+    whole_share = min(1.0, mean / part)
+    ios = mean / part * accounting.ios(part) + (1 - whole_share)
+    return Cost(ios, mean + (1 - whole_share) * accounting.bytes(0), mean)

@@ -34,7 +34,7 @@ class _Use:
 
     ios: float = 0.0
     bytes: float = 0.0
-    each: Cost = SMALL
+    cost: Cost = SMALL
 
 
 @dataclass
@@ -59,13 +59,17 @@ class Governor:
 
     def follow(self, orders: Orders) -> None:
         """Adopt new orders; buckets of disks that stay keep their balance."""
-        self.balances = self.left()
+        self.balances = self.balances_left()
         self.orders = orders
         self._adopt(orders)
 
-    def left(self) -> dict[str, float]:
+    def balances_left(self) -> dict[str, float]:
         """The credits in each bucket, by device, pool and kind."""
-        return {key: one.balance for key, one in self._buckets.items() if capacity(one.allowance)}
+        return {
+            key: bucket.balance
+            for key, bucket in self._buckets.items()
+            if capacity(bucket.allowance)
+        }
 
     def tick(
         self, counters: Mapping[str, Counters], seconds: float, at_s: float
@@ -89,7 +93,7 @@ class Governor:
         self._buckets = {}
         for disk in orders.disks:
             for direction in (READ, WRITE):
-                use = _Use(each=cost_of(disk.accounting, 0, 0))
+                use = _Use(cost=cost_of(disk.accounting, 0, 0))
                 self._use.setdefault((disk.kernel, direction), use)
             for index, pool in enumerate(disk.pools):
                 for kind, limit in (("iops", pool.iops), ("bytes", pool.bytes)):
@@ -114,8 +118,8 @@ class Governor:
         for direction, (ops, size) in done.items():
             use = self._use[disk.kernel, direction]
             if ops:
-                use.each = cost_of(disk.accounting, ops, size)
-            ios, charged = ops * use.each.ios, ops * use.each.bytes
+                use.cost = cost_of(disk.accounting, ops, size)
+            ios, charged = ops * use.cost.ios, ops * use.cost.bytes
             spent[direction] = (ios, charged)
             use.ios = remembered(use.ios, ios / seconds)
             use.bytes = remembered(use.bytes, charged / seconds)
@@ -128,13 +132,13 @@ class Governor:
                 ("iops", sum(a for a, _ in covered)),
                 ("bytes", sum(b for _, b in covered)),
             ):
-                if one := self._buckets.get(_key(disk, index, kind)):
-                    one.balance = balance_after(
-                        one.allowance,
-                        one.balance,
+                if bucket := self._buckets.get(_key(disk, index, kind)):
+                    bucket.balance = balance_after(
+                        bucket.allowance,
+                        bucket.balance,
                         amount / seconds,
                         seconds,
-                        owed=owed(one.allowance),
+                        owed=owed(bucket.allowance),
                     )
         return of_stream
 
@@ -142,14 +146,14 @@ class Governor:
         for index, gate in enumerate(self.orders.machine):
             streams = self._streams_of(gate)
             amount = sum(_of(gate, spent[stream]) for stream in streams if stream in spent)
-            one = self._buckets[_machine_key(index)]
-            one.balance = balance_after(
-                one.allowance,
-                one.balance,
+            bucket = self._buckets[_machine_key(index)]
+            bucket.balance = balance_after(
+                bucket.allowance,
+                bucket.balance,
                 amount / seconds,
                 seconds,
                 refill_per_s=gate.refill_per_s,
-                owed=owed(one.allowance),
+                owed=owed(bucket.allowance),
             )
 
     def _streams_of(self, gate: MachineGate) -> list[Stream]:
@@ -193,12 +197,12 @@ class Governor:
                 granted[stream] = min(granted[stream], part)
 
     def _allowed(self, key: str) -> float:
-        one = self._buckets.get(key)
-        if one is None:
+        bucket = self._buckets.get(key)
+        if bucket is None:
             return math.inf
         if not self.orders.credit:
-            return rate(one.allowance, has_credit=True)
-        return allowed(one.allowance, one.balance)
+            return rate(bucket.allowance, has_credit=True)
+        return allowed(bucket.allowance, bucket.balance)
 
     def _kernel_limits(
         self,
@@ -211,10 +215,10 @@ class Governor:
         kernel_limits = {}
         for direction in (READ, WRITE):
             stream = (disk.kernel, direction)
-            each = self._use[stream].each
-            ops = ios[stream] / each.ios
-            if each.bytes > each.size:  # a small request is charged as a larger one
-                ops = min(ops, size[stream] / each.bytes)
+            cost = self._use[stream].cost
+            ops = ios[stream] / cost.ios
+            if cost.bytes > cost.size:  # a small request is charged as a larger one
+                ops = min(ops, size[stream] / cost.bytes)
             moved = size[stream]
             if disk.max_io_bytes:
                 # Kernels differ in whether a split request counts once; its bytes always count.

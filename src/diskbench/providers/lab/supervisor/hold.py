@@ -22,37 +22,38 @@ AT_REST = 3
 
 @dataclass
 class Hold:
-    """The limits written for each device, and the limits wanted since."""
+    """The limits written for each device, and the newest ones with the number of ticks for which
+    they have been the same."""
 
-    _told: dict[str, ThrottleLimits] = field(default_factory=dict)
+    _written: dict[str, ThrottleLimits] = field(default_factory=dict)
     _since: dict[str, int] = field(default_factory=dict)
-    _wanted: dict[str, tuple[ThrottleLimits, int]] = field(default_factory=dict)
+    _latest: dict[str, tuple[ThrottleLimits, int]] = field(default_factory=dict)
 
-    def due(self, kernel: str, wanted: ThrottleLimits, *, moved: bool = True) -> bool:
-        """Whether to write `wanted` to the kernel now; call once per tick. `moved` is whether
+    def due(self, kernel: str, limits: ThrottleLimits, *, moved: bool = True) -> bool:
+        """Whether to write `limits` to the kernel now; call once per tick. `moved` is whether
         the device did any I/O since the last tick."""
-        before, ticks = self._wanted.get(kernel, (None, 0))
-        ticks = ticks + 1 if before == wanted else 1
-        self._wanted[kernel] = (wanted, ticks)
-        written = self._told.get(kernel)
-        if written is None or written == wanted:
+        before, ticks = self._latest.get(kernel, (None, 0))
+        ticks = ticks + 1 if before == limits else 1
+        self._latest[kernel] = (limits, ticks)
+        written = self._written.get(kernel)
+        if written is None or written == limits:
             return written is None
         since = self._since[kernel] = self._since.get(kernel, 0) + 1
-        if not moved and _change(wanted, written) <= JUMP:
+        if not moved and _change(limits, written) <= JUMP:
             return False
-        if ticks >= AT_REST or _change(wanted, written) > JUMP:
+        if ticks >= AT_REST or _change(limits, written) > JUMP:
             return True
-        return since > PAUSE and _change(wanted, written) > RIPPLE
+        return since > PAUSE and _change(limits, written) > RIPPLE
 
-    def told(self, kernel: str, limits: ThrottleLimits) -> None:
+    def note_written(self, kernel: str, limits: ThrottleLimits) -> None:
         """Record that the limits were written."""
-        self._told[kernel] = limits
+        self._written[kernel] = limits
         self._since[kernel] = 0
 
 
-def _change(wanted: ThrottleLimits, told: ThrottleLimits) -> float:
+def _change(limits: ThrottleLimits, written: ThrottleLimits) -> float:
     """The largest relative change of any limit; infinite where a limit appears or disappears."""
-    pairs = zip(astuple(wanted), astuple(told), strict=True)
+    pairs = zip(astuple(limits), astuple(written), strict=True)
     return max(_relative(new, old) for new, old in pairs)
 
 

@@ -47,9 +47,9 @@ class EndToEndContract:
         count = rig.count("one")
         assert acquire(rig, "one") == acquired, "acquired twice is acquired once"
         assert rig.count("one") == count
-        (found,) = provider.found(scope)
-        assert (found.lease_id, found.expires_at, found.owner) == ("one", EXPIRES_AT, "tests")
-        assert set(acquired.made) <= set(found.resources)
+        (lease,) = provider.found(scope)
+        assert (lease.lease_id, lease.expires_at, lease.owner) == ("one", EXPIRES_AT, "tests")
+        assert set(acquired.made) <= set(lease.resources)
         assert rig.ends("one") == {EXPIRES_AT}
         assert provider.gone("one", scope) is None
 
@@ -72,8 +72,8 @@ class EndToEndContract:
 
         copy = rig.add_copy("one")
         provider.release("one", scope, made=made)
-        (found,) = provider.found(scope)
-        assert (found.resources, found.not_ours) == ((), (copy,))
+        (lease,) = provider.found(scope)
+        assert (lease.resources, lease.not_ours) == ((), (copy,))
         assert rig.is_there(copy)
         provider.release("one", scope, copied=[copy])
         provider.release("one", scope)

@@ -77,16 +77,16 @@ class RenterContract:
         provider = rig.provider
         if not isinstance(provider, Foresees):
             return
-        found = resolved(rig)
-        assert provider.foresee(cell(rig), Books()).disk == found.disk
-        spec = rig.spec.model_copy(update={"instance_type": found.instance_type})
+        rental = resolved(rig)
+        assert provider.foresee(cell(rig), Books()).disk == rental.disk
+        spec = rig.spec.model_copy(update={"instance_type": rental.instance_type})
         foreseen = provider.foresee(cell(rig, spec), Books())
-        assert (foreseen.promise, foreseen.cloud) == (found.promise, found.cloud)
-        assert (foreseen.cores, foreseen.memory_bytes) == (found.cores, found.memory_bytes)
-        assert foreseen.instance_type == found.instance_type
-        assert len(foreseen.prices) == len(found.prices)
-        if found.hourly_usd is not None and rig.spec.region is not None:
-            assert foreseen.hourly_usd == pytest.approx(found.hourly_usd, rel=0.02)
+        assert (foreseen.promise, foreseen.cloud) == (rental.promise, rental.cloud)
+        assert (foreseen.cores, foreseen.memory_bytes) == (rental.cores, rental.memory_bytes)
+        assert foreseen.instance_type == rental.instance_type
+        assert len(foreseen.prices) == len(rental.prices)
+        if rental.hourly_usd is not None and rig.spec.region is not None:
+            assert foreseen.hourly_usd == pytest.approx(rental.hourly_usd, rel=0.02)
 
     def test_what_was_acquired_is_there_and_carries_its_lease_and_expiry(self, rig: Rig) -> None:
         acquired = acquire(rig, "one")
@@ -94,8 +94,8 @@ class RenterContract:
         assert rig.spec.size_gib is not None
         assert acquired.size_bytes == rig.spec.size_gib * 2**30
         assert rig.count("one") > 0
-        (found,) = rig.provider.found(scope_of(rig))
-        assert (found.lease_id, found.expires_at) == ("one", EXPIRES_AT)
+        (lease,) = rig.provider.found(scope_of(rig))
+        assert (lease.lease_id, lease.expires_at) == ("one", EXPIRES_AT)
         assert rig.ends("one") == {EXPIRES_AT}, "every single thing carries the end"
         assert rig.provider.gone("one", scope_of(rig)) is None
 
@@ -124,8 +124,8 @@ class RenterContract:
         finally:
             guest.close()
         assert rig.count("one") == count, "extending makes nothing"
-        (found,) = (lease for lease in provider.found(scope) if lease.lease_id == "one")
-        assert found.expires_at == 4.05e9
+        (lease,) = (lease for lease in provider.found(scope) if lease.lease_id == "one")
+        assert lease.expires_at == 4.05e9
         assert rig.ends("one") == {4.05e9}, "every single thing carries the new end"
         assert [lease for lease in provider.found(scope) if lease.lease_id == "two"] == before
         assert provider.gone("one", scope) is None
@@ -146,8 +146,12 @@ class RenterContract:
         assert provider.found(scope_of(rig)) == []
 
     def test_two_leases_share_nothing(self, rig: Rig) -> None:
-        one, two = acquire(rig, "one"), acquire(rig, "two")
-        assert (one.device, one.directory, one.address) != (two.device, two.directory, two.address)
+        first, second = acquire(rig, "one"), acquire(rig, "two")
+        assert (first.device, first.directory, first.address) != (
+            second.device,
+            second.directory,
+            second.address,
+        )
         rig.provider.release("one", scope_of(rig))
         assert rig.count("one") == 0
         assert rig.count("two") > 0
@@ -178,13 +182,13 @@ class RenterContract:
         scope = scope_of(rig)
         rig.add_leftover("one")
         copy = rig.add_copy("one")
-        (found,) = rig.provider.found(scope)
-        assert (found.lease_id, found.not_ours) == ("one", (copy,))
-        assert found.resources
-        assert copy not in found.resources
+        (lease,) = rig.provider.found(scope)
+        assert (lease.lease_id, lease.not_ours) == ("one", (copy,))
+        assert lease.resources
+        assert copy not in lease.resources
         rig.provider.release("one", scope)
-        (found,) = rig.provider.found(scope)
-        assert (found.resources, found.not_ours, found.expires_at) == ((), (copy,), None)
+        (lease,) = rig.provider.found(scope)
+        assert (lease.resources, lease.not_ours, lease.expires_at) == ((), (copy,), None)
         assert rig.is_there(copy)
         rig.provider.release("one", scope, copied=["something else"])
         assert rig.is_there(copy)
@@ -194,8 +198,8 @@ class RenterContract:
 
     def test_a_lease_that_is_found_says_who_rented_it(self, rig: Rig) -> None:
         acquire(rig, "one")
-        (found,) = rig.provider.found(scope_of(rig))
-        assert found.owner == "tests"
+        (lease,) = rig.provider.found(scope_of(rig))
+        assert lease.owner == "tests"
 
     def test_a_release_takes_what_acquire_reported_as_made(self, rig: Rig) -> None:
         """A copy with the same name differs from the lease's resource by its id."""

@@ -50,8 +50,8 @@ class SwapContract:
     def test_releasing_takes_the_machine_and_its_disks_of_every_turn(self, rig: Rig) -> None:
         acquire(rig, "one")
         swap(rig, 2)
-        (found,) = rig.provider.found(scope_of(rig))
-        assert found.lease_id == "one"
+        (lease,) = rig.provider.found(scope_of(rig))
+        assert lease.lease_id == "one"
         rig.provider.release("one", scope_of(rig))
         assert rig.count("one") == 0
         assert rig.provider.found(scope_of(rig)) == []

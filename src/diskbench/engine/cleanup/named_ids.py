@@ -32,7 +32,7 @@ class NamedLeases:
 
     leases: tuple[str, ...] = ()
     listed: tuple[Found, ...] = ()
-    things: tuple[tuple[Found, str], ...] = ()
+    copies: tuple[tuple[Found, str], ...] = ()
 
 
 def ids_of_leases(leases: Sequence[Lease], shared: Collection[str] = ()) -> list[Known]:
@@ -56,7 +56,7 @@ def choose(
     ours: Sequence[Known],
     released: Collection[str],
     listed: Sequence[Found],
-    whole: bool,
+    all_listed: bool,
     owner: str,
     not_mine: bool,
     is_over: Callable[[Found], bool],
@@ -64,7 +64,7 @@ def choose(
     """The items that the ids mean, among the open leases `ours` and what a provider listed. One id
     that must not be released makes the whole call raise.
 
-    `released` are the listed leases that this database knows. `whole` says whether all regions
+    `released` are the listed leases that this database knows. `all_listed` says whether all regions
     were listed: where not, an unknown name may be that of something unlisted, and is skipped.
     `is_over` says whether a listed lease has expired. Raises UnknownName, InvalidValue.
     """
@@ -74,16 +74,16 @@ def choose(
     ]
     leases: dict[str, None] = {}
     chosen: dict[int, Found] = {}
-    things: dict[str, tuple[Found, str]] = {}
+    copies: dict[str, tuple[Found, str]] = {}
     for name in ids:
-        thing = _thing(name, listed)
-        if thing is not None:
-            things[thing[1]] = thing
+        copy = _copy_with_id(name, listed)
+        if copy is not None:
+            copies[copy[1]] = copy
             continue
         try:
             meaning = meant(name, [*ours, *theirs], "lease that is open or listed")
         except UnknownName:
-            if whole:
+            if all_listed:
                 raise
             continue
         if meaning in ours:
@@ -94,7 +94,7 @@ def choose(
             for stranger in by_index.values():
                 _check_stranger(name, stranger, owner, not_mine=not_mine, is_over=is_over)
         chosen |= by_index
-    return NamedLeases(tuple(leases), tuple(chosen.values()), tuple(things.values()))
+    return NamedLeases(tuple(leases), tuple(chosen.values()), tuple(copies.values()))
 
 
 def is_same_owner(tagged: str | None, owner: str) -> bool:
@@ -104,52 +104,54 @@ def is_same_owner(tagged: str | None, owner: str) -> bool:
 
 
 def _check_stranger(
-    name: str, found: Found, owner: str, *, not_mine: bool, is_over: Callable[[Found], bool]
+    name: str, listed_lease: Found, owner: str, *, not_mine: bool, is_over: Callable[[Found], bool]
 ) -> None:
-    place = _place(found)
-    command = f"diskbench gc --provider {found.scope.provider}"
-    if beginning(name, "lease") != found.lease_id:
+    place = _place(listed_lease)
+    command = f"diskbench gc --provider {listed_lease.scope.provider}"
+    if beginning(name, "lease") != listed_lease.lease_id:
         raise InvalidValue(
             f"{name.strip()!r} fits a lease that this database does not know, on {place}:"
-            f"\n  {owned(found.lease_id, found.owner)}",
-            advice=f"to delete it, type its full id: {command} {found.lease_id}",
+            f"\n  {owned(listed_lease.lease_id, listed_lease.owner)}",
+            advice=f"to delete it, type its full id: {command} {listed_lease.lease_id}",
         )
-    if not (not_mine or is_same_owner(found.owner, owner) or is_over(found)):
+    if not (not_mine or is_same_owner(listed_lease.owner, owner) or is_over(listed_lease)):
         raise InvalidValue(
-            f"{owned(found.lease_id, found.owner)}, on {place}: it has not expired, and "
-            f"its owner is not {owner}",
+            f"{owned(listed_lease.lease_id, listed_lease.owner)}, on {place}: it has not expired, "
+            f"and its owner is not {owner}",
             advice="ask its owner, or wait until it expires; to end it anyway: "
-            f"{command} --not-mine {found.lease_id}",
+            f"{command} --not-mine {listed_lease.lease_id}",
         )
 
 
-def _known(found: Found) -> Known:
-    owner = f"owner {found.owner}" if found.owner else "no owner tagged"
-    return Known(found.lease_id, "lease", where=f"{_place(found)}, {owner}")
+def _known(listed_lease: Found) -> Known:
+    owner = f"owner {listed_lease.owner}" if listed_lease.owner else "no owner tagged"
+    return Known(listed_lease.lease_id, "lease", where=f"{_place(listed_lease)}, {owner}")
 
 
-def _place(found: Found) -> str:
-    return " ".join(word for word in (found.scope.provider, found.scope.region) if word)
+def _place(listed_lease: Found) -> str:
+    return " ".join(
+        word for word in (listed_lease.scope.provider, listed_lease.scope.region) if word
+    )
 
 
-def _thing(name: str, listed: Sequence[Found]) -> tuple[Found, str] | None:
+def _copy_with_id(name: str, listed: Sequence[Found]) -> tuple[Found, str] | None:
     """The resource with this full id (`vol-0abc`, or `volume vol-0abc`) that carries a lease's tags
     but was not made for it. Raises InvalidValue when several have this id."""
-    wanted = name.strip().lower()
+    resource_id = name.strip().lower()
     matches = [
         (lease, resource)
         for lease in listed
         for resource in lease.not_ours
-        if wanted in {resource.lower(), resource.lower().partition(" ")[2]}
+        if resource_id in {resource.lower(), resource.lower().partition(" ")[2]}
     ]
-    if wanted and len(matches) > 1:
+    if resource_id and len(matches) > 1:
         places = ", ".join(
             f"{resource} in {lease.scope.region or 'no region'}" for lease, resource in matches
         )
         raise InvalidValue(
             f"{name.strip()!r} is the id of several: {places}", advice="name one by --region"
         )
-    return matches[0] if wanted and matches else None
+    return matches[0] if resource_id and matches else None
 
 
 def _folded(owner: str) -> str:

@@ -72,23 +72,25 @@ def sweep_provider(
     now = asked_once(session.database, renter, scope)
     if not ids:
         swept = all_of(
-            lambda found: _swept(
-                session, renter, found, now, busy=busy, named=False, dry_run=dry_run
+            lambda listed_lease: _swept(
+                session, renter, listed_lease, now, busy=busy, named=False, dry_run=dry_run
             ),
             [lease for lease in listed if lease.resources],
         )
         copied = [_copied(session, lease) for lease in listed if lease.not_ours]
         return [*swept, *copied], unlisted
-    chosen = _chosen(session, listed, ids, now, whole=not unlisted, not_mine=not_mine)
+    chosen = _chosen(session, listed, ids, now, all_listed=not unlisted, not_mine=not_mine)
     if held := next((lease for lease in chosen.listed if lease.lease_id in busy), None):
         raise in_use(held.lease_id)
     ours = sweep(session, chosen.leases, dry_run=dry_run) if chosen.leases else []
     theirs = all_of(
-        lambda found: _swept(session, renter, found, now, busy=busy, named=True, dry_run=dry_run),
+        lambda listed_lease: _swept(
+            session, renter, listed_lease, now, busy=busy, named=True, dry_run=dry_run
+        ),
         chosen.listed,
     )
-    things = [_deleted(session, renter, *thing, dry_run=dry_run) for thing in chosen.things]
-    return [*ours, *theirs, *things], unlisted
+    copies = [_deleted(session, renter, *copy, dry_run=dry_run) for copy in chosen.copies]
+    return [*ours, *theirs, *copies], unlisted
 
 
 def _chosen(
@@ -97,7 +99,7 @@ def _chosen(
     ids: Sequence[str],
     now: Callable[[], datetime],
     *,
-    whole: bool,
+    all_listed: bool,
     not_mine: bool,
 ) -> NamedLeases:
     rows = {lease.lease_id: load_lease(session.database, lease.lease_id) for lease in listed}
@@ -107,48 +109,50 @@ def _chosen(
         ours=ids_of_leases(list_leases(session.database, state="open"), shared),
         released={name for name, row in rows.items() if row is not None},
         listed=listed,
-        whole=whole,
+        all_listed=all_listed,
         owner=session.owner,
         not_mine=not_mine,
         is_over=lambda lease: _is_over(_expiry(lease, rows[lease.lease_id]), now),
     )
 
 
-def _recorded(session: Session, found: Found) -> Found:
+def _recorded(session: Session, listed_lease: Found) -> Found:
     """The lease as listed; resources that our database does not record as made for it are moved to
     `not_ours`."""
-    made = recorded(session.database, found.lease_id)
-    copied = tuple(resource for resource in found.resources if not was_made(resource, made))
+    made = recorded(session.database, listed_lease.lease_id)
+    copied = tuple(resource for resource in listed_lease.resources if not was_made(resource, made))
     if not copied:
-        return found
-    ours = tuple(resource for resource in found.resources if resource not in copied)
-    return found.model_copy(update={"resources": ours, "not_ours": (*found.not_ours, *copied)})
+        return listed_lease
+    ours = tuple(resource for resource in listed_lease.resources if resource not in copied)
+    return listed_lease.model_copy(
+        update={"resources": ours, "not_ours": (*listed_lease.not_ours, *copied)}
+    )
 
 
-def _copied(session: Session, found: Found) -> Swept:
+def _copied(session: Session, listed_lease: Found) -> Swept:
     """The result for resources that carry a lease's tags but were not made for it: they stay."""
     return Swept(
-        lease_id=found.lease_id,
-        in_database=load_lease(session.database, found.lease_id) is not None,
+        lease_id=listed_lease.lease_id,
+        in_database=load_lease(session.database, listed_lease.lease_id) is not None,
         copied=True,
-        where=place(found.scope.provider, found.scope.region),
-        provider=found.scope.provider,
-        region=found.scope.region,
-        resources=found.not_ours,
+        where=place(listed_lease.scope.provider, listed_lease.scope.region),
+        provider=listed_lease.scope.provider,
+        region=listed_lease.scope.region,
+        resources=listed_lease.not_ours,
         reason=NOT_OURS,
         outcome="kept",
     )
 
 
 def _deleted(
-    session: Session, renter: Renter, found: Found, resource: str, *, dry_run: bool
+    session: Session, renter: Renter, listed_lease: Found, resource: str, *, dry_run: bool
 ) -> Swept:
     """Delete a resource that carries a lease's tags, was not made for it, and was named by its full
     id."""
     problem = None
     if not dry_run:
         try:
-            renter.release(found.lease_id, found.scope, copied=(resource,))
+            renter.release(listed_lease.lease_id, listed_lease.scope, copied=(resource,))
         except DiskbenchError as error:
             problem = problem_of(error)
     update = {
@@ -157,7 +161,7 @@ def _deleted(
         "outcome": outcome(dry_run=dry_run, failed=problem is not None),
         "problem": problem,
     }
-    return _copied(session, found).model_copy(update=update)
+    return _copied(session, listed_lease).model_copy(update=update)
 
 
 def _listed(renter: Renter, scope: Scope) -> tuple[list[Found], list[Unlisted]]:
@@ -197,34 +201,36 @@ def _listed(renter: Renter, scope: Scope) -> tuple[list[Found], list[Unlisted]]:
 def _swept(
     session: Session,
     renter: Renter,
-    found: Found,
+    listed_lease: Found,
     now: Callable[[], datetime],
     *,
     busy: set[str],
     named: bool,
     dry_run: bool,
 ) -> Swept:
-    lease = load_lease(session.database, found.lease_id)
-    plan = find_plan(session.database, found.lease_id) if lease else None
+    lease = load_lease(session.database, listed_lease.lease_id)
+    plan = find_plan(session.database, listed_lease.lease_id) if lease else None
     problem = None
     try:
-        goes, reason = _verdict(found, lease, now, busy=found.lease_id in busy, named=named)
+        goes, reason = _verdict(
+            listed_lease, lease, now, busy=listed_lease.lease_id in busy, named=named
+        )
     except DiskbenchError as error:
         goes, reason, problem = False, UNKNOWN, problem_of(error)
     if goes and not dry_run:
         try:
-            _give_back(session, renter, found, plan)
+            _give_back(session, renter, listed_lease, plan)
         except DiskbenchError as error:
             problem = problem_of(error)
     return Swept(
-        lease_id=found.lease_id,
-        owner=found.owner,
+        lease_id=listed_lease.lease_id,
+        owner=listed_lease.owner,
         in_database=lease is not None,
-        where=place(found.scope.provider, found.scope.region),
-        provider=found.scope.provider,
-        region=found.scope.region,
-        resources=found.resources,
-        expires_at=found.expires_at,
+        where=place(listed_lease.scope.provider, listed_lease.scope.region),
+        provider=listed_lease.scope.provider,
+        region=listed_lease.scope.region,
+        resources=listed_lease.resources,
+        expires_at=listed_lease.expires_at,
         reason=reason,
         outcome=outcome(dry_run=dry_run, failed=problem is not None) if goes else "kept",
         cost=cost_of_lease(lease, database_time(session.database), plan) if lease else None,
@@ -232,16 +238,21 @@ def _swept(
     )
 
 
-def _give_back(session: Session, renter: Renter, found: Found, plan: Plan | None) -> None:
-    made = recorded(session.database, found.lease_id)
-    renter.release(found.lease_id, found.scope, made=made)
+def _give_back(session: Session, renter: Renter, listed_lease: Found, plan: Plan | None) -> None:
+    made = recorded(session.database, listed_lease.lease_id)
+    renter.release(listed_lease.lease_id, listed_lease.scope, made=made)
     if plan is not None:
         end_released(session, plan)
-    mark_released(session, found.lease_id)
+    mark_released(session, listed_lease.lease_id)
 
 
 def _verdict(
-    found: Found, lease: Lease | None, now: Callable[[], datetime], *, busy: bool, named: bool
+    listed_lease: Found,
+    lease: Lease | None,
+    now: Callable[[], datetime],
+    *,
+    busy: bool,
+    named: bool,
 ) -> tuple[bool, str]:
     """Whether the lease is released, and why or why not. Raises DiskbenchError where that depends
     on the cloud's time and the cloud does not give it."""
@@ -251,7 +262,7 @@ def _verdict(
         return True, "you named it"
     if lease is not None and lease.state == "released":
         return True, f"it was given back at {lease.released_at}, but exists again"
-    until = _expiry(found, lease)
+    until = _expiry(listed_lease, lease)
     if until is None:
         return False, "it does not say when it expires"
     if _is_over(until, now):
@@ -263,8 +274,8 @@ def _is_over(until: float | None, now: Callable[[], datetime]) -> bool:
     return until is not None and until < now().timestamp()
 
 
-def _expiry(found: Found, lease: Lease | None) -> float | None:
+def _expiry(listed_lease: Found, lease: Lease | None) -> float | None:
     """The expiry, in Unix seconds: the later of tags and row, because a resumed run may have a
     later end in its row than in its tags."""
     row = expires_at(lease) if lease is not None and lease.state == "open" else None
-    return max((end for end in (found.expires_at, row) if end is not None), default=None)
+    return max((end for end in (listed_lease.expires_at, row) if end is not None), default=None)

@@ -91,9 +91,9 @@ def _made(row: ErrorRow, error: CloudError, captured: dict[str, str]) -> Diskben
         **captured,
     }
     matches = (re.search(pattern, error.said) for pattern in row.found)
-    named = next((match.groupdict() for match in matches if match), {})
+    from_text = next((match.groupdict() for match in matches if match), {})
     filled = {key: template.format(**base) for key, template in row.otherwise.items()}
-    words = {**base, **filled, **named}
+    words = {**base, **filled, **from_text}
     message, advice = row.message.format(**words), row.advice.format(**words)
     if issubclass(row.kind, Unanswered):
         return row.kind(message, look_at=advice)

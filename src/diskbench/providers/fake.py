@@ -275,8 +275,8 @@ def _wait_while_stuck(kind: str, zone: str, watch: RentWatch) -> None:
 
 
 def _cloud() -> FakeCloud:
-    named = os.environ.get(VARIABLE)
-    return FakeCloud(Path(named) if named else user_data_path("diskbench") / "fake-cloud")
+    directory = os.environ.get(VARIABLE)
+    return FakeCloud(Path(directory) if directory else user_data_path("diskbench") / "fake-cloud")
 
 
 def _name(lease_id: str, kind: str) -> str:

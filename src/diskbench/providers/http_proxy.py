@@ -29,11 +29,11 @@ def proxy_for(url: str) -> Proxy | None:
     """The proxy for requests to `url`; None where there is none. Raises InvalidValue for a value
     that is no proxy, without showing it: it may hold a password."""
     parts = urlsplit(url)
-    named = getproxies().get(parts.scheme)
-    if not named or proxy_bypass(parts.netloc.rpartition("@")[2]):
+    configured = getproxies().get(parts.scheme)
+    if not configured or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
     try:
-        proxy = urlsplit(named if "://" in named else f"http://{named}")
+        proxy = urlsplit(configured if "://" in configured else f"http://{configured}")
         host, port = proxy.hostname, proxy.port
     except ValueError:
         host, port, proxy = None, None, urlsplit("")

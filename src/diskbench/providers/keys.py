@@ -58,9 +58,9 @@ def load_secret(file: Path, environ: Mapping[str, str] | None = None) -> SecretB
 
     Raises InvalidValue when it is too short, or when others can read the file.
     """
-    named = (os.environ if environ is None else environ).get(SECRET_VARIABLE)
-    if named:
-        return _long_enough(named.encode(), SECRET_VARIABLE)
+    text = (os.environ if environ is None else environ).get(SECRET_VARIABLE)
+    if text:
+        return _long_enough(text.encode(), SECRET_VARIABLE)
     try:
         if not file.exists():
             _make_secret(file)
@@ -228,17 +228,17 @@ def _base64(data: bytes) -> str:
 
 def _user_config() -> str | None:
     """The argument of `ssh -F`: OpenSSH's keyword `none`, or an absolute path."""
-    named = os.environ.get(CONFIG_VARIABLE)
-    if not named or named == "none":
-        return named or None
-    return os.path.abspath(named)  # noqa: PTH100 - no link is followed
+    config_file = os.environ.get(CONFIG_VARIABLE)
+    if not config_file or config_file == "none":
+        return config_file or None
+    return os.path.abspath(config_file)  # noqa: PTH100 - no link is followed
 
 
 def _route(address: str) -> dict[str, str]:
     """The route to `address` by the user's own OpenSSH configuration, without unset options."""
-    named = _user_config()
-    flags = ["-F", named] if named else []
-    command = ssh_command(address, config=named, options=("-G",))
+    config_file = _user_config()
+    flags = ["-F", config_file] if config_file else []
+    command = ssh_command(address, config=config_file, options=("-G",))
     try:
         done = subprocess.run(
             ["ssh", *flags, "-G", "--", address],
@@ -267,7 +267,7 @@ def _config(
     lease_id: str, address: str, user: str, route: dict[str, str], identity: Path, known: Path
 ) -> str:
     names = f"{lease_id} {address}"
-    ours = {
+    options = {
         "User": user,
         "IdentityFile": identity,
         "IdentitiesOnly": "yes",
@@ -288,17 +288,17 @@ def _config(
     }
     # Conditional, so that the user's configuration applies to jump hosts and not to this host:
     # OpenSSH adds up the identities and forwardings of all matching blocks.
-    named = _user_config()
-    theirs = [named] if named else ["~/.ssh/config", "/etc/ssh/ssh_config"]
-    if named and not os.path.isfile(named):  # noqa: PTH113 - `none` and /dev/null: no configuration
-        theirs = []
+    config_file = _user_config()
+    user_configs = [config_file] if config_file else ["~/.ssh/config", "/etc/ssh/ssh_config"]
+    if config_file and not os.path.isfile(config_file):  # noqa: PTH113 - `none` and /dev/null: no configuration
+        user_configs = []
     return "".join(
         [
             f"# How diskbench reaches the machine of lease {lease_id}; removed with it.\n",
             f"Host {names}\n",
-            *(f"  {key} {value}\n" for key, value in ours.items()),
+            *(f"  {key} {value}\n" for key, value in options.items()),
             *(f"  {key} {value}\n" for key, value in route.items()),
             "Host * " + " ".join(f"!{name}" for name in names.split()) + "\n",
-            *(f'  Include "{path}"\n' for path in theirs),
+            *(f'  Include "{path}"\n' for path in user_configs),
         ]
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tagged:
-    """A resource that carries the tag of a lease: `told` is `kind id`, `name` its name.
+    """A resource that carries the tag of a lease: `told` is its kind and id (`volume vol-0abc`).
     `expires_at` (Unix seconds) and `owner` come from its tags, None where absent."""
 
     lease_id: str
@@ -39,8 +39,8 @@ def by_lease(scope: Scope, tagged: Iterable[Tagged]) -> list[Found]:
     for resource in tagged:
         leases.setdefault(resource.lease_id, []).append(resource)
     listed = []
-    for lease_id, held in sorted(leases.items()):
-        ours = [resource for resource in held if resource.is_named_so]
+    for lease_id, resources in sorted(leases.items()):
+        ours = [resource for resource in resources if resource.is_named_so]
         ends = [resource.expires_at for resource in ours if resource.expires_at is not None]
         listed.append(
             Found(
@@ -49,7 +49,7 @@ def by_lease(scope: Scope, tagged: Iterable[Tagged]) -> list[Found]:
                 expires_at=max(ends, default=None),
                 owner=next((resource.owner for resource in ours if resource.owner), None),
                 resources=tuple(resource.told for resource in ours),
-                not_ours=tuple(resource.told for resource in held if not resource.is_named_so),
+                not_ours=tuple(resource.told for resource in resources if not resource.is_named_so),
             )
         )
     return listed

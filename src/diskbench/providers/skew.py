@@ -20,13 +20,13 @@ elements"); Google's tokens and Azure's are of that order."""
 _ADVICE = "set the clock: timedatectl set-ntp true (or start chronyd)"
 
 
-def skew(where: str, theirs: datetime | None, before: datetime, after: datetime) -> Finding:
-    """The finding for a cloud that reported the time `theirs` between our `before` and `after`."""
-    if theirs is None:
+def skew(where: str, cloud_time: datetime | None, before: datetime, after: datetime) -> Finding:
+    """The finding for a cloud that reported `cloud_time` between our `before` and `after`."""
+    if cloud_time is None:
         return finding("clock", where, "warning", "the cloud does not report its time")
     # The cloud truncates to whole seconds, so the true time may be up to one second later.
-    early = (before - theirs).total_seconds() - 1
-    late = (theirs - after).total_seconds()
+    early = (before - cloud_time).total_seconds() - 1
+    late = (cloud_time - after).total_seconds()
     off = max(early, late, 0.0)
     if off <= WARN_S:
         return finding(
@@ -48,11 +48,11 @@ def http_date(text: str | None) -> datetime | None:
         return None
 
 
-def reported_time(where: str, theirs: datetime | None) -> datetime:
+def reported_time(where: str, cloud_time: datetime | None) -> datetime:
     """The time that a cloud reported; raises CloudSilent where it reported none."""
-    if theirs is None:
+    if cloud_time is None:
         raise CloudSilent(
             f"{where} answered without its time (a Date header)",
             advice="check whether a proxy is between; nothing that expired is deleted meanwhile",
         )
-    return theirs
+    return cloud_time

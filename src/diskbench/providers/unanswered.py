@@ -40,7 +40,7 @@ def repeated(
 ) -> T:
     """The answer of `send`; an unanswered or throttled call is repeated with backoff and jitter.
 
-    A wait that the cloud asks for (`Unanswered.retry_after_s`) is kept, and does not count towards
+    A wait that the cloud requests (`Unanswered.retry_after_s`) is kept, and does not count towards
     `timing.retry_s`; it must end by `until` (Unix seconds), or without one by `timing.retry_s`.
 
     Raises the last error after `timing.retry_s`, an error that `again` does not cover at once,

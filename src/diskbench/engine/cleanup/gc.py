@@ -141,8 +141,8 @@ def _chosen(
     if not ids:
         return leases
     known = ids_of_leases(leases, shared)
-    named = {meant(name, known, "open lease").stands_for for name in ids}
-    return [lease for lease in leases if lease.lease_id in named]
+    lease_ids = {meant(name, known, "open lease").stands_for for name in ids}
+    return [lease for lease in leases if lease.lease_id in lease_ids]
 
 
 def _reason(lease: Lease, over: str | None, now: datetime, *, named: bool) -> str | None:
@@ -158,12 +158,12 @@ def _swept(
     session: Session, lease: Lease, reason: str, by_expiry: bool, now: datetime, *, dry_run: bool
 ) -> Swept:
     plan = find_plan(session.database, lease.lease_id)
-    problem = kept = None
+    problem = why_kept = None
     try:
-        kept = kept_by_cloud(session, lease) if by_expiry else None
+        why_kept = kept_by_cloud(session, lease) if by_expiry else None
     except DiskbenchError as error:
-        kept, problem = UNKNOWN, problem_of(error)
-    if kept is None and not dry_run:
+        why_kept, problem = UNKNOWN, problem_of(error)
+    if why_kept is None and not dry_run:
         try:
             _give_back(session, lease, plan)
         except DiskbenchError as error:
@@ -177,8 +177,8 @@ def _swept(
         region=lease.region,
         resources=left_behind(plan) if plan else (f"diskbench-{lease.lease_id}",),
         expires_at=expires_at(lease),
-        reason=kept or reason,
-        outcome="kept" if kept else outcome(dry_run=dry_run, failed=problem is not None),
+        reason=why_kept or reason,
+        outcome="kept" if why_kept else outcome(dry_run=dry_run, failed=problem is not None),
         cost=cost_of_lease(lease, now, plan),
         problem=problem,
     )

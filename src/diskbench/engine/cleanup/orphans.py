@@ -80,8 +80,8 @@ def sweep_provider(
         copied = [_copied(session, lease) for lease in listed if lease.not_ours]
         return [*swept, *copied], unlisted
     chosen = _chosen(session, listed, ids, now, all_listed=not unlisted, not_mine=not_mine)
-    if held := next((lease for lease in chosen.listed if lease.lease_id in busy), None):
-        raise in_use(held.lease_id)
+    if busy_lease := next((lease for lease in chosen.listed if lease.lease_id in busy), None):
+        raise in_use(busy_lease.lease_id)
     ours = sweep(session, chosen.leases, dry_run=dry_run) if chosen.leases else []
     theirs = all_of(
         lambda listed_lease: _swept(

@@ -63,8 +63,8 @@ def machine_of(order: AwsOrder, made: AwsProvisioned) -> Machine:
     address = address_of(order, made)
 
     def alive() -> Still | None:
-        there = _alive(order, instance_id) is not None
-        return None if there else Still("EC2 does not list its machine")
+        is_listed = _alive(order, instance_id) is not None
+        return None if is_listed else Still("EC2 does not list its machine")
 
     access = order.access(address, order.details.image.user)
     return Machine(f"instance {instance_id}", address, access, alive)
@@ -136,13 +136,13 @@ def _attach_one(order: AwsOrder, volume_id: str, instance_id: str, name: str) ->
         if volume is None:
             _alive(order, instance_id)
             return Still("not listed yet")
-        held = _attachment(volume, instance_id)
-        if held is None:
+        attachment = _attachment(volume, instance_id)
+        if attachment is None:
             return _start_attaching(order, volume_id, instance_id, name)
-        if held["State"] == "attached":
+        if attachment["State"] == "attached":
             return True
         _alive(order, instance_id)
-        return Still(str(held["State"]))
+        return Still(str(attachment["State"]))
 
     order.until(ask, f"volume {volume_id}", order.timing.attach_s)
     order.watch.note(f"volume {volume_id} is attached as {name}")
@@ -175,14 +175,14 @@ def _goes_along(order: AwsOrder, request: requests.Request) -> bool | Still:
 def _attachment(volume: Item, instance_id: str) -> Item | None:
     """The volume's attachment to this machine. Raises RentalFailed when another machine holds the
     volume."""
-    held: list[Item] = [a for a in volume.get("Attachments", []) if a["State"] != "detached"]
-    others = [a["InstanceId"] for a in held if a["InstanceId"] != instance_id]
+    attachments: list[Item] = [a for a in volume.get("Attachments", []) if a["State"] != "detached"]
+    others = [a["InstanceId"] for a in attachments if a["InstanceId"] != instance_id]
     if others:
         raise RentalFailed(
             f"volume {volume['VolumeId']} is attached to {others[0]}, not to {instance_id}",
             advice="give the lease back and start a new run",
         )
-    return held[0] if held else None
+    return attachments[0] if attachments else None
 
 
 def _appeared(

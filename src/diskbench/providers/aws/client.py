@@ -68,10 +68,10 @@ class AwsClient:
             answer: dict[str, Any] = getattr(self.client, operation)(**request)
         except (ClientError, BotoCoreError, ResponseParserError) as error:
             session = self.session
-            ours = translate(error, action, profile=session.profile, decode=session.decode)
-            if isinstance(ours, AccessDenied):
+            translated = translate(error, action, profile=session.profile, decode=session.decode)
+            if isinstance(translated, AccessDenied):
                 session.refused.set()
-            raise ours from error
+            raise translated from error
         return answer
 
 
@@ -184,14 +184,16 @@ class AwsSessions:
         Raises AccessDenied otherwise: the empty listing of another account would look like a clean
         one.
         """
-        named = _ACCOUNT.fullmatch(scope.account or "")
-        profile = named.group("profile") if named else scope.account
+        account_match = _ACCOUNT.fullmatch(scope.account or "")
+        profile = account_match.group("profile") if account_match else scope.account
         aws = self.at(profile, region or scope.region, scope.endpoint)
-        if named is not None and (account_id := aws.account_id(timing)) != named.group("id"):
+        if account_match is not None and (
+            account_id := aws.account_id(timing)
+        ) != account_match.group("id"):
             aws.refused.set()
             raise AccessDenied(
                 f"these AWS credentials are of account {account_id}, "
-                f"the lease is in {named.group('id')}",
+                f"the lease is in {account_match.group('id')}",
                 advice="log in to that account, or set AWS_PROFILE",
             )
         return aws

@@ -85,9 +85,9 @@ def disk_request(spec: RentSpec | None) -> AwsDiskRequest:
     if disk == INSTANCE_STORE:
         _come_with_machine(spec)
         return AwsDiskRequest(kind="instance-store", type=INSTANCE_STORE, count=spec.count)
-    root, _, named = disk.partition(":")
+    root, _, root_type = disk.partition(":")
     if root == ROOT:
-        return _root(spec, named)
+        return _root(spec, root_type)
     volumes = _volume_types()
     if disk not in volumes:
         raise UnknownName("AWS disk type", disk, [*volumes, ROOT, INSTANCE_STORE], field="disk")
@@ -97,12 +97,12 @@ def disk_request(spec: RentSpec | None) -> AwsDiskRequest:
     return requested
 
 
-def _root(spec: RentSpec, named: str) -> AwsDiskRequest:
+def _root(spec: RentSpec, root_type: str) -> AwsDiskRequest:
     check_one_root(spec)
     volumes = _volume_types()
-    if named and named not in volumes:
-        raise UnknownName("type of a root disk", named, volumes, field="disk")
-    kind = named or ROOT_TYPE
+    if root_type and root_type not in volumes:
+        raise UnknownName("type of a root disk", root_type, volumes, field="disk")
+    kind = root_type or ROOT_TYPE
     if kind in {"st1", "sc1"}:
         raise InvalidValue(
             f"a machine cannot start from {kind}",

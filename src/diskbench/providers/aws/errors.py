@@ -331,8 +331,8 @@ def of_state(instance: Mapping[str, Any], why: str) -> DiskbenchError:
     reason = instance.get("StateReason") or {}
     # Live accounts reported "Server.InternalError" with the message "Client.InternalError: Client
     # error on launch" (aws/karpenter-provider-aws issue 1407, 2022): the message decides.
-    named = _STATE_CODE.match(str(reason.get("Message") or ""))
-    code = named[1] if named else str(reason.get("Code") or "")
+    code_match = _STATE_CODE.match(str(reason.get("Message") or ""))
+    code = code_match[1] if code_match else str(reason.get("Code") or "")
     more = {"what": f"instance {instance['InstanceId']}", "state": instance["State"]["Name"]}
     return error_of(
         STATE_TABLE, CloudError((code,), why, "ec2:RunInstances", 0, {**more, "told": why})

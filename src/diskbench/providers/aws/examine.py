@@ -42,8 +42,8 @@ def examine(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> list[Find
         where = f"aws {aws.region}"
         identity = aws.edge("sts", timing).call("get_caller_identity")
     except DiskbenchError as error:
-        theirs = _date(getattr(error.__cause__, "response", None) or {})
-        clock = [] if theirs is None else [skew(where, theirs, before, datetime.now(UTC))]
+        cloud_time = _date(getattr(error.__cause__, "response", None) or {})
+        clock = [] if cloud_time is None else [skew(where, cloud_time, before, datetime.now(UTC))]
         return [refusal("credentials", where, error), *clock]
     return [
         Finding(check="credentials", where=where, state="ok", told=str(identity["Arn"])),
@@ -58,10 +58,10 @@ def present(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> datetime:
         aws = sessions.of_scope(scope, timing)
         identity = aws.edge("sts", timing).call("get_caller_identity")
     except DiskbenchError as error:
-        theirs = _date(getattr(error.__cause__, "response", None) or {})
-        if theirs is None:
+        cloud_time = _date(getattr(error.__cause__, "response", None) or {})
+        if cloud_time is None:
             raise
-        return theirs
+        return cloud_time
     return reported_time("aws", _date(identity))
 
 

@@ -46,15 +46,15 @@ def find_volume(
     None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
     """
     known = {key for disk in before or () for key in disk.keys}
-    named = [disk for disk in guest_disks if is_volume(disk, volume, nvme=nvme)]
-    if not named:
+    matches = [disk for disk in guest_disks if is_volume(disk, volume, nvme=nvme)]
+    if not matches:
         return None
-    if len(named) > 1:
+    if len(matches) > 1:
         raise RentalFailed(
-            f"{volume.id} shows as {', '.join(d.node for d in named)} in the guest: "
+            f"{volume.id} shows as {', '.join(d.node for d in matches)} in the guest: "
             "it cannot be known which of them it is"
         )
-    disk = named[0]
+    disk = matches[0]
     if not nvme and before is None:
         raise RentalFailed(
             f"{disk.node} existed before diskbench could see it appear, and has no serial",
@@ -99,10 +99,10 @@ def is_volume(disk: GuestDisk, volume: Volume, *, nvme: bool) -> bool:
     """Whether a disk of the guest has the volume's name: pure."""
     serial = volume.id.replace("-", "")
     if nvme:
-        named = [link for link in disk.links if link.startswith(_EBS_LINK)]
+        ebs_links = [link for link in disk.links if link.startswith(_EBS_LINK)]
         return disk.serial == serial or any(
             link.removeprefix(_EBS_LINK).partition("_")[0].partition("-")[0] == serial
-            for link in named
+            for link in ebs_links
         )
     letter = volume.attached_as.removeprefix("/dev/sd")
     return disk.node == f"/dev/xvd{letter}"

@@ -34,7 +34,7 @@ _USERS = {
 """The default user of images by their owner; ec2-user elsewhere. Source as above."""
 _DEFAULT_USER = "ec2-user"
 _NAMED_USERS = {"ubuntu": "ubuntu"}
-"""The user of images that were found by their SSM parameter, whoever owns them in the partition."""
+"""The user of images that were found by their SSM parameter: their owner differs by partition."""
 
 
 def find_image(ec2: AwsClient, ssm: AwsClient, typed: str | None, arch: str) -> AwsImage:

@@ -81,13 +81,13 @@ class AwsInventory:
         return tuple(item for item in self.instances if item["State"]["Name"] in ENDING)
 
 
-def inventory(ec2: AwsClient, of: Which | None = None, *, copies: bool = False) -> AwsInventory:
+def inventory(ec2: AwsClient, which: Which | None = None, *, copies: bool = False) -> AwsInventory:
     """The resources of one lease, or all that carry the tag of any lease; with `copies`, also the
     images and snapshots with the tag, at the cost of two more calls. Raises diskbench's errors."""
-    request = {"Filters": of_lease(of.lease_id) if of else of_any_lease()}
+    request = {"Filters": of_lease(which.lease_id) if which else of_any_lease()}
     reservations = ec2.listed("describe_instances", "Reservations", request)
     listed = AwsInventory(
-        instances=tuple(item for held in reservations for item in held["Instances"]),
+        instances=tuple(item for reservation in reservations for item in reservation["Instances"]),
         volumes=tuple(
             item
             for item in ec2.listed("describe_volumes", "Volumes", request)
@@ -108,7 +108,7 @@ def inventory(ec2: AwsClient, of: Which | None = None, *, copies: bool = False) 
         mine = {**request, "OwnerIds": ["self"]}
         snapshots = tuple(ec2.listed("describe_snapshots", "Snapshots", mine))
         listed = replace(listed, images=images, snapshots=snapshots)
-    return listed if of is None else _meant(listed, of)
+    return listed if which is None else _meant(listed, which)
 
 
 def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
@@ -133,7 +133,7 @@ def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
     reservations = listed("describe_instances", "Reservations", "instance-id", ids("instance"))
     group, key = name_of(which.lease_id, "group"), name_of(which.lease_id, "key")
     by_name_or_id: dict[str, list[Item]] = {
-        "instances": [item for held in reservations for item in held["Instances"]],
+        "instances": [item for reservation in reservations for item in reservation["Instances"]],
         "volumes": [
             item
             for item in listed("describe_volumes", "Volumes", "volume-id", ids("volume"))
@@ -154,14 +154,14 @@ def _with(
 ) -> tuple[Item, ...]:
     """`known`, and those of `items` that belong to the lease: by their names, or, where no tag is
     listed yet, by their ids."""
-    there = {kind_and_id(kind, item) for item in known}
+    known_names = {kind_and_id(kind, item) for item in known}
     ours = [
         item
         for item in items
         if which.takes(called(kind, item), kind_and_id(kind, item))
         or (not item.get("Tags") and kind_and_id(kind, item) in which.made)
     ]
-    return (*known, *(item for item in ours if kind_and_id(kind, item) not in there))
+    return (*known, *(item for item in ours if kind_and_id(kind, item) not in known_names))
 
 
 def _meant(listed: AwsInventory, which: Which) -> AwsInventory:

@@ -267,7 +267,7 @@ def _check_subscription(here: AwsLookup, image: AwsImage, machine: AwsMachine) -
     except DiskbenchError as error:
         if error_code(error) == "OptInRequired":
             raise
-        # DryRunOperation is the answer where it would succeed; what else is wrong is told later.
+        # DryRunOperation is the answer where it would succeed; other errors are reported later.
 
 
 def _check_group(here: AwsLookup, places: Sequence[AwsZone]) -> None:

@@ -48,8 +48,8 @@ def machine(described: dict[str, Any]) -> AwsMachine:
     ebs = described.get("EbsInfo", {})
     store = described.get("InstanceStorageInfo")
     cards = sorted(ebs.get("EbsCards", []), key=lambda card: int(card.get("EbsCardIndex", 0)))
-    # EC2 attaches a volume to the first card unless told otherwise (AttachVolume, EbsCardIndex,
-    # botocore 1.44.5): that card's limits count, not the sum of all.
+    # EC2 attaches a volume to the first card unless a request names another (AttachVolume,
+    # EbsCardIndex, botocore 1.44.5): that card's limits count, not the sum of all.
     limits = cards[0] if len(cards) > 1 else ebs.get("EbsOptimizedInfo", {})
     support = ebs.get("EbsOptimizedSupport", "unsupported")
     hypervisor = str(described.get("Hypervisor", "nitro"))  # bare metal has no such field

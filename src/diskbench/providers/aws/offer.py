@@ -91,12 +91,13 @@ def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[st
         yield f"{machine.type} earns CPU credits: fio may run out of them before the disk does"
     known = book.machines.types.get(machine.type)
     if known is not None and machine.ebs.baseline_iops is not None:
-        ours = (known.iops, known.mb_per_s)
-        theirs = (machine.ebs.baseline_iops, machine.ebs.baseline_mb_per_s)
-        if ours != theirs:
+        catalogue_limits = (known.iops, known.mb_per_s)
+        ec2_limits = (machine.ebs.baseline_iops, machine.ebs.baseline_mb_per_s)
+        if catalogue_limits != ec2_limits:
             yield (
-                f"the catalogue says {machine.type} sustains {ours[0]} IOPS and {ours[1]} MB/s, "
-                f"EC2 says {theirs[0]} and {theirs[1]}; EC2's figures are used"
+                f"the catalogue says {machine.type} sustains {catalogue_limits[0]} IOPS and "
+                f"{catalogue_limits[1]} MB/s, "
+                f"EC2 says {ec2_limits[0]} and {ec2_limits[1]}; EC2's figures are used"
             )
     if details.others:
         names = " or ".join(other.type for other in details.others)

@@ -88,9 +88,9 @@ def provision(order: AwsOrder) -> AwsProvisioned:
     assert group is not None, "the lease has a group of its own where the user named none"
     here: list[Made] = []
     places = order.details.places
-    held = order.details.place_of(listing.live[0]) if listing.live else None
+    held_place = order.details.place_of(listing.live[0]) if listing.live else None
     made = in_first_with_capacity(
-        zones_from(places, held),
+        zones_from(places, held_place),
         lambda place: _in_zone(order.at(place), group, place, here),
         lambda: _undo(order, here),
         order.watch,
@@ -100,8 +100,8 @@ def provision(order: AwsOrder) -> AwsProvisioned:
     return replace(made, group=own)
 
 
-def _key_pair(order: AwsOrder, there: AwsInventory) -> None:
-    if there.keys:
+def _key_pair(order: AwsOrder, listing: AwsInventory) -> None:
+    if listing.keys:
         return
     request = requests.import_key_pair(order.claim, order.keys.user_public)
     note_create(order.lease)
@@ -109,9 +109,9 @@ def _key_pair(order: AwsOrder, there: AwsInventory) -> None:
         order.ec2.call("import_key_pair", request)
 
 
-def _security_group(order: AwsOrder, there: AwsInventory) -> str:
+def _security_group(order: AwsOrder, listing: AwsInventory) -> str:
     """The lease's own group, open to one network."""
-    group = str(there.groups[0]["GroupId"]) if there.groups else _new_group(order)
+    group = str(listing.groups[0]["GroupId"]) if listing.groups else _new_group(order)
     cidr = order.details.ssh_cidr
     assert cidr is not None, "resolve refuses a rental without a group and without a network"
     with _made_before("InvalidPermission.Duplicate"):
@@ -136,8 +136,8 @@ def _new_group(order: AwsOrder) -> str:
     except DiskbenchError as error:
         if error_code(error) != "InvalidGroup.Duplicate":
             raise
-    named = {"group-name": request["GroupName"], "vpc-id": vpc}
-    filters = [{"Name": name, "Values": [value]} for name, value in named.items()]
+    filter_values = {"group-name": request["GroupName"], "vpc-id": vpc}
+    filters = [{"Name": name, "Values": [value]} for name, value in filter_values.items()]
 
     def ask() -> str | Still:
         groups = order.ec2.listed(
@@ -198,12 +198,12 @@ def _in_zone(order: AwsOrder, group: str, place: AwsZone, made: list[Made]) -> A
     return AwsProvisioned(running, _when_available(order, ids), place)
 
 
-def next_volumes(order: AwsOrder, there: AwsInventory, place: AwsZone) -> tuple[Item, ...]:
+def next_volumes(order: AwsOrder, listing: AwsInventory, place: AwsZone) -> tuple[Item, ...]:
     """Make or find the volumes of this turn for a machine that runs in `place`."""
     disk = order.volume
     assert disk is not None, "check_swap refuses disks that come with the machine"
     return _when_available(
-        order, [_volume(order, there, disk, place, index) for index in range(disk.count)]
+        order, [_volume(order, listing, disk, place, index) for index in range(disk.count)]
     )
 
 
@@ -264,11 +264,11 @@ def _launched(order: AwsOrder, request: requests.Request) -> Item | Still:
 
 
 def _volume(
-    order: AwsOrder, there: AwsInventory, disk: DiskSpec, place: AwsZone, index: int
+    order: AwsOrder, listing: AwsInventory, disk: DiskSpec, place: AwsZone, index: int
 ) -> str:
     """Make or find the disk number `index` in this zone; returns its id."""
     name = disk_name(order, index)
-    for item in there.volumes:
+    for item in listing.volumes:
         if tag(item, "Name") == name and item["AvailabilityZone"] == place.zone:
             return str(item["VolumeId"])
     request = requests.create_volume(order.claim, disk, place.zone, index, order.lab)
@@ -298,12 +298,16 @@ def _running(ec2: AwsClient, instance_id: str) -> Item | Still:
 def describe_instance(ec2: AwsClient, instance_id: str) -> Item | None:
     """One instance as EC2 describes it; None while it is not listed yet or no longer listed."""
     try:
-        held = ec2.listed("describe_instances", "Reservations", {"InstanceIds": [instance_id]})
+        reservations = ec2.listed(
+            "describe_instances", "Reservations", {"InstanceIds": [instance_id]}
+        )
     except DiskbenchError as error:
         if is_missing(error):
             return None
         raise
-    instances: list[Item] = [item for reservation in held for item in reservation["Instances"]]
+    instances: list[Item] = [
+        item for reservation in reservations for item in reservation["Instances"]
+    ]
     return instances[0] if instances else None
 
 

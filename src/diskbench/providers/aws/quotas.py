@@ -84,12 +84,12 @@ def quotas(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> Sequence[Q
     gib: Counter[str] = Counter()
     for volume in ec2.listed("describe_volumes", "Volumes", {}):
         gib[volume["VolumeType"]] += volume["Size"]
-    limits = [
+    account_quotas = [
         quota for family in FAMILIES for quota in _of_family(quotas_api, aws.region, family, vcpus)
     ]
     for disk, code in _TIB.items():
         if (quota := _limit(quotas_api, *code)) is not None:
-            limits.append(
+            account_quotas.append(
                 Quota(
                     kind="disk-gib",
                     of=(disk,),
@@ -99,7 +99,7 @@ def quotas(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> Sequence[Q
                     used=gib[disk],
                 )
             )
-    return limits
+    return account_quotas
 
 
 def _of_family(
@@ -136,8 +136,8 @@ def _limit(quotas_api: AwsClient, service: str, code: str) -> dict[str, Any] | N
 def _vcpus(ec2: AwsClient) -> Counter[tuple[str, str]]:
     """The vCPUs of running instances by kind (on demand, spot) and family."""
     running: Counter[tuple[str, str]] = Counter()
-    for held in ec2.listed("describe_instances", "Reservations", {}):
-        for item in held["Instances"]:
+    for reservation in ec2.listed("describe_instances", "Reservations", {}):
+        for item in reservation["Instances"]:
             if item["State"]["Name"] in _TAKING and family_of(item["InstanceType"]) is not None:
                 kind = "spot-vcpus" if item.get("InstanceLifecycle") == "spot" else "vcpus"
                 running[kind, item["InstanceType"]] += 1

@@ -121,7 +121,7 @@ def facts(
 
 
 def _volume_facts(volume: Item) -> dict[str, Any]:
-    held: Item = next(iter(volume.get("Attachments", [])), {})
+    attachment: Item = next(iter(volume.get("Attachments", [])), {})
     return {
         "id": volume["VolumeId"],
         "type": volume.get("VolumeType"),
@@ -132,6 +132,6 @@ def _volume_facts(volume: Item) -> dict[str, Any]:
         "multi_attach": volume.get("MultiAttachEnabled"),
         "snapshot": volume.get("SnapshotId") or None,
         "zone": volume.get("AvailabilityZone"),
-        "attached_as": held.get("Device"),
-        "ends_with_machine": held.get("DeleteOnTermination"),
+        "attached_as": attachment.get("Device"),
+        "ends_with_machine": attachment.get("DeleteOnTermination"),
     }

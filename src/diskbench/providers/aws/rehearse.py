@@ -72,7 +72,7 @@ def _runs(order: AwsOrder) -> Sequence[DryRun]:
 
 def _launch(order: AwsOrder, place: AwsZone) -> requests.Request:
     """The launch without the lease's key and group, which do not exist yet: EC2 refuses names of
-    what is not there. The subnet's default group stands in for the group."""
+    resources that do not exist. The subnet's default group stands in for the group."""
     request = launch_request(order, order.spec.security_group or "", place)
     del request["KeyName"]
     if order.spec.security_group is None:

@@ -34,9 +34,9 @@ def note_create(lease_id: str) -> None:
 
 def unlisted_s(which: Which, timing: AwsTiming, first: AwsInventory) -> float | None:
     """Seconds for which a create of the lease may still be unlisted, by `first`, the listing with
-    which the release began; None where nothing can be. Where this machine sent none, another may
-    have: then the things that are listed say when. A lease that expired, or whose resources were
-    recorded, makes nothing any more."""
+    which the release began; None where nothing can be. If this machine sent none, another may have:
+    then the times of the listed resources count. For a lease that expired, or whose resources were
+    recorded, no creates are sent any more."""
     if which.copied:
         return None
     try:

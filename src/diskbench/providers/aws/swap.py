@@ -51,15 +51,15 @@ def swapped(order: AwsOrder) -> AwsProvisioned:
     return AwsProvisioned(machine, next_volumes(order, listing, place), place)
 
 
-def _machine(order: AwsOrder, there: AwsInventory) -> tuple[Item, AwsZone]:
-    if not there.live:
-        if there.ended:
-            raise ended(there.ended[-1])
+def _machine(order: AwsOrder, listing: AwsInventory) -> tuple[Item, AwsZone]:
+    if not listing.live:
+        if listing.ended:
+            raise ended(listing.ended[-1])
         raise RentalFailed(
             f"EC2 lists no instance of lease {order.lease}",
             advice="start a new run",
         )
-    machine = there.live[0]
+    machine = listing.live[0]
     place = order.details.place_of(machine)
     if place is None:
         zone = machine["Placement"]["AvailabilityZone"]
@@ -71,14 +71,14 @@ def _machine(order: AwsOrder, there: AwsInventory) -> tuple[Item, AwsZone]:
     return machine, place
 
 
-def _earlier(order: AwsOrder, there: AwsInventory) -> list[Item]:
+def _earlier(order: AwsOrder, listing: AwsInventory) -> list[Item]:
     """The measured volumes of other turns, without the machine's root."""
     disk = order.volume
     mine = {disk_name(order, index) for index in range(disk.count if disk else 0)}
     measured = requests.name_of(order.lease, "disk-")
     return [
         volume
-        for volume in there.volumes
+        for volume in listing.volumes
         if (name := tag(volume, "Name") or "").startswith(measured) and name not in mine
     ]
 
@@ -122,9 +122,9 @@ def _await_gone(order: AwsOrder, guest: Guest, earlier: list[Item]) -> None:
     """Wait until the guest shows none of them: the next volume has the same name there."""
     nvme = order.details.machine.ebs_nvme
     attached = [
-        Volume(str(volume["VolumeId"]), str(held["Device"]), int(volume["Size"]) * GIB)
+        Volume(str(volume["VolumeId"]), str(attachment["Device"]), int(volume["Size"]) * GIB)
         for volume in earlier
-        for held in volume.get("Attachments", [])
+        for attachment in volume.get("Attachments", [])
     ]
 
     def ask() -> bool | Still:

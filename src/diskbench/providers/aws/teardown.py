@@ -89,7 +89,7 @@ def _ended(ec2: AwsClient, instance_id: str) -> bool | Still:
         if is_missing(error):
             return True
         raise
-    states = [item["State"]["Name"] for held in answer for item in held["Instances"]]
+    states = [item["State"]["Name"] for reservation in answer for item in reservation["Instances"]]
     return True if all(state in ENDED for state in states) else Still(states[0])
 
 

@@ -92,9 +92,9 @@ def _attach_one(order: AzureOrder, disk: Item, lun: int) -> list[str]:
         machine = listed_machine(order)
         if state_of(machine) == "Updating":
             return Still("the machine is being changed")
-        held = data_disks(machine)
-        mine = next((entry for entry in held if _is(entry, disk_id)), None)
-        others = [entry for entry in held if not _is(entry, disk_id)]
+        attached = data_disks(machine)
+        mine = next((entry for entry in attached if _is(entry, disk_id)), None)
+        others = [entry for entry in attached if not _is(entry, disk_id)]
         if mine is None:
             attachment = requests.attachment(disk_id, lun, caching)
             return change(order, [*others, attachment], "attaching")

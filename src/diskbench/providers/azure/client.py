@@ -210,10 +210,10 @@ class AzureClient:
             try:
                 return ask()
             except AzureError as error:
-                ours = translate(error, action)
-                if isinstance(ours, AccessDenied):
+                translated = translate(error, action)
+                if isinstance(translated, AccessDenied):
                     self.azure.refused.set()
-                raise ours from error
+                raise translated from error
 
         def again(error: BaseException) -> bool:
             return isinstance(error, Unanswered) and (insist or not isinstance(error, Busy))

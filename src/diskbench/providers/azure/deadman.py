@@ -78,18 +78,18 @@ def is_schedule(item: Item) -> bool:
     return str(item.get("type")).lower() == _KIND.lower()
 
 
-def move(edge: AzureClient, lease_id: str, held: Sequence[Item], end: LeaseEnd) -> None:
+def move(edge: AzureClient, lease_id: str, content: Sequence[Item], end: LeaseEnd) -> None:
     """Move the shutdown schedule of the lease's machine to `end`, or disable it where `end` is more
-    than a day away: a daily schedule would fire too early. `held` is the content of the lease's
+    than a day away: a daily schedule would fire too early. `content` is the content of the lease's
     group.
 
     An existing schedule must be moved: raises diskbench's errors. Where there is none, because
     the lease was too long or Azure refused it, it is made as by `arm`.
     """
     name = name_of(lease_id, "machine").lower()
-    machines = (item for item in held if str(item.get("type")).lower() == MACHINES.lower())
+    machines = (item for item in content if str(item.get("type")).lower() == MACHINES.lower())
     machine = next((item for item in machines if str(item["name"]).lower() == name), None)
-    existing = next((item for item in held if is_schedule(item)), None)
+    existing = next((item for item in content if is_schedule(item)), None)
     if machine is None:  # no machine to shut down
         return
     fits = end.left_s <= LONGEST_S

@@ -91,9 +91,9 @@ def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
     check_count(spec, MAX_COUNT)
     if disk in {TEMPORARY, LOCAL}:
         return _local(spec)
-    root, _, named = disk.partition(":")
+    root, _, root_type = disk.partition(":")
     if root == ROOT:
-        return _root(spec, named)
+        return _root(spec, root_type)
     if disk not in _sold():
         raise UnknownName("Azure disk type", disk, [*_sold(), ROOT, TEMPORARY], field="disk")
     size_gib = size_asked(spec)
@@ -138,18 +138,18 @@ def _checked(requested: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
     return requested
 
 
-def _root(spec: RentSpec, named: str) -> AzureDiskRequest:
+def _root(spec: RentSpec, root_type: str) -> AzureDiskRequest:
     check_one_root(spec)
     startable = [name for name in _sold() if name not in DATA_ONLY]
-    if named in DATA_ONLY:
+    if root_type in DATA_ONLY:
         raise InvalidValue(
-            f"a machine cannot start from {named}",
+            f"a machine cannot start from {root_type}",
             advice=f"use one of {', '.join(startable)}",
             field="disk",
         )
-    if named and named not in startable:
-        raise UnknownName("type of an OS disk", named, startable, field="disk")
-    requested = _of(spec, "root", named or "Premium_LRS")
+    if root_type and root_type not in startable:
+        raise UnknownName("type of an OS disk", root_type, startable, field="disk")
+    requested = _of(spec, "root", root_type or "Premium_LRS")
     return requested if spec.size_gib is None else _checked(requested, spec.size_gib)
 
 

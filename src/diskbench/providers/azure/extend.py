@@ -31,9 +31,9 @@ def extend(edge: AzureClient, lease_id: str, end: LeaseEnd, guest: Host) -> None
     for group in tagged_groups(edge, lease_id):
         if not is_ours(group):
             continue
-        held = [item for item in inside(edge, group) if not is_strange(lease_id, item)]
-        deadman.move(edge, lease_id, held, end)
-        for item in held:
+        content = [item for item in inside(edge, group) if not is_strange(lease_id, item)]
+        deadman.move(edge, lease_id, content, end)
+        for item in content:
             if lease_of(item) == lease_id and not deadman.is_schedule(item):
                 _tag(edge, kind_and_name(item), item, end)
         _tag(edge, group_kind_and_name(group), group, end)

@@ -36,15 +36,15 @@ def find_lun(
 
     None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
     """
-    named = [disk for disk in guest_disks if is_at_lun(disk, lun)]
-    if not named:
+    matches = [disk for disk in guest_disks if is_at_lun(disk, lun)]
+    if not matches:
         return None
-    if len(named) > 1:
+    if len(matches) > 1:
         raise RentalFailed(
-            f"LUN {lun} shows as {', '.join(d.node for d in named)} in the guest: "
+            f"LUN {lun} shows as {', '.join(d.node for d in matches)} in the guest: "
             "it cannot be known which of them it is"
         )
-    disk = named[0]
+    disk = matches[0]
     if before is None:
         raise RentalFailed(
             f"{disk.node} existed before diskbench could see it appear",

@@ -60,8 +60,8 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
 
 
 def _await_listed(order: AzureOrder, disks: Sequence[str], *, scheduled: bool) -> None:
-    """Wait a while until the listing of the lease's group shows machine, disks and schedule: what
-    extends the lease goes by that listing. Goes on without, as listings may lag for minutes."""
+    """Wait a while until the listing of the lease's group, by which the lease is extended, shows
+    machine, disks and schedule. Listings may lag for minutes, so a timeout is only noted."""
     machine = name_of(order.lease, "machine")
     expected = {machine, name_of(order.lease, "os"), *disks}
     expected |= {f"{SHUTDOWN}{machine}"} if scheduled else set()

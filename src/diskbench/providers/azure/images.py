@@ -49,30 +49,30 @@ _TERMS_VERSION = "2021-01-01"
 def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> AzureImage:
     """The image of `--image`: `ubuntu`, `debian`, a URN, or the id of an image of yours. The
     newest version is named, so that a second attempt uses the same. Raises InvalidValue."""
-    named = _KNOWN.get(typed or "ubuntu", {}).get(arch, typed or "")
-    if _URN.fullmatch(named):
-        return _of_marketplace(edge, region, named)
+    name = _KNOWN.get(typed or "ubuntu", {}).get(arch, typed or "")
+    if _URN.fullmatch(name):
+        return _of_marketplace(edge, region, name)
     try:
-        if _OWN.fullmatch(named):
-            return _own(edge, named)
-        if gallery := _GALLERY.fullmatch(named):
-            return _of_gallery(edge, named, gallery["image"], gallery["version"])
+        if _OWN.fullmatch(name):
+            return _own(edge, name)
+        if gallery := _GALLERY.fullmatch(name):
+            return _of_gallery(edge, name, gallery["image"], gallery["version"])
     except DiskbenchError as error:
         if is_missing(error):
             raise InvalidValue(
-                f"there is no image {named}: {error.message}",
+                f"there is no image {name}: {error.message}",
                 advice="az image list, az sig image-version list",
                 field="image",
             ) from error
         raise
-    if _SHARED.fullmatch(named):
+    if _SHARED.fullmatch(name):
         # What others share is described in the region alone, and has no plan to accept.
         key = (
             "communityGalleryImageId"
-            if "community" in named[:10].lower()
+            if "community" in name[:10].lower()
             else "sharedGalleryImageId"
         )
-        return AzureImage(name=named.rpartition("/")[2], reference={key: named})
+        return AzureImage(name=name.rpartition("/")[2], reference={key: name})
     raise InvalidValue(
         f"--image {typed!r} is not an image",
         advice=f"give {', '.join(_KNOWN)}, Publisher:Offer:Sku:Version or the id of an image",
@@ -80,8 +80,8 @@ def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> 
     )
 
 
-def _of_marketplace(edge: AzureClient, region: str, named: str) -> AzureImage:
-    publisher, offer, sku, version = named.split(":")
+def _of_marketplace(edge: AzureClient, region: str, urn: str) -> AzureImage:
+    publisher, offer, sku, version = urn.split(":")
     where = (region, publisher, offer, sku)
     try:
         if version == "latest":
@@ -90,7 +90,7 @@ def _of_marketplace(edge: AzureClient, region: str, named: str) -> AzureImage:
     except DiskbenchError as error:
         if is_missing(error) or isinstance(error, InvalidValue):
             raise InvalidValue(
-                f"there is no image {named} in {region}: {error.message}",
+                f"there is no image {urn} in {region}: {error.message}",
                 advice="az vm image list --all lists those of a publisher",
             ) from error
         raise
@@ -109,34 +109,36 @@ def _of_marketplace(edge: AzureClient, region: str, named: str) -> AzureImage:
     )
 
 
-def _own(edge: AzureClient, named: str) -> AzureImage:
-    image = _by_id(edge, "Microsoft.Compute/images/read", named, _OWN_VERSION)
+def _own(edge: AzureClient, image_id: str) -> AzureImage:
+    image = _by_id(edge, "Microsoft.Compute/images/read", image_id, _OWN_VERSION)
     properties = image.get("properties") or {}
     disk = (properties.get("storageProfile") or {}).get("osDisk") or {}
     return AzureImage(
-        name=named.rpartition("/")[2],
-        reference={"id": named},
+        name=image_id.rpartition("/")[2],
+        reference={"id": image_id},
         os_gib=int(disk["diskSizeGB"]) if disk.get("diskSizeGB") else None,
         generation=properties.get("hyperVGeneration"),
     )
 
 
-def _of_gallery(edge: AzureClient, named: str, image: str, version: str | None) -> AzureImage:
+def _of_gallery(
+    edge: AzureClient, image_id: str, definition_id: str, version: str | None
+) -> AzureImage:
     """An image of a gallery: its definition has the plan and the disk controllers."""
     action = "Microsoft.Compute/galleries/images"
-    definition = _by_id(edge, f"{action}/read", image, _GALLERY_VERSION)
+    definition = _by_id(edge, f"{action}/read", definition_id, _GALLERY_VERSION)
     properties = definition.get("properties") or {}
     os_gib = None
     if version:
-        made = _by_id(edge, f"{action}/versions/read", named, _GALLERY_VERSION)
+        made = _by_id(edge, f"{action}/versions/read", image_id, _GALLERY_VERSION)
         storage = (made.get("properties") or {}).get("storageProfile") or {}
         os_gib = _size_gib(storage.get("osDiskImage"), "sizeInGB")
     plan = _plan(properties.get("purchasePlan"))
     if plan is not None:
-        _check_terms(edge, named, plan)
+        _check_terms(edge, image_id, plan)
     return AzureImage(
-        name=named.rpartition("/")[2],
-        reference={"id": named},
+        name=image_id.rpartition("/")[2],
+        reference={"id": image_id},
         os_gib=os_gib,
         plan=plan,
         generation=properties.get("hyperVGeneration"),
@@ -144,8 +146,8 @@ def _of_gallery(edge: AzureClient, named: str, image: str, version: str | None) 
     )
 
 
-def _by_id(edge: AzureClient, action: str, named: str, version: str) -> Item:
-    return edge.call(action, "resources", "resources.get_by_id", named, api_version=version)
+def _by_id(edge: AzureClient, action: str, resource_id: str, version: str) -> Item:
+    return edge.call(action, "resources", "resources.get_by_id", resource_id, api_version=version)
 
 
 def _check_terms(edge: AzureClient, name: str, plan: Mapping[str, str]) -> None:

@@ -54,7 +54,7 @@ DELETED_ALONG = (
     "Microsoft.Network/publicIPAddresses/delete",
 )
 """Actions for what a machine deletes by its `deleteOption`, beside its disks. No document found
-says whether Azure demands them of whoever deletes the machine."""
+says whether deleting the machine requires them."""
 IMAGES = (
     "Microsoft.Compute/galleries/images/read",
     "Microsoft.Compute/galleries/images/versions/read",

@@ -72,10 +72,10 @@ def provision(order: AzureOrder) -> AzureProvisioned:
     """
     _group(order)
     zones: tuple[str | None, ...] = order.details.zones or (None,)
-    held = next(iter((read_machine(order.edge, order.lease) or {}).get("zones") or []), None)
+    held_zone = next(iter((read_machine(order.edge, order.lease) or {}).get("zones") or []), None)
     region = order.details.region
     return in_first_with_capacity(
-        zones_from(zones, held),
+        zones_from(zones, held_zone),
         lambda zone: _in_zone(order, zone),
         lambda: _undo(order),
         order.watch,
@@ -260,9 +260,9 @@ def ended(machine: Item) -> RentalFailed:
 
 
 def _undo(order: AzureOrder) -> None:
-    """Delete what was made in a zone without capacity, and wait until it is gone: the next zone's
-    things have the same names. A failed deletion is left to the release; raises AccessDenied, which
-    the next zone would meet as well."""
+    """Delete what was made in a zone without capacity, and wait until it is gone: resources of the
+    next zone have the same names. A failed deletion is left to the release; raises AccessDenied,
+    which the next zone would raise as well."""
     machine = name_of(order.lease, "machine")
     with _leaving_failures():
         delete(order.edge, MACHINES, order.group, machine)

@@ -70,11 +70,13 @@ def _attached(details: AzureResolved, machine: Item, disks: Sequence[Item]) -> I
     """Host cache and LUN of each disk, from the machine."""
     requested = details.requested
     for lun, disk in enumerate(disks):
-        what, held = f"disk {disk['name']}", _held(machine, disk)
+        what, attachment = f"disk {disk['name']}", _attachment(machine, disk)
         if requested.kind == "disk":
-            yield from differs(what, "LUN", lun, held.get("lun", "none at all"))
+            yield from differs(what, "LUN", lun, attachment.get("lun", "none at all"))
         # Azure may omit the cache where it is None.
-        yield from differs(what, "host cache", requested.caching, held.get("caching") or "None")
+        yield from differs(
+            what, "host cache", requested.caching, attachment.get("caching") or "None"
+        )
 
 
 def provisioned(details: AzureResolved) -> tuple[float | None, float | None]:
@@ -140,7 +142,7 @@ def facts(
 
 def _disk_facts(machine: Item, disk: Item) -> dict[str, Any]:
     properties = disk.get("properties") or {}
-    held = _held(machine, disk)
+    attachment = _attachment(machine, disk)
     return {
         "id": disk["id"],
         "type": (disk.get("sku") or {}).get("name"),
@@ -152,13 +154,13 @@ def _disk_facts(machine: Item, disk: Item) -> dict[str, Any]:
         "sector_bytes": (properties.get("creationData") or {}).get("logicalSectorSize"),
         "encryption": (properties.get("encryption") or {}).get("type"),
         "zone": _zone(disk),
-        "lun": held.get("lun"),
-        "host_cache": held.get("caching") or "None",
-        "ends_with_machine": held.get("deleteOption") == "Delete",
+        "lun": attachment.get("lun"),
+        "host_cache": attachment.get("caching") or "None",
+        "ends_with_machine": attachment.get("deleteOption") == "Delete",
     }
 
 
-def _held(machine: Item, disk: Item) -> Item:
+def _attachment(machine: Item, disk: Item) -> Item:
     """The machine's attachment of a disk; empty where it is not attached."""
     profile = (machine.get("properties") or {}).get("storageProfile") or {}
     for entry in [*(profile.get("dataDisks") or []), profile.get("osDisk") or {}]:

@@ -1,8 +1,8 @@
 """The resources of a rental as a deployment that Azure validates and does not make.
 
 Resource Manager, "Deployments - Validate At Subscription Scope" (2025-04-01): 200 for a valid
-deployment, 202 for one whose validation goes on, 400 with InvalidTemplateDeployment and the reason
-for one that would be refused. Resources in a group that does not exist yet stand in a nested
+deployment, 202 for one whose validation continues, 400 with InvalidTemplateDeployment and the
+reason for one that would be refused. Resources in a group that does not exist yet stand in a nested
 template; preflight checks those of Microsoft.Compute and Microsoft.Network.
 """
 

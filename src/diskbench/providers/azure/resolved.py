@@ -74,4 +74,4 @@ class AzureResolved(RentalDetails):
     ssh_cidr: str | None
     emulated: bool
     warnings: tuple[str, ...] = ()
-    """What the lookup found that a user should know before renting."""
+    """Warnings for the user before renting."""

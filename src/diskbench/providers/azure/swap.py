@@ -41,14 +41,14 @@ def swapped(order: AzureOrder) -> AzureProvisioned:
 
 
 def _zone(order: AzureOrder, machine: Item) -> str | None:
-    held = next((str(zone) for zone in machine.get("zones") or []), None)
+    machine_zone = next((str(zone) for zone in machine.get("zones") or []), None)
     zones = order.details.zones
-    if zones and held not in zones:
+    if zones and machine_zone not in zones:
         raise RentalFailed(
-            f"machine {machine['name']} is in {held or 'no'} zone, which has no such disk",
+            f"machine {machine['name']} is in {machine_zone or 'no'} zone, which has no such disk",
             advice="start a new run",
         )
-    return held
+    return machine_zone
 
 
 def _is_earlier(order: AzureOrder, name: str) -> bool:
@@ -65,12 +65,14 @@ def _detached(order: AzureOrder) -> list[int]:
         machine = attach.listed_machine(order)
         if state_of(machine) == "Updating":
             return Still("the machine is being changed")
-        held = attach.data_disks(machine)
-        going = [entry for entry in held if _is_earlier(order, _name(entry))]
+        attached = attach.data_disks(machine)
+        going = [entry for entry in attached if _is_earlier(order, _name(entry))]
         if not going:
             return True
         luns.update({int(entry["lun"]): None for entry in going})
-        return attach.change(order, [entry for entry in held if entry not in going], "detaching")
+        return attach.change(
+            order, [entry for entry in attached if entry not in going], "detaching"
+        )
 
     what = f"the disks of {name_of(order.lease, 'machine')}"
     order.until(ask, what, order.timing.attach_s)

@@ -52,12 +52,12 @@ def _added(edge: AzureClient, before: Found, group: Item, here: Scope) -> dict[s
     """The lease's record, updated with one group that carries its tag."""
     if not is_ours(group):
         return {"not_ours": (*before.not_ours, group_kind_and_name(group))}
-    held = [item for item in inside(edge, group) if not is_strange(before.lease_id, item)]
+    content = [item for item in inside(edge, group) if not is_strange(before.lease_id, item)]
     return {
         "scope": here,
         "expires_at": expiry_of(group),
         "owner": owner_of(group),
-        "resources": (group_kind_and_name(group), *(kind_and_name(item) for item in held)),
+        "resources": (group_kind_and_name(group), *(kind_and_name(item) for item in content)),
     }
 
 

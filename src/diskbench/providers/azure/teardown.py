@@ -74,10 +74,10 @@ def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None
     def tell(name: str) -> str:
         """Describe a group with its content: the content costs money."""
         try:
-            held = inside(edge, {"name": name.partition(" ")[2]})
+            content = inside(edge, {"name": name.partition(" ")[2]})
         except DiskbenchError:
-            held = []
-        return ", ".join([name, *(kind_and_name(item) for item in held)])
+            content = []
+        return ", ".join([name, *(kind_and_name(item) for item in content)])
 
     lag = Lag(edge.timing, unlisted_s, listed_s=edge.timing.settle_s, watch=edge.watch)
     skeleton.release(which, edge.azure.subscription, list_lease, give_back, tell, lag=lag)
@@ -90,8 +90,12 @@ def _groups(edge: AzureClient, which: Which) -> list[Item]:
     own = group_name(which.lease_id)
     if any(str(group["name"]).lower() == own.lower() for group in groups):
         return groups
-    named = read(edge, f"{GROUPS}/read", "resources", "resource_groups.get", own)
-    return groups if named is None or lease_of(named) != which.lease_id else [*groups, named]
+    own_group = read(edge, f"{GROUPS}/read", "resources", "resource_groups.get", own)
+    return (
+        groups
+        if own_group is None or lease_of(own_group) != which.lease_id
+        else [*groups, own_group]
+    )
 
 
 def _give_back(edge: AzureClient, which: Which, group: Item) -> str:

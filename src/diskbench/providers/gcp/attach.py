@@ -71,8 +71,10 @@ def machine_of(order: GcpOrder, made: GcpProvisioned) -> Machine:
 def attach(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDisk, ...]:
     """Attach the disks and return them as the guest sees them, in order. Raises RentalFailed."""
     names = [order.device_name(index) for index in range(len(made.disks))]
-    held = {str(attached.get("deviceName")) for attached in alive(order, made).get("disks", [])}
-    before = disks_before_ours(order, guest, attached=bool(held.intersection(names)))
+    device_names = {
+        str(attached.get("deviceName")) for attached in alive(order, made).get("disks", [])
+    }
+    before = disks_before_ours(order, guest, attached=bool(device_names.intersection(names)))
     for index in range(len(made.disks)):
         _attach_one(order, made, index)
     return tuple(
@@ -100,9 +102,9 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
 
     def ask() -> bool | Still:
         nonlocal attempt
-        held = _held(alive(order, made), str(disk["name"]), name)
-        if held is not None:
-            if not held.get("autoDelete"):
+        attachment = _attachment(alive(order, made), str(disk["name"]), name)
+        if attachment is not None:
+            if not attachment.get("autoDelete"):
                 _goes_with_machine(order, made, index)
             return True
         request = requests.attach_disk(
@@ -132,7 +134,7 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
     order.watch.note(f"{what} is attached as {name}")
 
 
-def _held(instance: Item, disk_name: str, device_name: str) -> Item | None:
+def _attachment(instance: Item, disk_name: str, device_name: str) -> Item | None:
     """The disk's attachment to this machine. Raises RentalFailed when its device name differs."""
     for entry in instance.get("disks", []):
         if last(str(entry.get("source", ""))) == disk_name:

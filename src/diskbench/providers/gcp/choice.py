@@ -58,12 +58,12 @@ def needs(requested: GcpDiskRequest, size_gib: int, margin: float = 1.0) -> GcpN
     limits, count = requested.limits(size), 1 if shared else requested.count
     rates: dict[str, float] = {}
     for pool in limits.pools if limits else ():
-        for way in ("read", "write") if pool.covers == "both" else (pool.covers,):
+        for direction in ("read", "write") if pool.covers == "both" else (pool.covers,):
             if pool.iops:
-                rates[f"{way}_iops"] = margin * count * pool.iops.ceiling
+                rates[f"{direction}_iops"] = margin * count * pool.iops.ceiling
             if pool.bytes_per_s:
                 rate = pool.bytes_per_s.ceiling / MIB
-                rates[f"{way}_mib_per_s"] = margin * count * rate
+                rates[f"{direction}_mib_per_s"] = margin * count * rate
     return GcpNeeds(**rates)
 
 

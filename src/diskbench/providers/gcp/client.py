@@ -144,10 +144,10 @@ class Compute:
         except (
             GoogleAPICallError, GoogleAuthError, ParseError, RequestException, OSError, ValueError,
         ) as error:  # fmt: skip
-            ours = translate(error, f"compute.{collection}.{method}")
-            if isinstance(ours, AccessDenied):
+            translated = translate(error, f"compute.{collection}.{method}")
+            if isinstance(translated, AccessDenied):
                 self.session.refused.set()
-            raise ours from ours.__cause__ or error
+            raise translated from translated.__cause__ or error
 
     def _message(self, collection: str, method: str, request: Item) -> Any:  # noqa: ANN401
         """The SDK's request message of that name; an unknown field is a programming error."""

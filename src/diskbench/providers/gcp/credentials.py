@@ -47,14 +47,14 @@ def log_in(
     in_the_clear = endpoint is not None and urlsplit(endpoint).scheme == "http"
     anonymous = in_the_clear and not _issued_by(str(endpoint), env)
     credentials: Any
-    credentials, theirs = (None, None) if anonymous else _default(endpoint)
+    credentials, default_project = (None, None) if anonymous else _default(endpoint)
     if credentials is None:
         from google.auth.credentials import AnonymousCredentials
 
         credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
-        theirs = env.get(PROJECT_VARIABLE)
-    named = project or theirs
-    if not named:
+        default_project = env.get(PROJECT_VARIABLE)
+    project_id = project or default_project
+    if not project_id:
         raise InvalidValue(
             f"no Google Cloud project: neither --project nor {PROJECT_VARIABLE} nor the "
             "credentials name one",
@@ -67,7 +67,7 @@ def log_in(
         # With Google's universe set, the SDK would query Google about these credentials.
         universe = urlsplit(str(endpoint)).netloc
         credentials = credentials.with_universe_domain(universe)
-    return Login(named, endpoint, universe, emulated, credentials)
+    return Login(project_id, endpoint, universe, emulated, credentials)
 
 
 def _issued_by(endpoint: str, env: Mapping[str, str]) -> bool:

@@ -77,11 +77,11 @@ def disk_request(spec: RentSpec | None) -> GcpDiskRequest:
     spec, disk = with_disk(spec, PLUGIN, example="--disk pd-ssd --size 100")
     check_form(spec)
     check_count(spec, MAX_COUNT)
-    name, _, named = disk.partition(":")
+    name, _, variant = disk.partition(":")
     if name == LOCAL_SSD:
-        requested = _local_ssd(spec, named)
+        requested = _local_ssd(spec, variant)
     elif name == ROOT:
-        requested = _root(spec, named)
+        requested = _root(spec, variant)
     else:
         requested = _disk(spec)
     _check_machine(spec, requested)
@@ -131,21 +131,21 @@ def _whole(value: float | None) -> int | None:
     return None if value is None else int(value)
 
 
-def _root(spec: RentSpec, named: str) -> GcpDiskRequest:
+def _root(spec: RentSpec, root_type: str) -> GcpDiskRequest:
     check_one_root(spec)
-    if named and named not in BOOT_TYPES:
-        raise UnknownName("type of a root disk", named, BOOT_TYPES, field="disk")
-    if named and spec.size_gib is not None:
-        return _provisioned(spec, "root", named, spec.size_gib)
+    if root_type and root_type not in BOOT_TYPES:
+        raise UnknownName("type of a root disk", root_type, BOOT_TYPES, field="disk")
+    if root_type and spec.size_gib is not None:
+        return _provisioned(spec, "root", root_type, spec.size_gib)
     refuse_options(
         {"--iops": spec.iops, "--throughput": spec.throughput_mib_per_s},
         "needs type and size of the root disk",
         advice="as: --disk root:hyperdisk-balanced --size 100",
     )
-    return GcpDiskRequest(kind="root", type=named, size_gib=spec.size_gib)
+    return GcpDiskRequest(kind="root", type=root_type, size_gib=spec.size_gib)
 
 
-def _local_ssd(spec: RentSpec, named: str) -> GcpDiskRequest:
+def _local_ssd(spec: RentSpec, interface_name: str) -> GcpDiskRequest:
     refuse_options(
         {"--iops": spec.iops, "--throughput": spec.throughput_mib_per_s},
         f"cannot be used with --disk {LOCAL_SSD}",
@@ -164,14 +164,16 @@ def _local_ssd(spec: RentSpec, named: str) -> GcpDiskRequest:
             advice=f"at most {MAX_LOCAL_SSDS} local SSDs",
             field="count",
         )
-    if named not in {"", "nvme", "scsi"}:
-        raise UnknownName("interface of a local SSD", named, ["nvme", "scsi"], field="disk")
+    if interface_name not in {"", "nvme", "scsi"}:
+        raise UnknownName(
+            "interface of a local SSD", interface_name, ["nvme", "scsi"], field="disk"
+        )
     return GcpDiskRequest(
         kind="local-ssd",
         type=LOCAL_SSD,
         size_gib=ssd_gib,
         count=spec.count,
-        interface="scsi" if named == "scsi" else "nvme",
+        interface="scsi" if interface_name == "scsi" else "nvme",
     )
 
 

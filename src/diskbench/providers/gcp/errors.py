@@ -217,9 +217,9 @@ def of_reason(reason: str, message: str, action: str, *, status: int = 0) -> Dis
     # `required` is said of a field that a request lacks, and of a login that it lacks.
     codes = ("invalid" if (reason, status) == ("required", 400) else reason,)
     if reason in {"conditionNotMet", "CONDITION_NOT_MET"} and (
-        named := _CONSTRAINT.search(message)
+        constraint := _CONSTRAINT.search(message)
     ):
-        codes = (f"{reason}/{named['name']}",)
+        codes = (f"{reason}/{constraint['name']}",)
     error = error_of(TABLE, CloudError(codes, message, action, status, {"told": text}))
     error.__cause__ = Refusal(reason or ("notFound" if status == 404 else ""), message)
     return error

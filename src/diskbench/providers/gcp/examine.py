@@ -53,8 +53,8 @@ def examine(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> list[Find
         message = f"which permissions there are cannot be asked: {message_of(answer)}"
         advice = f"gcloud services enable {_SERVICE}.googleapis.com, or look at the console"
         return [identity, clock, finding("permissions", where, "warning", message, advice)]
-    held = set(answer.json().get("permissions", []))
-    return [identity, clock, *_permissions(where, held), *constraints(login, timing, where)]
+    granted = set(answer.json().get("permissions", []))
+    return [identity, clock, *_permissions(where, granted), *constraints(login, timing, where)]
 
 
 def present(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> datetime:
@@ -63,9 +63,9 @@ def present(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> datetime:
     return reported_time("gcp", http_date(answer.headers.get("Date")))
 
 
-def _permissions(where: str, held: set[str]) -> list[Finding]:
+def _permissions(where: str, granted: set[str]) -> list[Finding]:
     needed = policy.permissions()
-    missing = [permission for permission in needed if permission not in held]
+    missing = [permission for permission in needed if permission not in granted]
     denied = [
         finding("permissions", where, "warning", f"{name} is missing: it is {OPTIONAL[name]}")
         if name in OPTIONAL

@@ -3,7 +3,7 @@
 Sources: Compute Engine API, AttachedDisk.deviceName ("reflected into the /dev/disk/by-id/google-*
 tree"); Google's guest-configs, 65-gce-disk-naming.rules and google_nvme_id, for local SSDs
 (`google-local-nvme-ssd-N`, `google-local-ssd-N`). All persistent disks on NVMe are namespaces of
-one controller and share its serial; their WWN tells them apart.
+one controller and share its serial; they differ in WWN.
 """
 
 from __future__ import annotations
@@ -76,16 +76,16 @@ def find_local(
 def _named(guest_disks: Iterable[GuestDisk], device_name: str) -> GuestDisk | None:
     """The disk with the link of that name, moved to the front of its links."""
     link = _LINK + device_name
-    named = [disk for disk in with_unique_identity(guest_disks) if link in disk.links]
-    if len(named) > 1:
+    matches = [disk for disk in with_unique_identity(guest_disks) if link in disk.links]
+    if len(matches) > 1:
         raise RentalFailed(
-            f"{device_name} shows as {', '.join(d.node for d in named)} in the guest: "
+            f"{device_name} shows as {', '.join(d.node for d in matches)} in the guest: "
             "it cannot be known which of them it is"
         )
-    if not named:
+    if not matches:
         return None
-    other_links = tuple(other for other in named[0].links if other != link)
-    return named[0].model_copy(update={"links": (link, *other_links)})
+    other_links = tuple(other for other in matches[0].links if other != link)
+    return matches[0].model_copy(update={"links": (link, *other_links)})
 
 
 def _check_size(disk: GuestDisk, name: str, size_bytes: int) -> None:

@@ -51,8 +51,8 @@ def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
 
 def _all_made(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> tuple[str, ...]:
     """Kinds and names of all resources of the lease, as soon as a listing by label shows those
-    that are known to exist: whoever lists the lease after this sees all of it. A listing that
-    stays behind is noted, and the known ones are added to it."""
+    that are known to exist, so that later listings by other processes do. Where the listing is
+    incomplete after that time, this is noted, and the known resources are added."""
     known = _known(order, made, volumes)
 
     def ask() -> frozenset[str] | Still:
@@ -86,7 +86,7 @@ def _disk(order: GcpOrder, made: GcpProvisioned, name: str) -> Item:
 
 
 def _root_disk(order: GcpOrder, made: GcpProvisioned, instance: Item) -> Item:
-    for held in instance.get("disks", []):
-        if held.get("boot") and held.get("source"):
-            return _disk(order, made, last(str(held["source"])))
+    for attached_disk in instance.get("disks", []):
+        if attached_disk.get("boot") and attached_disk.get("source"):
+            return _disk(order, made, last(str(attached_disk["source"])))
     raise RentalFailed(f"instance {made.zone}/{order.machine_name} has no root disk")

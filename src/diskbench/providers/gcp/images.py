@@ -31,18 +31,18 @@ def find_image(compute: Compute, typed: str | None, arch: str) -> GcpImage:
     `projects/PROJECT/global/images/NAME` or `…/images/family/FAMILY`. Raises InvalidValue."""
     if typed in {None, "ubuntu"}:
         return _family(compute, _UBUNTU, _FAMILIES[arch])
-    named = _LINK.fullmatch(str(typed))
-    if named is None:
+    link = _LINK.fullmatch(str(typed))
+    if link is None:
         raise InvalidValue(
             f"--image {typed!r} is not an image",
             advice="give ubuntu, or projects/PROJECT/global/images/NAME or …/images/family/FAMILY",
             field="image",
         )
-    project = named["project"] or compute.project
-    if named["family"]:
-        return _family(compute, project, named["name"])
-    request = {"project": project, "image": named["name"]}
-    return _image(_look_up(compute, "get", request, named["name"]), project)
+    project = link["project"] or compute.project
+    if link["family"]:
+        return _family(compute, project, link["name"])
+    request = {"project": project, "image": link["name"]}
+    return _image(_look_up(compute, "get", request, link["name"]), project)
 
 
 def _family(compute: Compute, project: str, family: str) -> GcpImage:

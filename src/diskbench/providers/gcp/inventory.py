@@ -82,19 +82,19 @@ class GcpInventory:
         return next((d for d in self.disks if d["name"] == name and zone_of(d) == zone), None)
 
 
-def inventory(compute: Compute, of: Which | None = None) -> GcpInventory:
+def inventory(compute: Compute, which: Which | None = None) -> GcpInventory:
     """The resources of one lease, or all that carry the label of any lease, in all zones of the
     project. Raises diskbench's errors."""
-    lease_id = of.lease_id if of else None
+    lease_id = which.lease_id if which else None
     request = of_lease(lease_id)
     # Firewall rules have no labels to filter by, and a project has a few hundred at most.
-    named = {"filter": f"name={name_of(lease_id, 'ssh')}"} if lease_id else None
+    by_name = {"filter": f"name={name_of(lease_id, 'ssh')}"} if lease_id else None
     listed = GcpInventory(
         instances=_of(compute.listed_everywhere("instances", request), lease_id),
         disks=_of(compute.listed_everywhere("disks", request), lease_id),
-        rules=_of(compute.listed("firewalls", named), lease_id),
+        rules=_of(compute.listed("firewalls", by_name), lease_id),
     )
-    return listed if of is None else _meant(listed, of)
+    return listed if which is None else _meant(listed, which)
 
 
 def _meant(listed: GcpInventory, which: Which) -> GcpInventory:
@@ -118,7 +118,9 @@ def _meant(listed: GcpInventory, which: Which) -> GcpInventory:
 def _of(items: list[Item], lease_id: str | None) -> tuple[Item, ...]:
     """The resources of the lease, checked again because listed resources get deleted."""
     return tuple(
-        item for item in items if (of := lease_of(item)) is not None and lease_id in {None, of}
+        item
+        for item in items
+        if (item_lease := lease_of(item)) is not None and lease_id in {None, item_lease}
     )
 
 

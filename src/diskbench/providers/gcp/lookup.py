@@ -153,12 +153,12 @@ def region_of(spec: RentSpec, project: Item) -> str:
     metadata = {str(item.get("key")): str(item.get("value", "")) for item in items}
     zones = (spec.zone, os.environ.get("CLOUDSDK_COMPUTE_ZONE"), metadata.get(_DEFAULT_ZONE))
     of_zone = [zone.rpartition("-")[0] if zone else None for zone in zones]
-    named = (
+    regions = (
         spec.region, of_zone[0],
         os.environ.get("CLOUDSDK_COMPUTE_REGION"), of_zone[1],
         metadata.get(_DEFAULT_REGION), of_zone[2],
     )  # fmt: skip
-    return next((name for name in named if name), REGION)
+    return next((name for name in regions if name), REGION)
 
 
 def _zones(compute: Compute, spec: RentSpec, region: str) -> tuple[str, ...]:

@@ -104,11 +104,11 @@ def provision(order: GcpOrder) -> GcpProvisioned:
     )
 
 
-def _held_zone(order: GcpOrder, there: GcpInventory) -> str | None:
+def _held_zone(order: GcpOrder, listing: GcpInventory) -> str | None:
     """The zone in which the lease has a machine already, listed or not: in another one a second
     machine would be made."""
-    if there.live:
-        return zone_of(there.live[0])
+    if listing.live:
+        return zone_of(listing.live[0])
     made = [
         resource
         for resource in sent(order.compute, order.lease)
@@ -117,9 +117,9 @@ def _held_zone(order: GcpOrder, there: GcpInventory) -> str | None:
     return made[-1].zone if made else None
 
 
-def _firewall(order: GcpOrder, there: GcpInventory) -> None:
+def _firewall(order: GcpOrder, listing: GcpInventory) -> None:
     """Make or find the lease's firewall rule, unless a rule of the user admits SSH."""
-    if order.spec.security_group is not None or there.rules:
+    if order.spec.security_group is not None or listing.rules:
         return
     cidr = order.details.ssh_cidr
     assert cidr is not None, "resolve refuses a rental without a tag and without a network"
@@ -177,10 +177,10 @@ def shown(order: GcpOrder, collection: str, zone: str, name: str) -> Item:
     return order.until(ask, f"{kind} {name}", order.timing.appear_s)
 
 
-def _refuse_dead(there: GcpInventory, zone: str) -> None:
+def _refuse_dead(listing: GcpInventory, zone: str) -> None:
     """Raise for a machine of the lease that was switched off: it is not started again."""
-    for instance in there.instances:
-        if instance not in there.live and zone_of(instance) == zone:
+    for instance in listing.instances:
+        if instance not in listing.live and zone_of(instance) == zone:
             raise ended(instance)
 
 
@@ -308,8 +308,8 @@ def _undo(order: GcpOrder) -> None:
     compute, lease_id = order.compute, order.lease
     failures: dict[str, str] = {}
     for collection in ("instances", "disks"):
-        there = inventory(compute, Which(lease_id)).also(sent(compute, lease_id))
-        items = there.instances if collection == "instances" else there.disks
+        listing = inventory(compute, Which(lease_id)).also(sent(compute, lease_id))
+        items = listing.instances if collection == "instances" else listing.disks
         give_back(compute, lease_id, collection, items, failures)
     for what, why in failures.items():
         order.watch.note(f"{what} is left for later: {why}")

@@ -42,13 +42,13 @@ def quotas(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Q
 def _quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:
     for quota in listed:
         metric = str(quota.get("metric", ""))
-        kind, of = _COUNTED.get(metric, ("", ()))
+        kind, families = _COUNTED.get(metric, ("", ()))
         if metric.endswith(_FAMILY) and not kind and not metric.startswith("COMMITTED"):
-            kind, of = "vcpus", (metric.removesuffix(_FAMILY).lower(),)
+            kind, families = "vcpus", (metric.removesuffix(_FAMILY).lower(),)
         if kind:
             yield Quota(
                 kind=kind,
-                of=of,
+                of=families,
                 name=metric,
                 region=region,
                 limit=float(quota.get("limit", 0)),

@@ -28,7 +28,7 @@ def reach_of(spec: RentSpec) -> Reach:
 
 
 def find_gcloud() -> str:
-    """The path of gcloud, which opens the tunnel. Raises HostUnavailable where it is not there."""
+    """The path of gcloud, which opens the tunnel. Raises HostUnavailable without it."""
     path = shutil.which(_PROGRAM)
     if path is None:
         raise HostUnavailable(

@@ -50,17 +50,20 @@ def _of_instance(details: GcpResolved, zone: str, instance: Item) -> Iterator[st
         yield f"{what} has no end"
     if metadata:
         yield from differs(what, "OS Login", "FALSE", metadata.get("enable-oslogin") or "not set")
-    for held in instance.get("disks", []):
-        name = held.get("deviceName")
+    for attached_disk in instance.get("disks", []):
+        name = attached_disk.get("deviceName")
         yield from differs(
-            what, f"deletion of {name} with it", "on", "on" if held.get("autoDelete") else "off"
+            what,
+            f"deletion of {name} with it",
+            "on",
+            "on" if attached_disk.get("autoDelete") else "off",
         )
     if details.requested.kind == "local-ssd":
         local = [d for d in instance.get("disks", []) if d.get("type") == "SCRATCH"]
         requested_interface = (details.requested.interface or "nvme").upper()
-        for held in local:
+        for attached_disk in local:
             yield from differs(
-                what, "interface of local SSD", requested_interface, held.get("interface")
+                what, "interface of local SSD", requested_interface, attached_disk.get("interface")
             )
         if len(local) < details.requested.count:
             yield f"{what} has {len(local)} local SSDs, requested was {details.requested.count}"
@@ -128,7 +131,9 @@ def facts(
 
 def _disk_facts(disk: Item, instance: Item) -> dict[str, Any]:
     attached = instance.get("disks", [])
-    held: Item = next((d for d in attached if last(str(d.get("source", ""))) == disk["name"]), {})
+    attachment: Item = next(
+        (d for d in attached if last(str(d.get("source", ""))) == disk["name"]), {}
+    )
     return {
         "id": str(disk.get("id")),
         "name": disk["name"],
@@ -138,7 +143,7 @@ def _disk_facts(disk: Item, instance: Item) -> dict[str, Any]:
         "throughput_mib_per_s": _int(disk, "provisionedThroughput"),
         "physical_block_bytes": _int(disk, "physicalBlockSizeBytes"),
         "zone": zone_of(disk),
-        "attached_as": held.get("deviceName"),
-        "interface": held.get("interface"),
-        "ends_with_machine": held.get("autoDelete"),
+        "attached_as": attachment.get("deviceName"),
+        "interface": attachment.get("interface"),
+        "ends_with_machine": attachment.get("autoDelete"),
     }

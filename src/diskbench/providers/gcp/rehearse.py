@@ -1,4 +1,4 @@
-"""What Compute Engine tells in advance about the requests of a rental.
+"""What Compute Engine can check before a rental: permissions on image and subnetwork.
 
 It has no dry run: `validateOnly` exists for security policies, interconnects and the like, and
 for neither instances nor disks (API v1, compute_v1 1.57.0). What can be asked is
@@ -51,13 +51,13 @@ def _tested(
     permissions = [f"compute.{name}" for name in names]
 
     def send() -> None:
-        named = form.search(path)
-        assert named is not None, f"{path} is a path that was looked up"
+        match = form.search(path)
+        assert match is not None, f"{path} is a path that was looked up"
         request = {
-            **named.groupdict(), "testPermissionsRequestResource": {"permissions": permissions},
+            **match.groupdict(), "testPermissionsRequestResource": {"permissions": permissions},
         }  # fmt: skip
-        held = compute.call(collection, "testIamPermissions", request).get("permissions", [])
-        if missing := [name for name in permissions if name not in held]:
+        granted = compute.call(collection, "testIamPermissions", request).get("permissions", [])
+        if missing := [name for name in permissions if name not in granted]:
             raise AccessDenied(f"{', '.join(missing)} is missing on {path}")
 
     return DryRun(f"use of {path.rpartition('projects/')[2]}", send)

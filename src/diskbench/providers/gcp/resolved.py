@@ -12,7 +12,7 @@ from diskbench.providers.skeleton.details import RentalDetails
 
 class GcpMachine(Frozen):
     """A machine type as Compute Engine describes it. `bundled_ssds` come with the type, of
-    `local_ssd_gib` each by the catalogue: the API tells the size only of a machine that is made."""
+    `local_ssd_gib` each by the catalogue: the API reports the size of an existing machine only."""
 
     type: str
     arch: str

@@ -1,7 +1,7 @@
 """What was sent for a lease, by the operations that Compute Engine keeps.
 
-An operation is there as soon as its request was accepted, and stays for days; a listing may not
-show yet what it made. So a release, and the choice of a zone, go by both.
+An operation is listed as soon as its request was accepted, and for days; a listing of resources
+may not show yet what it made. So a release and the choice of a zone use both.
 """
 
 from __future__ import annotations

@@ -45,17 +45,17 @@ def swapped(order: GcpOrder) -> GcpProvisioned:
     return in_zone(order, zone)
 
 
-def _zone(order: GcpOrder, there: GcpInventory) -> str:
+def _zone(order: GcpOrder, listing: GcpInventory) -> str:
     """The machine's zone. Raises RentalFailed when no machine runs, or its zone does not offer
     the disk."""
-    if not there.live:
-        if there.instances:
-            raise ended(there.instances[0])
+    if not listing.live:
+        if listing.instances:
+            raise ended(listing.instances[0])
         raise RentalFailed(
             f"instance {order.machine_name} is not listed any more",
             advice="another program deleted it: start a new run",
         )
-    zone = zone_of(there.live[0])
+    zone = zone_of(listing.live[0])
     if zone not in order.details.zones:
         raise RentalFailed(
             f"{order.machine_name} is in {zone}, where such a disk cannot be rented",

@@ -31,7 +31,8 @@ _ORDER = (("instances", "instances"), ("disks", "disks"), ("firewalls", "rules")
 def release(compute: Compute, which: Which) -> None:
     """Release the resources of a lease in the project; see skeleton.release.
 
-    What was sent and is not listed is deleted by its name, which tells whether it is there."""
+    A resource whose request was sent and that is not listed is deleted by its name; the answer says
+    whether it exists."""
 
     def list_lease(deleted: Collection[str]) -> GcpInventory:
         listed = inventory(compute, which)

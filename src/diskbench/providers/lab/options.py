@@ -1,4 +1,4 @@
-"""Options that only the lab has: what emulated clouds on it have of their own."""
+"""Options that only the lab has: a host cache and an undocumented burst."""
 
 from typing import ClassVar
 

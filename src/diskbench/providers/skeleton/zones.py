@@ -15,9 +15,11 @@ Z = TypeVar("Z")
 T = TypeVar("T")
 
 
-def zones_from(zones: Sequence[Z], held: Z | None) -> Sequence[Z]:
-    """The zones to try: from `held` on, the zone where the lease has a machine already."""
-    return zones[zones.index(held) :] if held is not None and held in zones else zones
+def zones_from(zones: Sequence[Z], held_zone: Z | None) -> Sequence[Z]:
+    """The zones to try: from `held_zone` on, the zone where the lease has a machine already."""
+    return (
+        zones[zones.index(held_zone) :] if held_zone is not None and held_zone in zones else zones
+    )
 
 
 def in_first_with_capacity(

@@ -123,9 +123,10 @@ def _add(order: VsphereOrder, vm: Ref) -> None:
     datastore = reference(order.vsphere, "Datastore", details.datastore.id)
     others, turn = _disks(devices), order.claim.turn
     spec = requests.add_disks(details, controller.key, datastore, others, turn)
-    how = requested.provisioning or "as its policy says"
+    provisioning = requested.provisioning or "as its policy says"
     order.watch.note(
-        f"disk of {requested.size_gib} GiB is being made on {details.datastore.name}: {how}"
+        f"disk of {requested.size_gib} GiB is being made on {details.datastore.name}: "
+        f"{provisioning}"
     )
     try:
         order.vsphere.run(

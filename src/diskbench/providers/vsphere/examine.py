@@ -41,18 +41,18 @@ def examine(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> l
 def present(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> datetime:
     """See ports.TellsTime."""
     vsphere = sessions.of_scope(scope, timing)
-    theirs = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
-    return reported_time(WHERE, theirs.astimezone(UTC))
+    cloud_time = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
+    return reported_time(WHERE, cloud_time.astimezone(UTC))
 
 
 def _examined(vsphere: Vsphere) -> list[Finding]:
     session = vsphere.call("SessionManager", lambda: vsphere.content.sessionManager.currentSession)
     before = datetime.now(UTC)
-    theirs = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
+    cloud_time = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
     about = vsphere.content.about
     findings = [
         finding("credentials", WHERE, "ok", f"{session.userName} at {about.fullName}"),
-        skew(WHERE, theirs.astimezone(UTC), before, datetime.now(UTC)),
+        skew(WHERE, cloud_time.astimezone(UTC), before, datetime.now(UTC)),
     ]
     try:
         return [*findings, *_rights(vsphere, str(session.key))]

@@ -41,15 +41,15 @@ def datastore_facts(vsphere: Vsphere, datastore: Item, ours: str | None = None) 
 
 def contention(vsphere: Vsphere, datastore: Item, ours: str | None) -> dict[str, Any]:
     """The datastore's other users now: the number of machines on it, and of those switched on."""
-    there = {moid(ref) for ref in datastore.values.get("vm") or ()} - {ours}
-    if not there:
+    machine_ids = {moid(ref) for ref in datastore.values.get("vm") or ()} - {ours}
+    if not machine_ids:
         return {"other_machines": 0, "other_machines_on": 0}
     on = [
         item
         for item in vsphere.listed("VirtualMachine", ("runtime.powerState",))
-        if item.id in there and str(item.values.get("runtime.powerState")) == "poweredOn"
+        if item.id in machine_ids and str(item.values.get("runtime.powerState")) == "poweredOn"
     ]
-    return {"other_machines": len(there), "other_machines_on": len(on)}
+    return {"other_machines": len(machine_ids), "other_machines_on": len(on)}
 
 
 def host_facts(vsphere: Vsphere, host: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's

@@ -44,13 +44,13 @@ def find_disks(
     """The guest's disks of our virtual disks, in order, verified by name, novelty and exact size
     in bytes: pure. None while some are missing. Raises RentalFailed for other disks."""
     known = {key for disk in before or () for key in disk.keys}
-    named = [[disk for disk in guest_disks if _is(disk, virtual)] for virtual in ours]
-    if controller == "nvme" and not any(named):
+    matches = [[disk for disk in guest_disks if _is(disk, virtual)] for virtual in ours]
+    if controller == "nvme" and not any(matches):
         return _by_appearance(guest_disks, ours, before)
-    if not all(named):
+    if not all(matches):
         return None
     chosen = []
-    for virtual_disk, disks in zip(ours, named, strict=True):
+    for virtual_disk, disks in zip(ours, matches, strict=True):
         if len(disks) > 1:
             nodes = ", ".join(disk.node for disk in disks)
             raise RentalFailed(
@@ -68,11 +68,11 @@ def still_shown(
     controller: Controller,
 ) -> tuple[str, ...]:
     """The nodes of our removed disks that the guest still shows: pure."""
-    named = [disk for disk in guest_disks if any(_is(disk, virtual) for virtual in gone)]
+    shown = [disk for disk in guest_disks if any(_is(disk, virtual) for virtual in gone)]
     if controller == "nvme" and before is not None:
         known = {key for disk in before for key in _places(disk)}
-        named += [d for d in guest_disks if d.model == NVME_MODEL and not known & _places(d)]
-    return tuple(dict.fromkeys(disk.node for disk in named))
+        shown += [d for d in guest_disks if d.model == NVME_MODEL and not known & _places(d)]
+    return tuple(dict.fromkeys(disk.node for disk in shown))
 
 
 def _by_appearance(

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def _await_listed(order: VsphereOrder, vm: Ref) -> None:
-    """Wait until a listing of the lease shows its machine: whoever lists the lease after this sees
-    it. A listing that stays behind is noted."""
+    """Wait until a listing of the lease shows its machine, so that later listings by other
+    processes do. A listing without it after that time is noted."""
 
     def ask() -> bool | Still:
         listed = {machine.item.id for machine in machines(order.vsphere, Which(order.lease))}

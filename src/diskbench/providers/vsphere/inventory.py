@@ -39,16 +39,16 @@ class VsphereMachine:
         return str(self.item.values.get("runtime.powerState")) == "poweredOn"
 
 
-def machines(vsphere: Vsphere, of: Which | None = None) -> tuple[VsphereMachine, ...]:
+def machines(vsphere: Vsphere, which: Which | None = None) -> tuple[VsphereMachine, ...]:
     """The machines of one lease, or of all leases, in the whole inventory: a renamed datacenter
     would look like an empty one. Raises diskbench's errors."""
     listed = []
     for item in vsphere.listed("VirtualMachine", PATHS):
         marked = mark(item.values.get("config.annotation"))
-        if marked is None or (of is not None and marked.lease_id != of.lease_id):
+        if marked is None or (which is not None and marked.lease_id != which.lease_id):
             continue
         machine = VsphereMachine(item, marked)
-        if of is None or of.takes(item.name, machine.kind_and_id):
+        if which is None or which.takes(item.name, machine.kind_and_id):
             listed.append(machine)
     return tuple(sorted(listed, key=lambda machine: (len(machine.item.id), machine.item.id)))
 
@@ -87,17 +87,17 @@ def one_of(kind: str, items: Sequence[Item], typed: str | None) -> Item:
     """The named object, or the only one. Raises UnknownName, or InvalidValue for several."""
     flag = f"--{kind.replace(' ', '-')}"
     if typed is not None:
-        named = [item for item in items if typed in {item.name, item.id}]
-        if not named:
+        matches = [item for item in items if typed in {item.name, item.id}]
+        if not matches:
             raise UnknownName(kind, typed, [item.name for item in items], field=field_of(flag))
-        if len(named) > 1:
-            ids = ", ".join(item.id for item in named)
+        if len(matches) > 1:
+            ids = ", ".join(item.id for item in matches)
             raise InvalidValue(
-                f"{len(named)} of the {kind}s are called {typed!r}",
+                f"{len(matches)} of the {kind}s are called {typed!r}",
                 advice=f"name one by id: {ids}",
                 field=field_of(flag),
             )
-        return named[0]
+        return matches[0]
     if len(items) == 1:
         return items[0]
     if not items:

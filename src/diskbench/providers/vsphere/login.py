@@ -44,14 +44,14 @@ def server_of(spec: RentSpec) -> VsphereServer:
 
 
 def _url_of(endpoint: str | None) -> str:
-    named = endpoint or os.environ.get(SERVER_VARIABLE)
-    if not named:
+    url = endpoint or os.environ.get(SERVER_VARIABLE)
+    if not url:
         raise InvalidValue(
             "no vSphere server: neither --endpoint-url nor VSPHERE_SERVER is set",
             advice="add --endpoint-url https://vcenter.example",
             field="endpoint_url",
         )
-    return server_url(named)
+    return server_url(url)
 
 
 def server_in(scope: Scope) -> VsphereServer:

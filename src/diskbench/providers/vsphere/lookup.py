@@ -223,13 +223,13 @@ def _folder(vsphere: Vsphere, datacenter: Item, typed: str | None) -> VspherePla
         parent = by_id.get(moid(item.values["parent"]))
         return f"{path(parent)}/{item.name}" if parent else item.name
 
-    named = [item for item in folders if typed.strip("/") in {item.name, path(item), item.id}]
-    if len(named) == 1:
-        return _place(named[0])
-    if named:
+    matches = [item for item in folders if typed.strip("/") in {item.name, path(item), item.id}]
+    if len(matches) == 1:
+        return _place(matches[0])
+    if matches:
         raise InvalidValue(
-            f"{len(named)} folders are called {typed!r}",
-            advice=f"give one by its path: {', '.join(sorted(path(item) for item in named))}",
+            f"{len(matches)} folders are called {typed!r}",
+            advice=f"give one by its path: {', '.join(sorted(path(item) for item in matches))}",
         )
     raise UnknownName("folder", typed, [path(item) for item in folders])
 

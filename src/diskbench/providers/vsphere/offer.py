@@ -54,13 +54,15 @@ def _words(spec: RentSpec, details: VsphereResolved) -> str:
     requested, store = details.requested, details.facts
     count = f"{requested.count} × " if requested.count > 1 else ""
     striped = ", striped" if spec.stripe else ""
-    how = requested.provisioning or f"policy {details.policy.name if details.policy else ''}"
+    provisioning = (
+        requested.provisioning or f"policy {details.policy.name if details.policy else ''}"
+    )
     limit = f", limited to {requested.iops_limit:,} IOPS of 32 KiB" if requested.iops_limit else ""
     where = details.host.name if details.host else details.compute.name
     return (
         f"{requested.vcpus} vCPUs, {requested.memory_gib:g} GiB on {where} with {count}"
-        f"{requested.size_gib:,} GiB {how} on {details.datastore.name} ({store.get('kind')}) by "
-        f"{requested.controller}{limit}{striped}; {details.template.name}"
+        f"{requested.size_gib:,} GiB {provisioning} on {details.datastore.name} "
+        f"({store.get('kind')}) by {requested.controller}{limit}{striped}; {details.template.name}"
     )
 
 

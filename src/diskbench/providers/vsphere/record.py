@@ -1,5 +1,5 @@
-"""Keeps the exchanges of a session while a recording is in progress. The login is none of them: it
-was made before."""
+"""Keeps the exchanges of a session while a recording is in progress. It does not include the
+login, which was sent before."""
 
 from __future__ import annotations
 

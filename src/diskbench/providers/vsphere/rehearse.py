@@ -1,5 +1,5 @@
-"""What vCenter tells in advance about the requests of a rental: the privileges on the objects that
-it would use (AuthorizationManager.HasPrivilegeOnEntities), and whether the template's disks could
+"""What vCenter can check before a rental: the privileges on the objects that the rental
+would use (AuthorizationManager.HasPrivilegeOnEntities), and whether the template's disks could
 be placed there (VirtualMachineProvisioningChecker.CheckRelocate_Task, vSphere API 4.0 and newer,
 which tests and moves nothing)."""
 
@@ -76,13 +76,13 @@ def _permitted(
             "AuthorizationManager.HasPrivilegeOnEntities",
             lambda: manager.HasPrivilegeOnEntities([ref], session, list(privileges)),
         )
-        held = {
+        granted = {
             grant.privId
             for entity in answer
             for grant in entity.privAvailability
             if grant.isGranted
         }
-        if missing := [privilege for privilege in privileges if privilege not in held]:
+        if missing := [privilege for privilege in privileges if privilege not in granted]:
             raise AccessDenied(f"{', '.join(missing)} is missing")
 
     return DryRun(f"privileges on the {kind} {name}", send)

@@ -96,8 +96,8 @@ def bus_number(details: VsphereResolved) -> int:
 def is_ours(device: Spec, details: VsphereResolved) -> bool:
     """Whether a device of the machine is our own controller."""
     kind = _KINDS[details.requested.controller]
-    named = type(device).__name__.rpartition(".")[2]
-    return bool(named == kind and device.busNumber == bus_number(details))
+    type_name = type(device).__name__.rpartition(".")[2]
+    return bool(type_name == kind and device.busNumber == bus_number(details))
 
 
 def add_disks(

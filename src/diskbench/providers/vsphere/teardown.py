@@ -68,17 +68,17 @@ def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
 
 
 def _by_id(vsphere: Vsphere, lease_id: str, resources: Iterable[str]) -> list[VsphereMachine]:
-    """Those of the machines that are told as `machine vm-53` which are there and carry the lease's
-    notes: what a listing does not show, its id may."""
-    by_id = []
+    """The machines among `resources` (`machine vm-53`) that exist and carry the lease's notes, read
+    by their ids: a listing may not show them yet."""
+    existing = []
     for kind, _, moref in (resource.partition(" ") for resource in sorted(resources)):
         item = None
         if kind == "machine":
             item = vsphere.properties(reference(vsphere, "VirtualMachine", moref), PATHS)
         marked = mark(item.values.get("config.annotation")) if item else None
         if item is not None and marked is not None and marked.lease_id == lease_id:
-            by_id.append(VsphereMachine(item, marked))
-    return by_id
+            existing.append(VsphereMachine(item, marked))
+    return existing
 
 
 def _remove(vsphere: Vsphere, machine: VsphereMachine, timing: VsphereTiming) -> None:

@@ -35,7 +35,7 @@ def _of_call(node: ast.Call) -> Iterator[str]:
     words = [str(a.value) for a in node.args if isinstance(a, ast.Constant)]
     if name in {"call", "change"} and len(words) >= 2:
         yield f"{words[0]}.{words[1]}"
-    elif name == "_asked":
+    elif name == "_look_up":
         yield f"images.{words[0]}"
     elif name in BY_FUNCTION and words:
         yield f"{words[0]}.{BY_FUNCTION[name]}"

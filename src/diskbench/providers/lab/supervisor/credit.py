@@ -12,7 +12,7 @@ HORIZON_S = 0.3
 """Within how many seconds what is left in a bucket may be spent. The last credits thus run out
 over a few ticks, never past zero; a drop spread over so little is still sharp. Our choice."""
 CRUMBS = 0.05
-"""Less than so much of the baseline is not worth a new limit; it stays in the bucket. Ours."""
+"""A smaller part of the baseline is not worth a new limit and is left in the bucket; our choice."""
 DEBT_S = 1.0
 """How many seconds of baseline a bucket may owe: a burst that was under way when it emptied."""
 

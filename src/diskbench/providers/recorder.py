@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _SENT = frozenset({"content-type", "soapaction", "x-amz-target"})
-"""Headers of requests that are kept: those that say what is asked. No other header is kept, because
-it may hold credentials."""
+"""Headers of requests that are kept: those that name the request and its format. No other header is
+kept, because it may hold credentials."""
 _ANSWERED = frozenset(
     {"azure-asyncoperation", "content-type", "location", "retry-after", "x-ms-error-code"}
 )

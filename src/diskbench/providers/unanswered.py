@@ -71,6 +71,6 @@ def repeated(
 
 
 def _requested_wait_s(state: tenacity.RetryCallState) -> float:
-    """The wait that the cloud asked for in its last answer; 0 without one."""
+    """The wait in seconds that the cloud's last answer requested; 0 without one."""
     error = state.outcome.exception() if state.outcome is not None else None
     return error.retry_after_s if isinstance(error, Unanswered) else 0.0

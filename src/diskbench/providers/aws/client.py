@@ -113,7 +113,7 @@ class Aws:
         return self._account[0]
 
     def emulated_endpoint(self) -> str | None:
-        """The endpoint when it is not one of AWS, by whatever way it was configured."""
+        """The configured endpoint when it is not one of AWS."""
         url = str(self._client("ec2").meta.endpoint_url)
         return None if is_amazon(url) else url
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _XEN_MAX_IOPS = 32_000
 _XEN_MAX_GIB = 16_384
-"""What io1 and io2 reach without Nitro, which has no Block Express (provisioned-iops.md, 2023)."""
+"""The limits of io1 and io2 without Nitro, where there is no Block Express (provisioned-iops.md,
+2023)."""
 
 
 def find_machine(ec2: AwsClient, name: str, known: Sequence[str]) -> AwsMachine:

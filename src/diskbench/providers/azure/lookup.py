@@ -88,8 +88,8 @@ def resolve_details(
 
 
 def _ssh_cidr(here: AzureLookup, ask_caller: Callable[[], str]) -> str | None:
-    """From where SSH is admitted. A machine without a public address is reached from inside its
-    network: this machine's public address would admit nobody."""
+    """The network from which SSH is admitted. A machine without a public address is reached from
+    inside its network: this machine's public address would admit nobody."""
     spec = here.spec
     if spec.subnet is not None and spec.security_group is None and spec.ssh_cidr is None:
         return INSIDE

@@ -35,7 +35,7 @@ def request_policies(credential: Any, scope: str, settings: dict[str, Any]) -> l
 
 
 def _recording_policy() -> Any:  # noqa: ANN401 - a policy of azure.core, imported with it
-    """What has the exchanges of a client kept by a recording in progress."""
+    """The policy that keeps the exchanges of a client for a recording in progress."""
     from azure.core.pipeline.policies import SansIOHTTPPolicy
 
     class Recorded(SansIOHTTPPolicy):  # type: ignore[type-arg]

@@ -38,8 +38,8 @@ class Offer:
     """The steps of disk types that are sold so, by type and name: `("Premium_LRS", "P10")`."""
 
     def promised(self, disk_type: str, tier: str) -> DiskPath:
-        """What Azure says today that one disk of a tier does without bursts; None where it does not
-        say."""
+        """The limits that Azure publishes today for one disk of a tier, without bursts; None where
+        it publishes none."""
         listed = self.tiers.get((disk_type, tier), {}).get("capabilities") or []
         capabilities = {str(item["name"]): str(item["value"]) for item in listed}
         return DiskPath(

@@ -171,7 +171,7 @@ def ask_service(
 
 
 def message_of(answer: Any) -> str:  # noqa: ANN401 - a response of requests'
-    """What an answer that is an error says."""
+    """The message of an error answer."""
     try:
         return str(answer.json()["error"]["message"])
     except (ValueError, KeyError, TypeError):

@@ -54,7 +54,7 @@ class GcpInventory:
         return tuple(name for name, _ in self.resources())
 
     def also(self, sent: Collection[Sent]) -> GcpInventory:
-        """With what was sent and is not listed."""
+        """The inventory with the resources that were requested and are not listed."""
         known = set(self.names())
         more = {
             collection: tuple(

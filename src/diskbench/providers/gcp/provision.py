@@ -242,7 +242,7 @@ def _interface(order: GcpOrder) -> requests.Request:
 
 def shielded(details: GcpResolved) -> bool:
     """Whether the machine is asked for as a Shielded VM, with Secure Boot: where its image can be
-    one. Only x86-64 is: of Secure Boot on Arm and on bare metal we found nothing to rely on."""
+    one. Only x86-64 is: we found no reliable source about Secure Boot on Arm and bare metal."""
     machine = details.machine
     return details.image.uefi and machine.arch == "x86_64" and not machine.bare_metal
 

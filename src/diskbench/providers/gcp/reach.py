@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Reach = Literal["public", "private", "iap"]
 
 IAP_RANGE = "35.235.240.0/20"
-"""From where IAP reaches machines (Google Cloud, "Using IAP for TCP forwarding")."""
+"""The network from which IAP reaches machines (Google Cloud, "Using IAP for TCP forwarding")."""
 _PROGRAM = "gcloud"
 
 

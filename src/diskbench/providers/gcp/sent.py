@@ -1,4 +1,4 @@
-"""What was sent for a lease, by the operations that Compute Engine keeps.
+"""The resources requested for a lease, by the operations that Compute Engine keeps.
 
 An operation is listed as soon as its request was accepted, and for days; a listing of resources
 may not show yet what it made. So a release and the choice of a zone use both.
@@ -37,7 +37,7 @@ class Sent:
 
     @property
     def item(self) -> Item:
-        """What is known of it, in the form of a listing."""
+        """The resource in the form of a listing, with name and zone only."""
         return {"name": self.name, **({"zone": self.zone} if self.zone else {})}
 
 

@@ -85,7 +85,7 @@ def write_orders(
 
 
 def machine_gates(request: LabRequest) -> tuple[MachineGate, ...]:
-    """The limits of the emulated machine: those of its type, and the caps that were asked for."""
+    """The limits of the emulated machine: those of its type, and the requested caps."""
     scale = request.time_scale
     of_type = [
         MachineGate(

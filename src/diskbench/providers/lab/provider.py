@@ -230,7 +230,7 @@ def _request(spec: RentSpec) -> LabRequest:
 
 
 def _cache(typed: str | None, disk_type: str, cloud: str | None) -> Cache:
-    """The host cache that was asked for; refused before a disk that no machine caches."""
+    """The requested host cache; refused for a disk that no machine caches."""
     name = (typed or "none").lower().replace("-", "")
     cache: Cache | None = next((cache for cache in get_args(Cache) if cache == name), None)
     if cache is None:
@@ -284,7 +284,7 @@ def _more_words(spec: RentSpec, request: LabRequest) -> str:
 
 
 def _machine(spec: RentSpec, style: Style, books: Books) -> tuple[LabMachine, ...]:
-    """The limits of the machine type that was asked for; none without one."""
+    """The limits of the requested machine type; none without one."""
     if spec.instance_type is None:
         return ()
     cloud = cloud_of(style)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Listing(Protocol):
-    """What a cloud lists of a lease."""
+    """A cloud's listing of a lease."""
 
     @property
     def others(self) -> Sequence[str]:

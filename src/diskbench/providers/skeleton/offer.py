@@ -1,4 +1,4 @@
-"""What the offer of every cloud says in the same words: pure."""
+"""The text that the offers of all clouds share: pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def disk_words(
     throughput: float | None,
     unit: str = "MiB/s",
 ) -> str:
-    """`disk` with how often it is rented, as one stripe or not, and what was bought with it."""
+    """`disk` with its count, whether it is striped, and its provisioned IOPS and throughput."""
     words = f"{count} × {disk}" if count > 1 else disk
     words += ", striped" if count > 1 and is_striped else ""
     if iops:
@@ -35,8 +35,8 @@ def place_words(zones: Sequence[str]) -> str:
 
 
 def open_warnings(spec: RentSpec, *, spot: str) -> Iterator[str]:
-    """What the user chose and should know of: a machine that may be taken away (`spot` says more of
-    it), and SSH from everywhere."""
+    """Warnings about the user's own choices: a machine that the cloud may take away (`spot`
+    completes the sentence), and SSH from everywhere."""
     if spec.spot:
         yield f"the cloud may end a spot machine at any time{spot}"
     if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):

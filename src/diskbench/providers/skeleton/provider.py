@@ -69,7 +69,7 @@ class CloudProvider(ABC, Generic[SessionsT, TimingT, RequestT, OrderT]):
 
     @abstractmethod
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> OrderT:
-        """The order for what was resolved."""
+        """The order for a resolved rental."""
 
     def _requested(self, cell: Cell) -> tuple[RentSpec, RequestT]:
         """The cell's spec and the disk that it asks for."""

@@ -70,7 +70,7 @@ def nobody() -> Claim:
 
 
 def unused_keys() -> LeaseKeys:
-    """Keys that nobody keeps: a request without keys would not be the one that a run sends."""
+    """Keys that are not stored: a request without keys would differ from that of a run."""
     return lease_keys(Bystander().secret(), LEASE)
 
 

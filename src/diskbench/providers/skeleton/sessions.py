@@ -56,7 +56,7 @@ class Sessions(Generic[S]):
             return session
 
     def close(self) -> None:
-        """Close every session. What is asked for afterwards is opened anew."""
+        """Close every session. Later calls open new ones."""
         with self._lock:
             opened = list(self._current.values())
             self._current.clear()

@@ -118,7 +118,8 @@ class Vsphere:
         return repeated(lambda: self._once(action, send), self.timing, self.watch)
 
     def listed(self, kind: str, paths: Sequence[str], root: Ref | None = None) -> tuple[Item, ...]:
-        """Every object of a kind (`VirtualMachine`) below `root`, with what is at `paths`."""
+        """Every object of a kind (`VirtualMachine`) below `root`, with the properties at
+        `paths`."""
         return self.call(f"list of {kind}", lambda: self._listed(kind, paths, root))
 
     def properties(self, ref: Ref, paths: Sequence[str]) -> Item | None:

@@ -1,4 +1,4 @@
-"""Where vCenter is, with which credentials and which trust, and the login itself."""
+"""The address of vCenter, its credentials and certificates, and the login."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def connect(server: VsphereServer, credentials: tuple[str, str], trust: ssl.SSLC
 
 
 def _through(url: str) -> dict[str, Any]:
-    """What pyVmomi takes for HTTPS_PROXY, which it does not read itself."""
+    """pyVmomi's arguments for the proxy of HTTPS_PROXY, which it does not read itself."""
     proxy = proxy_for(url)
     if proxy is None:
         return {}

@@ -1,4 +1,4 @@
-"""Which blocks of a disk are in its host cache, and which of them were not written out yet: pure.
+"""The blocks of a disk that are in its host cache, and those that were not written out yet: pure.
 
 The cache has room for the whole disk: what was read or written once stays (docs/lab.md).
 """

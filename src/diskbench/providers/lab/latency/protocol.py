@@ -1,4 +1,4 @@
-"""As much of the protocol of /dev/fuse as one regular file needs: pure.
+"""The part of the protocol of /dev/fuse that one regular file needs: pure.
 
 Source: Linux include/uapi/linux/fuse.h, protocol 7.31 (Linux 5.4); newer kernels speak it too.
 """
@@ -118,7 +118,7 @@ def opened() -> bytes:
 
 
 def written(size: int) -> bytes:
-    """The answer to a WRITE of so many bytes."""
+    """The answer to a WRITE of `size` bytes."""
     return _WRITE_OUT.pack(size, 0)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _DEVICE = Path("/dev/fuse")
 _LATENCY, _CACHE = "diskbench.providers.lab.latency", "diskbench.providers.lab.hostcache"
 FRONT = ".cached"
-"""What the name of the file before a cached disk's image ends with."""
+"""The suffix of the file in front of a cached disk's image."""
 
 
 def check_fuse(field: str = "latency") -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from diskbench.catalog.limits.bucket import Allowance, capacity, rate
 
 HORIZON_S = 0.3
-"""Within how many seconds what is left in a bucket may be spent. The last credits thus run out
+"""The seconds within which the rest of a bucket may be spent. The last credits thus run out
 over a few ticks, never past zero; a drop spread over so little is still sharp. Our choice."""
 CRUMBS = 0.05
 """A smaller part of the baseline is not worth a new limit and is left in the bucket; our choice."""

@@ -15,13 +15,13 @@ Name = TypeVar("Name")
 FLOOR = 0.05
 """The part of the limit that a stream which uses nothing may begin with; our choice."""
 STEP = 0.25
-"""What others leave over is given in such parts of the limit: following their every ripple would
-make the kernel begin anew each tick, and let through more than the limit. Our choice."""
+"""Unused limit of other streams is given in steps of this part of the limit: following each ripple
+would make the kernel begin anew each tick, and let through more than the limit. Our choice."""
 IDLE = 0.02
 """Below this part of the whole use a stream counts as using nothing; our choice."""
 SLACK = 1.02
-"""Streams that divide a limit get together so much of it: their parts ripple, and where one of them
-runs into its own the other would wait for it. Our choice."""
+"""Streams that divide a limit get this multiple of it together: their parts ripple, and a stream
+that reaches its part would slow the other. Our choice."""
 MEMORY = 0.05
 """Weight of the newest tick in the use that is remembered: about two seconds' worth; our choice."""
 

@@ -158,7 +158,7 @@ def _with(
     ours = [
         item
         for item in items
-        if which.takes(called(kind, item), kind_and_id(kind, item))
+        if which.takes(resource_name(kind, item), kind_and_id(kind, item))
         or (not item.get("Tags") and kind_and_id(kind, item) in which.made)
     ]
     return (*known, *(item for item in ours if kind_and_id(kind, item) not in known_names))
@@ -171,7 +171,9 @@ def _meant(listed: AwsInventory, which: Which) -> AwsInventory:
     def of(kind: str) -> tuple[Item, ...]:
         items: tuple[Item, ...] = getattr(listed, kind)
         return tuple(
-            item for item in items if which.takes(called(kind, item), kind_and_id(kind, item))
+            item
+            for item in items
+            if which.takes(resource_name(kind, item), kind_and_id(kind, item))
         )
 
     meant = AwsInventory(
@@ -194,7 +196,7 @@ def kind_and_id(kind: str, item: Item) -> str:
     return f"{word} {item[key]}"
 
 
-def called(kind: str, item: Item) -> str | None:
+def resource_name(kind: str, item: Item) -> str | None:
     """The resource's name: EC2's own where the kind has names, else its Name tag. None for kinds
     that diskbench never makes, whose names mean nothing."""
     if kind in _COPIES:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from diskbench.errors import InvalidValue, ReleaseFailed
 from diskbench.model.ours import Which
 from diskbench.providers.aws.inventory import (
-    called,
     expiry_of,
     inventory,
     kind_and_id,
     lease_of,
     owner_of,
+    resource_name,
     why_ended,
 )
 from diskbench.providers.aws.teardown import release
@@ -83,7 +83,7 @@ def _in_region(sessions: AwsSessions, scope: Scope, region: str, timing: AwsTimi
             Tagged(
                 lease_id,
                 kind_and_id(kind, item),
-                called(kind, item),
+                resource_name(kind, item),
                 expiry_of(item),
                 owner_of(item),
             )

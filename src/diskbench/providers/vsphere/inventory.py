@@ -83,7 +83,7 @@ def why_gone(
     return None
 
 
-def one_of(kind: str, items: Sequence[Item], typed: str | None) -> Item:
+def named_or_only(kind: str, items: Sequence[Item], typed: str | None) -> Item:
     """The named object, or the only one. Raises UnknownName, or InvalidValue for several."""
     flag = f"--{kind.replace(' ', '-')}"
     if typed is not None:

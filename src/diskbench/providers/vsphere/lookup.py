@@ -9,7 +9,7 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.vsphere.client import moid
 from diskbench.providers.vsphere.facts import DATASTORE, datastore_facts
-from diskbench.providers.vsphere.inventory import one_of
+from diskbench.providers.vsphere.inventory import named_or_only
 from diskbench.providers.vsphere.policy import find_policy, matching
 from diskbench.providers.vsphere.provisioning import provisioned
 from diskbench.providers.vsphere.requests import bus_number
@@ -49,7 +49,7 @@ def resolve_details(
     vsphere: Vsphere, server: VsphereServer, typed: VsphereOptions, requested: VsphereDiskRequest
 ) -> VsphereResolved:
     """Everything that must be known before renting. Raises UserError."""
-    datacenter = one_of(
+    datacenter = named_or_only(
         "datacenter", vsphere.listed("Datacenter", ("name", "vmFolder")), typed.datacenter
     )
     datastore, policy = _datastore(vsphere, datacenter.ref, typed)
@@ -100,7 +100,7 @@ def _datastore(vsphere: Vsphere, root: Ref, typed: VsphereOptions) -> tuple[Item
                 advice="choose another --storage-policy, or a --datastore",
             )
         return max(fitting, key=lambda item: int(item.values["summary.freeSpace"])), policy
-    chosen = one_of("datastore", datastores, typed.datastore)
+    chosen = named_or_only("datastore", datastores, typed.datastore)
     if not _usable(chosen):
         mode = chosen.values.get("summary.maintenanceMode") or "normal"
         why = "not accessible" if mode == "normal" else f"in maintenance ({mode})"
@@ -145,14 +145,14 @@ def _compute(
         return _on_host(vsphere, root, typed, datastore, computes)
     reaching = [item for item in computes if datastore.id in _ids(item.values.get("datastore"))]
     if typed.cluster is not None:
-        chosen = one_of("cluster", computes, typed.cluster)
+        chosen = named_or_only("cluster", computes, typed.cluster)
         if chosen not in reaching:
             raise InvalidValue(
                 f"{chosen.name} does not reach datastore {datastore.name}",
                 advice=f"reached from {', '.join(i.name for i in reaching) or 'nowhere'}",
             )
     else:
-        chosen = one_of("cluster", reaching, None)
+        chosen = named_or_only("cluster", reaching, None)
     pool = _pool(vsphere, chosen, typed.resource_pool)
     return VsphereLocation(chosen, pool, _default_host(vsphere, chosen, datastore))
 
@@ -161,7 +161,7 @@ def _on_host(
     vsphere: Vsphere, root: Ref, typed: VsphereOptions, datastore: Item, computes: Sequence[Item]
 ) -> VsphereLocation:
     hosts = vsphere.listed("HostSystem", _HOST, root)
-    host = one_of("host", hosts, typed.esxi_host)
+    host = named_or_only("host", hosts, typed.esxi_host)
     if datastore.id not in _ids(host.values.get("datastore")):
         raise InvalidValue(
             f"host {host.name} does not reach datastore {datastore.name}",
@@ -208,7 +208,7 @@ def _pool(vsphere: Vsphere, compute: Item, typed: str | None) -> VspherePlace:
     if typed is None:
         return VspherePlace(id=moid(compute.values["resourcePool"]), name="Resources")
     pools = vsphere.listed("ResourcePool", ("name",), compute.ref)
-    return _place(one_of("resource pool", pools, typed))
+    return _place(named_or_only("resource pool", pools, typed))
 
 
 def _folder(vsphere: Vsphere, datacenter: Item, typed: str | None) -> VspherePlace:
@@ -238,7 +238,7 @@ def _network(vsphere: Vsphere, root: Ref, typed: str | None) -> VsphereNetwork |
     """The named network; None keeps the template's."""
     if typed is None:
         return None
-    network = one_of("network", vsphere.listed("Network", ("name",), root), typed)
+    network = named_or_only("network", vsphere.listed("Network", ("name",), root), typed)
     kind = type(network.ref).__name__.rpartition(".")[2]
     if kind == "OpaqueNetwork":
         raise InvalidValue(

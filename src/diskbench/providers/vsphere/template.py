@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue
-from diskbench.providers.vsphere.inventory import one_of
+from diskbench.providers.vsphere.inventory import named_or_only
 from diskbench.providers.vsphere.resolved import Template
 from diskbench.providers.vsphere.sdk import sdk
 
@@ -26,7 +26,7 @@ def find_template(vsphere: Vsphere, root: Ref, typed: str | None) -> Template:
             f"{typed} is a machine, not a template",
             advice="choose a template, or make it one in vCenter: Template > Convert to Template",
         )
-    return _described(vsphere, one_of("template", templates, typed))
+    return _described(vsphere, named_or_only("template", templates, typed))
 
 
 def _described(vsphere: Vsphere, item: Item) -> Template:

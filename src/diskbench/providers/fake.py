@@ -208,7 +208,7 @@ class FakeProvider:
                     expires_at=tags.get("diskbench-expires"),
                     owner=tags.get("diskbench-owner"),
                 )
-                for name, tags in _cloud().resources()
+                for name, tags in _cloud().things()
                 if "diskbench-lease" in tags
             ),
         )
@@ -287,7 +287,7 @@ def _of_lease(lease_id: str, *, named: bool = True) -> list[tuple[str, dict[str,
     """Name and tags of all resources of a lease; with `named`, only those with the lease's name."""
     return [
         (name, tags)
-        for name, tags in _cloud().resources()
+        for name, tags in _cloud().things()
         if tags.get("diskbench-lease") == lease_id and (not named or is_named_for(lease_id, name))
     ]
 

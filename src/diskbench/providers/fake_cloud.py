@@ -33,7 +33,7 @@ class FakeCloud:
         """Whether the resource exists."""
         return self._resource(name).exists()
 
-    def resources(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def things(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """All resources' names and tags, by name."""
         place = self.place / "resources"
         for path in sorted(place.iterdir()) if place.is_dir() else []:

@@ -35,7 +35,7 @@ def test_a_deletion_that_is_cut_short_leaves_no_resource_without_its_tags(
         cloud.delete("one")
     assert in_directories(cloud.place) == []
     cloud.make("one", {"diskbench-lease": "l"})
-    assert [name for name, _ in cloud.resources()] == ["one"]
+    assert [name for name, _ in cloud.things()] == ["one"]
 
 
 def test_a_resource_that_is_being_made_is_not_there_yet(
@@ -57,4 +57,4 @@ def test_what_another_process_deleted_is_no_error(cloud: FakeCloud) -> None:
     cloud.make("one", {})
     cloud.delete("one")
     cloud.delete("one")
-    assert list(cloud.resources()) == []
+    assert list(cloud.things()) == []

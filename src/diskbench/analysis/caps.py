@@ -115,13 +115,13 @@ def cap(stretch: Stretch, setting: Setting) -> Limiter | None:
         return None
     written = device_rate(stretch, setting) or measured
     readings = [(measured, ""), (written, _UNWRITTEN)] if written < measured else [(measured, "")]
-    found = [
+    caps_reached = [
         (abs(reading / near.iops - 1), reading, near, words)
         for reading, words in readings
         if (near := _near(reading, level) or _near_other(reading, level)) is not None
     ]
-    if found:
-        _, reading, near, words = min(found, key=lambda one: one[0])
+    if caps_reached:
+        _, reading, near, words = min(caps_reached, key=lambda near_cap: near_cap[0])
         evidence = [_at(reading, near, setting)]
         if words:
             evidence.append(f"{shown_rate(measured, setting)} {words}")

@@ -77,9 +77,9 @@ def limiter(stretch: Stretch, setting: Setting) -> Limiter:
     the mean, the rate of the seconds with I/O is compared. Pauses that are not rare belong to how a
     disk serves its I/O.
     """
-    found = _limiter(stretch, setting)
-    if found.name not in _BELOW_ALL or not MOST_STALLED < stretch.stalled <= RARE:
-        return found
+    named = _limiter(stretch, setting)
+    if named.name not in _BELOW_ALL or not MOST_STALLED < stretch.stalled <= RARE:
+        return named
     share = 1 - stretch.stalled
     between = replace(
         stretch,
@@ -87,9 +87,9 @@ def limiter(stretch: Stretch, setting: Setting) -> Limiter:
         bytes_per_s=stretch.bytes_per_s / share if stretch.bytes_per_s is not None else None,
         stalled=0.0,
     )
-    found = _limiter(between, setting)
+    named = _limiter(between, setting)
     words = f"not counting the {stretch.stalled:.0%} of the time without I/O"
-    return found.model_copy(update={"evidence": (*found.evidence, words)})
+    return named.model_copy(update={"evidence": (*named.evidence, words)})
 
 
 def _limiter(stretch: Stretch, setting: Setting) -> Limiter:

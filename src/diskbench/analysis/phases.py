@@ -107,8 +107,8 @@ def _parts(values: Floats, shortest_s: int) -> list[_Part]:
     if not values.size:
         return []
     if values.size < 2 * shortest_s:  # no room for two phases; spares importing what finds them
-        whole = _Part(0, values.size, _level(values), sharp=True)
-        return [replace(whole, kind="stall" if whole.level <= 0 else "level")]
+        single = _Part(0, values.size, _level(values), sharp=True)
+        return [replace(single, kind="stall" if single.level <= 0 else "level")]
     smooth = filled(values, longest_s=shortest_s)
     starts = [Change(0, sharp=True), *changes(smooth, shortest_s=shortest_s)]
     ends = [*(change.at for change in starts[1:]), values.size]
@@ -128,15 +128,15 @@ def _parts(values: Floats, shortest_s: int) -> list[_Part]:
 def _is_stall(index: int, parts: Sequence[_Part]) -> bool:
     """Whether a part is below a tenth of both neighbours and is not the final level of the step, or
     is near zero anywhere."""
-    here, last = parts[index].level, parts[-1].level
+    level, last = parts[index].level, parts[-1].level
     highest = max(part.level for part in parts)
-    if here <= _NOTHING * highest:
+    if level <= _NOTHING * highest:
         return True
     if index in (0, len(parts) - 1):
         return False
-    if last > 0 and (1 - LEAST_CHANGE) <= here / last <= 1 / (1 - LEAST_CHANGE):
+    if last > 0 and (1 - LEAST_CHANGE) <= level / last <= 1 / (1 - LEAST_CHANGE):
         return False
-    return here < STALLED * min(parts[index - 1].level, parts[index + 1].level)
+    return level < STALLED * min(parts[index - 1].level, parts[index + 1].level)
 
 
 def _is_one_pause(index: int, parts: Sequence[_Part], values: Floats) -> bool:
@@ -145,7 +145,9 @@ def _is_one_pause(index: int, parts: Sequence[_Part], values: Floats) -> bool:
     part, around = parts[index], [*parts[max(0, index - 1) : index], *parts[index + 1 : index + 2]]
     if not around:
         return False
-    nothing = values[part.start : part.end] <= _NOTHING * max(other.level for other in around)
+    nothing = values[part.start : part.end] <= _NOTHING * max(
+        neighbour.level for neighbour in around
+    )
     return longest(nothing) >= _MOSTLY * (part.end - part.start)
 
 
@@ -287,8 +289,8 @@ def _stalls(
         if part.kind == "stall":
             runs: tuple[tuple[int, int], ...] = ((part.start, part.end),)
         else:
-            here = values[part.start : part.end]
-            within = stalls(here, missed=missed, is_moving=part.kind == "ramp")
+            of_part = values[part.start : part.end]
+            within = stalls(of_part, missed=missed, is_moving=part.kind == "ramp")
             runs = tuple((part.start + a, part.start + b) for a, b in within)
         for start, end in runs:
             if stretches and stretches[-1][1] >= start:
@@ -305,21 +307,21 @@ def _inside(at: int, parts: Sequence[_Part], values: Floats) -> slice:
     part = parts[at]
     start, end = part.start, part.end
     if at and part.sharp:
-        other = parts[at - 1].level
+        level = parts[at - 1].level
         for second in range(part.start, min(part.start + _EDGE_S, end - _EDGE_S)):
-            start = second + 1 if _is_of_change(values[second], part.level, other) else start
+            start = second + 1 if _is_of_change(values[second], part.level, level) else start
     if at + 1 < len(parts) and parts[at + 1].sharp:
-        other = parts[at + 1].level
+        level = parts[at + 1].level
         for second in range(part.end - 1, max(part.end - 1 - _EDGE_S, start + _EDGE_S), -1):
-            end = second if _is_of_change(values[second], part.level, other) else end
+            end = second if _is_of_change(values[second], part.level, level) else end
     return slice(start, end)
 
 
-def _is_of_change(value: float, own: float, other: float) -> bool:
-    return (value - own) * (1 if other > own else -1) > _OWN_SIDE * min(abs(other - own), own)
+def _is_of_change(value: float, own: float, beside: float) -> bool:
+    return (value - own) * (1 if beside > own else -1) > _OWN_SIDE * min(abs(beside - own), own)
 
 
-def _phase(part: _Part, here: slice, iops: Floats, bytes_per_s: Floats, seconds: int) -> Phase:
+def _phase(part: _Part, span: slice, iops: Floats, bytes_per_s: Floats, seconds: int) -> Phase:
     end = seconds if part.end == seconds - 1 else part.end
     ramp = part.kind == "ramp" and iops.any()
     few = max(1, min(10, (part.end - part.start) // 4))
@@ -327,22 +329,22 @@ def _phase(part: _Part, here: slice, iops: Floats, bytes_per_s: Floats, seconds:
         kind=part.kind,
         start_s=part.start,
         end_s=end,
-        iops=float(iops[here].mean()) if iops.any() else None,
-        bytes_per_s=float(bytes_per_s[here].mean()) if bytes_per_s.any() else None,
+        iops=float(iops[span].mean()) if iops.any() else None,
+        bytes_per_s=float(bytes_per_s[span].mean()) if bytes_per_s.any() else None,
         from_iops=_level(iops[part.start : part.start + few]) if ramp else None,
         to_iops=_level(iops[part.end - few : part.end]) if ramp else None,
     )
 
 
-def _cov(part: _Part, here: slice, values: Floats, shortest_s: int) -> float | None:
+def _cov(part: _Part, span: slice, values: Floats, shortest_s: int) -> float | None:
     """Return how much means of ten seconds vary (scaled as all durations are), robustly."""
     import numpy as np
 
     width = max(1, shortest_s // _BINS_A_MINUTE)
-    many = (here.stop - here.start) // width
+    many = (span.stop - span.start) // width
     if part.kind in ("ramp", "stall") or many < _LEAST_BINS:
         return None
-    means = values[here.start : here.start + many * width].reshape(many, width).mean(axis=1)
+    means = values[span.start : span.start + many * width].reshape(many, width).mean(axis=1)
     low, middle, high = np.quantile(means, [0.1, 0.5, 0.9])
     return float((high - low) / (2 * _Q90) / middle) if middle > 0 else None
 

@@ -124,8 +124,8 @@ def device_rate(stretch: Stretch, setting: Setting) -> float | None:
         return measured
     if load.direct or load.read_share > 0 or setting.is_synced or setting.device_share is not None:
         return measured
-    left = 1 - DIRTY_SHARE * share
-    return measured * left if left > _LEAST_LEFT else measured
+    uncached = 1 - DIRTY_SHARE * share
+    return measured * uncached if uncached > _LEAST_LEFT else measured
 
 
 def is_flat(stretch: Stretch) -> bool:

@@ -88,13 +88,13 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
     if phases is None or figure is None or len(levels) < 2:
         if figure is not None:
             measured = replace(measured, iops=figure.iops, bytes_per_s=figure.bytes_per_s)
-        whole = _whole(measured, promise, figure.kind if figure else None)
+        step = _whole(measured, promise, figure.kind if figure else None)
         start_s, end_s = 0.0, measured.seconds
         if figure is not None and figure.level is not None:
             start_s, end_s = figure.level.start_s, figure.level.end_s
-            whole = replace(whole, start_s=start_s, end_s=end_s)
+            step = replace(step, start_s=start_s, end_s=end_s)
         cov = measured.cov if measured.cov is not None else _cov(phases, start_s, end_s)
-        return [replace(whole, cov=cov, stalled=_stalled(phases, start_s, end_s))], 0
+        return [replace(step, cov=cov, stalled=_stalled(phases, start_s, end_s))], 0
     falls = {cliff.at_s: cliff for cliff in phases.cliffs}
     stretches: list[Stretch] = []
     main = next(at for at, level in enumerate(levels) if level == figure.level)
@@ -241,15 +241,15 @@ def _mixed(measured: Measured, expected: Expectation, iops: float) -> ExpectedLe
     )
 
 
-def _between(one: Seconds, promise: StepPromise | None) -> ExpectedLevel | None:
+def _between(measured: Seconds, promise: StepPromise | None) -> ExpectedLevel | None:
     """Return the level when one of two buckets is empty and the other is not: the next limit, if
     the rate agrees with it."""
     level = promise.expected.lasting if promise else None
-    rate = one.iops
+    rate = measured.iops
     if level is None or promise is None or level.limited_by is None:
         return None
     if rate is None:
-        rate = (one.bytes_per_s or 0.0) / promise.expected.load.block_bytes
+        rate = (measured.bytes_per_s or 0.0) / promise.expected.load.block_bytes
     if rate <= ABOVE * level.high_iops:
         return None
     for bound in level.bounds:
@@ -284,12 +284,12 @@ def _is_empty(promise: StepPromise | None, seconds: float) -> bool:
     it is gone within a tenth of the step."""
     if promise is None or promise.expected.lasting.limited_by is None:
         return False
-    left = promise.credit.get(promise.expected.lasting.limited_by)
-    if left is None:
+    tokens = promise.credit.get(promise.expected.lasting.limited_by)
+    if tokens is None:
         return False
     lasts = promise.expected.lasts_s
     is_short = lasts is not None and seconds > 0 and lasts < (1 - _MOST_OF) * seconds
-    return left <= 0 or (is_short and left < _LITTLE)
+    return tokens <= 0 or (is_short and tokens < _LITTLE)
 
 
 def _level(promise: StepPromise | None, *, used_up: bool) -> ExpectedLevel | None:

@@ -121,10 +121,10 @@ def check(jobfile: JobFile, target: FioTarget) -> None:
     path that a fio job file cannot name.
     """
     check_path(target)
-    if found := list(problems(jobfile, target)):
-        more = len(found) - _MOST
-        shown = found[:_MOST] + ([f"and {more} more"] if more > 0 else [])
-        lead = "" if len(found) == 1 else f"{len(found)} mistakes:\n  "
+    if mistakes := list(problems(jobfile, target)):
+        more = len(mistakes) - _MOST
+        shown = mistakes[:_MOST] + ([f"and {more} more"] if more > 0 else [])
+        lead = "" if len(mistakes) == 1 else f"{len(mistakes)} mistakes:\n  "
         raise ProfileError(
             lead + "\n  ".join(shown),
             advice="correct or remove the named options; docs/profiles.md lists what a profile may "

@@ -86,26 +86,26 @@ def log_sums(
     """
     values = list(logs)
     single = [log for log in values if not log.layout.averaged]
-    windows = _windows([log for log in values if log.layout.averaged])
-    zero_ms = _zero_ms(values, single, windows)
+    averaged = _averaged_series([log for log in values if log.layout.averaged])
+    zero_ms = _zero_ms(values, single, averaged)
     counted: Rates = {}
     _count_single(counted, single, zero_ms)
-    if windows:
-        times = [end for one in windows for end in (one.times[0], one.times[-1])]
+    if averaged:
+        times = [end for series in averaged for end in (series.times[0], series.times[-1])]
         refuse_years((max(times) - min(times)) / 1000)
-        windows = [_late_by_latencies(one, windows) for one in windows]
-        logged = {one.direction for one in windows}
+        averaged = [_late_by_latencies(series, averaged) for series in averaged]
+        logged = {series.direction for series in averaged}
         expected = [
             (number, totals[name])
             for number, name in enumerate(DIRECTIONS)
             if name in totals and number in logged
         ]
         for number, total in expected:
-            windows = _late_by_total(windows, number, "iops", total.ios, total, zero_ms)
-            windows = _late_by_total(windows, number, "bw", total.bytes / 1024, total, zero_ms)
-        _count_windows(counted, windows, zero_ms)
+            averaged = _late_by_total(averaged, number, "iops", total.ios, total, zero_ms)
+            averaged = _late_by_total(averaged, number, "bw", total.bytes / 1024, total, zero_ms)
+        _count_windows(counted, averaged, zero_ms)
         for number, total in expected:
-            _fill_tail(counted, windows, number, total, zero_ms)
+            _fill_tail(counted, averaged, number, total, zero_ms)
     return _summed(counted, totals)
 
 
@@ -116,11 +116,11 @@ def _summed(
         return {}
     seconds = [second for _, _, second in counted]
     refuse_years(max(seconds) - min(*seconds, 0))
-    seen = {direction for _, direction, _ in counted}
+    directions = {direction for _, direction, _ in counted}
     logged = [column for column in _COLUMNS if any(key[0] == column for key in counted)]
     sums: dict[tuple[Direction, str], float] = {}
     for number, name in enumerate(DIRECTIONS):
-        if number in seen and name in totals:
+        if number in directions and name in totals:
             for column in logged:
                 sums[name, column] = math.fsum(
                     rate * min(max(totals[name].runtime_s - second, 0.0), 1.0)
@@ -134,7 +134,7 @@ def _add(counted: Rates, place: tuple[str, int, int], rate: float) -> None:
     counted[place] = counted.get(place, 0.0) + rate
 
 
-def _windows(logs: Sequence[LogRows]) -> list[_Series]:
+def _averaged_series(logs: Sequence[LogRows]) -> list[_Series]:
     """The averaged logs by kind, job and direction."""
     rows: dict[tuple[LogKind, int, int], list[tuple[int, int]]] = defaultdict(list)
     for log in logs:
@@ -167,12 +167,14 @@ def _usual_ms(gaps: Counter[int]) -> int:
     return max(_half_up(sum(ends) / 2 / 100) * 100, 1)
 
 
-def _zero_ms(logs: Sequence[LogRows], single: Sequence[LogRows], windows: Sequence[_Series]) -> int:
+def _zero_ms(
+    logs: Sequence[LogRows], single: Sequence[LogRows], averaged: Sequence[_Series]
+) -> int:
     """Time zero of the logs: 0, or with Unix times when the first window or I/O began."""
     if not any(log.layout.epoch for log in logs):
         return 0
-    if windows:
-        return min(time - width for one in windows for _, time, _, _, width, _ in one.rows())
+    if averaged:
+        return min(time - width for series in averaged for _, time, _, _, width, _ in series.rows())
     return min(min(log.times) for log in single)
 
 
@@ -206,89 +208,106 @@ def _count_single(counted: Rates, logs: Sequence[LogRows], zero_ms: int) -> None
         _add(counted, ("bytes_per_s", direction, place_s), sizes[second, direction] / lasted)
 
 
-def _late_by_latencies(one: _Series, windows: Sequence[_Series]) -> _Series:
+def _late_by_latencies(series: _Series, averaged: Sequence[_Series]) -> _Series:
     """Let rows of rates reach back over a gap in most of whose windows I/Os completed."""
-    if one.kind not in _UNITS:
-        return one
-    seen = sorted(
+    if series.kind not in _UNITS:
+        return series
+    completed = sorted(
         time
-        for other in windows
-        if other.kind in _LATENCIES and (other.job, other.direction) == (one.job, one.direction)
+        for other in averaged
+        if other.kind in _LATENCIES
+        and (other.job, other.direction) == (series.job, series.direction)
         for time in other.times
     )
     late = set()
-    for index, time, _, gap in one.late_rows():
-        half = one.usual // 2
-        within = seen[bisect_right(seen, time - gap + half) : bisect_left(seen, time - half)]
-        places = {_divided(at, one.usual) for at in within}
-        if MOSTLY * (gap - one.usual) <= len(places) * one.usual:
+    for index, time, _, gap in series.late_rows():
+        half = series.usual // 2
+        within = completed[
+            bisect_right(completed, time - gap + half) : bisect_left(completed, time - half)
+        ]
+        places = {_divided(at, series.usual) for at in within}
+        if MOSTLY * (gap - series.usual) <= len(places) * series.usual:
             late.add(index)
-    return replace(one, late=frozenset(late)) if late else one
+    return replace(series, late=frozenset(late)) if late else series
 
 
 def _late_by_total(
-    windows: list[_Series], direction: int, kind: LogKind, total: float, of: Total, zero_ms: int
+    averaged: list[_Series], direction: int, kind: LogKind, total: float, of: Total, zero_ms: int
 ) -> list[_Series]:
     """The same where no latency was logged in this direction: by the `total` of fio's JSON, in the
     unit of the log."""
-    chosen = [one for one in windows if one.direction == direction and one.kind == kind]
-    if not chosen or any(one.direction == direction and one.kind in _LATENCIES for one in windows):
-        return windows
-    logged = sum(value * width for one in chosen for _, _, value, _, width, _ in one.rows()) / 1000
+    chosen = [
+        series for series in averaged if series.direction == direction and series.kind == kind
+    ]
+    if not chosen or any(
+        series.direction == direction and series.kind in _LATENCIES for series in averaged
+    ):
+        return averaged
+    logged = (
+        sum(value * width for series in chosen for _, _, value, _, width, _ in series.rows()) / 1000
+    )
     within = (
-        sum(value * (gap - one.usual) for one in chosen for _, _, value, gap in one.late_rows())
+        sum(
+            value * (gap - series.usual)
+            for series in chosen
+            for _, _, value, gap in series.late_rows()
+        )
         / 1000
     )
     if not within:
-        return windows
-    end_ms, last = max((one.times[-1], one.values[-1]) for one in chosen)
+        return averaged
+    end_ms, last = max((series.times[-1], series.values[-1]) for series in chosen)
     tail_s = max(of.runtime_s - (end_ms - zero_ms) / 1000, 0.0)
     if total - logged - last * tail_s * len(chosen) < MOSTLY * within:
-        return windows
+        return averaged
     return [
-        replace(one, late=one.late | {index for index, *_ in one.late_rows()})
-        if one in chosen
-        else one
-        for one in windows
+        replace(series, late=series.late | {index for index, *_ in series.late_rows()})
+        if series in chosen
+        else series
+        for series in averaged
     ]
 
 
-def _placed(one: _Series, zero_ms: int) -> Iterator[tuple[int, int, int]]:
+def _placed(series: _Series, zero_ms: int) -> Iterator[tuple[int, int, int]]:
     """Second, value and weight of each window in each second that it counts for: the second of its
     middle, or all those that a window longer than a second covers."""
-    middle = min(one.usual, 1000) // 2
-    for _, time, value, _, width, reach in one.rows():
+    middle = min(series.usual, 1000) // 2
+    for _, time, value, _, width, reach in series.rows():
         first = _divided(time - reach - zero_ms + middle, 1000)
         for second in range(first, first + max(_half_up(reach / 1000), 1)):
             yield second, value, max(width, 1)
 
 
-def _count_windows(counted: Rates, windows: Sequence[_Series], zero_ms: int) -> None:
+def _count_windows(counted: Rates, averaged: Sequence[_Series], zero_ms: int) -> None:
     """Add the rates of all jobs; several windows of a job in one second are weighted by width."""
-    for one in windows:
-        if one.kind not in _UNITS:
+    for series in averaged:
+        if series.kind not in _UNITS:
             continue
         weighted: dict[int, tuple[int, int]] = {}
-        for second, value, weight in _placed(one, zero_ms):
+        for second, value, weight in _placed(series, zero_ms):
             amount, weights = weighted.get(second, (0, 0))
             weighted[second] = (amount + value * weight, weights + weight)
-        column, unit = _UNITS[one.kind]
+        column, unit = _UNITS[series.kind]
         for second, (amount, weights) in weighted.items():
-            _add(counted, (column, one.direction, second), amount / weights * unit)
+            _add(counted, (column, series.direction, second), amount / weights * unit)
 
 
 def _fill_tail(
-    counted: Rates, windows: Sequence[_Series], direction: int, total: Total, zero_ms: int
+    counted: Rates, averaged: Sequence[_Series], direction: int, total: Total, zero_ms: int
 ) -> None:
     """Add what fio's JSON counts beyond the logged windows to the seconds that have none, as
     `fill_tail` of store/log_tail.py explains."""
-    ours = [one for one in windows if one.direction == direction]
+    ours = [series for series in averaged if series.direction == direction]
     end_s = total.runtime_s
-    ios = _tail(counted, [one for one in ours if one.kind == "iops"], total.ios, end_s, zero_ms)
-    of_bw = [one for one in ours if one.kind == "bw"]
+    ios = _tail(
+        counted, [series for series in ours if series.kind == "iops"], total.ios, end_s, zero_ms
+    )
+    of_bw = [series for series in ours if series.kind == "bw"]
     kib = _tail(counted, of_bw, total.bytes / 1024, end_s, zero_ms)
     logged = {
-        one.job: _highest(one, zero_ms) for one in of_bw if any(job == one.job for job, _ in ios)
+        series.job: _highest(series, zero_ms)
+        for series in of_bw
+        if any(job == series.job for job, _ in ios)
     }
     for job, second in {*ios, *kib}:
         rate, size = ios.get((job, second)), kib.get((job, second))
@@ -304,12 +323,12 @@ def _fill_tail(
 
 
 def _tail(
-    counted: Rates, windows: Sequence[_Series], total: float, runtime_s: float, zero_ms: int
+    counted: Rates, averaged: Sequence[_Series], total: float, runtime_s: float, zero_ms: int
 ) -> dict[tuple[int, int], float]:
-    """(job, second) that the `windows` of one kind and direction leave out, with the rate there, in
-    the unit of the log, as `total` is."""
-    ends = {one.job: (one.times[-1] - zero_ms) / 1000 for one in windows}
-    short = [one for one in windows if runtime_s - ends[one.job] > SLIVER_S]
+    """(job, second) that the `averaged` logs, of one kind and direction, leave out, with the rate
+    there, in the unit of the log, as `total` is."""
+    ends = {series.job: (series.times[-1] - zero_ms) / 1000 for series in averaged}
+    short = [series for series in averaged if runtime_s - ends[series.job] > SLIVER_S]
     if not short:
         return {}
     column, unit = _UNITS[short[0].kind]
@@ -318,18 +337,22 @@ def _tail(
         for (of_column, direction, _), rate in counted.items()
         if (of_column, direction) == (column, short[0].direction)
     )
-    left = max(total - logged / unit, 0.0) / sum(runtime_s - ends[one.job] for one in short)
+    missing_rate = max(total - logged / unit, 0.0) / sum(
+        runtime_s - ends[series.job] for series in short
+    )
     return {
-        (one.job, second): min(left, float(max(one.values)))
-        for one in short
-        for second in range(math.floor(ends[one.job] + SLIVER_S), math.ceil(runtime_s - SLIVER_S))
+        (series.job, second): min(missing_rate, float(max(series.values)))
+        for series in short
+        for second in range(
+            math.floor(ends[series.job] + SLIVER_S), math.ceil(runtime_s - SLIVER_S)
+        )
     }
 
 
-def _highest(one: _Series, zero_ms: int) -> dict[int, int]:
+def _highest(series: _Series, zero_ms: int) -> dict[int, int]:
     """The highest value of a log by second."""
     highest: dict[int, int] = {}
-    for second, value, _ in _placed(one, zero_ms):
+    for second, value, _ in _placed(series, zero_ms):
         highest[second] = max(value, highest.get(second, 0))
     return highest
 

@@ -40,8 +40,8 @@ def _mistakes(
 ) -> Iterator[str]:
     missing = [p.name for p in profile.parameters if p.default is None and p.name not in overrides]
     if missing:
-        given = " ".join(f"--set {name}=VALUE" for name in missing)
-        yield f"no value for {', '.join(missing)}: give {given}"
+        options = " ".join(f"--set {name}=VALUE" for name in missing)
+        yield f"no value for {', '.join(missing)}: give {options}"
     rendered = render(profile, {**overrides, **dict.fromkeys(missing, _ANY)}, context)
     file, unreadable = read(rendered.text)
     yield from (error.message for error in unreadable)

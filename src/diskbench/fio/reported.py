@@ -122,6 +122,6 @@ class FioOutput:
     @property
     def version_numbers(self) -> tuple[int, int]:
         """`fio-3.33` as (3, 33); (0, 0) for a version of another form."""
-        major, _, rest = self.version.removeprefix("fio-").partition(".")
-        minor = rest.split("-")[0].split(".")[0]
+        major, _, after_major = self.version.removeprefix("fio-").partition(".")
+        minor = after_major.split("-")[0].split(".")[0]
         return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0)

@@ -174,7 +174,7 @@ def _format(option: JobOption, target: FioTarget) -> tuple[JobOption | None, str
 def _file_names(file: JobFile) -> dict[str, str]:
     """A name below our directory for each absolute name in the file: its last part, numbered where
     two files share it. Relative names stay."""
-    given = dict.fromkeys(
+    names = dict.fromkeys(
         name
         for section in file.sections
         for option in section.options
@@ -182,9 +182,9 @@ def _file_names(file: JobFile) -> dict[str, str]:
         for name in split_names(option.value or "")
         if name
     )
-    taken = {name for name in given if not is_absolute(name)}
+    taken = {name for name in names if not is_absolute(name)}
     placed: dict[str, str] = {}
-    for name in given:
+    for name in names:
         if not is_absolute(name):
             continue
         last = re.split(r"[/\\]", name.rstrip("/\\"))[-1]

@@ -62,10 +62,10 @@ def _steps(text: str, where: str, run_id: str) -> Iterator[ImportedStep]:
         step = step_of(index, "dd" if index == 0 else f"dd-{index + 1}")
         at = f"{where}: dd line {index + 1}"
         size = int(match["size"])
-        found = _RECORDS.findall(above)
-        whole, part = (int(n) for n in found[-1]) if found else (0, 0)
-        ios = whole + part
-        block = size // ios if ios and not part and size % ios == 0 else None
+        records = _RECORDS.findall(above)
+        full, partial = (int(n) for n in records[-1]) if records else (0, 0)
+        ios = full + partial
+        block = size // ios if ios and not partial and size % ios == 0 else None
         seconds = number(match["seconds"].replace(",", "."), at)
         made = row(
             run_id=run_id,

@@ -146,7 +146,7 @@ def _text_profile(text: str) -> dict[str, str]:
     """What the parameters say where the timespan has one target, for several may differ."""
     if len(re.findall(r"^[ \t]*path: ", text, re.MULTILINE)) != 1:
         return {}
-    found = {}
+    profile = {}
     for key, sign in (
         ("block", r"block size: (\S+)"),
         ("depth", r"number of outstanding I/O operations(?: per thread)?: (\d+)"),
@@ -154,8 +154,8 @@ def _text_profile(text: str) -> dict[str, str]:
         ("random", r"using (random) I/O"),
     ):
         if match := re.search(sign, text):
-            found[key] = match[1]
-    return found
+            profile[key] = match[1]
+    return profile
 
 
 def _text_span(text: str, where: str, profile: dict[str, str]) -> _Span:
@@ -166,10 +166,10 @@ def _text_span(text: str, where: str, profile: dict[str, str]) -> _Span:
         span.counts[f"{kind}Bytes"] = _count(values.get("bytes", ""), where)
         span.counts[f"{kind}Count"] = _count(values.get("I/Os", ""), where)
         if "AvgLat" in values and span.counts[f"{kind}Count"]:
-            found = {"lat_mean_ns": number(values["AvgLat"], where) * _MS}
+            latency = {"lat_mean_ns": number(values["AvgLat"], where) * _MS}
             if values.get("LatStdDev", "N/A") != "N/A":
-                found["lat_stddev_ns"] = number(values["LatStdDev"], where) * _MS
-            span.latency.setdefault(kind, {}).update(found)
+                latency["lat_stddev_ns"] = number(values["LatStdDev"], where) * _MS
+            span.latency.setdefault(kind, {}).update(latency)
     for match in _PERCENTILE.finditer(text):
         for kind, cell in (("Read", match["read"]), ("Write", match["write"])):
             if cell != "N/A":
@@ -278,14 +278,14 @@ def _bucket(span: _Span, bucket: Mapping[str, str], where: str) -> None:
 
 
 def _xml_profile(target: Mapping[str, str]) -> dict[str, str]:
-    found = {
+    profile = {
         "block": target.get("BlockSize", ""),
         "depth": target.get("RequestCount", ""),
         "threads": target.get("ThreadsPerFile", ""),
     }
     if target.get("Random"):
-        found["random"] = "random"
-    return found
+        profile["random"] = "random"
+    return profile
 
 
 def _elements(text: str, where: str) -> list[tuple[tuple[str, ...], str]]:
@@ -293,7 +293,7 @@ def _elements(text: str, where: str) -> list[tuple[tuple[str, ...], str]]:
     where it begins. Raises InvalidValue for what is not XML, and for XML that declares entities."""
     if len(text) > _XML_BYTES:
         raise InvalidValue(f"{where}: XML of more than {_XML_BYTES // MIB} MiB is not read")
-    found: list[tuple[tuple[str, ...], str]] = []
+    elements: list[tuple[tuple[str, ...], str]] = []
     path: list[str] = []
     content: list[str] = []
 
@@ -303,10 +303,10 @@ def _elements(text: str, where: str) -> list[tuple[tuple[str, ...], str]]:
         if len(path) > _DEEPEST:
             raise InvalidValue(f"{where}: its elements are nested deeper than {_DEEPEST} levels")
         if path == ["Results", "TimeSpan"]:
-            found.append((("Results", "TimeSpan", "begin"), ""))
+            elements.append((("Results", "TimeSpan", "begin"), ""))
 
     def end(_: str) -> None:
-        found.append((tuple(path), "".join(content).strip()))
+        elements.append((tuple(path), "".join(content).strip()))
         path.pop()
         content.clear()
 
@@ -324,7 +324,7 @@ def _elements(text: str, where: str) -> list[tuple[tuple[str, ...], str]]:
         parser.Parse(body[: body.rindex("</Results>") + len("</Results>")], True)  # noqa: FBT003
     except (expat.ExpatError, ValueError) as error:
         raise InvalidValue(f"{where}: not readable as XML of diskspd: {error}") from error
-    return found
+    return elements
 
 
 def _count(text: str, where: str) -> int:

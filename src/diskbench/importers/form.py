@@ -144,13 +144,13 @@ def row(
     for name, rate in (("IOPS", iops), ("bytes a second", bytes_per_s)):
         if rate is not None and not (math.isfinite(rate) and 0 <= rate <= FASTEST):
             raise InvalidValue(f"{where}: {rate:.4g} {name} are more than any disk does")
-    for name, given, most in (
+    for name, figure, most in (
         ("jobs", jobs, JOBS),
         ("iodepth", depth, COUNTER),
         ("bs", block, COUNTER),
     ):
-        if given is not None and not 0 <= given <= most:
-            raise InvalidValue(f"{where}: {name} of {given:.4g} is more than {most:,}")
+        if figure is not None and not 0 <= figure <= most:
+            raise InvalidValue(f"{where}: {name} of {figure:.4g} is more than {most:,}")
     figures = dict(latency or {})
     by_fraction = {round(p, 6): ns for p, ns in (percentiles or {}).items()}
     figures |= {

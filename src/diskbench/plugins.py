@@ -60,13 +60,13 @@ def known_plugin(name: str) -> Plugin | None:
 def working(names: Iterable[str], load: Callable[[str], T]) -> dict[str, T]:
     """What `load` returns for each provider, by its name and in order. One for which it raises
     ProviderBroken is left out, with a warning the first time."""
-    found: dict[str, T] = {}
+    loaded: dict[str, T] = {}
     for name in names:
         try:
-            found[name] = load(name)
+            loaded[name] = load(name)
         except ProviderBroken as error:
             _warn(name, str(error).replace("\n ", ";"))
-    return found
+    return loaded
 
 
 @contextmanager

@@ -236,11 +236,11 @@ class _Reader:
         )
         return None
 
-    def _no_value(self, node: Node, what: str) -> None:
+    def _no_value(self, node: Node, node_words: str) -> None:
         """Report a null, unless its line already has a mistake."""
         line = node.start_mark.line + 1
         if line not in self._lines_with_mistake:
-            self._complain(node, f"{what} has no value", "give one, or leave it out")
+            self._complain(node, f"{node_words} has no value", "give one, or leave it out")
 
     def _complain(self, node: Node, message: str, advice: str = "") -> None:
         line = node.start_mark.line + 1

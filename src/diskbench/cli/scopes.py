@@ -88,8 +88,8 @@ def scoped(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def typed(**options: Any) -> None:  # noqa: ANN401 - each has the type of its option
-        given = {parameter.name: options.pop(parameter.name) for parameter in scoping}
-        where = Where(options.pop("endpoint_url"), given)
+        scope = {parameter.name: options.pop(parameter.name) for parameter in scoping}
+        where = Where(options.pop("endpoint_url"), scope)
         command(**options, where=where)
 
     # What Typer reads: the signature, and the types that it names.

@@ -23,9 +23,9 @@ class Finding(Frozen):
     advice: str = ""
 
 
-def finding(check: str, where: str, state: FindingState, told: str, advice: str = "") -> Finding:
+def finding(check: str, where: str, state: FindingState, message: str, advice: str = "") -> Finding:
     """Return a finding; see there."""
-    return Finding(check=check, where=where, state=state, told=told, advice=advice)
+    return Finding(check=check, where=where, state=state, told=message, advice=advice)
 
 
 class Quota(Frozen):

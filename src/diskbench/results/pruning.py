@@ -212,7 +212,7 @@ def _of_closed(
         if (logs := {name: file for name, file in record.files.items() if log_name(name)})
     ]
     checks = _log_checks(store, run_id) if with_logs else {}
-    kept: dict[str, bytes] = {}
+    archived: dict[str, bytes] = {}
     steps: dict[str, PrunedStep] = {}
     for folder, record, logs in with_logs:
         for file in logs.values():
@@ -223,10 +223,10 @@ def _of_closed(
         if sum(file.bytes for file in logs.values()) and not _row_count(derived[SERIES_FILE]):
             return _Work(left=f"no per-second series can be read from the logs of {folder}")
         files = {name: _file(folder, name, data) for name, data in derived.items()}
-        kept |= {f"{prefix}/{files[name].key}": data for name, data in derived.items()}
+        archived |= {f"{prefix}/{files[name].key}": data for name, data in derived.items()}
         steps[folder] = PrunedStep(logs=logs, kept=files, audit=checks.get(record.step.index))
     pruned = PrunedRun(run_id=run_id, pruned_at=iso(at), steps=steps)
-    return _Work(_doomed(pruned, sizes), kept, pruned, whole=True)
+    return _Work(_doomed(pruned, sizes), archived, pruned, whole=True)
 
 
 def _doomed(pruned: PrunedRun, sizes: Mapping[str, int]) -> dict[str, int]:

@@ -112,9 +112,9 @@ def judge(
     names no disk."""
     runs_of: list[tuple[Run, list[StepGroup]]] = []
     for run in runs:
-        said = read[run.run_id]
+        evidence = read[run.run_id]
         steps = results.get(run.run_id, ())
-        groups = groups_of(steps, said.steps, said.phases, plan, run.provider)
+        groups = groups_of(steps, evidence.steps, evidence.phases, plan, run.provider)
         runs_of.append((run, groups))
     promises = promises_of(runs_of, plan, hint, books)
     runs_of = [(run, [group for group in groups if group.is_judged]) for run, groups in runs_of]
@@ -214,7 +214,7 @@ def _keep_headlines(
     headlines = {}
     for run_id, by_step in of_runs.items():
         chosen = headline_step(
-            [_headline_load(each, results.get(run_id, ())) for each in by_step.values()]
+            [_headline_load(of_step, results.get(run_id, ())) for of_step in by_step.values()]
         )
         if chosen is not None:
             judged = by_step[chosen.step]

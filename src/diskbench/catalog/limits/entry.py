@@ -230,4 +230,4 @@ def clouds() -> tuple[str, ...]:
 
 def parse_catalogue(text: str, *, where: str) -> Catalogue:
     """Parse a catalogue from YAML. Raises InvalidValue naming `where` and every fault."""
-    return parse_book(Catalogue, text, where=where, wanted="catalogue")
+    return parse_book(Catalogue, text, where=where, kind="catalogue")

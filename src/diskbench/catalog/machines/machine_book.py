@@ -176,7 +176,7 @@ class MachineBook(Frozen):
 def parse_machines(text: str, *, where: str, patch: Mapping[str, Any] | None = None) -> MachineBook:
     """Machines from YAML with `patch` laid over them. Raises InvalidValue naming `where` and every
     fault."""
-    return parse_book(MachineBook, text, where=where, wanted="catalogue of machines", patch=patch)
+    return parse_book(MachineBook, text, where=where, kind="catalogue of machines", patch=patch)
 
 
 @functools.cache

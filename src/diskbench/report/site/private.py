@@ -104,15 +104,15 @@ def private_fields(
 ) -> tuple[tuple[str, str], ...]:
     """The fields of a subject that say what was measured, with its machine as a number."""
     provider = dict(fields)["provider"]
-    kept = []
+    shown = []
     for name, value in fields:
         if name == "machine":
-            kept.append((name, machines.get(value, LEFT_OUT)))
+            shown.append((name, machines.get(value, LEFT_OUT)))
         elif name == "region" and _names_are_private(provider):
             continue
         elif _is_kept(name):
-            kept.append((name, value))
-    return tuple(kept)
+            shown.append((name, value))
+    return tuple(shown)
 
 
 def private_configuration(

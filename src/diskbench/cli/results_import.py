@@ -131,7 +131,7 @@ def import_(
         print(trial_id if len(done) - before > 1 else done[-1].manifest.run_id)
     for line in notes:
         _say(line)
-    for line in _left(import_set.left):
+    for line in _left(import_set.left_out):
         _say(line)
     _say(import_line([_line(run) for run in done]))
     damaged = damaged_logs(store, [run.manifest.run_id for run in done if run.has_logs])

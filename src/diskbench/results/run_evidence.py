@@ -93,12 +93,12 @@ class EvidenceOfRuns:
         """What the evidence of runs says, by run; `plans` are those of their trials. Several are
         read at a time where it lies behind a network."""
 
-        def one(row: Run) -> ReadRun:
+        def read_run(row: Run) -> ReadRun:
             return self._read(row, plans, with_audits=with_audits)
 
         away = {row.run_id: row for row in rows if self._is_away(row)}
-        read = {row.run_id: one(row) for row in rows if row.run_id not in away}
-        fetched = all_of(one, list(away.values()), at_once=AT_ONCE)
+        read = {row.run_id: read_run(row) for row in rows if row.run_id not in away}
+        fetched = all_of(read_run, list(away.values()), at_once=AT_ONCE)
         return read | dict(zip(away, fetched, strict=True))
 
     def _is_away(self, row: Run) -> bool:

@@ -71,13 +71,13 @@ class ObjectEvidence:
     def _put_large(self, key: str, path: Path) -> None:
         """Upload a file in parts. Stores can only overwrite with parts, so the key is checked
         first. Two processes never write the same step, since only one owns its trial."""
-        if (there := self._digest(key)) is None:
+        if (stored := self._digest(key)) is None:
             with self._as_unavailable(f"cannot write {key}", needs=path.stat().st_size):
                 self._store.put(key, path)
                 self._keep_private(key)
             return
         with path.open("rb") as file:
-            if there != hashlib.file_digest(file, "sha256").digest():
+            if stored != hashlib.file_digest(file, "sha256").digest():
                 raise self._taken(key)
 
     def _keep_private(self, key: str) -> None:
@@ -145,8 +145,8 @@ class ObjectEvidence:
     def sizes(self, prefix: str) -> Mapping[str, int]:
         """The bytes that each key starting with `prefix/` takes in the store, sorted by key."""
         with self._as_unavailable(f"cannot list {prefix}/"):
-            found = [item for page in self._store.list(prefix) for item in page]
-        return dict(sorted((str(item["path"]), int(item["size"])) for item in found))
+            objects = [item for page in self._store.list(prefix) for item in page]
+        return dict(sorted((str(item["path"]), int(item["size"])) for item in objects))
 
     def folders(self, prefix: str) -> Sequence[str]:
         """The names directly under `prefix/` that have keys below them, sorted.

@@ -52,7 +52,7 @@ def finish_run(
     if manifest is None:
         saved = [step.step_index for step in steps]
         entries, damaged = _entries(evidence, run_id, saved)
-        there = {entry.step_index for entry in entries} | set(map(archive.index_of, damaged))
+        existing = {entry.step_index for entry in entries} | set(map(archive.index_of, damaged))
         missing = tuple(
             MissingStep(
                 step_index=index,
@@ -60,7 +60,7 @@ def finish_run(
                 why=f"{evidence.url} has no files of the step",
             )
             for index in saved
-            if index not in there
+            if index not in existing
         )
         for step in missing:
             log.warning("step %s of run %s has rows, but %s", step.name, run_id, step.why)

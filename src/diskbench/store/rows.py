@@ -162,20 +162,20 @@ def save_step(database: Engine, run_id: str, result: StepResult) -> None:
 def write_steps(connection: Connection, runs: Mapping[str, Sequence[StepResult]]) -> None:
     """The rows of the steps of runs, by their ids, inside the caller's transaction. None of the
     steps has measurements or warnings yet."""
-    found = [(run_id, result) for run_id, results in runs.items() for result in results]
+    steps = [(run_id, result) for run_id, results in runs.items() for result in results]
     upsert(
         connection,
         schema.step,
         [
             {"run_id": run_id, **result.model_dump(exclude={"measurements", "warnings"})}
-            for run_id, result in found
+            for run_id, result in steps
         ],
     )
     for table, field in ((schema.measurement, "measurements"), (schema.warning, "warnings")):
         rows = [
             row.model_dump()
             | {"run_id": run_id, "step_index": result.step_index, "position": position}
-            for run_id, result in found
+            for run_id, result in steps
             for position, row in enumerate(getattr(result, field))
         ]
         insert_missing(connection, table, rows)

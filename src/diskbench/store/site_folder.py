@@ -73,13 +73,13 @@ class SiteFolder:
         return self.manifest.entry(name) is not None and (self.path / name).is_file()
 
     def write(
-        self, name: str, data: bytes, digest: str, told: dict[str, Any] | None = None
+        self, name: str, data: bytes, digest: str, summary: dict[str, Any] | None = None
     ) -> None:
         """Put a claimed file in its place, whole or not at all; the same bytes are left alone."""
         with _as_invalid(self.path / name, "write"):
             if _replaced(self.path / name, data):
                 self.written.append(name)
-        self.manifest.put(name, Entry(digest, len(data), told))
+        self.manifest.put(name, Entry(digest, len(data), summary))
         if monotonic() - self._saved_at > _SAVE_EVERY_S:
             self.save()
 

@@ -160,7 +160,7 @@ def private_configuration(
     )
 
 
-def told_trial(
+def scrubbed_trial(
     trial: TrialFacts,
     *,
     errors: Mapping[str, str],
@@ -214,7 +214,7 @@ def told_trial(
 
 
 def private_trial(trial: TrialFacts, machine: str) -> TrialFacts:
-    """A report from `told_trial` without labels, notes and target; its `machine` is a number."""
+    """A report of `scrubbed_trial` without labels, notes and target; `machine` is a number."""
     subject = trial.subject
     _, _, known = subject.machine.partition(": ")
     named = ": ".join(word for word in (machine, known) if word) or LEFT_OUT

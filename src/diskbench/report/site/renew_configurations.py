@@ -29,7 +29,7 @@ def renew_configurations(build: SiteBuild) -> None:
         name, digest = configuration_name(key), digest_of(build.common, digests)
         names.append(name)
         entry = folder.fresh(name, digest)
-        if entry is None or not entry.told:
+        if entry is None or not entry.summary:
             stale[key] = digest
     folder.claim(map(configuration_name, stale))
     manifest.want(names)

@@ -51,9 +51,9 @@ def _fresh(build: SiteBuild, stamps: Mapping[str, str]) -> set[str]:
     fresh, files = set(), list[str]()
     for name, entry in folder.manifest.entries(_FOLDER):
         trial_id = PurePosixPath(name).stem
-        if trial_id not in stamps or entry.told is None:
+        if trial_id not in stamps or entry.summary is None:
             continue
-        evidence = entry.told["evidence"]
+        evidence = entry.summary["evidence"]
         digest = digests(trial_id, stamps[trial_id])
         if folder.is_fresh(name, entry, digest) and all(map(folder.has, evidence)):
             fresh.add(trial_id)

@@ -89,7 +89,7 @@ def publish_site(
         manifest.want(_moved_pages(folder))
         renew_configurations(build)
         lines = [
-            ConfigurationLine.model_validate(entry.told)
+            ConfigurationLine.model_validate(entry.summary)
             for key in manifest.keys_newest_first()
             if (entry := manifest.entry(configuration_name(key))) is not None
         ]

@@ -12,7 +12,7 @@ from diskbench.report.assemble.stored_report import ReportReader, telling_run, w
 from diskbench.report.page.page import page
 from diskbench.report.site.in_site import Files, in_site
 from diskbench.report.site.lines import run_line
-from diskbench.report.site.private import private_trial, told_trial
+from diskbench.report.site.private import private_trial, scrubbed_trial
 from diskbench.report.site.shown_runs import shown_runs_of
 from diskbench.store.archive import run_prefix
 
@@ -112,7 +112,7 @@ class TrialPages:
 
     def _shown(self, trial: TrialFacts, rows: Sequence[AskedRun]) -> TrialFacts:
         """The part of a trial's report that the site shows."""
-        shown = told_trial(
+        shown = scrubbed_trial(
             trial,
             errors={row.run.run_id: row.run.error_kind or "" for row in rows},
             places={row.run.run_id: self._place(row) for row in rows},

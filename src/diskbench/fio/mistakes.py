@@ -19,8 +19,8 @@ from diskbench.fio.template import render
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from diskbench.fio.guard import FioTarget
     from diskbench.fio.profiles import Profile
+    from diskbench.fio.target import FioTarget
     from diskbench.fio.template import RenderContext
 
 _ANY = "1"

@@ -15,8 +15,8 @@ from diskbench.fio.jobfile import jobs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from diskbench.fio.guard import FioTarget
     from diskbench.fio.jobfile import JobFile, JobOption
+    from diskbench.fio.target import FioTarget
 
 _DEVICE: Final = re.compile(r"/dev/(?!shm/|(?:null|zero|full)$).+|\\\\\.\\.+")
 _WINDOWS: Final = re.compile(r"(?:[A-Za-z]:)?\\")

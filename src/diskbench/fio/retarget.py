@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from diskbench.fio.arithmetic import evaluate, is_arithmetic
-from diskbench.fio.guard import OURS, FioTarget
+from diskbench.fio.guard import OURS
 from diskbench.fio.jobfile import ALIASES, JobFile, JobOption, Section, jobs
 from diskbench.fio.named_devices import disk_of_name, is_absolute, split_names
 from diskbench.fio.numbers import ONE_NUMBER, blocks_of
+from diskbench.fio.target import FioTarget
 from diskbench.model.base import Frozen
 
 OUTPUT: Final = frozenset(

@@ -14,7 +14,8 @@ from diskbench.results.phase_reader import read_phases
 from diskbench.results.run_evidence import read_steps
 from diskbench.results.step_case import setting_of
 from diskbench.results.step_groups import groups_of
-from diskbench.store.rows import find_plan, load_results
+from diskbench.store.rows import find_plan
+from diskbench.store.step_rows import load_results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

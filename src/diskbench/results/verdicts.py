@@ -28,7 +28,8 @@ from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.step_case import case_of
 from diskbench.results.step_groups import StepGroup, groups_of
 from diskbench.store.headlines import keep_headlines
-from diskbench.store.rows import find_plan, load_results
+from diskbench.store.rows import find_plan
+from diskbench.store.step_rows import load_results
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine

@@ -16,8 +16,9 @@ from diskbench.store.clock import now
 from diskbench.store.leases import load_lease
 from diskbench.store.manifest import Manifest, MissingStep, StepEntry
 from diskbench.store.parse_step import PARSER_VERSION
-from diskbench.store.rows import end_run, load_results, run_began, save_step
+from diskbench.store.rows import end_run, run_began
 from diskbench.store.run_row import marks, run_row
+from diskbench.store.step_rows import load_results, save_step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

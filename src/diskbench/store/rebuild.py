@@ -20,14 +20,16 @@ from diskbench.model.spec import Plan
 from diskbench.store import archive, schema
 from diskbench.store.audits import audited
 from diskbench.store.content import read_file
-from diskbench.store.database import ABOUT_THE_ROWS, transaction
+from diskbench.store.database import transaction
+from diskbench.store.database_errors import ABOUT_THE_ROWS
 from diskbench.store.imports import imported_rows
 from diskbench.store.parse_step import step_result
 from diskbench.store.read_once import ReadOnce
 from diskbench.store.restore import restore
-from diskbench.store.rows import ending, write_steps
+from diskbench.store.rows import ending
 from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.several import WINDOW, each, is_away
+from diskbench.store.step_rows import write_steps
 from diskbench.store.upsert import insert_missing, upsert
 
 if TYPE_CHECKING:

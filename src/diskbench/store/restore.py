@@ -18,7 +18,8 @@ from diskbench.model.campaign import CellRow
 from diskbench.store import kept_rows, schema
 from diskbench.store.archive import parse_record
 from diskbench.store.clock import ulid_time
-from diskbench.store.database import ABOUT_THE_ROWS, transaction
+from diskbench.store.database import transaction
+from diskbench.store.database_errors import ABOUT_THE_ROWS
 from diskbench.store.kept_rows import LeaseRecord, MatrixRecord, TrialRecord
 from diskbench.store.leases import Lease
 from diskbench.store.run_row import campaign_row

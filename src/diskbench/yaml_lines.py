@@ -37,7 +37,7 @@ class Mistake:
     message: str
     advice: str = ""
 
-    def told(self, file: str) -> str:
+    def text_in(self, file: str) -> str:
         """`FILE:LINE: what is wrong; what would be right`."""
         return f"{file}:{self.line}: {self.message}" + (f"; {self.advice}" if self.advice else "")
 

@@ -63,7 +63,7 @@ def expectation_of(
         for number, (turn, step_load) in enumerate(zip(turns, asked, strict=True))
     )
     return PlanExpectation(
-        expectations=tuple(book.found),
+        expectations=tuple(book.expectations),
         steps=tuple(_without_repeats(steps)),
         credits=_credits(turns, asked, course, limit_path.path),
         beyond=beyond_credit(
@@ -123,7 +123,7 @@ class _Book:
     """The expectations of a plan; equal ones are stored once."""
 
     def __init__(self, path: Path) -> None:
-        self.found: list[Expectation] = []
+        self.expectations: list[Expectation] = []
         self._path = path
         self._known: dict[tuple[Load, tuple[float, ...], bool], int | None] = {}
 
@@ -134,9 +134,9 @@ class _Book:
         if key not in self._known:
             path = self._path.with_held_credit() if is_held else self._path
             expected = expect_on(path, load, credit=path.full() if is_held else credit)
-            self._known[key] = None if expected is None else len(self.found)
+            self._known[key] = None if expected is None else len(self.expectations)
             if expected is not None:
-                self.found.append(_brief(expected))
+                self.expectations.append(_brief(expected))
         return self._known[key]
 
 

@@ -109,7 +109,7 @@ def prune(
     `dry_run`: nothing is written or deleted. Raises StoreUnavailable."""
     stores: dict[str | None, EvidenceStore] = {}
 
-    def one(due: DueRun) -> RunPruning:
+    def prune_due(due: DueRun) -> RunPruning:
         if due.logs is not None:
             return RunPruning(due.run, due.logs)
         return _prune_run(due.run, stores[due.run.evidence_url], at, dry_run=dry_run)
@@ -120,7 +120,7 @@ def prune(
             for due in batch:
                 if due.logs is None and due.run.evidence_url not in stores:
                     stores[due.run.evidence_url] = open_store(due.run.evidence_url)
-            done = list(pool.map(one, batch))
+            done = list(pool.map(prune_due, batch))
             if not dry_run:
                 marks = (_mark(pruning, stores) for pruning in done)
                 keep_marks(database, [mark for mark in marks if mark is not None])

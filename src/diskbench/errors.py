@@ -139,7 +139,7 @@ class HostUnavailable(UserError):
 
 
 class Unreachable(HostUnavailable):
-    """No answer, or none of an SSH server; a later attempt may succeed."""
+    """No answer, or none from an SSH server; a later attempt may succeed."""
 
 
 class CloudSilent(HostUnavailable):

@@ -34,7 +34,7 @@ _URLS: Mapping[str, Callable[[str], str]] = {
 NAMES = ("database_url", "evidence_url", "log_format", "owner", "secret_file")
 """Every setting."""
 DEFAULT = "default"
-"""The origin of a value that nobody typed."""
+"""The origin of a value that was not set."""
 _Value = tuple[str, Any, str]
 
 

@@ -8,8 +8,8 @@ and ranges are no caps. Two things put an honest rate beside its cap:
     tokens      T seconds hold T + 1 of tokens where a limiter saves one second of them: up to
                 (1 + 1/T) × the cap, for steps of at most 30 s
 
-A sharp fall that is not made up for later is a used-up bucket, documented or not; of writes on a
-disk that nobody named a full write cache explains it, too.
+A sharp fall after which the rate does not recover is a used-up bucket, documented or not; writes on
+an unnamed disk may also have filled a write cache.
 """
 
 from __future__ import annotations

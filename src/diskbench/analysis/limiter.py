@@ -2,7 +2,7 @@
 
     a cache       faster than a disk of its kind can be (analysis/medium.py): of the guest where the
                   I/O was buffered, else one below it
-    page cache    buffered, and the device moved < 95 % of fio's bytes; or, where nobody counted,
+    page cache    buffered, and the device moved < 95 % of fio's bytes; or, without counters,
                   buffered writes above 1.1 times every promise, and not without what memory holds
     offered       ≥ 99 % of the rate that the load is held to (of N arrivals ≥ 1 − 2/√N)
     credit        within 10 % of the rate that a used-up bucket leaves; without a promise, the level

@@ -3,7 +3,7 @@
 A stretch is a phase at one level, or the whole step if it was not cut. Credit is used up in a
 stretch after a burst or a cliff, and in a step whose bucket, with what was left in it at the start
 and what flows in, lasts for less than a tenth of it. Burst or not is the nearer level: above the
-geometric mean of both promises it is a burst, and is held against the burst's promise.
+geometric mean of both promises it is a burst, and is compared with the burst's promise.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Measured:
 @dataclass(frozen=True)
 class StepPromise:
     """What the step should get, where that stands, and what was left of each bucket when it began,
-    as a fraction. `is_guess`: of a disk that was there before, whose credit nobody knew; then a
+    as a fraction. `is_guess`: the disk existed before, and its credit was unknown; then a
     step at the rate that lasts had none. `until` is the last day of which these limits are known to
     hold, where others replaced them, and `chosen` says which of the dated limits these are, and why
     (empty where there is one version)."""
@@ -101,7 +101,8 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
     above = _is_empty(promise, measured.seconds)
     bursts = promise is not None and promise.expected.bursts
     for at, level in enumerate(levels):
-        # A dip that recovers shows no credit; where a bucket refilled, the burst after it says so.
+        # A dip that recovers shows no credit; a bucket that refilled is shown by the burst after
+        # it.
         lasts = not any(_rises_to(level, later) for later in levels[at + 1 :])
         cliff = falls.get(level.start_s) if lasts or level.kind != "level" else None
         if stretches and level.kind == "burst" and _rises(stretches[-1], level):
@@ -135,7 +136,7 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
 
 
 def _cov(phases: StepPhases | None, start_s: float, end_s: float) -> float | None:
-    """Return how much the rate varies within a stretch; None if a phase in it tells nothing."""
+    """Return how much the rate varies within a stretch; None if a phase in it has no variation."""
     inside = [
         phase.cov
         for phase in (phases.phases if phases else ())
@@ -213,8 +214,8 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
 
 def _mixed(measured: Measured, expected: Expectation, iops: float) -> ExpectedLevel | None:
     """Return the expected mean of a step whose credit runs out within it, if the measured mean
-    agrees: the mean of the burst while credit lasts and the lasting rate after it. Of the little
-    that a bucket regained while it was idle nobody knows how much was left: any rate up to that
+    agrees: the mean of the burst while credit lasts and the lasting rate after it. How
+    much of the little that a bucket regained while idle was left is unknown: any rate up to that
     mean agrees."""
     lasts, lasting, course = expected.lasts_s, expected.lasting, measured.phases
     if not expected.bursts or not lasts or not lasting.bounds or lasts >= measured.seconds:

@@ -34,7 +34,7 @@ def shown_while(
     quiet: bool,
     lines: bool = True,
 ) -> None:
-    """Show the matrix for as long as `goes_on` says so: a live table on a terminal, else a line
+    """Show the matrix while `goes_on` returns true: a live table on a terminal, else a line
     for every change of a cell's state."""
     if quiet:
         _in_lines(status_now, goes_on, lines=lines)

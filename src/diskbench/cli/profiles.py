@@ -1,4 +1,5 @@
-"""`diskbench profiles`: which there are, what one asks, and the exact job files that it runs."""
+"""`diskbench profiles`: the list of profiles, the question of each, and the exact job files that it
+runs."""
 
 from __future__ import annotations
 

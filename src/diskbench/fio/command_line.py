@@ -24,7 +24,7 @@ _FLAGS: Final = frozenset(
      "exitall", "fill_device", "norandommap", "softrandommap", "disable_lat", "refill_buffers",
      "readonly", "minimal", "append-terse", "warnings-fatal"}
 )  # fmt: skip
-"""Options whose value, if any, stands behind `=`: a word after one is a job file."""
+"""Options whose value, if any, follows `=`: a word after such an option is a job file."""
 _WRITES: Final = re.compile(r"write|trim|rw")
 
 

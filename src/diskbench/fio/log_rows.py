@@ -36,7 +36,8 @@ class LogRows:
 def log_rows(file_name: str, data: bytes) -> LogRows | None:
     """The rows of the log `data`; None for a histogram log, an empty file or another file.
 
-    Raises FioOutputUnreadable, naming the file and the line, for a row that is none of this log.
+    Raises FioOutputUnreadable, naming the file and the line, for a line that is not a row of this
+    log.
     """
     name = log_name(file_name)
     if name is None or name.kind == "hist":

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from diskbench.fio.totals import Total
 
 UNITS: dict[LogKind, tuple[str, int]] = {"iops": ("iops", 1), "bw": ("bytes_per_s", 1024)}
-"""The column of the series that a log of rates is, and what its unit is of the column's."""
+"""The column of the series that a log of rates fills, and its unit in units of the column."""
 _LATENCIES: tuple[LogKind, ...] = ("lat", "clat")
 
 

@@ -1,7 +1,8 @@
 """Everything that is wrong with a job file of the user's, at once.
 
 A run stops at the first stage that finds mistakes: values that are missing, lines that cannot be
-read, devices, the guard, fio's version. Here each stage goes on with what the one before it left.
+read, devices, the guard, fio's version. Here each stage checks what the stage before it did not
+remove.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The devices that a job file of somebody else names, and whether the target has a disk for each.
+"""The devices that a foreign job file names, and whether the target has a disk for each.
 
 A file that names one device, or none, is measured on a target of one disk. A file that names
 several is measured on as many: its first device is the target's first disk, and so on.

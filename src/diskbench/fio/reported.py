@@ -102,7 +102,7 @@ class FioOutput:
     truncated one. `text` is everything outside the documents. `timestamp_ms` is the Unix time at
     its end; a client of several servers writes that of its begin, `begun_ms`. `timeless`: its
     format (terse, text, a client's JSON) has no time of its end in UTC, so nothing follows from its
-    lack. `local_time` is the text's own time, whose zone nobody knows.
+    absence. `local_time` is the text's own time, whose zone is unknown.
     """
 
     where: str

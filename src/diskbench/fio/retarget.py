@@ -1,4 +1,4 @@
-"""Put a job file of somebody else onto our target, and say each change.
+"""Put a foreign job file onto our target, and list each change.
 
 Job files name the disk and the directory of their author, and where his logs go. What names a
 target becomes ours, what names logging or output is left to diskbench, and what is to be worked out
@@ -95,8 +95,8 @@ def retarget(
 def _with_options(
     file: JobFile, options: Iterable[tuple[str, str]]
 ) -> tuple[JobFile, tuple[JobChange, ...]]:
-    """The file with these options in every job: where a job has one, its value is replaced, and
-    where one has none, it comes first of all."""
+    """The file with these options in every job: a value that a job has is replaced; a
+    missing option is put first."""
     changes: list[JobChange] = []
     sections = list(file.sections)
     added: list[JobOption] = []

@@ -2,10 +2,10 @@
 
     419430400 bytes (419 MB, 400 MiB) copied, 5.60153 s, 74.9 MB/s
 
-The bytes and the seconds are used; the rate that dd prints is rounded, in MB of 10^6. Records tell
-the I/Os where they stand above; without them there are none. Whether a disk was read or written is
-not in dd's output: where the command stands above, `of=/dev/null` is a read and anything else a
-write; without it the row is of both directions.
+The bytes and the seconds are used; the rate that dd prints is rounded, in MB of 10^6. The lines
+"records in" and "records out" give the I/Os; without them no I/Os are known. Whether a disk was
+read or written is not in dd's output: where the command stands above, `of=/dev/null` is a read and
+anything else a write; without it the row is of both directions.
 """
 
 from __future__ import annotations

@@ -129,9 +129,9 @@ def row(
 ) -> Measurement:
     """The merged row of one direction of a step, `size` in bytes. What the tool does not print is
     None; a rate that is not given follows from its count and `seconds`, where both are known.
-    `latency` holds fields of Measurement in ns, `percentiles` ns by fraction (0.5); those that too
-    few I/Os stand behind are left out (MR-10). Where I/Os are not counted, at least those of one
-    second stand behind them: every tool that prints rates alone runs for longer.
+    `latency` holds fields of Measurement in ns, `percentiles` ns by fraction (0.5); those of
+    too few I/Os are left out (MR-10). Where I/Os are not counted, they are taken to be at least
+    those of one second: every tool that prints rates alone runs for longer.
 
     Raises InvalidValue naming `where` for a figure that no disk gives: negative, not a number, a
     run of more than a year, more than 10^15 I/Os or bytes per second, more jobs than one output

@@ -52,7 +52,7 @@ _SIGNS: Final = (
 def format_of(data: bytes, *, name: str) -> Format:
     """The format of a file, from its name (logs) or content. The contents are not checked here.
 
-    Raises InvalidValue that says what the file looks like where it is none.
+    Raises InvalidValue that says what the file looks like if it has no known format.
     """
     for form in FORMATS:
         if form.recognises(data, name):

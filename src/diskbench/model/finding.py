@@ -9,7 +9,7 @@ FindingState = Literal["ok", "warning", "problem"]
 
 
 class Finding(Frozen):
-    """One thing that was looked at: how it is, and what to do next where it is not well.
+    """One check: its state, what was seen, and what to do next if it is not `ok`.
 
     A `problem` stops a run, or what must hold after one; a `warning` may. `where` is
     `this machine`, or a provider and the region looked at. `check` names the kind of thing:

@@ -89,7 +89,7 @@ def _account_of(provider: str, options: Mapping[str, Any]) -> str | None:
 
 
 _COMMON = frozenset({*RENT_OPTIONS, "size", "host"})
-"""Options that several providers share, so that they belong to none of them alone."""
+"""Options that several providers share: no provider owns them."""
 
 
 def given(provider: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

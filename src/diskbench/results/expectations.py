@@ -78,7 +78,7 @@ def fits(
 
 
 def _day(run: Run) -> str | None:
-    """Return the day of a run; None of an import that does not tell."""
+    """Return the day of a run; None for an import without a date."""
     return (run.measured_at or "")[:10] or None
 
 

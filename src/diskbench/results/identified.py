@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 def identified(
     database: Engine, evidence: EvidenceStore, run: Run, *, cloud: str | None = None
 ) -> tuple[tuple[Level, ...], tuple[LikelyDisk, ...]]:
-    """Return the levels of a run that tell of its disk, and the disks that fit them, the best
-    first. The day of the run chooses the versions of the catalogue. Raises UnknownName or
+    """Return the levels of a run that characterise its disk, and the disks that fit them, the
+    best first. The day of the run chooses the versions of the catalogue. Raises UnknownName or
     EvidenceDamaged where its evidence is gone or damaged."""
     plan = find_plan(database, run.trial_id)
     results = load_results(database, run.run_id)[run.run_id]

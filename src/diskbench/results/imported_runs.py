@@ -66,8 +66,8 @@ def imported(
     version: str,
 ) -> Iterator[ReadImport]:
     """Import the runs of the sources; `version` is ours. Some hundred runs at a time are stored:
-    first their evidence, which is on the disk before rows tell of it, then all of their rows or
-    none. Raises StoreUnavailable, FioOutputUnreadable."""
+    first their evidence, which is on the disk before any row refers to it, then all of their rows
+    or none. Raises StoreUnavailable, FioOutputUnreadable."""
     known_runs, at = KeptRuns(store), now()
 
     def keep(run: _Found) -> _Read:
@@ -106,8 +106,8 @@ def _found(
 
 
 def _windows(of_sources: Iterable[list[_Found]], most: int) -> Iterator[list[_Found]]:
-    """The runs of whole sources that are stored together, none of them twice: of the next sources
-    until there are so many."""
+    """Groups of runs that are stored together: whole sources, until a group has `most` runs or
+    would have a run twice."""
     window: dict[str, _Found] = {}
     for runs in of_sources:
         if len(window) >= most or any(run.ids[run.index] in window for run in runs):

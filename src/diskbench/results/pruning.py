@@ -64,8 +64,8 @@ class RunPruning:
 
 @dataclass(frozen=True)
 class DueRun:
-    """A run to prune. `logs`: so many are there and stay, as an earlier prune found; None: nobody
-    looked yet."""
+    """A run to prune. `logs` is how many logs stay, as an earlier prune counted; None: not counted
+    yet."""
 
     run: Run
     logs: int | None = None
@@ -230,7 +230,8 @@ def _of_closed(
 
 
 def _doomed(pruned: PrunedRun, sizes: Mapping[str, int]) -> dict[str, int]:
-    """What is there of the logs that a record names, and of the caches of what is kept instead."""
+    """The existing ones of the logs that a record names, and of the caches of their derived
+    files."""
     prefix = run_prefix(pruned.run_id)
     keys = [
         key

@@ -46,7 +46,7 @@ def late_by_total(
     zero_ms: int,
 ) -> list[Windows]:
     """The same where no latency was logged in this direction: by the `total` of fio's JSON, in the
-    unit of the log. All gaps of its jobs are taken for the same thing."""
+    unit of the log. All gaps of its jobs are treated alike."""
     of_direction = [job_log for job_log in windows if job_log.direction == direction]
     chosen = [job_log for job_log in of_direction if job_log.kind == kind]
     if not chosen or any(job_log.kind in LATENCIES for job_log in of_direction):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from diskbench.store.log_windows import Windows
 
 _UNITS: dict[LogKind, tuple[str, int]] = {"iops": ("ios", 1), "bw": ("bytes", 1024)}
-"""The column of `counted` that a log of rates is, and what its unit is of the column's."""
+"""The column of `counted` that a log of rates fills, and its unit in units of the column."""
 
 
 def fill_tail(

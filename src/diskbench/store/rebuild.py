@@ -56,7 +56,7 @@ class RunRows:
 
     @property
     def measured_at(self) -> str | None:
-        """When the run was measured; None where nobody knows."""
+        """When the run was measured; None if that is unknown."""
         at: str | None = self.run["measured_at"]
         return at
 
@@ -189,8 +189,8 @@ def _plan(evidence: EvidenceStore, manifest: Manifest) -> Plan:
 
 
 def _beside(evidence: EvidenceStore, manifest: Manifest, plan: Plan) -> dict[int, StepResult]:
-    """The steps that the store had not, or not whole, when the manifest was written, and has now:
-    somebody brought them from where they were. By their index."""
+    """The steps that the store had not, or not whole, when the manifest was written, and has
+    now because they were copied back; by their index."""
     named = {entry.folder for entry in manifest.steps}
     results: dict[int, StepResult] = {}
     for folder in archive.step_folders(evidence, manifest.run_id):

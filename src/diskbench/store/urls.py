@@ -35,7 +35,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9.-]*)(\+[a-z0-9]+)?://")
 _POSTGRES = ("postgresql", "postgres")
 _BUCKETS = ("s3", "gs", "az")
 _PLAIN_NAME = re.compile(r"[\w.][\w. +-]*(/[\w. +-]*)*")
-"""A relative path that nobody can take for anything else."""
+"""A relative path that cannot be mistaken for anything else."""
 _BEGINS_PATH = ("/", "./", "../", "~/")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+(%[\w.-]+)?\]|[\w.-]*)", re.ASCII)
 _BUCKET = re.compile(r"[A-Za-z0-9._-]+")
@@ -116,8 +116,8 @@ def evidence_url(text: str) -> str:
 
 
 def printable(url: str) -> str:
-    """`url` without its secrets: `postgresql://me:***@host/db`. Of a text that is none of the known
-    forms nothing is shown. Never fails."""
+    """`url` without its secrets: `postgresql://me:***@host/db`. Nothing is shown of a text in an
+    unknown form. Never fails."""
     match = _SCHEME.match(url)
     try:
         if match and match[1] in _POSTGRES:

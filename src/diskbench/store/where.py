@@ -77,7 +77,8 @@ class SqlCondition:
 
 
 def any_of(groups: Sequence[Sequence[Filter]]) -> list[Filter]:
-    """The conditions that are met where all of at least one of `groups` are; none of no group."""
+    """Conditions that are met if all of at least one of `groups` are; no condition without
+    groups."""
     if len(groups) < 2:
         return [condition for group in groups for condition in group]
     return [Filter("", "", "", tuple(map(tuple, groups)))]
@@ -220,8 +221,8 @@ def _condition(filter_: Filter, dialect: Dialect, *, on_rows: bool) -> SqlCondit
 
 
 def _ways(filter_: Filter, dialect: Dialect, *, on_rows: bool) -> list[SqlCondition]:
-    """The conditions of which one is to be met: of a column for which a label may speak, that it is
-    as wanted, or that it is empty and the label is."""
+    """The conditions of which one is to be met. A column that a label may replace has two: its own
+    value meets the filter, or it is empty and the label's value meets it."""
     label = BY_LABEL.get(filter_.field)
     if label is None or filter_.operator != "=" or not filter_.value:
         return [_condition(filter_, dialect, on_rows=on_rows)]
@@ -232,8 +233,8 @@ def _ways(filter_: Filter, dialect: Dialect, *, on_rows: bool) -> list[SqlCondit
 
 
 def _run_condition(filter_: Filter, dialect: Dialect) -> SqlCondition:
-    """A condition on a column of runs, or on the label that speaks of the same where the column is
-    empty."""
+    """A condition on a column of runs, or, if the column is empty, on the label of the same
+    meaning."""
     kind = OF_RUNS[filter_.field]
     column = SqlCondition(f"{RUN_TABLE}.{filter_.field}")
     label = BY_LABEL.get(filter_.field)
@@ -273,7 +274,7 @@ def _label_is(key: str, value: str, dialect: Dialect) -> SqlCondition:
 
 
 def _held(value: SqlCondition, kind: str, filter_: Filter, dialect: Dialect) -> SqlCondition:
-    """That a value of the type `kind` is as wanted."""
+    """The condition that a value of the type `kind` meets the filter."""
     if filter_.operator == "~":
         pattern = "%" + _LIKE.sub(r"/\1", filter_.value) + "%"
         text = f"lower(CAST({value.text} AS TEXT)) LIKE lower(CAST(? AS TEXT)) ESCAPE '/'"

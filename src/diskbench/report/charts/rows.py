@@ -61,8 +61,8 @@ def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
 
 
 def provider_colour(points: Sequence[ChartPoint], palette: Palette, *, legend: bool) -> alt.Color:
-    """A fixed colour for each provider; labels name the provider as well. Disks of no cloud alone
-    have the first colour: there is nothing to tell apart."""
+    """A fixed colour for each provider; labels name the provider as well. If no disk is of a
+    cloud, all have the first colour: there is nothing to distinguish."""
     import altair as alt
 
     domain = [*provider_labels(), OTHER]

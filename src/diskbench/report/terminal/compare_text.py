@@ -123,7 +123,7 @@ def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
 
 
 def _interval_head(counts: set[tuple[int, bool]]) -> str:
-    """What the interval is of, where it is the same for all rows."""
+    """The head of the column of intervals, with n if it is the same for all rows."""
     if len(counts) != 1:
         return "95 % interval"
     ((n, blocks),) = counts

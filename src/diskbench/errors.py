@@ -89,10 +89,10 @@ class UnknownName(UserError):
         near = difflib.get_close_matches(value, self.known, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         listed = f"known: {', '.join(self.known)}" if self.known else f"there is no {kind}"
-        whole = kind.partition(" of ")[2]
+        owner = kind.partition(" of ")[2]
         # "unknown parameter of profile 'quick' 'foo'" would read as if 'quick' were unknown.
-        told = f"{value!r} is not a valid {kind}" if whole else f"unknown {kind} {value!r}"
-        super().__init__(told, advice=advice or f"{hint}{listed}", field=field)
+        message = f"{value!r} is not a valid {kind}" if owner else f"unknown {kind} {value!r}"
+        super().__init__(message, advice=advice or f"{hint}{listed}", field=field)
         # For messages that already list the known names: the nearest ones are advice enough.
         self.short_advice = advice or hint.rstrip() or listed
 
@@ -139,7 +139,7 @@ class HostUnavailable(UserError):
 
 
 class Unreachable(HostUnavailable):
-    """No answer, or none of an SSH server; a later attempt may succeed."""
+    """No answer, or none from an SSH server; a later attempt may succeed."""
 
 
 class CloudSilent(HostUnavailable):

@@ -29,11 +29,11 @@ EXTRA_OF = {
 imported in their folders, which name their extra themselves."""
 
 
-def of_import(error: ImportError, what: str = "this command") -> ExtraMissing | None:
-    """The error for a failed import of a module of an extra; None for any other module. `what`
+def of_import(error: ImportError, dependent: str = "this command") -> ExtraMissing | None:
+    """The error for a failed import of a module of an extra; None for any other module. `dependent`
     begins the message."""
     module = (error.name or "").partition(".")[0]
-    return missing(EXTRA_OF[module], f"{what} needs {module}") if module in EXTRA_OF else None
+    return missing(EXTRA_OF[module], f"{dependent} needs {module}") if module in EXTRA_OF else None
 
 
 def missing(extra: str, needs: str, *, field: str = "") -> ExtraMissing:
@@ -46,9 +46,9 @@ def missing(extra: str, needs: str, *, field: str = "") -> ExtraMissing:
 
 def packages_of(extra: str) -> tuple[str, ...]:
     """The requirements of an extra, such as `boto3>=1.44`; empty for an unknown one."""
-    wanted = re.compile(rf"""(.+?)\s*;\s*extra\s*==\s*["']{re.escape(extra)}["']""")
+    of_extra = re.compile(rf"""(.+?)\s*;\s*extra\s*==\s*["']{re.escape(extra)}["']""")
     matches = (
-        wanted.fullmatch(requirement)
+        of_extra.fullmatch(requirement)
         for requirement in importlib.metadata.requires(diskbench.DISTRIBUTION) or ()
     )
     return tuple(match[1] for match in matches if match)

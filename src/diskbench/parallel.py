@@ -17,13 +17,13 @@ Answer = TypeVar("Answer")
 
 
 def all_of(
-    do: Callable[[One], Answer], these: Sequence[One], *, at_once: int = AT_ONCE
+    do: Callable[[One], Answer], arguments: Sequence[One], *, at_once: int = AT_ONCE
 ) -> list[Answer]:
     """The results of `do` in input order. After the first exception no further call is started."""
-    if len(these) < 2:
-        return [do(one) for one in these]
-    pool = ThreadPoolExecutor(max_workers=min(at_once, len(these)))
+    if len(arguments) < 2:
+        return [do(argument) for argument in arguments]
+    pool = ThreadPoolExecutor(max_workers=min(at_once, len(arguments)))
     try:
-        return list(pool.map(do, these))
+        return list(pool.map(do, arguments))
     finally:
         pool.shutdown(cancel_futures=True)

@@ -51,7 +51,7 @@ class Redaction:
     """
 
     variables: tuple[str, ...] = ()
-    """Environment variables whose values are secret or name somebody."""
+    """Environment variables whose values are secret or name a person."""
     options: tuple[str, ...] = ()
     """Options of `run`, own ones and common ones, whose values are private."""
     fields: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """The installed plugins by name: ours and those of other packages. Imports no cloud's SDK.
 
-A package whose provider cannot be loaded costs nobody else theirs: what goes through all providers
-leaves it out with one warning, and who names it gets ProviderBroken.
+A package whose provider cannot be loaded does not affect other providers: code that visits all
+providers skips it with one warning, and code that names it gets ProviderBroken.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ def known_plugin(name: str) -> Plugin | None:
 def working(names: Iterable[str], load: Callable[[str], T]) -> dict[str, T]:
     """What `load` returns for each provider, by its name and in order. One for which it raises
     ProviderBroken is left out, with a warning the first time."""
-    found: dict[str, T] = {}
+    loaded: dict[str, T] = {}
     for name in names:
         try:
-            found[name] = load(name)
+            loaded[name] = load(name)
         except ProviderBroken as error:
             _warn(name, str(error).replace("\n ", ";"))
-    return found
+    return loaded
 
 
 @contextmanager
@@ -100,7 +100,7 @@ def network_nvme_models() -> frozenset[str]:
 
 
 def _check_patterns(loaded: Plugin) -> None:
-    """Raise re.error for a regular expression that is none: it would fail where it is used, for
+    """Raise re.error for an invalid regular expression: it would fail where it is used, for
     guests and zones of any provider."""
     firmware = loaded.guest.firmware if loaded.guest is not None else ()
     patterns = [pattern for marks in firmware for pattern in marks.values()]

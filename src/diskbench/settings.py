@@ -70,10 +70,12 @@ def load_settings(
     `directory` is the working directory, `user_directory` the user's config directory. Raises
     UnknownName or InvalidValue naming the file, variable or flag at fault.
     """
-    found = typed_settings(
+    sourced = typed_settings(
         flags, environ=environ, directory=directory, user_directory=user_directory
     )
-    return Loaded(_validated(found.values, found.origins), found.origins, found.unknown_variables)
+    return Loaded(
+        _validated(sourced.values, sourced.origins), sourced.origins, sourced.unknown_variables
+    )
 
 
 def _validated(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings:

@@ -34,7 +34,7 @@ _URLS: Mapping[str, Callable[[str], str]] = {
 NAMES = ("database_url", "evidence_url", "log_format", "owner", "secret_file")
 """Every setting."""
 DEFAULT = "default"
-"""The origin of a value that nobody typed."""
+"""The origin of a value that was not set."""
 _Value = tuple[str, Any, str]
 
 
@@ -83,14 +83,14 @@ def typed_settings(
     return TypedSettings(values, origins, tuple(unknown))
 
 
-def _read(value: object, read: Callable[[str], str], what: str) -> object:
+def _read(value: object, read: Callable[[str], str], origin: str) -> object:
     """The normalised URL. A value that is no text is left to the validation of all settings."""
     if not isinstance(value, str):
         return value
     try:
         return read(value)
     except InvalidValue as error:
-        raise InvalidValue(f"{what}: {error.message}", advice=error.advice) from None
+        raise InvalidValue(f"{origin}: {error.message}", advice=error.advice) from None
 
 
 def _flags(flags: Mapping[str, str | None]) -> list[_Value]:

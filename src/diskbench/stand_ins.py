@@ -86,7 +86,7 @@ class _Finder:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """See importlib.abc.MetaPathFinder."""
-        if not any(name == one or name.startswith(f"{one}.") for one in self._packages):
+        if not any(name == package or name.startswith(f"{package}.") for package in self._packages):
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and type(spec.loader) is SourceFileLoader:
@@ -110,17 +110,19 @@ class _Finder:
                 raise ModuleNotFoundError(f"No module named {full!r}", name=full)
             return stand_in
         submodules = {
-            one: self._stand_ins[f"{full}.{one}"]
-            for one in fromlist or ()
-            if self._is_left_out(f"{full}.{one}")
+            submodule: self._stand_ins[f"{full}.{submodule}"]
+            for submodule in fromlist or ()
+            if self._is_left_out(f"{full}.{submodule}")
         }
         if not submodules:
             return builtins.__import__(name, globals, locals, fromlist, level)
-        others = [one for one in fromlist if one not in submodules]
+        own_names = [attribute for attribute in fromlist if attribute not in submodules]
         module = import_module(full)
-        if others:
-            builtins.__import__(name, globals, locals, others, level)
-        return SimpleNamespace(**{one: getattr(module, one) for one in others}, **submodules)
+        if own_names:
+            builtins.__import__(name, globals, locals, own_names, level)
+        return SimpleNamespace(
+            **{attribute: getattr(module, attribute) for attribute in own_names}, **submodules
+        )
 
     def _is_left_out(self, module: str) -> bool:
         return module in self._stand_ins and module not in sys.modules

@@ -91,16 +91,16 @@ def format_usd(usd: float) -> str:
 
 def format_duration_s(seconds: float) -> str:
     """A duration for a person: `45 s`, `12 min 30 s`, `3 h 05 min`, `2 d 4 h`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
+    total = round(seconds)
+    if total < 60:
+        return f"{total} s"
+    minutes, remaining_s = divmod(total, 60)
     if minutes < 60:
-        return f"{minutes} min {rest:02d} s" if rest else f"{minutes} min"
-    hours, minutes = divmod(round(whole / 60), 60)
+        return f"{minutes} min {remaining_s:02d} s" if remaining_s else f"{minutes} min"
+    hours, minutes = divmod(round(total / 60), 60)
     if hours < 48:
         return f"{hours} h {minutes:02d} min" if minutes else f"{hours} h"
-    days, hours = divmod(round(whole / 3600), 24)
+    days, hours = divmod(round(total / 3600), 24)
     return f"{days} d {hours} h" if hours else f"{days} d"
 
 

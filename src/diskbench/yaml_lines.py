@@ -37,7 +37,7 @@ class Mistake:
     message: str
     advice: str = ""
 
-    def told(self, file: str) -> str:
+    def text_in(self, file: str) -> str:
         """`FILE:LINE: what is wrong; what would be right`."""
         return f"{file}:{self.line}: {self.message}" + (f"; {self.advice}" if self.advice else "")
 
@@ -236,11 +236,11 @@ class _Reader:
         )
         return None
 
-    def _no_value(self, node: Node, what: str) -> None:
+    def _no_value(self, node: Node, node_words: str) -> None:
         """Report a null, unless its line already has a mistake."""
         line = node.start_mark.line + 1
         if line not in self._lines_with_mistake:
-            self._complain(node, f"{what} has no value", "give one, or leave it out")
+            self._complain(node, f"{node_words} has no value", "give one, or leave it out")
 
     def _complain(self, node: Node, message: str, advice: str = "") -> None:
         line = node.start_mark.line + 1

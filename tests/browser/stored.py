@@ -21,7 +21,8 @@ from diskbench.store import archive
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
-from diskbench.store.rows import save_plan, save_step
+from diskbench.store.rows import save_plan
+from diskbench.store.step_rows import save_step
 
 TIMES = ("2026-11-21T10:00:00+00:00", "2026-11-21T10:50:00+00:00")
 SECONDS = 3000

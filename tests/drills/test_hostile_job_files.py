@@ -11,8 +11,9 @@ from tests.drills.book import drill
 from tests.rigs.cli import Cli
 
 from diskbench.errors import ProfileError
-from diskbench.fio.guard import ENGINES, OURS, FioTarget, check, harmless
+from diskbench.fio.guard import ENGINES, OURS, check, harmless
 from diskbench.fio.jobfile import ALIASES, parse
+from diskbench.fio.target import FioTarget
 
 DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1")
 DEVICE = FioTarget(kind="device", path="/dev/loop9")

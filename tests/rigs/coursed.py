@@ -11,7 +11,8 @@ from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Step
 from diskbench.store import archive
 from diskbench.store.finish import finish_run
-from diskbench.store.rows import save_plan, save_step
+from diskbench.store.rows import save_plan
+from diskbench.store.step_rows import save_step
 
 TIMES = ("2026-11-21T10:00:00+00:00", "2026-11-21T11:00:00+00:00")
 

@@ -8,7 +8,8 @@ from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.result import Measurement, StepResult
 from diskbench.store.finish import finish_run
-from diskbench.store.rows import save_plan, save_step
+from diskbench.store.rows import save_plan
+from diskbench.store.step_rows import save_step
 from diskbench.units import GIB
 
 STEPS = ("seq-write-64k", "seq-read-64k", "rand-512-9to1")

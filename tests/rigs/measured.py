@@ -4,7 +4,7 @@ from tests.rigs.began import begin_run
 
 from diskbench.store import archive
 from diskbench.store.parse_step import step_result
-from diskbench.store.rows import save_step
+from diskbench.store.step_rows import save_step
 
 TIMES = {
     "started_at": "2026-11-21T10:00:00.000000+00:00",

@@ -10,11 +10,11 @@ from tests.rigs.fio_examples import examples
 from tests.rigs.golden import check_part
 
 from diskbench.errors import DiskbenchError
-from diskbench.fio.guard import FioTarget
 from diskbench.fio.jobfile import parse
 from diskbench.fio.profiles import parse_profile
 from diskbench.fio.retarget import retarget
 from diskbench.fio.steps import build_steps
+from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
 from diskbench.units import TIB
 

@@ -21,7 +21,8 @@ from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import load_cells
 from diskbench.store.claims import list_executors
 from diskbench.store.database import open_database
-from diskbench.store.rows import find_plan, load_results
+from diskbench.store.rows import find_plan
+from diskbench.store.step_rows import load_results
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # two minutes where nothing else runs
 

@@ -30,7 +30,8 @@ from diskbench.store.claims import list_executors
 from diskbench.store.database import open_database
 from diskbench.store.headlines import load_headlines
 from diskbench.store.query import find_runs
-from diskbench.store.rows import find_plan, load_results
+from diskbench.store.rows import find_plan
+from diskbench.store.step_rows import load_results
 
 pytestmark = pytest.mark.slow
 

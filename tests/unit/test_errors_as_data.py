@@ -24,8 +24,8 @@ ROOT = Path(diskbench.__file__).parent
 SHOWN_ONLY = {
     # A part of a text is shown; what happens is the same whatever it says.
     "engine/trial/retry.py": "the first line of a text is shown",
-    "store/evidence.py": "the first line of a text is shown",
-    "store/database.py": "the first line of a text is shown",
+    "store/evidence_errors.py": "the first line of a text is shown",
+    "store/database_errors.py": "the first line of a text is shown",
     "store/log_scan.py": "the first line of a text is shown",
     "store/import_sources.py": "a file's name is not shown twice",
     "providers/azure/errors.py": "what Azure says is shown in one line",

@@ -14,14 +14,16 @@ VAGUE = {
     "found": "name what was found: disk, lease, problem, match, a list of items",
     "told": "name what is said: message, summary, reason; or who reported it: reported, described",
 }
-CLEAN = ("engine/cleanup", "providers", "testing")
-"""The rooms without such names."""
+PAST = "store/migrations/versions"
+"""Committed migrations are never edited."""
 PUBLIC = {
+    ("model/finding.py", "Finding.told"),
     ("providers/error_table.py", "ErrorRow.found"),
     ("providers/listed.py", "Tagged.told"),
     ("providers/skeleton/provider.py", "CloudCalls.found"),
 }
-"""Fields that providers of other packages set (docs/contributing/provider.md)."""
+"""Fields that providers of other packages set (docs/contributing/provider.md), or that `doctor`
+prints."""
 
 
 def names(source: str) -> Iterator[tuple[int, str]]:
@@ -53,11 +55,11 @@ def vague(path: str, source: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("room", CLEAN)
-def test_no_name_hides_what_it_holds(room: str) -> None:
+def test_no_name_hides_what_it_holds() -> None:
     findings = [
         finding
-        for path in sorted((SOURCE / room).rglob("*.py"))
+        for path in sorted(SOURCE.rglob("*.py"))
+        if PAST not in path.as_posix()
         for finding in vague(str(path.relative_to(SOURCE)), path.read_text())
     ]
     assert not findings, "\n".join(findings)

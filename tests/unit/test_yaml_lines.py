@@ -13,7 +13,7 @@ from diskbench.yaml_lines import read_yaml
 
 
 def told(text: str) -> list[str]:
-    return [one.told("f") for one in read_yaml(text).mistakes]
+    return [one.text_in("f") for one in read_yaml(text).mistakes]
 
 
 def test_each_value_knows_its_line():

@@ -57,8 +57,8 @@ def _shown(value: float) -> str:
 def off(fleet: Sequence[Reading]) -> Mapping[str, tuple[Off, ...]]:
     """Return the readings of a fleet that stand out, by trial; trials without any are left out."""
     by_trial: dict[str, tuple[Off, ...]] = {}
-    for what in dict.fromkeys(reading.what for reading in fleet):
-        readings = [reading for reading in fleet if reading.what == what]
+    for quantity in dict.fromkeys(reading.what for reading in fleet):
+        readings = [reading for reading in fleet if reading.what == quantity]
         if len(readings) < LEAST_READINGS:
             continue
         middle = median(reading.value for reading in readings)

@@ -8,8 +8,8 @@ and ranges are no caps. Two things put an honest rate beside its cap:
     tokens      T seconds hold T + 1 of tokens where a limiter saves one second of them: up to
                 (1 + 1/T) × the cap, for steps of at most 30 s
 
-A sharp fall that is not made up for later is a used-up bucket, documented or not; of writes on a
-disk that nobody named a full write cache explains it, too.
+A sharp fall after which the rate does not recover is a used-up bucket, documented or not; writes on
+an unnamed disk may also have filled a write cache.
 """
 
 from __future__ import annotations
@@ -115,13 +115,13 @@ def cap(stretch: Stretch, setting: Setting) -> Limiter | None:
         return None
     written = device_rate(stretch, setting) or measured
     readings = [(measured, ""), (written, _UNWRITTEN)] if written < measured else [(measured, "")]
-    found = [
+    caps_reached = [
         (abs(reading / near.iops - 1), reading, near, words)
         for reading, words in readings
         if (near := _near(reading, level) or _near_other(reading, level)) is not None
     ]
-    if found:
-        _, reading, near, words = min(found, key=lambda one: one[0])
+    if caps_reached:
+        _, reading, near, words = min(caps_reached, key=lambda near_cap: near_cap[0])
         evidence = [_at(reading, near, setting)]
         if words:
             evidence.append(f"{shown_rate(measured, setting)} {words}")

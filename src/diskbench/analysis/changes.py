@@ -129,14 +129,14 @@ def segment(y: Floats, smallest: int) -> list[int]:
     cuts: list[int] = []
     for fit in islice(fits, 1, MOST_CUTS + 1):
         cuts = _cuts(y, costs, fit) or cuts
-    left = (1 - _EXPLAINED) * _noise(y, [0, *cuts, n])[0]
-    if _least_error_of_many(costs, cuts, left * n) > left * n:
+    least_noise = (1 - _EXPLAINED) * _noise(y, [0, *cuts, n])[0]
+    if _least_error_of_many(costs, cuts, least_noise * n) > least_noise * n:
         return cuts
     many = list(islice(fits, _MANY_CUTS - MOST_CUTS))
-    if not many or _noise(y, [0, *many[-1], n])[0] > left:
+    if not many or _noise(y, [0, *many[-1], n])[0] > least_noise:
         return cuts
     for fit in many:
-        if _noise(y, [0, *fit, n])[0] <= left:
+        if _noise(y, [0, *fit, n])[0] <= least_noise:
             cuts = _cuts(y, costs, fit) or cuts
     return cuts
 
@@ -165,11 +165,11 @@ def _noise(y: Floats, edges: list[int]) -> tuple[float, float]:
     """Return variance and lag-1 correlation of a fit's residuals."""
     import numpy as np
 
-    rest = np.concatenate([y[a:b] - y[a:b].mean() for a, b in pairwise(edges)])
-    sigma2 = float(rest.var())
+    residuals = np.concatenate([y[a:b] - y[a:b].mean() for a, b in pairwise(edges)])
+    sigma2 = float(residuals.var())
     if sigma2 <= 0:
         return 0.0, 0.0
-    phi = float((rest[1:] * rest[:-1]).mean()) / sigma2
+    phi = float((residuals[1:] * residuals[:-1]).mean()) / sigma2
     return sigma2, min(max(phi, 0.0), _MOST_PHI)
 
 
@@ -198,35 +198,35 @@ def _refined(y: Floats, calm: Floats, cuts: list[int], reach: int) -> list[int]:
 
 def _merged(y: Floats, cuts: list[int], shortest_s: int) -> list[int]:
     """Return the cuts without those between similar levels; the most similar are removed first."""
-    kept = list(cuts)
+    merged = list(cuts)
     least = -math.log(1 - LEAST_CHANGE)
-    while kept:
-        levels = _levels(y, [0, *kept, y.size])
+    while merged:
+        levels = _levels(y, [0, *merged, y.size])
         steps = [abs(b - a) for a, b in pairwise(levels)]
         smallest = min(range(len(steps)), key=steps.__getitem__)
         if steps[smallest] >= least:
             break
-        del kept[smallest]
-    kept = _without_blips(y, kept, shortest_s)
+        del merged[smallest]
+    merged = _without_blips(y, merged, shortest_s)
     # Refining may have left less than half a phase between two cuts: the later one is removed.
-    edges = [0, *kept, y.size]
+    edges = [0, *merged, y.size]
     return [cut for before, cut in pairwise(edges[:-1]) if cut - before >= shortest_s // 2]
 
 
 def _without_blips(y: Floats, cuts: list[int], shortest_s: int) -> list[int]:
     """Return the cuts without pairs around a short excursion that returns to the same level: half a
     minute is not a phase."""
-    kept = list(cuts)
+    lasting = list(cuts)
     while True:
-        edges = [0, *kept, y.size]
+        edges = [0, *lasting, y.size]
         levels = _levels(y, edges)
-        for i in range(1, len(kept)):
+        for i in range(1, len(lasting)):
             back = abs(levels[i + 1] - levels[i - 1]) < -math.log(1 - LEAST_CHANGE)
             if edges[i + 1] - edges[i] < shortest_s and back:
-                del kept[i - 1 : i + 1]
+                del lasting[i - 1 : i + 1]
                 break
         else:
-            return kept
+            return lasting
 
 
 def _is_sharp(y: Floats, cut: int, difference: float, shortest_s: int) -> bool:

@@ -80,7 +80,7 @@ def independent_ratios(pairs: Sequence[Pair]) -> list[float]:
         for other in linked[1:]:
             if other is not group:
                 group += other
-                groups = [one for one in groups if one is not other]
+                groups = [candidate for candidate in groups if candidate is not other]
                 group_of = {k: group if v is other else v for k, v in group_of.items()}
         group.append(pair.b / pair.a)
         group_of |= dict.fromkeys(machines, group)

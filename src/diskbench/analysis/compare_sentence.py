@@ -13,23 +13,23 @@ _TIMES = {
 }
 
 
-def sentence(one: Compared) -> str:
+def sentence(compared: Compared) -> str:
     """What may be said of B against A, with the interval and the number of independent pairs."""
-    unit = "blocks" if one.blocks else "independent pairs"
-    if one.interval is None:
+    unit = "blocks" if compared.blocks else "independent pairs"
+    if compared.interval is None:
         return (
-            f"B/A is {one.ratio:.2f}; no interval (n = {one.n}): at least six "
+            f"B/A is {compared.ratio:.2f}; no interval (n = {compared.n}): at least six "
             f"{unit} are needed to tell a difference from noise"
         )
-    count = f"n = {one.n} blocks on one machine" if one.blocks else f"n = {one.n}"
-    within = f"{percent(one.interval.low)} to {percent(one.interval.high)}, {count}"
-    match one.finding:
+    count = f"n = {compared.n} blocks on one machine" if compared.blocks else f"n = {compared.n}"
+    within = f"{percent(compared.interval.low)} to {percent(compared.interval.high)}, {count}"
+    match compared.finding:
         case "differs":
-            return f"{_difference(one)} ({within})"
+            return f"{_difference(compared)} ({within})"
         case "alike":
             return f"A and B are alike within 5 % ({within})"
         case "small":
-            return f"{_difference(one)}, which is below the 5 % that count ({within})"
+            return f"{_difference(compared)}, which is below the 5 % that count ({within})"
         case _:
             return f"the difference is smaller than the noise ({within})"
 

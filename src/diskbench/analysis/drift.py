@@ -64,8 +64,8 @@ class Drift:
     """The changes of a history of `n` figures.
 
     `noise` is its coefficient of variation without them, `span` (max − min) / median. `visible` is
-    the least step that would be found three figures after it, 95 times of 100; None of a history
-    too short for any.
+    the smallest step that is detected three figures after it in 95 of 100 cases; None if the
+    history is too short.
     """
 
     n: int

@@ -152,7 +152,7 @@ def of_one_level(
     if at_baseline or values is None:
         return at_baseline or list(range(len(kinds)))
     courses = courses_over(values)
-    return [at for at, one in enumerate(courses) if one.kind == "baseline"] or list(
+    return [at for at, course in enumerate(courses) if course.kind == "baseline"] or list(
         range(len(kinds))
     )
 
@@ -191,18 +191,18 @@ def _joined(phases: Sequence[Phase]) -> tuple[FigureLevel, ...]:
     joined: list[FigureLevel] = []
     stalled: FigureLevel | None = None
     for at, phase in enumerate(phases):
-        here = _level(phase)
+        own_level = _level(phase)
         if phase.kind == "stall":
-            stalled = here if stalled is None else _with(stalled, here)
+            stalled = own_level if stalled is None else _with(stalled, own_level)
             continue
         if phase.kind in LEVELS:
             beside = bool(joined) and stalled is not None and joined[-1].end_s == stalled.start_s
-            if stalled is not None and beside and _is_alike(joined[-1], here):
-                joined[-1] = _with(_with(joined[-1], stalled), here)
+            if stalled is not None and beside and _is_alike(joined[-1], own_level):
+                joined[-1] = _with(_with(joined[-1], stalled), own_level)
             elif stalled is not None and not joined and at == 1:
-                joined.append(_with(here, stalled))
+                joined.append(_with(own_level, stalled))
             else:
-                joined.append(here)
+                joined.append(own_level)
         stalled = None
     if stalled is not None and joined and joined[-1].end_s == stalled.start_s:
         joined[-1] = _with(joined[-1], stalled)

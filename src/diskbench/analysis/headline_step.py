@@ -32,9 +32,9 @@ def of_trial(headlines: Sequence[Headline]) -> Headline | None:
     if not headlines:
         return None
     alike = [headline for headline in headlines if headline.step == headlines[0].step]
-    kept = [one for one in alike if one.kind == "baseline"] or alike
-    middle = sorted(kept, key=lambda one: one.rate)[(len(kept) - 1) // 2]
-    known = [one.trust for one in alike if one.trust is not None]
+    of_level = [headline for headline in alike if headline.kind == "baseline"] or alike
+    middle = sorted(of_level, key=lambda headline: headline.rate)[(len(of_level) - 1) // 2]
+    known = [headline.trust for headline in alike if headline.trust is not None]
     return replace(middle, trust=worst(known) if len(known) == len(alike) else None)
 
 

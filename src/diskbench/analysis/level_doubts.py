@@ -72,12 +72,12 @@ def figure_words(iops: float | None, bytes_per_s: float | None) -> str:
     return f"{format_mb_per_s(bytes_per_s)} MB/s" if bytes_per_s is not None else "nothing"
 
 
-def _is_apart(one: Stretch, other: Stretch) -> bool:
-    rates = (_of(one, other), _of(other, one))
+def _is_apart(first: Stretch, second: Stretch) -> bool:
+    rates = (_of(first, second), _of(second, first))
     return min(rates) <= (1 - LEAST_CHANGE) * max(rates)
 
 
-def _of(one: Stretch, beside: Stretch) -> float:
+def _of(stretch: Stretch, beside: Stretch) -> float:
     """Return a rate in the unit that both have."""
-    both = one.iops is not None and beside.iops is not None
-    return (one.iops if both else one.bytes_per_s) or 0.0
+    have_iops = stretch.iops is not None and beside.iops is not None
+    return (stretch.iops if have_iops else stretch.bytes_per_s) or 0.0

@@ -2,7 +2,7 @@
 
     a cache       faster than a disk of its kind can be (analysis/medium.py): of the guest where the
                   I/O was buffered, else one below it
-    page cache    buffered, and the device moved < 95 % of fio's bytes; or, where nobody counted,
+    page cache    buffered, and the device moved < 95 % of fio's bytes; or, without counters,
                   buffered writes above 1.1 times every promise, and not without what memory holds
     offered       ≥ 99 % of the rate that the load is held to (of N arrivals ≥ 1 − 2/√N)
     credit        within 10 % of the rate that a used-up bucket leaves; without a promise, the level
@@ -77,9 +77,9 @@ def limiter(stretch: Stretch, setting: Setting) -> Limiter:
     the mean, the rate of the seconds with I/O is compared. Pauses that are not rare belong to how a
     disk serves its I/O.
     """
-    found = _limiter(stretch, setting)
-    if found.name not in _BELOW_ALL or not MOST_STALLED < stretch.stalled <= RARE:
-        return found
+    named = _limiter(stretch, setting)
+    if named.name not in _BELOW_ALL or not MOST_STALLED < stretch.stalled <= RARE:
+        return named
     share = 1 - stretch.stalled
     between = replace(
         stretch,
@@ -87,9 +87,9 @@ def limiter(stretch: Stretch, setting: Setting) -> Limiter:
         bytes_per_s=stretch.bytes_per_s / share if stretch.bytes_per_s is not None else None,
         stalled=0.0,
     )
-    found = _limiter(between, setting)
+    named = _limiter(between, setting)
     words = f"not counting the {stretch.stalled:.0%} of the time without I/O"
-    return found.model_copy(update={"evidence": (*found.evidence, words)})
+    return named.model_copy(update={"evidence": (*named.evidence, words)})
 
 
 def _limiter(stretch: Stretch, setting: Setting) -> Limiter:

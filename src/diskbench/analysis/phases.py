@@ -1,8 +1,7 @@
 """The phases of a step: its levels, which of them lasts, and where the rate fell (MR-3, MR-4).
 
-Changes come from analysis/changes.py. Two levels with a sharp change between them are adjacent
-phases; if the change is gradual, the part between the flat ends is a ramp. A level is flat if the
-medians of its first and last third differ by at most a tenth.
+analysis/phase_parts.py cuts the seconds into levels, ramps and stalls. Here each part gets its kind
+and becomes a phase with its figures.
 
 The kind of a level: with an expectation, `burst` if credit is expected and the level is above 1.1
 times the lasting rate, else `baseline`. From the seconds alone: if the rate falls sharply and ends
@@ -18,12 +17,13 @@ other level: no mean crosses a cliff, and the second of the fall belongs to both
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.changes import LEAST_CHANGE, SHORTEST_S, Change, changes
-from diskbench.analysis.stalls import LEAST_MISSED, RARE, STALLED, filled, longest, stalls
+from diskbench.analysis.changes import LEAST_CHANGE, SHORTEST_S
+from diskbench.analysis.phase_parts import SeriesPart, level_of, parts_of
+from diskbench.analysis.stalls import LEAST_MISSED, stalls
 from diskbench.analysis.steady import last_rounds
 from diskbench.model.phase import Cliff, Phase, PhaseKind, Stall, StepPhases
 
@@ -35,13 +35,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_FLAT = 0.10
-_NOTHING = 0.01
-"""Of the highest level: a phase below it at either end is a stall, too."""
-_MOSTLY = 0.75
-"""Of a part: so much of it in one pause is no level; our choice."""
-_SETTLED_S = 60
-_CORRELATED_S = 10
 _EDGE_S = 3
 _OWN_SIDE = 0.2
 """Of the way to the other level, or of its own: a second beyond that belongs to the change. A
@@ -51,19 +44,6 @@ _LEAST_BINS = 12
 """Two minutes: the least that a level is called flat by."""
 _Q90 = 1.2816
 """Normal quantile of 0.90."""
-_TRIMMED = 0.1
-"""Of each side: outliers do not make a level, and two values in turn have their mean."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Seconds [start, end) with one level; `sharp`: it begins with a sharp change."""
-
-    start: int
-    end: int
-    level: float
-    sharp: bool
-    kind: PhaseKind = "level"
 
 
 def step_phases(
@@ -82,7 +62,7 @@ def step_phases(
     use_bytes = not iops.any() and bool(bytes_per_s.any())
     figure = bytes_per_s if use_bytes else iops
     values = figure[:-1] if figure.size > 1 else figure
-    parts = _parts(values, shortest_s)
+    parts = parts_of(values, shortest_s)
     parts = _named(parts, _lasting(expected, use_bytes=use_bytes))
     phases = tuple(
         _phase(part, _inside(at, parts, values), iops, bytes_per_s, figure.size).model_copy(
@@ -102,132 +82,6 @@ def step_phases(
     )
 
 
-def _parts(values: Floats, shortest_s: int) -> list[_Part]:
-    """Return levels, ramps and stalls in order."""
-    if not values.size:
-        return []
-    if values.size < 2 * shortest_s:  # no room for two phases; spares importing what finds them
-        whole = _Part(0, values.size, _level(values), sharp=True)
-        return [replace(whole, kind="stall" if whole.level <= 0 else "level")]
-    smooth = filled(values, longest_s=shortest_s)
-    starts = [Change(0, sharp=True), *changes(smooth, shortest_s=shortest_s)]
-    ends = [*(change.at for change in starts[1:]), values.size]
-    parts = [
-        _Part(change.at, end, _level(values[change.at : end]), change.sharp)
-        for change, end in zip(starts, ends, strict=True)
-    ]
-    parts = [
-        replace(part, kind="stall")
-        if _is_stall(at, parts) or _is_one_pause(at, parts, values)
-        else part
-        for at, part in enumerate(parts)
-    ]
-    return [part for chain in _chains(parts) for part in _ramped(chain, smooth)]
-
-
-def _is_stall(index: int, parts: Sequence[_Part]) -> bool:
-    """Whether a part is below a tenth of both neighbours and is not the final level of the step, or
-    is near zero anywhere."""
-    here, last = parts[index].level, parts[-1].level
-    highest = max(part.level for part in parts)
-    if here <= _NOTHING * highest:
-        return True
-    if index in (0, len(parts) - 1):
-        return False
-    if last > 0 and (1 - LEAST_CHANGE) <= here / last <= 1 / (1 - LEAST_CHANGE):
-        return False
-    return here < STALLED * min(parts[index - 1].level, parts[index + 1].level)
-
-
-def _is_one_pause(index: int, parts: Sequence[_Part], values: Floats) -> bool:
-    """Whether one pause fills most of a part whose cut missed its ends by seconds. A disk that
-    serves I/O in batches has many short ones."""
-    part, around = parts[index], [*parts[max(0, index - 1) : index], *parts[index + 1 : index + 2]]
-    if not around:
-        return False
-    nothing = values[part.start : part.end] <= _NOTHING * max(other.level for other in around)
-    return longest(nothing) >= _MOSTLY * (part.end - part.start)
-
-
-def _chains(parts: Sequence[_Part]) -> list[list[_Part]]:
-    """Group parts that change gradually into each other."""
-    chains: list[list[_Part]] = []
-    for part in parts:
-        alone = part.sharp or part.kind == "stall" or (chains and chains[-1][-1].kind == "stall")
-        if alone or not chains:
-            chains.append([part])
-        else:
-            chains[-1].append(part)
-    return chains
-
-
-def _ramped(chain: Sequence[_Part], values: Floats) -> list[_Part]:
-    """Return a chain as a level, a ramp and a level; the levels only if they are flat."""
-    if len(chain) == 1:
-        return list(chain)
-    start = chain[0].end if _drift(values[chain[0].start : chain[0].end]) <= _FLAT else 0
-    start = start or chain[0].start
-    end = _settled(chain, values, start)
-    if start >= end:  # two flat levels, and all of the change within a minute between them
-        return list(chain)
-    head = [chain[0]] if start == chain[0].end else []
-    ramp = _Part(start, end, _level(values[start:end]), not head and chain[0].sharp, kind="ramp")
-    if end == chain[-1].end:
-        return [*head, ramp]
-    return [
-        *head,
-        ramp,
-        _Part(end, chain[-1].end, _level(values[end : chain[-1].end]), sharp=False),
-    ]
-
-
-def _settled(chain: Sequence[_Part], values: Floats, start: int) -> int:
-    """Return where the final level of a gradual change begins: from there the rate is flat and
-    moves at most a quarter as fast as before, allowing for noise; the end of the chain if never."""
-    last = chain[-1]
-    for begin in range(last.start, last.end - _SETTLED_S, _SETTLED_S // 2):
-        tail, ramp = values[begin : last.end], values[start:begin]
-        if _drift(tail) > _FLAT:
-            continue
-        if not ramp.size:
-            return begin
-        moved = abs(_median(ramp[:_SETTLED_S]) - _median(tail)) / ramp.size
-        # The middles of the first and the last third lie two thirds of the tail apart.
-        if _most_moved(tail) <= moved / 4 * (2 / 3 * tail.size):
-            return begin
-    return last.end
-
-
-def _most_moved(values: Floats) -> float:
-    """Return the largest plausible difference of the first and last third, with two standard
-    errors; these are of means of ten seconds, because neighbouring seconds correlate."""
-    import numpy as np
-
-    third = max(1, values.size // 3)
-    sides = (values[:third], values[-third:])
-    many = third // _CORRELATED_S
-    if many < 2:
-        return float("inf")
-    means = [side[: many * _CORRELATED_S].reshape(many, -1).mean(axis=1) for side in sides]
-    error = float(np.sqrt(sum(mean.var(ddof=1) / many for mean in means)))
-    return abs(_median(sides[1]) - _median(sides[0])) + 2 * error
-
-
-def _drift(values: Floats) -> float:
-    """Return the difference of the medians of the first and last third as a fraction of the
-    median."""
-    third = max(1, values.size // 3)
-    middle = _median(values)
-    moved = abs(_median(values[-third:]) - _median(values[:third]))
-    return moved / middle if middle > 0 else 0.0
-
-
-def _median(values: Floats) -> float:
-    import numpy as np
-
-    return float(np.median(values))
-
-
 def _lasting(expected: Expectation | None, *, use_bytes: bool) -> tuple[float, bool] | None:
     """Return the rate up to which a level is the expected lasting one, in the unit of the series,
     and whether a burst precedes it."""
@@ -237,7 +91,7 @@ def _lasting(expected: Expectation | None, *, use_bytes: bool) -> tuple[float, b
     return expected.lasting_up_to * factor, expected.bursts
 
 
-def _named(parts: Sequence[_Part], lasting: tuple[float, bool] | None) -> list[_Part]:
+def _named(parts: Sequence[SeriesPart], lasting: tuple[float, bool] | None) -> list[SeriesPart]:
     levels = [part for part in parts if part.kind == "level"]
     if not levels:
         return list(parts)
@@ -246,7 +100,7 @@ def _named(parts: Sequence[_Part], lasting: tuple[float, bool] | None) -> list[_
         last <= (1 - LEAST_CHANGE) * part.level for part in levels
     )
 
-    def name(part: _Part) -> PhaseKind:
+    def name(part: SeriesPart) -> PhaseKind:
         if lasting is not None and lasting[1]:
             return "baseline" if part.level <= lasting[0] else "burst"
         if not fell:
@@ -259,18 +113,18 @@ def _named(parts: Sequence[_Part], lasting: tuple[float, bool] | None) -> list[_
     return [replace(part, kind=name(part)) if part.kind == "level" else part for part in parts]
 
 
-def _falls(before: _Part, after: _Part) -> bool:
+def _falls(before: SeriesPart, after: SeriesPart) -> bool:
     return after.sharp and after.level <= (1 - LEAST_CHANGE) * before.level
 
 
-def _cliffs(parts: Sequence[_Part], values: Floats) -> tuple[Cliff, ...]:
+def _cliffs(parts: Sequence[SeriesPart], values: Floats) -> tuple[Cliff, ...]:
     """Return the sharp falls; stalls between two levels are skipped."""
     moving = [part for part in parts if part.kind != "stall"]
     return tuple(
         Cliff(
             at_s=float(after.start),
-            before=_level(values[before.start : before.end]),
-            after=(level := _level(values[after.start : after.end])),
+            before=level_of(values[before.start : before.end]),
+            after=(level := level_of(values[after.start : after.end])),
             credits=max(0.0, float((values[: after.start] - level).sum())),
         )
         for before, after in pairwise(moving)
@@ -279,7 +133,7 @@ def _cliffs(parts: Sequence[_Part], values: Floats) -> tuple[Cliff, ...]:
 
 
 def _stalls(
-    parts: Sequence[_Part], values: Floats, seconds: int, missed: float
+    parts: Sequence[SeriesPart], values: Floats, seconds: int, missed: float
 ) -> tuple[Stall, ...]:
     """Stalls within each phase, by its own median, and phases that are stalls, joined."""
     stretches: list[tuple[int, int]] = []
@@ -287,8 +141,8 @@ def _stalls(
         if part.kind == "stall":
             runs: tuple[tuple[int, int], ...] = ((part.start, part.end),)
         else:
-            here = values[part.start : part.end]
-            within = stalls(here, missed=missed, is_moving=part.kind == "ramp")
+            of_part = values[part.start : part.end]
+            within = stalls(of_part, missed=missed, is_moving=part.kind == "ramp")
             runs = tuple((part.start + a, part.start + b) for a, b in within)
         for start, end in runs:
             if stretches and stretches[-1][1] >= start:
@@ -299,27 +153,27 @@ def _stalls(
     return tuple(Stall(start_s=start, end_s=end) for start, end in stretches)
 
 
-def _inside(at: int, parts: Sequence[_Part], values: Floats) -> slice:
+def _inside(at: int, parts: Sequence[SeriesPart], values: Floats) -> slice:
     """Return the seconds over which a part's figures are averaged: all except those of a sharp
     change at its ends."""
     part = parts[at]
     start, end = part.start, part.end
     if at and part.sharp:
-        other = parts[at - 1].level
+        level = parts[at - 1].level
         for second in range(part.start, min(part.start + _EDGE_S, end - _EDGE_S)):
-            start = second + 1 if _is_of_change(values[second], part.level, other) else start
+            start = second + 1 if _is_of_change(values[second], part.level, level) else start
     if at + 1 < len(parts) and parts[at + 1].sharp:
-        other = parts[at + 1].level
+        level = parts[at + 1].level
         for second in range(part.end - 1, max(part.end - 1 - _EDGE_S, start + _EDGE_S), -1):
-            end = second if _is_of_change(values[second], part.level, other) else end
+            end = second if _is_of_change(values[second], part.level, level) else end
     return slice(start, end)
 
 
-def _is_of_change(value: float, own: float, other: float) -> bool:
-    return (value - own) * (1 if other > own else -1) > _OWN_SIDE * min(abs(other - own), own)
+def _is_of_change(value: float, own: float, beside: float) -> bool:
+    return (value - own) * (1 if beside > own else -1) > _OWN_SIDE * min(abs(beside - own), own)
 
 
-def _phase(part: _Part, here: slice, iops: Floats, bytes_per_s: Floats, seconds: int) -> Phase:
+def _phase(part: SeriesPart, span: slice, iops: Floats, bytes_per_s: Floats, seconds: int) -> Phase:
     end = seconds if part.end == seconds - 1 else part.end
     ramp = part.kind == "ramp" and iops.any()
     few = max(1, min(10, (part.end - part.start) // 4))
@@ -327,35 +181,21 @@ def _phase(part: _Part, here: slice, iops: Floats, bytes_per_s: Floats, seconds:
         kind=part.kind,
         start_s=part.start,
         end_s=end,
-        iops=float(iops[here].mean()) if iops.any() else None,
-        bytes_per_s=float(bytes_per_s[here].mean()) if bytes_per_s.any() else None,
-        from_iops=_level(iops[part.start : part.start + few]) if ramp else None,
-        to_iops=_level(iops[part.end - few : part.end]) if ramp else None,
+        iops=float(iops[span].mean()) if iops.any() else None,
+        bytes_per_s=float(bytes_per_s[span].mean()) if bytes_per_s.any() else None,
+        from_iops=level_of(iops[part.start : part.start + few]) if ramp else None,
+        to_iops=level_of(iops[part.end - few : part.end]) if ramp else None,
     )
 
 
-def _cov(part: _Part, here: slice, values: Floats, shortest_s: int) -> float | None:
+def _cov(part: SeriesPart, span: slice, values: Floats, shortest_s: int) -> float | None:
     """Return how much means of ten seconds vary (scaled as all durations are), robustly."""
     import numpy as np
 
     width = max(1, shortest_s // _BINS_A_MINUTE)
-    many = (here.stop - here.start) // width
+    many = (span.stop - span.start) // width
     if part.kind in ("ramp", "stall") or many < _LEAST_BINS:
         return None
-    means = values[here.start : here.start + many * width].reshape(many, width).mean(axis=1)
+    means = values[span.start : span.start + many * width].reshape(many, width).mean(axis=1)
     low, middle, high = np.quantile(means, [0.1, 0.5, 0.9])
     return float((high - low) / (2 * _Q90) / middle) if middle > 0 else None
-
-
-def _level(values: Floats) -> float:
-    """Return the mean without stalls and without the highest and lowest tenth of the rest; the mean
-    of all seconds if stalls are frequent, because I/O in batches has no other level."""
-    import numpy as np
-
-    middle = float(np.median(values))
-    moving = values[values >= STALLED * middle]
-    if middle <= 0 or moving.size < (1 - RARE) * values.size:
-        return float(values.mean())
-    ordered = np.sort(moving)
-    cut = int(_TRIMMED * ordered.size)
-    return float(ordered[cut : ordered.size - cut].mean())

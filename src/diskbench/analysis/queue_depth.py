@@ -61,16 +61,17 @@ def queue_depth(
             per_io, f"at depth {deeper.depth}, {deeper.step} did {format_iops(deeper.iops)} IOPS"
         )
     shallower = [sibling for sibling in siblings if sibling.depth < depth]
-    if any(one.iops >= AS_MUCH * iops for one in shallower):
+    if any(sibling.iops >= AS_MUCH * iops for sibling in shallower):
         return None
     if depth == 1:
         return _named(per_io)
-    for one in shallower:
-        if depth / iops <= NO_LONGER * one.depth / one.iops:
-            took = format_latency_ns(one.depth / one.iops * NS_PER_S)
+    for sibling in shallower:
+        if depth / iops <= NO_LONGER * sibling.depth / sibling.iops:
+            took = format_latency_ns(sibling.depth / sibling.iops * NS_PER_S)
             return _named(
                 per_io,
-                f"at depth {one.depth} it takes {took} ({one.step}): a deeper queue gives more",
+                f"at depth {sibling.depth} it takes {took} ({sibling.step}): "
+                "a deeper queue gives more",
             )
     caps = [bound for bound in level.bounds if bound.limit not in _NOT_CAPS] if level else []
     if level is None or not caps or iops >= (1 - _NEAR) * caps[0].iops:

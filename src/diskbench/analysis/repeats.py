@@ -32,7 +32,7 @@ FIRST = 10
 """The harness asks for at least so many before it calls an interval narrow enough (MR-7)."""
 NARROW = 0.05
 MOST = 400
-"""Where more would be needed than that, no number is given: nobody will measure so often."""
+"""If more replicates would be needed than that, no number is given."""
 OUTLIER = 14.826
 """In median absolute deviations: ten standard deviations of a normal one (hyperfine 1.19)."""
 _LEAST_MAD = 0.005
@@ -54,8 +54,8 @@ class Repeats:
 
     `low` and `high` are the extremes; `variation` is the standard deviation (n − 1) over the mean,
     None for one value. `outliers` are names of trials. `width` is the larger half of the interval
-    over the median. `more` is how many more replicates would bring it under 5 %: 0 where it is so
-    now, None where it cannot be told, or is above MOST.
+    over the median. `more` is how many more replicates would bring it under 5 %: 0 if it is under
+    5 % now, None if that cannot be estimated or is above MOST.
     """
 
     trials: int
@@ -131,8 +131,8 @@ def outliers(samples: Sequence[Sample]) -> tuple[str, ...]:
 def more_needed(values: Sequence[float], *, narrow: float = NARROW) -> int | None:
     """Return how many more replicates would bring the interval under `narrow`, by CONFIRM.
 
-    0 if that is so now with ten or more. Fewer than six figures do not show the noise: then the
-    number missing to ten. None if more than MOST in all would be needed.
+    0 if ten or more replicates are under it now. Fewer than six figures do not show the noise:
+    then the number missing to ten. None if more than MOST in all would be needed.
     """
     n = len(values)
     if n < LEAST_FOR_INTERVAL:

@@ -106,7 +106,7 @@ def step_figure(
     (without syncs), or of one."""
     of = [row for row in rows if row.direction == direction or (not direction and _moves(row))]
     rounds: dict[tuple[object, ...], list[Counted]] = {}
-    for row in sorted(of, key=lambda one: one.step_index):
+    for row in sorted(of, key=lambda measured: measured.step_index):
         rounds.setdefault(row.place, []).append(row)
     rates = [
         Rate(_sum(row.iops for row in of_round), _sum(row.bytes_per_s for row in of_round))
@@ -137,17 +137,17 @@ def changed(row: Mapping[str, Any], figure: Figure) -> dict[str, Any]:
     return {**blank, **{name: value for name, value in rates.items() if value is not None}}
 
 
-def courses_by_step(found: Iterable[StepPhases]) -> dict[tuple[str, str], StepPhases]:
+def courses_by_step(courses: Iterable[StepPhases]) -> dict[tuple[str, str], StepPhases]:
     """Return the phases of steps by run and step name."""
-    return {(one.run_id, one.step): one for one in found}
+    return {(course.run_id, course.step): course for course in courses}
 
 
 def _moves(row: Counted) -> bool:
     return row.scope == "step" and row.direction != "sync"
 
 
-def _share(part: Sequence[Counted], whole: Sequence[Counted]) -> Share:
-    ios, size = sum(row.ios or 0 for row in whole), sum(row.bytes or 0 for row in whole)
+def _share(part: Sequence[Counted], rows: Sequence[Counted]) -> Share:
+    ios, size = sum(row.ios or 0 for row in rows), sum(row.bytes or 0 for row in rows)
     return Share(
         sum(row.ios or 0 for row in part) / ios if ios else 0.0,
         sum(row.bytes or 0 for row in part) / size if size else 0.0,

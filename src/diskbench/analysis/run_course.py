@@ -115,16 +115,16 @@ def _fell_beside(of: Sequence[tuple[int, float]], falls: Collection[int]) -> tup
     values = [value for _, value in of]
     if len(values) < LEAST_HISTORY or min(values) <= 0:
         return ()
-    logs, found = np.log(np.asarray(values, dtype=np.float64)), list[tuple[float, int]]()
+    logs, candidates = np.log(np.asarray(values, dtype=np.float64)), list[tuple[float, int]]()
     for cut, (run, _) in enumerate(of):
         is_near = any(abs(run - fall) <= 1 for fall in falls)
         if is_near and SHORTEST <= cut <= len(values) - SHORTEST:
             before, after = median(values[:cut]), median(values[cut:])
             if after <= (1 - _BESIDE) * before:
-                found.append((_errors(logs, 0, cut, len(values)), cut))
-    if not found or max(found)[0] < _BESIDE_ERRORS:
+                candidates.append((_errors(logs, 0, cut, len(values)), cut))
+    if not candidates or max(candidates)[0] < _BESIDE_ERRORS:
         return ()
-    cut = max(found)[1]
+    cut = max(candidates)[1]
     before, after = median(values[:cut]), median(values[cut:])
     burst = RunStretch(0, cut, before, "burst")
     lasting = RunStretch(cut, len(values), after, "baseline", before)
@@ -161,10 +161,10 @@ def _errors(logs: Floats, begin: int, at: int, end: int) -> float:
     import numpy as np
 
     sides = (logs[begin:at], logs[at:end])
-    rests = [side - side.mean() for side in sides]
-    squares = sum(float((rest**2).sum()) for rest in rests)
+    deviations = [side - side.mean() for side in sides]
+    squares = sum(float((side**2).sum()) for side in deviations)
     sigma = max(math.sqrt(squares / max(end - begin - 2, 1)), _LEAST_SIGMA)
-    together = sum(float((rest[1:] * rest[:-1]).sum()) for rest in rests)
+    together = sum(float((side[1:] * side[:-1]).sum()) for side in deviations)
     own = together / squares if squares > 0 else 0.0
     phi = min(max(_PHI, own), _MOST_PHI)
     independent = (1 - phi) / (1 + phi)

@@ -45,8 +45,8 @@ class Stretch:
     then. `level` is the promise for it: the lasting rate once credit is `used_up`, else the rate
     with the credit at the step's start. `is_guess`: only the rate suggests that credit is used up.
     `is_mixed`: its seconds are unknown, and its rate is a mean of burst and baseline. `lasts`: the
-    fall at its start was not made up for later. `cov` is how much means of ten seconds (or, over
-    runs, the figures of runs) vary, as a fraction of their median; None if there are too few.
+    rate did not recover after the fall at its start. `cov` is how much means of ten seconds (or,
+    over runs, the figures of runs) vary, as a fraction of their median; None if there are too few.
     `stalled` is the share of its seconds with almost no I/O, which its rates include."""
 
     iops: float | None
@@ -75,8 +75,8 @@ class Setting:
     measuring the page cache is what the step is for. `host_cache`: its machine caches the disk.
     `network` is the filesystem or transport where that is one, `medium` a disk in the machine
     itself. `credit` is what was left of each bucket when the step began, as a fraction;
-    `knows_buckets`: what is promised tells of all that there are, as the word of a disk's owner
-    does not; `is_like_bucket`: it fell as a disk of the catalogue does.
+    `knows_buckets`: the promise lists every bucket of the disk (a promise that the owner typed does
+    not); `is_like_bucket`: it fell as a disk of the catalogue does.
     """
 
     load: Load | None = None
@@ -124,8 +124,8 @@ def device_rate(stretch: Stretch, setting: Setting) -> float | None:
         return measured
     if load.direct or load.read_share > 0 or setting.is_synced or setting.device_share is not None:
         return measured
-    left = 1 - DIRTY_SHARE * share
-    return measured * left if left > _LEAST_LEFT else measured
+    uncached = 1 - DIRTY_SHARE * share
+    return measured * uncached if uncached > _LEAST_LEFT else measured
 
 
 def is_flat(stretch: Stretch) -> bool:

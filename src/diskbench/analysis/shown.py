@@ -42,8 +42,8 @@ def at_one_level(verdicts: Sequence[Verdict]) -> list[Verdict]:
 def shown(verdicts: Sequence[Verdict]) -> Verdict:
     """Return, of the runs of a step on one machine, the one that gives the step's figure. Raises
     ValueError without any."""
-    kept = at_one_level(verdicts)
-    return kept[middle_at([rate_of(verdict.stands_for) for verdict in kept])]
+    of_level = at_one_level(verdicts)
+    return of_level[middle_at([rate_of(verdict.stands_for) for verdict in of_level])]
 
 
 def shown_stretch(stretches: Sequence[Judged]) -> Judged:
@@ -73,20 +73,24 @@ def doubted_run(verdicts: Sequence[Verdict], code: str) -> tuple[int, Reason]:
     """Return, of the runs of a step that a doubt is about, the index of the one that is shown, and
     its reason. A note counts only where no run has a heavier one. Raises ValueError if none has
     it."""
-    found = [(at, r) for at, one in enumerate(verdicts) for r in one.reasons if r.code == code]
-    heavier = [(at, reason) for at, reason in found if reason.weight != "note"] or found
-    kept = {verdicts[at].run_id: (at, reason) for at, reason in reversed(heavier)}
+    reasons = [
+        (at, r) for at, verdict in enumerate(verdicts) for r in verdict.reasons if r.code == code
+    ]
+    heavier = [(at, reason) for at, reason in reasons if reason.weight != "note"] or reasons
+    by_run = {verdicts[at].run_id: (at, reason) for at, reason in reversed(heavier)}
     run_id = shown([verdicts[at] for at, _ in heavier]).run_id
-    return kept[run_id]
+    return by_run[run_id]
 
 
 def verdict_doubts(of_step: Sequence[Verdict]) -> tuple[Reason, ...]:
     """Return the doubts, by code, that only the verdicts on a step's runs found and no warning
     states. `burst-only` is left out if some run shows the baseline."""
-    kinds = {stretch.kind for one in of_step for stretch in one.stretches}
-    found = [one for one in reasons_over(of_step) if doubt_of(one.code).shown == "verdict"]
+    kinds = {stretch.kind for verdict in of_step for stretch in verdict.stretches}
+    doubts = [
+        reason for reason in reasons_over(of_step) if doubt_of(reason.code).shown == "verdict"
+    ]
     hidden = BURST_ONLY.code if "baseline" in kinds else None
-    return tuple(sorted((r for r in found if r.code != hidden), key=lambda one: one.code))
+    return tuple(sorted((r for r in doubts if r.code != hidden), key=lambda reason: reason.code))
 
 
 def verdict_warnings(verdicts: Sequence[Verdict]) -> tuple[Warning, ...]:

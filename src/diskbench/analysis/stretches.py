@@ -3,7 +3,7 @@
 A stretch is a phase at one level, or the whole step if it was not cut. Credit is used up in a
 stretch after a burst or a cliff, and in a step whose bucket, with what was left in it at the start
 and what flows in, lasts for less than a tenth of it. Burst or not is the nearer level: above the
-geometric mean of both promises it is a burst, and is held against the burst's promise.
+geometric mean of both promises it is a burst, and is compared with the burst's promise.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Measured:
 @dataclass(frozen=True)
 class StepPromise:
     """What the step should get, where that stands, and what was left of each bucket when it began,
-    as a fraction. `is_guess`: of a disk that was there before, whose credit nobody knew; then a
+    as a fraction. `is_guess`: the disk existed before, and its credit was unknown; then a
     step at the rate that lasts had none. `until` is the last day of which these limits are known to
     hold, where others replaced them, and `chosen` says which of the dated limits these are, and why
     (empty where there is one version)."""
@@ -88,20 +88,21 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
     if phases is None or figure is None or len(levels) < 2:
         if figure is not None:
             measured = replace(measured, iops=figure.iops, bytes_per_s=figure.bytes_per_s)
-        whole = _whole(measured, promise, figure.kind if figure else None)
+        step = _whole(measured, promise, figure.kind if figure else None)
         start_s, end_s = 0.0, measured.seconds
         if figure is not None and figure.level is not None:
             start_s, end_s = figure.level.start_s, figure.level.end_s
-            whole = replace(whole, start_s=start_s, end_s=end_s)
+            step = replace(step, start_s=start_s, end_s=end_s)
         cov = measured.cov if measured.cov is not None else _cov(phases, start_s, end_s)
-        return [replace(whole, cov=cov, stalled=_stalled(phases, start_s, end_s))], 0
+        return [replace(step, cov=cov, stalled=_stalled(phases, start_s, end_s))], 0
     falls = {cliff.at_s: cliff for cliff in phases.cliffs}
     stretches: list[Stretch] = []
     main = next(at for at, level in enumerate(levels) if level == figure.level)
     above = _is_empty(promise, measured.seconds)
     bursts = promise is not None and promise.expected.bursts
     for at, level in enumerate(levels):
-        # A dip that recovers shows no credit; where a bucket refilled, the burst after it says so.
+        # A dip that recovers shows no credit; a bucket that refilled is shown by the burst after
+        # it.
         lasts = not any(_rises_to(level, later) for later in levels[at + 1 :])
         cliff = falls.get(level.start_s) if lasts or level.kind != "level" else None
         if stretches and level.kind == "burst" and _rises(stretches[-1], level):
@@ -135,7 +136,7 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
 
 
 def _cov(phases: StepPhases | None, start_s: float, end_s: float) -> float | None:
-    """Return how much the rate varies within a stretch; None if a phase in it tells nothing."""
+    """Return how much the rate varies within a stretch; None if a phase in it has no variation."""
     inside = [
         phase.cov
         for phase in (phases.phases if phases else ())
@@ -213,8 +214,8 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
 
 def _mixed(measured: Measured, expected: Expectation, iops: float) -> ExpectedLevel | None:
     """Return the expected mean of a step whose credit runs out within it, if the measured mean
-    agrees: the mean of the burst while credit lasts and the lasting rate after it. Of the little
-    that a bucket regained while it was idle nobody knows how much was left: any rate up to that
+    agrees: the mean of the burst while credit lasts and the lasting rate after it. How
+    much of the little that a bucket regained while idle was left is unknown: any rate up to that
     mean agrees."""
     lasts, lasting, course = expected.lasts_s, expected.lasting, measured.phases
     if not expected.bursts or not lasts or not lasting.bounds or lasts >= measured.seconds:
@@ -241,15 +242,15 @@ def _mixed(measured: Measured, expected: Expectation, iops: float) -> ExpectedLe
     )
 
 
-def _between(one: Seconds, promise: StepPromise | None) -> ExpectedLevel | None:
+def _between(measured: Seconds, promise: StepPromise | None) -> ExpectedLevel | None:
     """Return the level when one of two buckets is empty and the other is not: the next limit, if
     the rate agrees with it."""
     level = promise.expected.lasting if promise else None
-    rate = one.iops
+    rate = measured.iops
     if level is None or promise is None or level.limited_by is None:
         return None
     if rate is None:
-        rate = (one.bytes_per_s or 0.0) / promise.expected.load.block_bytes
+        rate = (measured.bytes_per_s or 0.0) / promise.expected.load.block_bytes
     if rate <= ABOVE * level.high_iops:
         return None
     for bound in level.bounds:
@@ -284,12 +285,12 @@ def _is_empty(promise: StepPromise | None, seconds: float) -> bool:
     it is gone within a tenth of the step."""
     if promise is None or promise.expected.lasting.limited_by is None:
         return False
-    left = promise.credit.get(promise.expected.lasting.limited_by)
-    if left is None:
+    tokens = promise.credit.get(promise.expected.lasting.limited_by)
+    if tokens is None:
         return False
     lasts = promise.expected.lasts_s
     is_short = lasts is not None and seconds > 0 and lasts < (1 - _MOST_OF) * seconds
-    return left <= 0 or (is_short and left < _LITTLE)
+    return tokens <= 0 or (is_short and tokens < _LITTLE)
 
 
 def _level(promise: StepPromise | None, *, used_up: bool) -> ExpectedLevel | None:

@@ -67,8 +67,8 @@ def settling(
 def bucket(
     credits_: float, burst: float, baseline: float, seconds: int, noise: Noise, *, seed: int
 ) -> Floats:
-    """A token bucket under full load, emptied by what is really done: its cliff is where the credit
-    is gone, some seconds off credits / (burst − baseline) as the noise has it."""
+    """A token bucket under full load, emptied by the I/Os of the series: its cliff is where the
+    credit is used up, by noise some seconds from credits / (burst − baseline)."""
     import numpy as np
 
     factors = noise.factors(seconds, np.random.default_rng(seed))

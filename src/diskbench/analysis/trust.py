@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from diskbench.model.verdict import LimiterName, Trust
 
 MOSTLY = 0.5
-_PROCESSOR_CODES = frozenset(one.code for one in DOUBTS.values() if one.rule == "processor")
+_PROCESSOR_CODES = frozenset(doubt.code for doubt in DOUBTS.values() if doubt.rule == "processor")
 _NO_CAP = frozenset(
     {
         "client",

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from diskbench.model.verdict import Trust
 
 
-def worst(found: Iterable[Trust]) -> Trust:
+def worst(judgements: Iterable[Trust]) -> Trust:
     """Return the worst of several judgements; `yes` without any."""
     words: tuple[Trust, ...] = ("no", "with care")
-    seen = set(found)
-    return next((word for word in words if word in seen), "yes")
+    present = set(judgements)
+    return next((word for word in words if word in present), "yes")

@@ -144,11 +144,11 @@ def _of_series(cloud: str, book: MachineBook, prices: PriceBook) -> Iterator[Mac
 def find(books: Books, name: str) -> tuple[CatalogItem, ...]:
     """Return every item of a name, of all providers: a disk type, one of its tiers, a part of its
     title, a machine, another part. Raises InvalidValue with similar names."""
-    things = list(_things(books))
-    matches = [item for item in things if item.name.lower() == name.lower()]
-    matches = matches or _of_tier(things, name.upper()) or _of_title(things, name.lower())
+    items = list(_things(books))
+    matches = [item for item in items if item.name.lower() == name.lower()]
+    matches = matches or _of_tier(items, name.upper()) or _of_title(items, name.lower())
     if not matches:
-        near = difflib.get_close_matches(name, sorted({item.name for item in things}), n=4)
+        near = difflib.get_close_matches(name, sorted({item.name for item in items}), n=4)
         hint = f"did you mean {', '.join(near)}? " if near else ""
         raise InvalidValue(
             f"unknown disk type or machine {name!r}",
@@ -157,19 +157,19 @@ def find(books: Books, name: str) -> tuple[CatalogItem, ...]:
     return tuple(matches)
 
 
-def _of_tier(things: Iterable[CatalogItem], tier: str) -> list[CatalogItem]:
+def _of_tier(items: Iterable[CatalogItem], tier: str) -> list[CatalogItem]:
     """Return the disk types with such a tier, without the lines of their other tiers."""
     return [
         replace(
             item, lines=tuple(line for line in item.lines if line.name not in item.tiers - {tier})
         )
-        for item in things
+        for item in items
         if tier in item.tiers
     ]
 
 
-def _of_title(things: Iterable[CatalogItem], part: str) -> list[CatalogItem]:
-    return [item for item in things if item.kind == "disk type" and part in item.title.lower()]
+def _of_title(items: Iterable[CatalogItem], part: str) -> list[CatalogItem]:
+    return [item for item in items if item.kind == "disk type" and part in item.title.lower()]
 
 
 def _things(books: Books) -> Iterator[CatalogItem]:

@@ -63,6 +63,6 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     result = dict(below)
     for key, value in above.items():
         held = result.get(key)
-        both = isinstance(held, dict) and isinstance(value, dict)
-        result[key] = merged(held, value) if both else value  # type: ignore[arg-type]
+        are_mappings = isinstance(held, dict) and isinstance(value, dict)
+        result[key] = merged(held, value) if are_mappings else value  # type: ignore[arg-type]
     return result

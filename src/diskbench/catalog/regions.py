@@ -46,5 +46,5 @@ def check_region(cloud: str, region: str) -> None:
 @functools.cache
 def regions(cloud: str) -> tuple[str, ...]:
     """Return the regions that the catalogue of `cloud` lists; none without such a list."""
-    book = shipped_book(cloud, REGIONS, partial(parse_book, RegionBook, wanted="list of regions"))
+    book = shipped_book(cloud, REGIONS, partial(parse_book, RegionBook, kind="list of regions"))
     return () if book is None else book.regions

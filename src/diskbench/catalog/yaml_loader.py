@@ -94,19 +94,19 @@ def parse_book(
     text: str,
     *,
     where: str,
-    wanted: str,
+    kind: str,
     patch: Mapping[str, Any] | None = None,
 ) -> Book:
     """Validate the YAML in `text`, patched with `patch` (refreshed figures), as `model`.
 
-    Raises InvalidValue saying that `where` is no `wanted`, and naming every fault.
+    Raises InvalidValue saying that `where` is not a valid `kind`, and naming every fault.
     """
     try:
         data: Any = read_yaml(text)
         return model.model_validate(merged(data, patch) if patch else data)
     except (yaml.YAMLError, ValidationError) as error:
         raise InvalidValue(
-            f"{where} is not a valid {wanted}: {value_faults(error, 'file')}",
+            f"{where} is not a valid {kind}: {value_faults(error, 'file')}",
             advice="each mapping with a figure needs a `source` that `sources` lists",
         ) from error
 

@@ -153,9 +153,9 @@ def _series(typed: dict[str, Any]) -> _Series:
         )
     before, after = typed["before"], typed["after"]
     if (before is None) != (after is None):
-        there, lacking = ("--before", "--after") if after is None else ("--after", "--before")
+        present, lacking = ("--before", "--after") if after is None else ("--after", "--before")
         raise InvalidValue(
-            f"{there} without {lacking}: nothing switches the machine back",
+            f"{present} without {lacking}: nothing switches the machine back",
             advice=f"add {lacking} 'COMMAND' ('true' where nothing is to be done)",
         )
     if before is None and not sys.stdin.isatty():

@@ -56,12 +56,12 @@ def measure_in_turn(
 ) -> None:
     """Do the runs of the series that are not done yet. Ends the command where a run fails or is
     interrupted, with its exit code; raises InvalidValue where a command fails."""
-    wanted = turns(series.sides, series.blocks, _done_before(database, series.name))
-    _say_plan(series, len(wanted), expected_s, quiet=typed["quiet"])
-    for number, turn in enumerate(wanted, 1):
+    to_measure = turns(series.sides, series.blocks, _done_before(database, series.name))
+    _say_plan(series, len(to_measure), expected_s, quiet=typed["quiet"])
+    for number, turn in enumerate(to_measure, 1):
         if not typed["quiet"]:
             place = f"block {turn.block} of {series.blocks}"
-            print(f"{number}/{len(wanted)}  {place}: {turn.side}", file=sys.stderr, flush=True)
+            print(f"{number}/{len(to_measure)}  {place}: {turn.side}", file=sys.stderr, flush=True)
         _switch(series, turn)
         code = _run(arguments_of(typed, series.name, turn), _environment(typed))
         if code != 0:
@@ -105,8 +105,8 @@ def arguments_of(typed: Mapping[str, Any], series: str, turn: RunInTurn) -> list
 
 def _say_plan(series: InTurn, count: int, expected_s: float, *, quiet: bool) -> None:
 
-    whole = series.blocks * len(ORDER)
-    before = f" ({whole - count} were done before)" if count < whole else ""
+    planned = series.blocks * len(ORDER)
+    before = f" ({planned - count} were done before)" if count < planned else ""
     if not quiet:
         a, b = series.sides
         print(
@@ -166,12 +166,12 @@ def _handed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    wanted = (signal.SIGINT, signal.SIGTERM)
+    signals = (signal.SIGINT, signal.SIGTERM)
     before = [
-        signal.signal(number, lambda *_: process.send_signal(signal.SIGINT)) for number in wanted
+        signal.signal(number, lambda *_: process.send_signal(signal.SIGINT)) for number in signals
     ]
     try:
         yield
     finally:
-        for number, handler in zip(wanted, before, strict=True):
+        for number, handler in zip(signals, before, strict=True):
             signal.signal(number, handler)

@@ -62,15 +62,15 @@ def disks(cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = 
 
     _open(cloud, refresh=refresh)
     disks_shown = [row for row in disk_entries() if cloud in (None, row[0])]
-    others = {
+    by_cloud = {
         name: list(of_cloud)
         for name, of_cloud in groupby(parts(cloud), key=lambda part: part.cloud)
     }
     if output == "table":
         _print(disk_table(disks_shown) if disks_shown else ())
-        for number, (name, things) in enumerate(others.items()):
+        for number, (name, cloud_parts) in enumerate(by_cloud.items()):
             _print([""] if disks_shown or number else [])
-            _print(part_table(things, catalogue(name).note))
+            _print(part_table(cloud_parts, catalogue(name).note))
         return
     rows: list[dict[str, Any]] = []
     for of_cloud, name, entry in disks_shown:
@@ -78,7 +78,9 @@ def disks(cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = 
         sources_of_entry = {key: sources[key].model_dump() for key in entry.sources()}
         figures = entry.model_dump(exclude_defaults=True)
         rows.append({"cloud": of_cloud, "type": name, **figures, "sources": sources_of_entry})
-    parts_by_cloud = {name: [_part(part) for part in things] for name, things in others.items()}
+    parts_by_cloud = {
+        name: [_part(part) for part in cloud_parts] for name, cloud_parts in by_cloud.items()
+    }
     _print_json("disks", rows, **parts_by_cloud)
 
 
@@ -118,7 +120,7 @@ def show(
         _print_json("found", [_part(item) for item in items])
         return
     width = shutil.get_terminal_size().columns
-    _print(line for thing in items for line in thing_text(thing, width))
+    _print(line for item in items for line in thing_text(item, width))
 
 
 def _open(cloud: str | None, *, refresh: bool) -> Books:
@@ -151,9 +153,9 @@ def _print(lines: Iterable[str]) -> None:
         typer.echo(line)
 
 
-def _part(thing: CatalogItem) -> dict[str, Any]:
+def _part(item: CatalogItem) -> dict[str, Any]:
 
-    document = asdict(thing)
+    document = asdict(item)
     del document["tiers"]  # the names of some of its lines
     return document
 

@@ -30,8 +30,8 @@ def compare_published(
     from diskbench.report.assemble.published_trials import compared
     from diskbench.results.run_evidence import EvidenceOfRuns
 
-    kept = EvidenceOfRuns(evidence)
-    document = compared(engine, asked, kept, alone=alone, include_emulated=include_emulated)
+    run_evidence = EvidenceOfRuns(evidence)
+    document = compared(engine, asked, run_evidence, alone=alone, include_emulated=include_emulated)
     if document.left_out:
         _say(f"left out, because no cloud sells them: {', '.join(document.left_out)}")
     if output == "json":

@@ -167,8 +167,8 @@ def begun_matrices(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
     begun = _from_database(ctx, matrix_names)
     names = [(name, "") for name in dict.fromkeys(name for _, name in begun)]
-    whole = [*begun] if incomplete else []
-    return [*names, *((short(id_), name) for id_, name in begun), *whole]
+    ids = [*begun] if incomplete else []
+    return [*names, *((short(id_), name) for id_, name in begun), *ids]
 
 
 def schedules(ctx: Context, incomplete: str) -> Iterable[Offer]:

@@ -42,10 +42,10 @@ def report(error: BaseException) -> int:
         emit_problem(type(error).__name__, error.message, error.advice, error.exit_code)
         return error.exit_code
     line = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
-    kept = _keep_traceback(error)
+    traceback_path = _keep_traceback(error)
     advice = "this is a fault in diskbench, not in your input; please report it"
-    if kept:
-        advice += f" with {kept}"
+    if traceback_path:
+        advice += f" with {traceback_path}"
     emit_problem(type(error).__name__, line, advice, UNEXPECTED)
     return UNEXPECTED
 
@@ -61,10 +61,10 @@ def report_usage(error: TyperException) -> int:
     message = error.format_message().strip()
     context = getattr(error, "ctx", None)
     advice = f"see: {context.command_path} --help" if context is not None else ""
-    if isinstance(error, NoSuchOption) and (others := commands_taking(error.option_name)):
+    if isinstance(error, NoSuchOption) and (commands := commands_taking(error.option_name)):
         message = error.message  # without options that are only spelled alike
-        known = ", ".join(f"diskbench {other}" for other in others[:_MOST_NAMED])
-        more = len(others) - _MOST_NAMED
+        known = ", ".join(f"diskbench {command}" for command in commands[:_MOST_NAMED])
+        more = len(commands) - _MOST_NAMED
         known += f" and {more} more" if more > 0 else ""
         advice = f"{error.option_name} is an option of: {known}; {advice}"
     emit_problem(type(error).__name__, message, advice, error.exit_code)

@@ -47,11 +47,13 @@ def drive(
     begin: Callable[[], None] = lambda: None,
     meanwhile: Callable[[], None] = lambda: None,
     take_over: bool = False,
+    refused: Sequence[int] = (),
 ) -> int:
     """Run `plans` to their end; returns the process's exit code.
 
     `begin` saves them; from then on Ctrl-C ends the runs in order, it no longer ends the process.
-    `meanwhile` is called while their first steps begin on their hosts.
+    `meanwhile` is called while their first steps begin on their hosts. `refused` are the exit codes
+    of what the command was asked for and does not run.
 
     Results go to stdout, everything else to stderr.
     """
@@ -99,11 +101,11 @@ def drive(
         from diskbench.cli.run_results import show_results  # what draws: not before fio has ended
 
         missed = show_results(session, endings, show)
-        return worst([*map(exit_code, endings), missed])
+        return worst([*map(exit_code, endings), missed, *refused])
     except Exception as error:  # noqa: BLE001 - reported here, where the other trials' ends are known
         from diskbench.cli.failures import report
 
-        return worst([report(error), *map(exit_code, endings)])
+        return worst([report(error), *map(exit_code, endings), *refused])
     finally:
         stop.leave()  # after an error, what still runs is suspended
 

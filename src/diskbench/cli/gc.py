@@ -93,8 +93,8 @@ def gc(
         swept += [item for item in listed if item.copied or item.lease_id not in known_here]
     _print(_document(swept, unlisted, dry_run=dry_run), output)
     going = {item.lease_id for item in swept if item.outcome != "kept"}
-    left = [plan.trial_id for plan in abandoned_plans(session.database)]
-    waiting = [trial_id for trial_id in left if trial_id not in going]
+    abandoned = [plan.trial_id for plan in abandoned_plans(session.database)]
+    waiting = [trial_id for trial_id in abandoned if trial_id not in going]
     if waiting:
         print(
             f"{len(waiting)} suspended, not expired; resume with 'diskbench resume', or give back:"

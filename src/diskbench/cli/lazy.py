@@ -68,14 +68,14 @@ class LazyGroup(PlainGroup):
         self, ctx: Context, args: list[str]
     ) -> tuple[str | None, Command | None, list[str]]:
         """The real command that `args` begin with; for an unknown name the nearest ones."""
-        name, *rest = args
+        name, *arguments = args
         if name in COMMANDS:
-            command = load(name, rest)
+            command = load(name, arguments)
             if ctx.resilient_parsing:  # a shell asks what may follow
                 from diskbench.cli.completion import with_values
 
                 command = with_values(command, (name,))
-            return name, command, rest
+            return name, command, arguments
         if not ctx.resilient_parsing and not name.startswith("-"):
             near = difflib.get_close_matches(name, COMMANDS, n=3)
             hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(COMMANDS)}"
@@ -116,7 +116,7 @@ def commands_taking(flag: str) -> list[str]:
 
     It loads every command (0.5 s), which only an error message is worth.
     """
-    found = []
+    paths = []
     for name in COMMANDS:
         waiting = [(name, load(name))]
         while waiting:
@@ -126,5 +126,5 @@ def commands_taking(flag: str) -> list[str]:
                 for inner, below in getattr(command, "commands", {}).items()
             ]
             if any(flag in (*param.opts, *param.secondary_opts) for param in command.params):
-                found.append(path)
-    return found
+                paths.append(path)
+    return paths

@@ -62,8 +62,8 @@ def _set_up_events(
     return log_format
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(typed: bool) -> None:
+    if typed:
         from diskbench.cli.version import version
 
         version()
@@ -152,13 +152,13 @@ def _interrupt_at_sigterm() -> None:
 def _check_letters(arguments: list[str]) -> None:
     """Raise InvalidValue for an argument, or a setting in the environment, that no database can
     store: Python decodes bytes that are not UTF-8 to lone surrogates."""
-    given = [(f"argument {number}", text) for number, text in enumerate(arguments, 1)]
-    given += [item for item in os.environ.items() if item[0].startswith("DISKBENCH_")]
-    for what, text in given:
+    texts = [(f"argument {number}", text) for number, text in enumerate(arguments, 1)]
+    texts += [item for item in os.environ.items() if item[0].startswith("DISKBENCH_")]
+    for origin, text in texts:
         if unstorable(text) is not None:
             # Name the argument without its value, which may be a URL with a password.
             raise InvalidValue(
-                f"{what} is not valid UTF-8",
+                f"{origin} is not valid UTF-8",
                 advice="give text in UTF-8; a file with such a name has to be renamed",
             )
 
@@ -177,11 +177,12 @@ def _invoke(arguments: list[str]) -> int:
         return _wrong_usage(error)
     except Abort:
         return INTERRUPTED
-    except SystemExit as left:
+    except SystemExit as exit_error:
         # typer swallows a broken pipe and exits 1, the code of a failed measurement.
-        if isinstance(left.__context__, OSError):
-            raise left.__context__ from None
-        return left.code if isinstance(left.code, int) else int(left.code is not None)
+        if isinstance(exit_error.__context__, OSError):
+            raise exit_error.__context__ from None
+        code = exit_error.code
+        return code if isinstance(code, int) else int(code is not None)
     return code if isinstance(code, int) else 0
 
 

@@ -28,27 +28,27 @@ _ROWS = 20
 
 
 def shown_while(
-    seen: Callable[[], MatrixStatus],
+    status_now: Callable[[], MatrixStatus],
     goes_on: Callable[[], bool],
     *,
     quiet: bool,
     lines: bool = True,
 ) -> None:
-    """Show the matrix for as long as `goes_on` says so: a live table on a terminal, else a line
+    """Show the matrix while `goes_on` returns true: a live table on a terminal, else a line
     for every change of a cell's state."""
     if quiet:
-        _in_lines(seen, goes_on, lines=lines)
+        _in_lines(status_now, goes_on, lines=lines)
         return
 
     console = screen(error=True)
-    table = matrix_table(seen(), rows=_ROWS)
+    table = matrix_table(status_now(), rows=_ROWS)
     with live_on(table, console=console, auto_refresh=False, transient=True) as live:
         while goes_on():
-            live.update(matrix_table(seen(), rows=_ROWS), refresh=True)
+            live.update(matrix_table(status_now(), rows=_ROWS), refresh=True)
 
 
 def _in_lines(
-    seen: Callable[[], MatrixStatus], goes_on: Callable[[], bool], *, lines: bool
+    status_now: Callable[[], MatrixStatus], goes_on: Callable[[], bool], *, lines: bool
 ) -> None:
     last_state: dict[int, str] = {}
     again = True
@@ -56,7 +56,7 @@ def _in_lines(
         again = goes_on()
         if not lines:
             continue
-        for cell in seen().cells:
+        for cell in status_now().cells:
             row = cell.row
             if last_state.get(row.position, "waiting") != row.state:
                 why = f": {row.error}" if row.error and row.state != "done" else ""

@@ -61,7 +61,7 @@ def foreground(
 
     last: MatrixStatus | None = None
 
-    def seen() -> MatrixStatus:
+    def status_now() -> MatrixStatus:
         nonlocal last
         try:
             last = status_of_matrix(session.database, find_campaign(session.database, name))
@@ -85,10 +85,10 @@ def foreground(
         with on_signals(StopThenLeave(worker.stop, stopping, left)):
             worker.launch()
             worker.wake.set()
-            shown_while(seen, goes_on, quiet=not shows_table, lines=not quiet)
+            shown_while(status_now, goes_on, quiet=not shows_table, lines=not quiet)
             let_idle_go(session, name, all_of_them=True)
             worker.sweep()
-        end = seen()
+        end = status_now()
         if output is not None:
             print_matrix_status(session.database, end, output)
         code = exit_code(session, end, stopped=worker.stop.all_asked)
@@ -112,15 +112,17 @@ def end_here(session: Session, campaign: CampaignRow) -> int:
 
 def exit_code(session: Session, last: MatrixStatus, *, stopped: bool) -> int:
     """0 every cell measured · 1 not every cell · 3 something is not given back · 130 stopped."""
-    left = [
+    not_released = [
         lease.lease_id
         for lease in leases_of_campaign(session.database, last.campaign_id)
         if lease.state == "open"
     ]
-    left += [machine.lease_id for machine in list_machines(session.database, last.campaign_id)]
-    if left and last.state == "done":
-        advice = f"try: diskbench gc {' '.join(left)}"
-        emit_problem("NotGivenBack", f"not given back: {', '.join(left)}", advice, 3)
+    not_released += [
+        machine.lease_id for machine in list_machines(session.database, last.campaign_id)
+    ]
+    if not_released and last.state == "done":
+        advice = f"try: diskbench gc {' '.join(not_released)}"
+        emit_problem("NotGivenBack", f"not given back: {', '.join(not_released)}", advice, 3)
         return 3
     if stopped and last.state != "done":
         print(f"resume: diskbench matrix resume {short(last.campaign_id)}", file=sys.stderr)

@@ -81,8 +81,8 @@ def run(
     from diskbench.providers.registry import Providers
     from diskbench.results.refreshed_catalogue import open_books
 
-    for flag, given in (("--fail-if", fail_if), ("--junit", junit)):
-        if given and (detach or queue):
+    for flag, value in (("--fail-if", fail_if), ("--junit", junit)):
+        if value and (detach or queue):
             raise InvalidValue(
                 f"{flag} needs the end of the matrix, and this command ends before",
                 advice="leave out --detach and --queue",
@@ -91,14 +91,14 @@ def run(
     books, providers = open_books(), Providers()
     close_at_end(providers.close)
     given_seed = seed_of(file.matrix, seed)
-    seen = outlook_of(file, books, seed=given_seed, offline=False, providers=providers)
-    (check_prices if keep_going else check_outlook)(seen)
+    outlook = outlook_of(file, books, seed=given_seed, offline=False, providers=providers)
+    (check_prices if keep_going else check_outlook)(outlook)
     session = opened(database_url, evidence_url, books, providers)
-    campaign = begin_campaign(session.database, file, seen, own_queue=not queue)
+    campaign = begin_campaign(session.database, file, outlook, own_queue=not queue)
     if queue:
         print(campaign.campaign_id)
         print(
-            f"{len(seen.cells)} cells wait for workers; see: diskbench matrix status "
+            f"{len(outlook.cells)} cells wait for workers; see: diskbench matrix status "
             f"{campaign.campaign_id}",
             file=sys.stderr,
         )
@@ -141,8 +141,8 @@ def status(
     database = opened_database(database_url)
     if every:
         for campaign in list_campaigns(database):
-            seen = status_of_matrix(database, campaign)
-            print(f"{campaign.campaign_id}  {campaign.name}  {matrix_line(seen)}")
+            status = status_of_matrix(database, campaign)
+            print(f"{campaign.campaign_id}  {campaign.name}  {matrix_line(status)}")
         return
     campaign = find_campaign(database, matrix)
     if watch:

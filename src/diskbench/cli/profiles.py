@@ -1,4 +1,5 @@
-"""`diskbench profiles`: which there are, what one asks, and the exact job files that it runs."""
+"""`diskbench profiles`: the list of profiles, the question of each, and the exact job files that it
+runs."""
 
 from __future__ import annotations
 
@@ -92,8 +93,8 @@ def show(name: Name, output: OutputOption = ProfilesOutput.table) -> None:
 
     profile = find_profile(name)
     if output is ProfilesOutput.json:
-        whole = {"format": FORMAT, **profile.model_dump(mode="json")}
-        typer.echo(json.dumps(whole, indent=2))
+        document = {"format": FORMAT, **profile.model_dump(mode="json")}
+        typer.echo(json.dumps(document, indent=2))
         return
     typer.echo(f"{profile.name}: {profile.title}")
     typer.echo(hanging("  question    ", profile.question))
@@ -176,5 +177,5 @@ def validate(
 
 
 def _summary(profile: Profile) -> dict[str, object]:
-    wanted = {"name", "title", "question", "source", "targets", "filesystem", "digest"}
-    return profile.model_dump(mode="json", include=wanted)
+    fields = {"name", "title", "question", "source", "targets", "filesystem", "digest"}
+    return profile.model_dump(mode="json", include=fields)

@@ -70,11 +70,11 @@ def publish(
         ("--evidence-base", evidence_base, "the evidence store"),
         ("--site-url", site_url, "the site"),
     )
-    for option, url, what in addresses:
+    for option, url, linked in addresses:
         if url is not None and not url.startswith(("http://", "https://")):
             raise InvalidValue(
                 f"{option} {url!r} is not an http:// or https:// URL",
-                advice=f"write the address at which readers find {what}",
+                advice=f"write the address at which readers find {linked}",
             )
     wishes = Wishes(
         title=title,
@@ -86,8 +86,8 @@ def publish(
         full=full,
     )
     engine = database(database_url)
-    wanted = chosen(engine, asked(selection, filter_, since, until))
-    done = publish_site(engine, folder, wanted, wishes, evidence)
+    filters = chosen(engine, asked(selection, filter_, since, until))
+    done = publish_site(engine, folder, filters, wishes, evidence)
     if not quiet:
         print(
             f"{done.runs:,} runs of {done.configurations:,} configurations: {done.written:,} files "

@@ -47,20 +47,20 @@ def regressions(
     from diskbench.results.selection import chosen
 
     engine = database(database_url)
-    wanted = chosen(engine, asked(selection, filter_, since, until))
+    filters = chosen(engine, asked(selection, filter_, since, until))
     undated: dict[str, None] = {}
-    found = histories(engine, wanted, undated, metric=metric, pool=facts_to_pool(pool or ()))
+    of_series = histories(engine, filters, undated, metric=metric, pool=facts_to_pool(pool or ()))
     if output == "json":
         from diskbench.model.history import regressions_json
 
-        sys.stdout.writelines(map(json_escaped, regressions_json(found, undated)))
+        sys.stdout.writelines(map(json_escaped, regressions_json(of_series, undated)))
         print()
         return
     from diskbench.report.terminal.history_text import regression_lines
 
-    first = next(found, None)
+    first = next(of_series, None)
     if first is None:
         print("no configuration that matches was measured twice", file=sys.stderr)
-    whole = chain(() if first is None else (first,), found)
-    for line in regression_lines(whole, undated, width=terminal_width()):
+    printed = chain(() if first is None else (first,), of_series)
+    for line in regression_lines(printed, undated, width=terminal_width()):
         print(line)

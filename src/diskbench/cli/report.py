@@ -88,7 +88,7 @@ def report(
             chart,
             to or (),
             asked=asked(selection, filter_, since, until),
-            wanted=format_,
+            format_=format_,
             axis=axis,
             include_emulated=include_emulated,
             quiet=quiet,
@@ -117,20 +117,20 @@ def report(
     from diskbench.results.selection import runs_of
 
     typed = asked(selection, filter_, since, until)
-    wanted = [(path, format_of(path, format_)) for path in to or ()]
+    outputs = [(path, format_of(path, format_)) for path in to or ()]
     engine = database(database_url)
     runs = runs_of(engine, typed)
-    if not wanted:
+    if not outputs:
         kind = format_ or FORMATS[0]
         name = "-".join(["diskbench", file_name(runs, typed.names), *([chart] if chart else [])])
-        wanted = [(Path(f"{name}.{kind}"), kind)]
-    for path, _ in wanted:
+        outputs = [(Path(f"{name}.{kind}"), kind)]
+    for path, _ in outputs:
         check_folder(path)
     reader = ReportReader(engine, evidence, evidence_url, partial(is_abandoned, engine))
-    draws_apart = any(kind == "html" for _, kind in wanted)
+    draws_apart = any(kind == "html" for _, kind in outputs)
     with drawn_apart() if draws_apart else nullcontext():
         stored = stored_report(reader, runs, typed, chart=chart)
-        for path, kind in wanted:
+        for path, kind in outputs:
             write_report(path, stored, kind, log=None if axis is None else axis == "log")
             if not quiet:
                 print(path.absolute())

@@ -42,7 +42,7 @@ def report_published(
     to: Sequence[Path],
     *,
     asked: Selection,
-    wanted: Format | None = None,
+    format_: Format | None = None,
     axis: Axis | None = None,
     include_emulated: bool = False,
     quiet: bool = False,
@@ -60,17 +60,17 @@ def report_published(
         _print_charts(post)
         return
     chosen = find_chart(post, chart)
-    files = [(path, format_of(path, wanted)) for path in to]
+    files = [(path, format_of(path, format_)) for path in to]
     if not files:
-        kind: Format = wanted or "html"
+        kind: Format = format_ or "html"
         files = [(Path(f"{post}-{chart}.{kind}"), kind)]
     figures, books = load_published(), open_books()
     own = OwnTrials()
     if asked:
         engine = database(database_url)
         runs = runs_of(engine, asked)
-        kept = EvidenceOfRuns(evidence, evidence_url)
-        own, left_out = own_trials(engine, runs, chosen, kept, books, include_emulated)
+        run_evidence = EvidenceOfRuns(evidence, evidence_url)
+        own, left_out = own_trials(engine, runs, chosen, run_evidence, books, include_emulated)
         for words in left_out:
             print(f"not drawn: {words}", file=sys.stderr)
         if not own.points:

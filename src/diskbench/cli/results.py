@@ -60,13 +60,13 @@ def list_(
     from diskbench.results.selection import chosen
 
     reader = reading(database_url)
-    wanted = chosen(reader, asked(selection, filter_, since, until))
+    filters = chosen(reader, asked(selection, filter_, since, until))
     most = _TABLE_LIMIT if limit is None and output == "table" and not wide else limit or None
     most = None if most is None else min(most, COUNTER)
     if output == "table" and not wide:
-        print_trials(reader, wanted, most, database_url)
+        print_trials(reader, filters, most, database_url)
     else:
-        print_runs(reader, wanted, most, output, database_url)
+        print_runs(reader, filters, most, output, database_url)
 
 
 @app.command()
@@ -200,13 +200,15 @@ def delete(
     if not doomed:
         _say("no run matches; nothing was deleted")
         return
-    what = f"{len(doomed)} run{'s' * (len(doomed) != 1)}{'' if keep_evidence else ' and evidence'}"
+    doomed_words = (
+        f"{len(doomed)} run{'s' * (len(doomed) != 1)}{'' if keep_evidence else ' and evidence'}"
+    )
     if not yes:
-        confirm(f"Delete {what} permanently?", whether=f"delete {what}")
+        confirm(f"Delete {doomed_words} permanently?", whether=f"delete {doomed_words}")
     delete_with_evidence(
         engine, doomed, None if keep_evidence else lambda url: evidence(evidence_url or url)
     )
-    print(f"deleted {what}")
+    print(f"deleted {doomed_words}")
 
 
 def _write(path: Path, data: Iterable[bytes]) -> None:

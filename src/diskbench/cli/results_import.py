@@ -120,18 +120,18 @@ def import_(
     import_set = read_sources(files)
     engine, store = database(database_url), evidence(evidence_url)
     done: list[ReadImport] = []
-    kept: dict[str, None] = {}
+    notes: dict[str, None] = {}
     runs = imported(engine, store, import_set.sources, labels, __version__)
     for trial_id, of_trial in groupby(runs, key=lambda run: run.manifest.trial_id):
         before = len(done)
         for run in of_trial:
             done.append(run)
             if known := _known(run.source.name, run.manifest, labels):
-                kept[known] = None
+                notes[known] = None
         print(trial_id if len(done) - before > 1 else done[-1].manifest.run_id)
-    for line in kept:
+    for line in notes:
         _say(line)
-    for line in _left(import_set.left):
+    for line in _left(import_set.left_out):
         _say(line)
     _say(import_line([_line(run) for run in done]))
     damaged = damaged_logs(store, [run.manifest.run_id for run in done if run.has_logs])
@@ -183,8 +183,8 @@ def _known(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:
     """A line where a run was imported before with other labels; else empty."""
     if not labels or manifest.labels == labels:
         return ""
-    kept = ", ".join(f"{key}={value}" for key, value in manifest.labels.items()) or "none"
-    return f"{name} was imported before; its labels are kept as they were: {kept}"
+    stored = ", ".join(f"{key}={value}" for key, value in manifest.labels.items()) or "none"
+    return f"{name} was imported before; its labels are kept as they were: {stored}"
 
 
 def _line(run: ReadImport) -> ImportedLine:
@@ -202,10 +202,10 @@ def _line(run: ReadImport) -> ImportedLine:
     )
 
 
-def _left(left: Sequence[Left]) -> list[str]:
+def _left(left_out: Sequence[Left]) -> list[str]:
     """One line per reason, with the files that were not imported."""
     by_reason: dict[str, list[str]] = {}
-    for skipped in left:
+    for skipped in left_out:
         by_reason.setdefault(skipped.why, []).append(str(skipped.path))
     return [
         f"left {len(paths)} file{'s' if len(paths) > 1 else ''}: {_some(paths)}: {why}"

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def print_trials(
-    reader: Reader, wanted: Sequence[Filter], most: int | None, database_url: str | None
+    reader: Reader, filters: Sequence[Filter], most: int | None, database_url: str | None
 ) -> None:
     """The trials that meet the conditions, newest first, one line each."""
-    trials, total = listed(reader, wanted, limit=most, at_work=_at_work(database_url))
+    trials, total = listed(reader, filters, limit=most, at_work=_at_work(database_url))
     if not trials:
-        _say_nothing(reader, filtered=bool(wanted))
+        _say_nothing(reader, filtered=bool(filters))
         return
     lines = trial_lines(trials, width=table_width())
     sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -42,13 +42,13 @@ def print_trials(
 
 def print_runs(
     reader: Reader,
-    wanted: Sequence[Filter],
+    filters: Sequence[Filter],
     most: int | None,
     output: Literal["table", "json", "csv"],
     database_url: str | None,
 ) -> None:
     """The runs that meet the conditions, newest first, with all their columns."""
-    runs = with_suspended(find_runs(reader, wanted, limit=most), _at_work(database_url))
+    runs = with_suspended(find_runs(reader, filters, limit=most), _at_work(database_url))
     if output == "json":
         from diskbench.store.document import results_document
         from diskbench.store.export import json_text
@@ -57,7 +57,7 @@ def print_runs(
     elif output == "csv":
         sys.stdout.write(csv_text(map(run_columns, runs), RUN_FIELDS))
     elif not runs:
-        _say_nothing(reader, filtered=bool(wanted))
+        _say_nothing(reader, filtered=bool(filters))
     else:
         headlines = load_headlines(reader, [run.run_id for run in runs])
         sys.stdout.writelines(f"{line}\n" for line in run_lines(runs, headlines))

@@ -65,35 +65,35 @@ def show_selection(
 ) -> None:
     """Print the run that was `typed` with the others of its trial, or several trials together.
     Raises UnknownName, InvalidValue."""
-    run, these = run_or_set(engine, typed)
+    run, filters = run_or_set(engine, typed)
     output = shown.output
-    if these and not shown.alone and not shown.timing:
+    if filters and not shown.alone and not shown.timing:
         print_set(
-            engine, typed.words, these, pool=shown.pool, output=output, evidence_url=evidence_url
+            engine, typed.words, filters, pool=shown.pool, output=output, evidence_url=evidence_url
         )
         return
     if shown.timing:
         _print_timing(run.trial_id, load_timing(engine, run.trial_id), output)
         return
     only = Filter("run_id", "=", run.run_id)
-    these = [only if shown.alone else Filter("trial_id", "=", run.trial_id)]
-    runs = sorted(find_runs(engine, these), key=lambda run: run.run_index)
+    filters = [only if shown.alone else Filter("trial_id", "=", run.trial_id)]
+    runs = sorted(find_runs(engine, filters), key=lambda run: run.run_index)
     if output == "csv":
         store = evidence(evidence_url) if evidence_url else None
-        sys.stdout.writelines(rows_as_csv(engine, these, evidence=store))
+        sys.stdout.writelines(rows_as_csv(engine, filters, evidence=store))
         return
     hint = shown.described()
     plan = find_plan(engine, run.trial_id)
     if hint is not None and plan is not None and plan.expectation is not None:
         ignored = "--as-disk, --as-machine and --promise are ignored"
         print(f"{ignored}: the plan of this run names its disk", file=sys.stderr)
-    kept = EvidenceOfRuns(evidence, evidence_url)
+    run_evidence = EvidenceOfRuns(evidence, evidence_url)
     suspended = is_abandoned(engine, run.trial_id)
-    trial = read_trial(engine, runs, kept, open_books(), hint=hint, suspended=suspended)
+    trial = read_trial(engine, runs, run_evidence, open_books(), hint=hint, suspended=suspended)
     if output == "json":
         _print_document(trial)
         return
-    pruned = {run.run_id: kept.pruned(run) for run in runs} if shown.verbose else {}
+    pruned = {run.run_id: run_evidence.pruned(run) for run in runs} if shown.verbose else {}
     _print_runs(trial, verbose=shown.verbose, pruned=pruned)
     several = len(runs) > 1
     console = screen()
@@ -102,10 +102,10 @@ def show_selection(
         colour=console.is_terminal and not console.no_color and console.color_system is not None,
         unicode=is_unicode(console.encoding),
     )
-    place = kept.store(run)
+    place = run_evidence.store(run)
     print_plots(console, drawn_on, run, trial.phases, plan, place, plot=shown.plot, several=several)
-    if others := hint_of_set(engine, run):
-        print(others)
+    if set_hint := hint_of_set(engine, run):
+        print(set_hint)
 
 
 def _print_runs(

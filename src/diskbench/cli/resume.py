@@ -50,10 +50,10 @@ def resume(
     refused, plans = [], []
     matrices: list[CampaignRow] = []
     if ids:
-        left, matrices = abandoned_work(session.database, ids)
+        abandoned, matrices = abandoned_work(session.database, ids)
     else:
-        left = abandoned_plans(session.database)
-    for plan in left:
+        abandoned = abandoned_plans(session.database)
+    for plan in abandoned:
         try:
             if evidence_url is not None:
                 go_on_in(session, plan)

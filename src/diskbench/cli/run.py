@@ -135,7 +135,7 @@ def _start(
         raise typer.Exit(INTERRUPTED) from None
     refused = _report_refused(prepared)
     if not prepared.plans:
-        raise typer.Exit(refused)
+        raise typer.Exit(worst(refused))
     if not show.quiet:
         from diskbench.report.terminal.plan_text import print_plan
 
@@ -145,7 +145,7 @@ def _start(
     if detach:
         _save_all(session, prepared, owner=None)
         _continue_detached(prepared.plans, session, settings.evidence_url)
-        raise typer.Exit(refused)
+        raise typer.Exit(worst(refused))
     if any(plan.address is None for plan in prepared.plans):
         _import_all(_NEEDED_AFTER)
     code = drive(
@@ -154,6 +154,7 @@ def _start(
         show,
         begin=lambda: _save_all(session, prepared, owner=session.executor_id),
         meanwhile=lambda: _import_all(_NEEDED_AFTER),
+        refused=refused,
     )
     if prepared.refused and not show.quiet:
         names = ", ".join(cell.address or "this machine" for cell, _ in prepared.refused)
@@ -162,7 +163,7 @@ def _start(
             f"{count} of {count + len(prepared.refused)} hosts measured; not: {names}",
             file=sys.stderr,
         )
-    raise typer.Exit(worst([code, refused]))
+    raise typer.Exit(code)
 
 
 def _preview_command(
@@ -228,12 +229,12 @@ def _save_all(session: Session, prepared: Prepared, *, owner: str | None) -> Non
             session.hosts[plan.trial_id] = prepared.hosts[plan.trial_id]
 
 
-def _report_refused(prepared: Prepared) -> int:
-    """Say which hosts will not be measured and why; returns the exit code that this means."""
+def _report_refused(prepared: Prepared) -> list[int]:
+    """Say which hosts will not be measured and why; returns the exit code of each."""
     for cell, error in prepared.refused:
         several = len(prepared.refused) + len(prepared.plans) > 1
         print_error(error, prefix=f"{cell.address}: " if several and cell.address else "")
-    return worst([error.exit_code for _, error in prepared.refused])
+    return [error.exit_code for _, error in prepared.refused]
 
 
 def _continue_detached(plans: Sequence[Plan], session: Session, evidence_url: str) -> None:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 _RARE = frozenset({"max_replicates", "deadline", "timing", "junit", "promise", "if_busy", "allow"})
 """Common options that plain help leaves out."""
 _THERE = frozenset({"host", "path", "device", "destroy_data", "allow"})
-"""Common options that name a machine or a disk which is there: nothing to a provider that rents."""
+"""Common options that name an existing machine or disk: a provider that rents has no use for
+them."""
 _OF_RENTERS = frozenset({"disk", "region", "max_cost", "replicates", "until_ci"})
 """Common options that only a provider which rents takes."""
 _WITH_UNTIL = frozenset({"max_replicates", "deadline"})

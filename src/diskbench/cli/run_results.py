@@ -37,8 +37,8 @@ def stored_trial(session: Session, trial_id: str, *, suspended: bool = False) ->
     """A trial that ended in this process, from its rows and its evidence. `suspended`: `diskbench
     resume` continues it. Raises StoreUnavailable."""
     runs = find_runs(session.database, [Filter("trial_id", "=", trial_id)])
-    kept = EvidenceOfRuns(lambda _: session.evidence_of(trial_id))
-    return read_trial(session.database, runs, kept, session.books, suspended=suspended)
+    run_evidence = EvidenceOfRuns(lambda _: session.evidence_of(trial_id))
+    return read_trial(session.database, runs, run_evidence, session.books, suspended=suspended)
 
 
 class EndedTrials:
@@ -147,6 +147,6 @@ def say_missed(named: Iterable[tuple[str, Sequence[ThresholdLine]]]) -> int:
         for line in missed:
             condition = line.threshold.source.removeprefix("--fail-if ")
             subject = f"{name} " if name else ""
-            print(f"failed {condition}: {subject}{line.found}", file=sys.stderr)
+            print(f"failed {condition}: {subject}{line.finding}", file=sys.stderr)
             code = 1
     return code

@@ -37,8 +37,8 @@ def check_until(typed: Mapping[str, Any]) -> Until | None:
         return None
     from diskbench.model.matrix import FIRST_REPLICATES, Limits
 
-    for flag, given in (("--fail-if", typed["fail_if"]), ("--junit", typed["junit"])):
-        if given:
+    for flag, judged in (("--fail-if", typed["fail_if"]), ("--junit", typed["junit"])):
+        if judged:
             raise InvalidValue(
                 f"{flag} judges the trials of one command, not replicates until an interval",
                 advice=f"leave out {flag} or --until-ci",

@@ -67,9 +67,9 @@ def add(
     from diskbench.engine.schedule.schedules import add_schedule
 
     file = with_money(load_matrix(matrix), budget, assume_price)
-    kept = database(database_url)
+    engine = database(database_url)
     is_new, unseen = add_schedule(
-        kept,
+        engine,
         name,
         file,
         cron=cron,
@@ -95,19 +95,19 @@ def list_schedules(output: Output = "table", database_url: DatabaseUrl = None) -
     """List the schedules with next time and last outcome."""
     from diskbench.engine.schedule.schedules import schedule_statuses
 
-    seen = schedule_statuses(database(database_url), now=datetime.now(UTC))
-    if not seen and output == "table":
+    statuses = schedule_statuses(database(database_url), now=datetime.now(UTC))
+    if not statuses and output == "table":
         print("there is no schedule; add one with 'diskbench schedule add'", file=sys.stderr)
-    _print(seen, output)
+    _print(statuses, output)
 
 
 @app.command()
 def show(name: Name, output: Output = "table", database_url: DatabaseUrl = None) -> None:
     """Show the next five times, the last twenty, and the last figures."""
-    seen = _one(database_url, name, upcoming=5, past=20)
-    _print([seen], output)
+    status = _one(database_url, name, upcoming=5, past=20)
+    _print([status], output)
     if output == "table":
-        print_last(database(database_url), seen)
+        print_last(database(database_url), status)
 
 
 @app.command()
@@ -191,7 +191,7 @@ def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> Sch
     return known[name]
 
 
-def print_last(engine: sa.Engine, seen: ScheduleStatus) -> None:
+def print_last(engine: sa.Engine, status: ScheduleStatus) -> None:
     """Print the newest matrix of a schedule that is over: figures, cost, and where its page is."""
     from diskbench.cli.matrix_display import print_matrix_status
     from diskbench.engine.matrix.matrix_status import status_of_matrix
@@ -199,7 +199,7 @@ def print_last(engine: sa.Engine, seen: ScheduleStatus) -> None:
 
     over = [
         occurrence.campaign_id
-        for occurrence in seen.occurrences
+        for occurrence in status.occurrences
         if occurrence.campaign_state == "done"
     ]
     if over:
@@ -209,14 +209,14 @@ def print_last(engine: sa.Engine, seen: ScheduleStatus) -> None:
         )
 
 
-def _print(seen: list[ScheduleStatus], output: str = "table") -> None:
+def _print(statuses: list[ScheduleStatus], output: str = "table") -> None:
     if output == "json":
         from diskbench.model.schedule import ScheduleDocument
 
-        print_json(ScheduleDocument(schedules=tuple(seen)).model_dump_json(indent=2))
+        print_json(ScheduleDocument(schedules=tuple(statuses)).model_dump_json(indent=2))
         return
     from diskbench.report.terminal.schedule_text import schedule_lines
 
-    for status in seen:
+    for status in statuses:
         for line in schedule_lines(status):
             print(line)

@@ -44,7 +44,7 @@ class Where:
         return typed
 
     def check_asked(self, providers: frozenset[str], to_add: str) -> None:
-        """Raise InvalidValue for an option of providers none of which is asked. `to_add` says what
+        """Raise InvalidValue for an option whose providers are all not asked. `to_add` says what
         to do, with NAME for the provider."""
 
         for name, value in self.own.items():
@@ -88,8 +88,8 @@ def scoped(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def typed(**options: Any) -> None:  # noqa: ANN401 - each has the type of its option
-        given = {parameter.name: options.pop(parameter.name) for parameter in scoping}
-        where = Where(options.pop("endpoint_url"), given)
+        scope = {parameter.name: options.pop(parameter.name) for parameter in scoping}
+        where = Where(options.pop("endpoint_url"), scope)
         command(**options, where=where)
 
     # What Typer reads: the signature, and the types that it names.
@@ -99,7 +99,8 @@ def scoped(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _scoping() -> Iterator[inspect.Parameter]:
-    """The options of all providers that tell where leases are listed, and who pays for them."""
+    """The options of all providers that determine where leases are listed, and who pays for
+    them."""
     by_name: dict[str, list[tuple[Plugin, Option]]] = {}
     for plugin, option in all_options():
         if option.scopes:

@@ -41,15 +41,15 @@ def status(
     from diskbench.engine.work import find_work
 
     engine = database(database_url)
-    seen = fleet(engine)
+    work = fleet(engine)
     if ids:
-        seen = narrowed(seen, find_work(engine, ids))
+        work = narrowed(work, find_work(engine, ids))
     if output == "json":
-        print_json(seen.model_dump_json(indent=2))
+        print_json(work.model_dump_json(indent=2))
         return
     from diskbench.report.terminal.fleet_table import fleet_table
 
-    print_trimmed(screen(), fleet_table(seen))
+    print_trimmed(screen(), fleet_table(work))
     if not ids:
         _print_schedules(engine)
 
@@ -65,8 +65,8 @@ def _print_schedules(engine: sa.Engine) -> None:
     from diskbench.report.terminal.schedule_text import schedule_lines
 
     print("\nSchedules")
-    for seen in schedule_statuses(engine, now=datetime.now(UTC), past=_OCCURRENCES):
-        newest = seen.model_copy(update={"occurrences": seen.occurrences[:1]})
+    for status in schedule_statuses(engine, now=datetime.now(UTC), past=_OCCURRENCES):
+        newest = status.model_copy(update={"occurrences": status.occurrences[:1]})
         for line in schedule_lines(newest):
             print(line)
-        print_last(engine, seen)
+        print_last(engine, status)

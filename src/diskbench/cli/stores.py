@@ -47,8 +47,8 @@ def opened(
     command does so itself. Raises as engine.session.open_session."""
     from diskbench.settings import load_settings
 
-    given = {"database_url": database_url, "evidence_url": evidence_url}
-    settings = load_settings(given).settings
+    urls = {"database_url": database_url, "evidence_url": evidence_url}
+    settings = load_settings(urls).settings
     return session_of(settings, books=books, providers=providers, gives_back=gives_back)
 
 

@@ -66,13 +66,13 @@ def start_until(
     file, books, providers = _matrix_of(typed, until), open_books(), Providers()
     close_at_end(providers.close)
     seed = seed_of(file.matrix)
-    seen = outlook_of(file, books, seed=seed, offline=False, providers=providers)
-    _check_block(seen.blocks[0].problem)
-    check_outlook(seen)
+    outlook = outlook_of(file, books, seed=seed, offline=False, providers=providers)
+    _check_block(outlook.blocks[0].problem)
+    check_outlook(outlook)
     if not show.quiet:
-        print(render_outlook(seen), file=sys.stderr)
+        print(render_outlook(outlook), file=sys.stderr)
     session = opened(stores.database_url, stores.evidence_url, books, providers)
-    campaign = begin_campaign(session.database, file, seen, own_queue=True)
+    campaign = begin_campaign(session.database, file, outlook, own_queue=True)
     if typed["detach"]:
         continue_detached(session, campaign)
         raise typer.Exit(0)
@@ -84,11 +84,11 @@ def start_until(
 def outlook_until(typed: Mapping[str, Any], until: Until) -> str:
     """What `plan --until-ci` prints: as text, or as one document. Raises InvalidValue."""
     file, books = _matrix_of(typed, until), open_books()
-    seen = outlook_of(file, books, seed=seed_of(file.matrix), offline=typed["offline"])
-    _check_block(seen.blocks[0].problem)
+    outlook = outlook_of(file, books, seed=seed_of(file.matrix), offline=typed["offline"])
+    _check_block(outlook.blocks[0].problem)
     if typed["output"] == "json":
-        return json_escaped(seen.model_dump_json(indent=2)) + "\n"
-    return render_outlook(seen)
+        return json_escaped(outlook.model_dump_json(indent=2)) + "\n"
+    return render_outlook(outlook)
 
 
 def _check_block(problem: Any) -> None:  # noqa: ANN401 - a Problem, whose import is a heavy one
@@ -154,11 +154,11 @@ def _unlike_defaults(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
     """What the replicates say together, and whether the interval is narrow enough."""
     name = campaign.campaign_id
-    these = [Filter("campaign_id", "=", name)]
+    filters = [Filter("campaign_id", "=", name)]
     if show.output == "csv":
-        sys.stdout.writelines(rows_as_csv(session.database, these))
+        sys.stdout.writelines(rows_as_csv(session.database, filters))
         return
-    replicates = replicates_of(session.database, these, asked=name)
+    replicates = replicates_of(session.database, filters, asked=name)
     (until,) = status_of_matrix(session.database, find_campaign(session.database, name)).until
     if show.output == "json":
         print_json(replicates.model_copy(update={"until": until}).model_dump_json(indent=2))

@@ -74,18 +74,20 @@ def worker(
         draining=False,
         secret_id=secret_id,
     )
-    this = Worker(session, serves=patterns, room=concurrency, note=_tell_note, swept=_tell_swept)
-    this.launch(schedules=True)
+    own_worker = Worker(
+        session, serves=patterns, room=concurrency, note=_tell_note, swept=_tell_swept
+    )
+    own_worker.launch(schedules=True)
     log.info("worker %s serves %s", called, ", ".join(patterns), extra=_of(session, concurrency))
 
     try:
-        serve(this, drains=drain)
+        serve(own_worker, drains=drain)
     except Suspended:
         log.info("worker %s stops; other workers resume its cells", called)
     else:
         log.info("worker %s ends: it has no cells left", called)
     finally:
-        this.stop.leave()  # also after an error: a worker that beats must be one that works
+        own_worker.stop.leave()  # also after an error: a worker that beats must be one that works
 
 
 def _tell_events() -> None:

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, InvalidValue, ProfileError
-from diskbench.fio.guard import FioTarget
 from diskbench.fio.jobfile import parse
 from diskbench.fio.mistakes import mistakes
 from diskbench.fio.offered import stand_in
 from diskbench.fio.retarget import retarget
 from diskbench.fio.steps import build_steps
+from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
 from diskbench.plan.cells import allowed_options
 from diskbench.units import GIB

@@ -153,15 +153,15 @@ def block_sizes(options: Options, direction: Direction) -> tuple[int, ...]:
     """The I/O sizes that a job may use in a direction, in bytes; callers use the smallest and the
     largest. Empty where the options do not say, or the job does no I/O in that direction."""
     asked = directions_of(options)
-    wanted = asked if direction == "mixed" else (direction,)
-    if not asked or not set(wanted) <= set(asked) or any(o in options for o in _FROM_ELSEWHERE):
+    kinds = asked if direction == "mixed" else (direction,)
+    if not asked or not set(kinds) <= set(asked) or any(o in options for o in _FROM_ELSEWHERE):
         return ()
     text = options.get("bssplit") or options.get("bsrange") or options.get("bs", "4k")
     parts = [part.strip() for part in text.split(",")]
     if options.get("bs_is_seq_rand", "0") != "0":
         chosen = parts
     else:
-        places = [_POSITIONS.index(kind) for kind in wanted]
+        places = [_POSITIONS.index(kind) for kind in kinds]
         chosen = [parts[place] if place < len(parts) else parts[-1] for place in places]
     sizes_of_blocks: list[int] = []
     for part in chosen:
@@ -187,10 +187,10 @@ def _rates(output: FioOutput) -> Iterator[str | None]:
             if abs(rate - total / seconds) <= max(RATE_SHARE * total / seconds, least):
                 yield None
                 continue
-            what = "I/Os" if unit == "IOPS" else "bytes"
+            counted = "I/Os" if unit == "IOPS" else "bytes"
             yield (
                 f"job {job.name} reports {rate:,.0f} {unit} of {direction} in {seconds:,.3f} s, "
-                f"and of {total:,} {what}, which are {total / seconds:,.0f} {unit}"
+                f"and of {total:,} {counted}, which are {total / seconds:,.0f} {unit}"
             )
 
 
@@ -203,11 +203,11 @@ def _percentiles(output: FioOutput) -> Iterator[str | None]:
             yield _falling(sorted(latency.percentiles.items()), f"{kind} of {direction}", job)
 
 
-def _falling(pairs: Sequence[tuple[float, int]], what: str, job: FioJob) -> str | None:
+def _falling(pairs: Sequence[tuple[float, int]], latency: str, job: FioJob) -> str | None:
     for (low, before), (high, after) in itertools.pairwise(pairs):
         if after < before:
             return (
-                f"job {job.name}, {what}: p{high:g} is {after:,} ns, "
+                f"job {job.name}, {latency}: p{high:g} is {after:,} ns, "
                 f"less than p{low:g} with {before:,} ns"
             )
     return None

@@ -32,12 +32,12 @@ _MIB = {"cpu_s": 32, "checksum_8mib_s": 8}
 
 def parse_canary(data: bytes) -> Canary:
     """The canary of a canary-before.txt or canary-after.txt; never fails."""
-    head, _, rest = data.decode(errors="replace").partition("\n")
+    head, _, after_head = data.decode(errors="replace").partition("\n")
     word, _, value = head.partition(" ")
     mib = _MIB.get(word)
     if mib is None:
-        return Canary(null_iops=_null_iops(rest))
-    return Canary(cpu_s=_positive(value), cpu_mib=mib, null_iops=_null_iops(rest))
+        return Canary(null_iops=_null_iops(after_head))
+    return Canary(cpu_s=_positive(value), cpu_mib=mib, null_iops=_null_iops(after_head))
 
 
 def canary_warning(files: Mapping[str, bytes], step: Step) -> Warning | None:

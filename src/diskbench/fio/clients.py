@@ -33,14 +33,15 @@ def without_sum(jobs: Sequence[FioJob], *, where: str) -> tuple[FioJob, ...]:
     if not own or not sums:
         return tuple(jobs)
     for words, count in (("I/Os", _ios), ("bytes", _bytes)):
-        parts, whole = [count(job) for job in own], [count(job) for job in sums]
-        if None in parts or None in whole:
+        parts, summed = [count(job) for job in own], [count(job) for job in sums]
+        if None in parts or None in summed:
             continue
-        found, said = sum(n for n in parts if n), sum(n for n in whole if n)
+        of_parts, of_sum = sum(n for n in parts if n), sum(n for n in summed if n)
         # Terse output has whole KiB, so each job may lack almost one.
-        if abs(found - said) > (1024 * len(jobs) if words == "bytes" else 0):
+        if abs(of_parts - of_sum) > (1024 * len(jobs) if words == "bytes" else 0):
             raise FioOutputUnreadable(
-                f"{where}: its servers did {found:,} {words}, and {ALL_CLIENTS!r} says {said:,}",
+                f"{where}: its servers did {of_parts:,} {words}, and {ALL_CLIENTS!r} says "
+                f"{of_sum:,}",
                 advice="a server's part may be missing: import the whole output, or only that line",
             )
         break

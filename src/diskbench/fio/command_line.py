@@ -24,7 +24,7 @@ _FLAGS: Final = frozenset(
      "exitall", "fill_device", "norandommap", "softrandommap", "disable_lat", "refill_buffers",
      "readonly", "minimal", "append-terse", "warnings-fatal"}
 )  # fmt: skip
-"""Options whose value, if any, stands behind `=`: a word after one is a job file."""
+"""Options whose value, if any, follows `=`: a word after such an option is a job file."""
 _WRITES: Final = re.compile(r"write|trim|rw")
 
 
@@ -50,8 +50,8 @@ def _lines(text: str) -> list[str]:
     """The commands, without comments, empty lines and the ends of continued lines."""
     joined = _CONTINUED.sub(" ", text.replace("\r\n", "\n"))
     stripped = (line.strip() for line in joined.split("\n"))
-    kept = (line for line in stripped if line and not line.startswith("#"))
-    return [_PROMPT.sub("", line, count=1) if _PROMPT.match(line) else line for line in kept]
+    commands = (line for line in stripped if line and not line.startswith("#"))
+    return [_PROMPT.sub("", line, count=1) if _PROMPT.match(line) else line for line in commands]
 
 
 def _commands(line: str) -> list[list[str]]:
@@ -81,17 +81,17 @@ def _commands(line: str) -> list[list[str]]:
 
 def _options(words: list[str], line: str) -> list[str]:
     """What stands behind `fio`. Raises ProfileError for another program."""
-    rest = list(words)
-    if rest[0] == "sudo":
-        del rest[0]
-        while rest and rest[0].startswith("-"):
-            del rest[0]
-    if not rest or rest[0].rpartition("/")[2] != "fio":
+    arguments = list(words)
+    if arguments[0] == "sudo":
+        del arguments[0]
+        while arguments and arguments[0].startswith("-"):
+            del arguments[0]
+    if not arguments or arguments[0].rpartition("/")[2] != "fio":
         raise ProfileError(
             f"{_shown(line)}: {shlex.join(words[:2])} is not fio",
             advice="a file of commands may hold only commands of fio",
         )
-    return rest[1:]
+    return arguments[1:]
 
 
 def _sections(words: list[str], *, follows: bool) -> list[str]:
@@ -128,9 +128,9 @@ def _sections(words: list[str], *, follows: bool) -> list[str]:
 def _pairs(words: list[str]) -> list[tuple[str, str]]:
     """Each option with its value, "" for none."""
     pairs: list[tuple[str, str]] = []
-    rest = list(words)
-    while rest:
-        word = rest.pop(0)
+    pending = list(words)
+    while pending:
+        word = pending.pop(0)
         if not re.match(r"--?[A-Za-z]", word):
             raise ProfileError(
                 f"{word!r} is not an option of fio",
@@ -138,8 +138,8 @@ def _pairs(words: list[str]) -> list[tuple[str, str]]:
                 "options, give the file as the profile and the options as --set OPTION=VALUE",
             )
         key, equals, value = word.lstrip("-").partition("=")
-        if not equals and key not in _FLAGS and rest and not rest[0].startswith("-"):
-            value = rest.pop(0)
+        if not equals and key not in _FLAGS and pending and not pending[0].startswith("-"):
+            value = pending.pop(0)
         if re.search(r"[\n;#]", value):
             raise ProfileError(
                 f"--{key}: {value!r} holds a character that no job file can hold",

@@ -65,9 +65,9 @@ def why_failed(fio_exit: int, files: Mapping[str, bytes]) -> tuple[str, str] | N
             "give it fewer jobs, a lower queue depth or smaller blocks, or a larger machine",
         )
     if number in {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, 0}:
-        what = f"signal {number}" if number else "SIGTERM or SIGINT"
+        signal_name = f"signal {number}" if number else "SIGTERM or SIGINT"
         return (
-            f"fio was ended by {what} on the host; diskbench did not send it",
+            f"fio was ended by {signal_name} on the host; diskbench did not send it",
             "look for who did: dmesg and journalctl of the host, or the users logged in there",
         )
     if 0 < number < signal.NSIG:

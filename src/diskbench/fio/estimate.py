@@ -31,12 +31,12 @@ def seconds(text: str | None) -> float:
     return seconds_of((text or "").split("-")[-1]) or 0.0
 
 
-def size_bytes(text: str | None, whole: int | None = None) -> int | None:
-    """Bytes of a fio size (`4k`, `10%` of `whole`, the end of a range); None when unknown."""
+def size_bytes(text: str | None, capacity_bytes: int | None = None) -> int | None:
+    """Bytes of a fio size (`4k`, `10%` of the capacity, the end of a range); None when unknown."""
     text = text or ""
     share = percent_of(text)
     if share is not None:
-        return whole * share // 100 if whole else None
+        return capacity_bytes * share // 100 if capacity_bytes else None
     size_range = range_of(text)
     return size_range[1] if size_range else None
 
@@ -63,7 +63,7 @@ def request_sizes(job: Job) -> tuple[int, ...]:
     return () if engine == "null" or engine in METADATA_ENGINES else block_sizes(job)
 
 
-def expected_s(jobs: Iterable[Job], whole: int | None) -> float:
+def expected_s(jobs: Iterable[Job], capacity_bytes: int | None) -> float:
     """Seconds that the jobs of one step take together.
 
     The jobs run at the same time: the longest of the timed ones counts. Work bound by size adds up
@@ -77,21 +77,21 @@ def expected_s(jobs: Iterable[Job], whole: int | None) -> float:
         if job.flag("time_based") and runtime:
             timed.append(before + runtime)
             continue
-        work = _work_s(job, whole)
+        work = _work_s(job, capacity_bytes)
         timed.append(before)
         bound += min(work, runtime) if runtime else work
     return max(timed) + bound
 
 
-def moved_bytes(job: Job, whole: int | None) -> int:
-    """Bytes that one clone of a job bound by size moves in all its loops. `whole` is the size in
-    bytes that percentages refer to."""
+def moved_bytes(job: Job, capacity_bytes: int | None) -> int:
+    """Bytes that one clone of a job bound by size moves in all its loops. Percentages are of
+    `capacity_bytes`."""
     devices = sum(name.startswith("/") for name in _names(job))
     of_each = devices if percent_of(job.get("size") or "") is not None and devices else 1
-    io = size_bytes(job.get("io_size"), whole) or of_each * (
-        size_bytes(job.get("size"), whole) or 0
+    io = size_bytes(job.get("io_size"), capacity_bytes) or of_each * (
+        size_bytes(job.get("size"), capacity_bytes) or 0
     )
-    io = io or size_bytes(job.get("filesize"), whole) or (whole or 0) * devices
+    io = io or size_bytes(job.get("filesize"), capacity_bytes) or (capacity_bytes or 0) * devices
     io *= count(job, "loops")
     if limit := count(job, "number_ios", 0):
         block = size_bytes((job.get("bs") or "4k").split(",")[0]) or 4096
@@ -99,13 +99,13 @@ def moved_bytes(job: Job, whole: int | None) -> int:
     return io
 
 
-def _work_s(job: Job, whole: int | None) -> float:
+def _work_s(job: Job, capacity_bytes: int | None) -> float:
     clones = count(job, "numjobs")
     engine = (job.get("ioengine") or "").lower()
     if engine in METADATA_ENGINES:
         return count(job, "nrfiles") * clones / ASSUMED_FILES_PER_S
     block = size_bytes((job.get("bs") or "4k").split(",")[0]) or 4096
-    io = moved_bytes(job, whole)
+    io = moved_bytes(job, capacity_bytes)
     operations = io / block
     if rate := size_bytes((job.get("rate") or "").split(",")[0]):
         return io / rate
@@ -120,7 +120,7 @@ def _syncs_each(job: Job) -> bool:
     return any(job.get(name) not in {None, "0", "none"} for name in ("fsync", "fdatasync", "sync"))
 
 
-def file_bytes(job: Job, whole: int | None) -> dict[str, int]:
+def file_bytes(job: Job, capacity_bytes: int | None) -> dict[str, int]:
     """Bytes on the target by file, as fio lays them out; a raw device is one file, named by path.
 
     `filename=a:b` shares the size between its files; without `filename` each clone and each of
@@ -130,25 +130,27 @@ def file_bytes(job: Job, whole: int | None) -> dict[str, int]:
     engine = (job.get("ioengine") or "").lower()
     if engine == "null":
         return {}
-    total = size_bytes(job.get("size"), whole)
-    per_file = size_bytes(job.get("filesize"), whole)
+    total = size_bytes(job.get("size"), capacity_bytes)
+    per_file = size_bytes(job.get("filesize"), capacity_bytes)
     if engine in METADATA_ENGINES:
         return {f"{_pattern(job)}({files} files)": files * clones * 4096}
     # fio extends a file by an offset in bytes, but not by an offset in percent.
-    end = size_bytes(job.get("offset"), whole) or 0
-    end += (size_bytes(job.get("offset_increment"), whole) or 0) * max(clones - 1, 0)
+    end = size_bytes(job.get("offset"), capacity_bytes) or 0
+    end += (size_bytes(job.get("offset_increment"), capacity_bytes) or 0) * max(clones - 1, 0)
     if named := _names(job):
         # A share is one of each file; bytes are divided between them (fio 3.33, tried).
         shares = percent_of(job.get("size") or "") is not None
         part = (total or 0) // (1 if shares else len(named))
-        return {n: _named_bytes(n, part, per_file, end, whole) for n in named}
+        return {n: _named_bytes(n, part, per_file, end, capacity_bytes) for n in named}
     per_clone = (per_file * files if per_file else total) or 0
     # A pattern without the job's name or number gives every clone the same files.
     shared = "$job" not in _pattern(job)
     return {_pattern(job): (per_clone + end * files) * (1 if shared else clones)}
 
 
-def _named_bytes(name: str, part: int, per_file: int | None, end: int, whole: int | None) -> int:
+def _named_bytes(
+    name: str, part: int, per_file: int | None, end: int, capacity_bytes: int | None
+) -> int:
     """Bytes of a named file of which a job uses `part`, up to its end. Of a device without `size`
     fio uses `filesize` bytes, at most and without it all of it, whatever the offsets are (3.33,
     tried)."""
@@ -156,9 +158,9 @@ def _named_bytes(name: str, part: int, per_file: int | None, end: int, whole: in
         return (per_file or part) + end
     if part:
         return part + end
-    if per_file is None or whole is None:
-        return per_file or whole or 0
-    return min(per_file, whole)
+    if per_file is None or capacity_bytes is None:
+        return per_file or capacity_bytes or 0
+    return min(per_file, capacity_bytes)
 
 
 def _pattern(job: Job) -> str:

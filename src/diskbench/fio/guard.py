@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Final, Literal
+from typing import Final
 
-from diskbench.errors import ProfileError, TargetRefused
+from diskbench.errors import ProfileError
 from diskbench.fio.jobfile import JobFile, JobOption, jobs
 from diskbench.fio.numbers import NUMERIC, unreadable
 from diskbench.fio.refused import ALLOWABLE, ENGINE_OPTIONS, engine_reason, option_reason
+from diskbench.fio.target import FioTarget, check_path
 from diskbench.fio.variables import may_be_secret
-from diskbench.model.base import Frozen
 
 # fmt: off
 FILE_ENGINES: Final = frozenset({
@@ -92,28 +92,6 @@ def is_checked(name: str) -> bool:
     return name in _SPECIAL or name in NUMERIC or name in {"trim_percentage", "zonemode"}
 
 
-class FioTarget(Frozen):
-    """Where fio may do I/O: a work directory, or a device by its path; `others` are the paths of
-    further devices, each for a device that the job file names.
-
-    `size_bytes` is how much of it (of each device) the user allows, None where the profile decides;
-    `capacity_bytes` is the size of a device, of several the smallest. `allowed` are options, of
-    refused.py's ALLOWABLE, that the machine's owner allows.
-    """
-
-    kind: Literal["directory", "device"]
-    path: str
-    others: tuple[str, ...] = ()
-    size_bytes: int | None = None
-    capacity_bytes: int | None = None
-    allowed: tuple[str, ...] = ()
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The directory, or every device."""
-        return (self.path, *self.others)
-
-
 def check(jobfile: JobFile, target: FioTarget) -> None:
     """Refuse a job file that could read or write anything but `target`.
 
@@ -121,10 +99,10 @@ def check(jobfile: JobFile, target: FioTarget) -> None:
     path that a fio job file cannot name.
     """
     check_path(target)
-    if found := list(problems(jobfile, target)):
-        more = len(found) - _MOST
-        shown = found[:_MOST] + ([f"and {more} more"] if more > 0 else [])
-        lead = "" if len(found) == 1 else f"{len(found)} mistakes:\n  "
+    if mistakes := list(problems(jobfile, target)):
+        more = len(mistakes) - _MOST
+        shown = mistakes[:_MOST] + ([f"and {more} more"] if more > 0 else [])
+        lead = "" if len(mistakes) == 1 else f"{len(mistakes)} mistakes:\n  "
         raise ProfileError(
             lead + "\n  ".join(shown),
             advice="correct or remove the named options; docs/profiles.md lists what a profile may "
@@ -167,24 +145,6 @@ def _of_devices_alone(jobfile: JobFile) -> Iterator[str]:
             yield f"[{job.name}] trim_percentage={job.get('trim_percentage')}: {_NO_DISCARD}"
         if zones == "zbd":
             yield f"[{job.name}] zonemode=zbd: a file has no zones; {_WHOLE_DEVICE}"
-
-
-def check_path(target: FioTarget) -> None:
-    """Refuse a target whose path means something else inside a fio job file (`;`, `#`, `$`, …)."""
-    # In a list of devices a colon ends a name.
-    never = r"[^\x20-\x7e]|[;#$`\\\"']" + ("|:" if target.others else "")
-    for path in target.paths:
-        if re.search(never, path) or path != path.strip():
-            raise TargetRefused(
-                f"{path!r} holds a character that a fio job file cannot hold",
-                advice="choose a path of plain letters, digits and - _ . / "
-                + ("" if target.others else ":"),
-            )
-
-
-def escape(path: str) -> str:
-    """A path escaped for `filename` and `directory`, which fio splits at unescaped colons."""
-    return path.replace(":", "\\:")
 
 
 def _problem(option: JobOption, target: FioTarget) -> str | None:

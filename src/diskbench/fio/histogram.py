@@ -44,12 +44,12 @@ def value_at(histogram: Histogram, fraction: float) -> int | None:
     if not total:
         return None
     # The slack keeps 0.999 · 1000 from asking for the 1000th I/O because of binary rounding.
-    wanted = fraction * total - 1e-9 * total
-    seen = 0
+    rank = fraction * total - 1e-9 * total
+    counted = 0
     value = 0
     for value, n in sorted(histogram.items()):
-        seen += n
-        if n and seen >= wanted:
+        counted += n
+        if n and counted >= rank:
             return value
     return value
 

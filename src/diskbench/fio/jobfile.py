@@ -224,13 +224,13 @@ def _group(members: list[Section]) -> JobGroup:
     while members and members[-1].is_global:
         members = members[:-1]
     names = {s.name for s in members if not s.is_global}
-    kept = tuple(
+    sections = tuple(
         section.model_copy(
             update={"options": tuple(o for o in section.options if _stays(o, names))}
         )
         for section in members
     )
-    return JobGroup(sections=kept, jobs=jobs(kept))
+    return JobGroup(sections=sections, jobs=jobs(sections))
 
 
 def _stays(option: JobOption, names: set[str]) -> bool:

@@ -36,16 +36,17 @@ class LogRows:
 def log_rows(file_name: str, data: bytes) -> LogRows | None:
     """The rows of the log `data`; None for a histogram log, an empty file or another file.
 
-    Raises FioOutputUnreadable, naming the file and the line, for a row that is none of this log.
+    Raises FioOutputUnreadable, naming the file and the line, for a line that is not a row of this
+    log.
     """
     name = log_name(file_name)
     if name is None or name.kind == "hist":
         return None
-    found = layout(data[:HEAD_BYTES], where=file_name, kind=name.kind)
-    if found is None:
+    log_layout = layout(data[:HEAD_BYTES], where=file_name, kind=name.kind)
+    if log_layout is None:
         return None
-    rows = LogRows(name, found, array("q"), array("q"), array("B"), array("q"))
-    match = _row(found).fullmatch
+    rows = LogRows(name, log_layout, array("q"), array("q"), array("B"), array("q"))
+    match = _row(log_layout).fullmatch
     for number, line in enumerate(data.split(b"\n"), 1):
         cells = match(line)
         if cells is None:
@@ -64,11 +65,13 @@ def log_rows(file_name: str, data: bytes) -> LogRows | None:
 
 
 @cache
-def _row(found: Layout) -> re.Pattern[bytes]:
+def _row(log_layout: Layout) -> re.Pattern[bytes]:
     """A line of a log of this layout; its groups are time, value, direction and size."""
     read = {"time", "value", "direction", "bs"}
-    cells = [_NUMBER if name in read or name == "maximum" else _PASSED_OVER for name in found.names]
-    if found.has_maximum:
+    cells = [
+        _NUMBER if name in read or name == "maximum" else _PASSED_OVER for name in log_layout.names
+    ]
+    if log_layout.has_maximum:
         cells[2] = cells[2].replace(b"(", b"(?:")
     return re.compile(b",".join(cells))
 

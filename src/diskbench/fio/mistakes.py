@@ -1,7 +1,8 @@
 """Everything that is wrong with a job file of the user's, at once.
 
 A run stops at the first stage that finds mistakes: values that are missing, lines that cannot be
-read, devices, the guard, fio's version. Here each stage goes on with what the one before it left.
+read, devices, the guard, fio's version. Here each stage checks what the stage before it did not
+remove.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from diskbench.fio.template import render
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from diskbench.fio.guard import FioTarget
     from diskbench.fio.profiles import Profile
+    from diskbench.fio.target import FioTarget
     from diskbench.fio.template import RenderContext
 
 _ANY = "1"
@@ -40,8 +41,8 @@ def _mistakes(
 ) -> Iterator[str]:
     missing = [p.name for p in profile.parameters if p.default is None and p.name not in overrides]
     if missing:
-        given = " ".join(f"--set {name}=VALUE" for name in missing)
-        yield f"no value for {', '.join(missing)}: give {given}"
+        options = " ".join(f"--set {name}=VALUE" for name in missing)
+        yield f"no value for {', '.join(missing)}: give {options}"
     rendered = render(profile, {**overrides, **dict.fromkeys(missing, _ANY)}, context)
     file, unreadable = read(rendered.text)
     yield from (error.message for error in unreadable)

@@ -1,4 +1,4 @@
-"""The devices that a job file of somebody else names, and whether the target has a disk for each.
+"""The devices that a foreign job file names, and whether the target has a disk for each.
 
 A file that names one device, or none, is measured on a target of one disk. A file that names
 several is measured on as many: its first device is the target's first disk, and so on.
@@ -15,8 +15,8 @@ from diskbench.fio.jobfile import jobs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from diskbench.fio.guard import FioTarget
     from diskbench.fio.jobfile import JobFile, JobOption
+    from diskbench.fio.target import FioTarget
 
 _DEVICE: Final = re.compile(r"/dev/(?!shm/|(?:null|zero|full)$).+|\\\\\.\\.+")
 _WINDOWS: Final = re.compile(r"(?:[A-Za-z]:)?\\")
@@ -29,15 +29,15 @@ def device_names(file: JobFile) -> dict[str, str]:
     ProfileError for a name that means two devices, by two directories.
     """
     below = _below_dev(file)
-    found: dict[str, str] = {}
+    devices: dict[str, str] = {}
     for section in file.sections:
         for option in section.options:
             for name in split_names(option.value or "") if option.name == "filename" else ():
                 if _DEVICE.fullmatch(name):
-                    found[name] = name
+                    devices[name] = name
                 elif name in below:
-                    found[name] = below[name]
-    return found
+                    devices[name] = below[name]
+    return devices
 
 
 def without_devices(file: JobFile) -> JobFile:
@@ -101,7 +101,7 @@ def is_absolute(name: str) -> bool:
 
 def _below_dev(file: JobFile) -> dict[str, str]:
     """The relative names that fio joins to a directory below /dev, with the device."""
-    found: dict[str, str] = {}
+    devices: dict[str, str] = {}
     for job in jobs(file.sections):
         directory = (job.get("directory") or "").rstrip("/")
         for option in job.options:
@@ -109,12 +109,12 @@ def _below_dev(file: JobFile) -> dict[str, str]:
                 device = f"{directory}/{name}"
                 if not name or is_absolute(name) or not _DEVICE.fullmatch(device):
                     continue
-                if found.setdefault(name, device) != device:
+                if devices.setdefault(name, device) != device:
                     raise ProfileError(
-                        f"filename={name} names two devices, {found[name]} and {device}",
+                        f"filename={name} names two devices, {devices[name]} and {device}",
                         advice="write the whole path of each in filename=, without directory=",
                     )
-    return found
+    return devices
 
 
 def _advice(count: int) -> str:

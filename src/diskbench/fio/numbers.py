@@ -68,7 +68,7 @@ def range_of(text: str) -> tuple[int, int] | None:
 
 
 def blocks_of(name: str, text: str) -> tuple[int, ...] | None:
-    """Every block size that `bs`, `bsrange` or `bssplit` (by `name`) speaks of, the largest of each
+    """Every block size that `bs`, `bsrange` or `bssplit` (by `name`) contains, the largest of each
     range; None when one of them is unreadable. `,64k` leaves the first at fio's default."""
     block_sizes: list[int] = []
     for part in text.split(","):

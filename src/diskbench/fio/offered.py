@@ -120,10 +120,10 @@ def saturation_warning(step: Step, result: StepResult) -> Warning | None:
 
 def check_references(names: Sequence[str], sections: Sequence[Section]) -> None:
     """Raise ProfileError where a rate depends on a step that does not come before it."""
-    for wanted in references(sections):
-        if wanted not in names:
+    for step in references(sections):
+        if step not in names:
             raise ProfileError(
-                f"rate_iops depends on step {wanted!r}, which does not come before it",
+                f"rate_iops depends on step {step!r}, which does not come before it",
                 advice=f"steps before it: {', '.join(names) or 'none'}",
             )
 
@@ -141,10 +141,10 @@ def _filled(section: Section, job: Job, rates: Mapping[str, float], step: str) -
     total = rates[source] * share
     clones = max(1, min(count(job, "numjobs"), int(total // CLONE_IOPS)))
     clone_rate = max(1, round(total / clones))
-    kept = tuple(o for o in section.options if o.name not in {"rate_iops", "numjobs"})
+    options = tuple(o for o in section.options if o.name not in {"rate_iops", "numjobs"})
     rate = _by_direction(job, clone_rate)
     dealt = (JobOption(key="numjobs", value=str(clones)), JobOption(key="rate_iops", value=rate))
-    return section.model_copy(update={"options": kept + dealt})
+    return section.model_copy(update={"options": options + dealt})
 
 
 def _by_direction(job: Job, clone_rate: int) -> str:

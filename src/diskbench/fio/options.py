@@ -57,12 +57,14 @@ def too_new(sections: Sequence[Section], fio_version: str) -> tuple[TooNew, ...]
         for option in section.options:
             value = (option.value or "").split(":")[0].split(",")[0].strip()
             pair = f"{option.name}={value}"
-            for what, needs in (
+            for setting, needs in (
                 (option.key, table.options.get(option.name)),
                 (pair, table.values.get(pair)),
             ):
                 if needs and parse_version(needs) > have:
-                    options_too_new.append(TooNew(section=section.name, option=what, needs=needs))
+                    options_too_new.append(
+                        TooNew(section=section.name, option=setting, needs=needs)
+                    )
     return tuple(options_too_new)
 
 

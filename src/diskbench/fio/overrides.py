@@ -39,9 +39,9 @@ def check_override(profile: Profile, key: str, text: str) -> None:
         raise _unsafe(f"parameter {key}={text!r}", field)
 
 
-def _unsafe(what: str, field: str) -> InvalidValue:
+def _unsafe(setting: str, field: str) -> InvalidValue:
     return InvalidValue(
-        f"{what} holds a character that no parameter may hold",
+        f"{setting} holds a character that no parameter may hold",
         advice="use only letters, digits, blanks and _ . , : % + / = -",
         field=field,
     )
@@ -49,16 +49,16 @@ def _unsafe(what: str, field: str) -> InvalidValue:
 
 def read_value(parameter: Parameter, text: str) -> Value:
     """`text` as the parameter's kind. Raises InvalidValue naming parameter and value."""
-    what = f"parameter {parameter.name}={text!r}"
+    setting = f"parameter {parameter.name}={text!r}"
     if not _SAFE.match(text):
-        raise _unsafe(what, f"parameters.{parameter.name}")
-    value = _typed(parameter, text.strip(), what)
+        raise _unsafe(setting, f"parameters.{parameter.name}")
+    value = _typed(parameter, text.strip(), setting)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        _check_range(parameter, value, what)
+        _check_range(parameter, value, setting)
     return value
 
 
-def _typed(parameter: Parameter, text: str, what: str) -> Value:
+def _typed(parameter: Parameter, text: str, setting: str) -> Value:
     try:
         match parameter.kind:
             case "int":
@@ -77,7 +77,7 @@ def _typed(parameter: Parameter, text: str, what: str) -> Value:
                 return text
     except (ValueError, OverflowError, InvalidValue) as error:
         raise InvalidValue(
-            f"{what} is not a valid {parameter.kind}",
+            f"{setting} is not a valid {parameter.kind}",
             advice=f"{parameter.name}: {parameter.help}",
             field=f"parameters.{parameter.name}",
         ) from error
@@ -87,7 +87,7 @@ def _whole(value: float) -> int | float:
     return int(value) if value == int(value) else value
 
 
-def _check_range(parameter: Parameter, value: float, what: str) -> None:
+def _check_range(parameter: Parameter, value: float, setting: str) -> None:
     low, high = parameter.minimum, parameter.maximum
     below, above = low is not None and value < low, high is not None and value > high
     if not math.isfinite(value) or below or above:
@@ -97,7 +97,7 @@ def _check_range(parameter: Parameter, value: float, what: str) -> None:
             if bound is not None
         )
         raise InvalidValue(
-            f"{what} is out of range",
+            f"{setting} is out of range",
             advice=f"it must be {bounds}" if bounds else "give a number",
             field=f"parameters.{parameter.name}",
         )

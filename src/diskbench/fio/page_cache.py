@@ -59,10 +59,12 @@ def cache_warning(data: bytes, step: Step) -> Warning | None:
     buffered = any(not is_set(options, "direct") for options in declared(step.job).values())
     if drop is None or drop.verified is not False or not buffered:
         return None
-    left = "could not be dropped" if drop.method == "none" else "was not empty after it was dropped"
+    state = (
+        "could not be dropped" if drop.method == "none" else "was not empty after it was dropped"
+    )
     amount = f": {format_bytes(drop.after_bytes)} of {drop.what} left" if drop.after_bytes else ""
     return CACHE_KEPT.warning(
-        f"the page cache {left}{amount}; reads may have come from memory",
+        f"the page cache {state}{amount}; reads may have come from memory",
         step=step.name,
     )
 

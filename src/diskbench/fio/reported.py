@@ -102,7 +102,7 @@ class FioOutput:
     truncated one. `text` is everything outside the documents. `timestamp_ms` is the Unix time at
     its end; a client of several servers writes that of its begin, `begun_ms`. `timeless`: its
     format (terse, text, a client's JSON) has no time of its end in UTC, so nothing follows from its
-    lack. `local_time` is the text's own time, whose zone nobody knows.
+    absence. `local_time` is the text's own time, whose zone is unknown.
     """
 
     where: str
@@ -122,6 +122,6 @@ class FioOutput:
     @property
     def version_numbers(self) -> tuple[int, int]:
         """`fio-3.33` as (3, 33); (0, 0) for a version of another form."""
-        major, _, rest = self.version.removeprefix("fio-").partition(".")
-        minor = rest.split("-")[0].split(".")[0]
+        major, _, after_major = self.version.removeprefix("fio-").partition(".")
+        minor = after_major.split("-")[0].split(".")[0]
         return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0)

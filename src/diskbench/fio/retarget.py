@@ -1,4 +1,4 @@
-"""Put a job file of somebody else onto our target, and say each change.
+"""Put a foreign job file onto our target, and list each change.
 
 Job files name the disk and the directory of their author, and where his logs go. What names a
 target becomes ours, what names logging or output is left to diskbench, and what is to be worked out
@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from diskbench.fio.arithmetic import evaluate, is_arithmetic
-from diskbench.fio.guard import OURS, FioTarget
+from diskbench.fio.guard import OURS
 from diskbench.fio.jobfile import ALIASES, JobFile, JobOption, Section, jobs
 from diskbench.fio.named_devices import disk_of_name, is_absolute, split_names
 from diskbench.fio.numbers import ONE_NUMBER, blocks_of
+from diskbench.fio.target import FioTarget
 from diskbench.model.base import Frozen
 
 OUTPUT: Final = frozenset(
@@ -94,8 +95,8 @@ def retarget(
 def _with_options(
     file: JobFile, options: Iterable[tuple[str, str]]
 ) -> tuple[JobFile, tuple[JobChange, ...]]:
-    """The file with these options in every job: where a job has one, its value is replaced, and
-    where one has none, it comes first of all."""
+    """The file with these options in every job: a value that a job has is replaced; a
+    missing option is put first."""
     changes: list[JobChange] = []
     sections = list(file.sections)
     added: list[JobOption] = []
@@ -174,7 +175,7 @@ def _format(option: JobOption, target: FioTarget) -> tuple[JobOption | None, str
 def _file_names(file: JobFile) -> dict[str, str]:
     """A name below our directory for each absolute name in the file: its last part, numbered where
     two files share it. Relative names stay."""
-    given = dict.fromkeys(
+    names = dict.fromkeys(
         name
         for section in file.sections
         for option in section.options
@@ -182,9 +183,9 @@ def _file_names(file: JobFile) -> dict[str, str]:
         for name in split_names(option.value or "")
         if name
     )
-    taken = {name for name in given if not is_absolute(name)}
+    taken = {name for name in names if not is_absolute(name)}
     placed: dict[str, str] = {}
-    for name in given:
+    for name in names:
         if not is_absolute(name):
             continue
         last = re.split(r"[/\\]", name.rstrip("/\\"))[-1]

@@ -262,8 +262,8 @@ def _block(part: _Part) -> int | None:
         return stated
     if part.options.get("rw"):
         return None
-    whole, rest = divmod(part.stats.bytes, part.stats.ios)
-    return whole if rest == 0 else None
+    block, remainder = divmod(part.stats.bytes, part.stats.ios)
+    return block if remainder == 0 else None
 
 
 _T = TypeVar("_T")

@@ -45,13 +45,13 @@ def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
         for row in rows:
             if row.scope == "step" and row.role != "fill" and row.iops is not None:
                 values.setdefault((row.step_index, row.step, row.direction), []).append(row)
-    found = []
-    for (_, name, direction), of_runs in sorted(values.items(), key=lambda one: one[0]):
+    warnings = []
+    for (_, name, direction), of_runs in sorted(values.items(), key=lambda entry: entry[0]):
         iops = [row.iops for row in of_runs if row.iops is not None]
         least = least_variation(iops)
         if least is not None and least >= LEAST_VARIATION:
             low, high = iops.index(min(iops)), iops.index(max(iops))
-            found.append(
+            warnings.append(
                 RUNS_DISAGREE.warning(
                     f"the {direction} rates of {len(iops)} runs range from {_shown(of_runs[low])} "
                     f"(run {low + 1}) to {_shown(of_runs[high])} (run {high + 1}) and vary by at "
@@ -59,7 +59,7 @@ def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
                     step=name,
                 )
             )
-    return tuple(found)
+    return tuple(warnings)
 
 
 def _shown(row: Measurement) -> str:

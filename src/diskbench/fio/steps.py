@@ -6,7 +6,7 @@ from typing import Final
 
 from diskbench.errors import ProfileError
 from diskbench.fio.estimate import count, expected_s, file_bytes, round_up_mib
-from diskbench.fio.guard import FioTarget, check, escape
+from diskbench.fio.guard import check
 from diskbench.fio.jobfile import (
     Job,
     JobFile,
@@ -22,6 +22,7 @@ from diskbench.fio.offered import check_references, references
 from diskbench.fio.options import check_version, parse_version
 from diskbench.fio.profiles import Profile
 from diskbench.fio.retarget import JobChange, retarget
+from diskbench.fio.target import FioTarget, escape
 from diskbench.fio.template import Rendered
 from diskbench.limits import FIO_FILES, FIO_JOBS
 from diskbench.model.spec import Loop, Role, Step

@@ -85,18 +85,18 @@ def _processes(lines: Sequence[str]) -> Iterator[list[str]]:
     """The lines of each fio process. The lines that describe its jobs come before its version, and
     after the sum of all clients nothing does."""
     part: list[str] = []
-    seen = summed = False
+    has_results = summed = False
     for line in lines:
         if len(line) > _LONGEST_LINE:
             continue
         result = RESULT.match(line)
         begins = _START.match(line) or _VERSION.fullmatch(line.strip()) or SERVER.match(line)
-        if (seen and begins) or (summed and result):
+        if (has_results and begins) or (summed and result):
             yield part
-            part, seen, summed = [], False, False
+            part, has_results, summed = [], False, False
         part.append(line)
         if result:
-            seen, summed = True, summed or result["name"] == ALL_CLIENTS
+            has_results, summed = True, summed or result["name"] == ALL_CLIENTS
     yield part
 
 
@@ -116,9 +116,9 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
             reports.now.append(block)
             local[block.pid] = match["time"] or local.get(block.pid, "")
         elif match := _START.match(line):
-            key, found = (match["name"], int(match["group"])), _options(match)
+            key, described = (match["name"], int(match["group"])), _options(match)
             # Of several servers each describes its job of this name, but not its results.
-            options[key] = found if options.get(key, found) == found else {}
+            options[key] = described if options.get(key, described) == described else {}
         elif _VERSION.fullmatch(line.strip()):
             version = line.strip()
         elif match := SERVER.match(line):
@@ -147,20 +147,20 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
 def _options(match: re.Match[str]) -> dict[str, str]:
     """The options in the line that describes a job; without its pattern where its sizes cannot be
     read, for fio's default block would follow from it."""
-    found = {"iodepth": match["depth"], "ioengine": match["engine"]}
+    options = {"iodepth": match["depth"], "ioengine": match["engine"]}
     ranges = re.findall(r"([\d.]+)([kKMG]?i?B?)-([\d.]+)([kKMG]?i?B?)", match["bs"])
     pairs = [
         (_size(low, low_unit, 1024), _size(high, high_unit, 1024))
         for low, low_unit, high, high_unit in ranges
     ]
     if not pairs or any(not 0 < low <= high <= _LARGEST_BLOCK for low, high in pairs):
-        return found
-    found["rw"] = match["rw"]
+        return options
+    options["rw"] = match["rw"]
     if all(low == high for low, high in pairs):
-        found["bs"] = ",".join(f"{low:.0f}" for low, _ in pairs)
+        options["bs"] = ",".join(f"{low:.0f}" for low, _ in pairs)
     else:
-        found["bsrange"] = ",".join(f"{low:.0f}-{high:.0f}" for low, high in pairs)
-    return found
+        options["bsrange"] = ",".join(f"{low:.0f}-{high:.0f}" for low, high in pairs)
+    return options
 
 
 def _block(
@@ -201,10 +201,10 @@ def _line(block: TextBlock, line: str) -> None:
         _percentiles(block, line)
 
 
-def _direction(block: TextBlock, rest: str) -> None:
-    match = _NEW.match(rest) or _OLD.match(rest)
+def _direction(block: TextBlock, line: str) -> None:
+    match = _NEW.match(line) or _OLD.match(line)
     if match is None or block.now is None:
-        raise text_unreadable(block.where, f"{rest[:80]!r} is not a line of figures")
+        raise text_unreadable(block.where, f"{line[:80]!r} is not a line of figures")
     old = match.re is _OLD
     size = _size(match["io"], match["io_unit"], 1024 if old else 1000, block.where)
     seconds = int(match["ms"][:18]) / 1000
@@ -239,8 +239,8 @@ def _latency(block: TextBlock, match: re.Match[str]) -> None:
     if max(least, most, mean, stddev) > COUNTER or least > mean + scale or mean > most + scale:
         raise text_unreadable(block.where, f"{match[0].strip()[:80]!r} is not a latency")
     stats = block.stats[block.now]
-    found = ReportedLatency(stats.ios, round(least), round(most), mean, stddev)
-    block.stats[block.now] = _with(stats, match["kind"], found)
+    latency = ReportedLatency(stats.ios, round(least), round(most), mean, stddev)
+    block.stats[block.now] = _with(stats, match["kind"], latency)
 
 
 def _with(stats: DirectionStats, kind: str, latency: ReportedLatency) -> DirectionStats:

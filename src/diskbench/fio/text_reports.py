@@ -68,15 +68,15 @@ class TextReports:
 
     def notes(self, passes: int) -> tuple[str, ...]:
         """What was unusual, of an fio that reported `passes` times."""
-        found = []
+        notes = []
         if passes > 1:
-            found.append(f"{passes} reports (--status-interval): the last one is used")
+            notes.append(f"{passes} reports (--status-interval): the last one is used")
         if self.greeted > 1 and not self.summed:
-            found.append(
+            notes.append(
                 f"it names {self.greeted} servers and has no sum of them ({ALL_CLIENTS}): what it "
                 "holds may be of some of them"
             )
-        return tuple(found)
+        return tuple(notes)
 
     def _repeats(self) -> bool:
         if self.servers or not self.closed:

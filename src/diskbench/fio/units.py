@@ -55,12 +55,12 @@ def units_of(root: Mapping[str, Any]) -> Units:
                 f"it says no version of fio and has latencies without a unit (clat); {_ADVICE}"
             )
         return NEW
-    found = (int(number[1]), int(number[2]))
-    if found > _LAST_OF_OLD:
-        if found[0] == 2:
+    release = (int(number[1]), int(number[2]))
+    if release > _LAST_OF_OLD:
+        if release[0] == 2:
             raise UnknownUnits(f"{version} is between fio 2.21 and 3.0: its units are not known")
         return NEW
-    if found == _LAST_OF_OLD and _FROM_GIT.match(number[3]):
+    if release == _LAST_OF_OLD and _FROM_GIT.match(number[3]):
         raise UnknownUnits(f"{version} is between fio 2.21 and 3.0: its units are not known")
     if any(stats.get("io_bytes") and "total_ios" not in stats for stats in directions):
         raise UnknownUnits(

@@ -222,13 +222,13 @@ def _target(facts: HostFacts) -> Iterator[Warning]:
 def _memory(facts: HostFacts) -> Iterator[Warning]:
     kind = facts.mount.fstype if facts.mount else None
     if kind in _MEMORY_FILESYSTEMS:
-        what = f"the target is on {kind}, which is memory"
+        place = f"the target is on {kind}, which is memory"
     elif facts.disk and _MEMORY_DISK.match(facts.disk.name):
-        what = f"the target is on {facts.disk.name}, which is memory"
+        place = f"the target is on {facts.disk.name}, which is memory"
     else:
         return
     yield NOT_A_DISK.warning(
-        f"{what} and not a disk",
+        f"{place} and not a disk",
     )
 
 

@@ -49,26 +49,26 @@ class _Range:
 
 
 def with_filled(
-    steps: Sequence[Step], *, capacity_bytes: int | None, wanted: int, files: bool
+    steps: Sequence[Step], *, capacity_bytes: int | None, least_passes: int, files: bool
 ) -> tuple[Step, ...]:
     """The steps, each with how often the blocks that it reads were written before. `files`: the
     target is a directory, in which fio writes missing files in full."""
     ranges: dict[str, _Range] = defaultdict(_Range)
-    found = []
+    steps_filled = []
     for step in steps:
         of_step = jobs(parse(step.job).sections)
         fills = [
-            _filled(ranges[name], size, wanted, files=files)
+            _filled(ranges[name], size, least_passes, files=files)
             for job in of_step
             if _reads(job)
             for name, size in file_bytes(job, capacity_bytes).items()
             if size
         ]
         worst = min(fills, key=lambda filled: (filled.passes, filled.shrinks is None), default=None)
-        found.append(step.model_copy(update={"filled": worst}) if worst else step)
+        steps_filled.append(step.model_copy(update={"filled": worst}) if worst else step)
         for job in of_step:
             _write(job, ranges, capacity_bytes)
-    return tuple(found)
+    return tuple(steps_filled)
 
 
 def fill_warning(step: Step) -> Warning | None:
@@ -99,11 +99,11 @@ def fill_warning(step: Step) -> Warning | None:
     return None
 
 
-def _filled(extent: _Range, size: int, wanted: int, *, files: bool) -> Filled:
+def _filled(extent: _Range, size: int, least_passes: int, *, files: bool) -> Filled:
     if extent.written is None:
-        return Filled(passes=1.0 if files else 0.0, wanted=wanted)
+        return Filled(passes=1.0 if files else 0.0, wanted=least_passes)
     shrinks = extent.shrinks if extent.kept < ENOUGH * size else None
-    return Filled(passes=extent.written / size, wanted=wanted, shrinks=shrinks)
+    return Filled(passes=extent.written / size, wanted=least_passes, shrinks=shrinks)
 
 
 def _write(job: Job, ranges: dict[str, _Range], capacity_bytes: int | None) -> None:

@@ -192,7 +192,7 @@ def _from_table(cells: Sequence[str], version: str, jobs: int, where: str) -> _R
 
 def _run(result: _Result, where: str, run_id: str) -> ImportedRun:
     steps: list[ImportedStep] = []
-    for place, (phase, direction, rw, whole) in enumerate(_PHASES):
+    for place, (phase, direction, rw, moves_all) in enumerate(_PHASES):
         text = result.rates[place].strip() if place < len(result.rates) else ""
         if not text.strip("+"):
             continue
@@ -201,7 +201,9 @@ def _run(result: _Result, where: str, run_id: str) -> ImportedRun:
         if not rate:
             continue
         at = f"{where}: {phase}"
-        made = _row(result, step, rate, (direction, rw, whole), at, run_id, _longest(result, place))
+        made = _row(
+            result, step, rate, (direction, rw, moves_all), at, run_id, _longest(result, place)
+        )
         steps.append(ImportedStep(step, (made,)))
     return ImportedRun(tuple(steps))
 
@@ -215,20 +217,20 @@ def _row(
     run_id: str,
     latency: Mapping[str, float],
 ) -> Measurement:
-    direction, rw, whole = how
+    direction, rw, moves_all = how
     seeks = step.name == "seeks"
     return row(
         run_id=run_id,
         step=step,
         direction=direction,
-        ios=-(-result.size // result.chunk) if whole else None,
-        size=result.size if whole else None,
-        seconds=result.size / rate if whole else None,
+        ios=-(-result.size // result.chunk) if moves_all else None,
+        size=result.size if moves_all else None,
+        seconds=result.size / rate if moves_all else None,
         iops=rate if seeks else None,
         bytes_per_s=None if seeks else rate,
         where=where,
         rw=rw,
-        block=result.chunk if whole or seeks else None,
+        block=result.chunk if moves_all or seeks else None,
         jobs=result.jobs if not seeks else 1,
         latency=latency,
     )

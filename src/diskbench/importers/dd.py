@@ -2,10 +2,10 @@
 
     419430400 bytes (419 MB, 400 MiB) copied, 5.60153 s, 74.9 MB/s
 
-The bytes and the seconds are used; the rate that dd prints is rounded, in MB of 10^6. Records tell
-the I/Os where they stand above; without them there are none. Whether a disk was read or written is
-not in dd's output: where the command stands above, `of=/dev/null` is a read and anything else a
-write; without it the row is of both directions.
+The bytes and the seconds are used; the rate that dd prints is rounded, in MB of 10^6. The lines
+"records in" and "records out" give the I/Os; without them no I/Os are known. Whether a disk was
+read or written is not in dd's output: where the command stands above, `of=/dev/null` is a read and
+anything else a write; without it the row is of both directions.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ def _steps(text: str, where: str, run_id: str) -> Iterator[ImportedStep]:
         step = step_of(index, "dd" if index == 0 else f"dd-{index + 1}")
         at = f"{where}: dd line {index + 1}"
         size = int(match["size"])
-        found = _RECORDS.findall(above)
-        whole, part = (int(n) for n in found[-1]) if found else (0, 0)
-        ios = whole + part
-        block = size // ios if ios and not part and size % ios == 0 else None
+        records = _RECORDS.findall(above)
+        full, partial = (int(n) for n in records[-1]) if records else (0, 0)
+        ios = full + partial
+        block = size // ios if ios and not partial and size % ios == 0 else None
         seconds = number(match["seconds"].replace(",", "."), at)
         made = row(
             run_id=run_id,

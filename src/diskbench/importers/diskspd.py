@@ -1,4 +1,4 @@
-"""diskspd's results, as text and as XML (-Rxml) (ResultParser.cpp, XmlResultParser.cpp).
+"""diskspd's results, as text (ResultParser.cpp) and as XML (diskspd_xml.py).
 
 Bytes and I/Os are whole counts, times in ms, MiB 2^20 bytes. Each timespan is a step with a row for
 reads and one for writes. The start is in UTC, as diskspd says. Latencies are there with -L only.
@@ -7,13 +7,13 @@ reads and one for writes. The start is in UTC, as diskspd says. Latencies are th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any, Final
-from xml.parsers import expat
+from typing import Final
 
 from diskbench.errors import InvalidValue
+from diskbench.importers.diskspd_span import MS_NS, Timespan, whole_count
+from diskbench.importers.diskspd_xml import from_xml
 from diskbench.importers.form import (
     MOST_STEPS,
     Format,
@@ -26,14 +26,10 @@ from diskbench.importers.form import (
     step_of,
     text_of,
 )
-from diskbench.limits import COUNTER, JOBS
+from diskbench.limits import JOBS
 from diskbench.model.result import Direction, Measurement
 from diskbench.units import KIB, MIB
 
-_XML_BYTES: Final = 16 * MIB
-"""A result of 800 threads with a latency histogram takes 2 MB."""
-_DEEPEST: Final = 32
-"""Levels of elements; diskspd writes eight."""
 _DIRECTIONS: Final[tuple[tuple[str, Direction], ...]] = (("Read", "read"), ("Write", "write"))
 _SPAN = re.compile(r"^Results for timespan (\d{1,6}):", re.MULTILINE)
 _SECONDS = re.compile(r"^actual test time:[ \t]+(?P<s>\d{1,9}(?:\.\d{1,6})?)s", re.MULTILINE)
@@ -46,25 +42,13 @@ _PERCENTILE = re.compile(
 _STARTED = re.compile(
     r"^[ \t]*start time: (?P<time>\d{4}/\d\d/\d\d \d\d:\d\d:\d\d) UTC", re.MULTILINE
 )
-_MS: Final = 1e6
-
-
-@dataclass
-class _Span:
-    """One timespan: counts of each direction, and latencies in ns."""
-
-    seconds: str = ""
-    counts: dict[str, int] = field(default_factory=dict)
-    latency: dict[str, dict[str, float]] = field(default_factory=dict)
-    percentiles: dict[str, dict[float, float]] = field(default_factory=dict)
-    profile: dict[str, str] = field(default_factory=dict)
 
 
 def read_diskspd(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
     """One run of a step for each timespan. Raises InvalidValue."""
     text = text_of(data, name)
     xml = "<Results" in text
-    spans, system = _from_xml(text, name) if xml else _from_text(text, name)
+    spans, system = from_xml(text, name) if xml else _from_text(text, name)
     if not 0 < len(spans) <= MOST_STEPS:
         raise InvalidValue(f"{name}: no timespan of diskspd with results in it")
     steps = []
@@ -80,7 +64,7 @@ def read_diskspd(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
     return Imported("diskspd", system.get("version", ""), (run,), facts)
 
 
-def _rows(span: _Span, index: int, where: str, run_id: str) -> Iterator[Measurement]:
+def _rows(span: Timespan, index: int, where: str, run_id: str) -> Iterator[Measurement]:
     seconds = number(span.seconds, where)
     block = _block(span.profile.get("block", ""))
     for kind, direction in _DIRECTIONS:
@@ -121,10 +105,7 @@ def _block(text: str) -> int | None:
     return int(match[1]) * {"": 1, "K": KIB, "M": MIB, "G": KIB * MIB}[(match[2] or "")[:1]] or None
 
 
-# --- text
-
-
-def _from_text(text: str, where: str) -> tuple[list[_Span], dict[str, str]]:
+def _from_text(text: str, where: str) -> tuple[list[Timespan], dict[str, str]]:
     system = {}
     if match := _STARTED.search(text):
         system["time"] = match["time"]
@@ -146,7 +127,7 @@ def _text_profile(text: str) -> dict[str, str]:
     """What the parameters say where the timespan has one target, for several may differ."""
     if len(re.findall(r"^[ \t]*path: ", text, re.MULTILINE)) != 1:
         return {}
-    found = {}
+    profile = {}
     for key, sign in (
         ("block", r"block size: (\S+)"),
         ("depth", r"number of outstanding I/O operations(?: per thread)?: (\d+)"),
@@ -154,26 +135,26 @@ def _text_profile(text: str) -> dict[str, str]:
         ("random", r"using (random) I/O"),
     ):
         if match := re.search(sign, text):
-            found[key] = match[1]
-    return found
+            profile[key] = match[1]
+    return profile
 
 
-def _text_span(text: str, where: str, profile: dict[str, str]) -> _Span:
-    span = _Span(profile=profile)
+def _text_span(text: str, where: str, profile: dict[str, str]) -> Timespan:
+    span = Timespan(profile=profile)
     if match := _SECONDS.search(text):
         span.seconds = match["s"]
     for kind, values in _totals(text):
-        span.counts[f"{kind}Bytes"] = _count(values.get("bytes", ""), where)
-        span.counts[f"{kind}Count"] = _count(values.get("I/Os", ""), where)
+        span.counts[f"{kind}Bytes"] = whole_count(values.get("bytes", ""), where)
+        span.counts[f"{kind}Count"] = whole_count(values.get("I/Os", ""), where)
         if "AvgLat" in values and span.counts[f"{kind}Count"]:
-            found = {"lat_mean_ns": number(values["AvgLat"], where) * _MS}
+            latency = {"lat_mean_ns": number(values["AvgLat"], where) * MS_NS}
             if values.get("LatStdDev", "N/A") != "N/A":
-                found["lat_stddev_ns"] = number(values["LatStdDev"], where) * _MS
-            span.latency.setdefault(kind, {}).update(found)
+                latency["lat_stddev_ns"] = number(values["LatStdDev"], where) * MS_NS
+            span.latency.setdefault(kind, {}).update(latency)
     for match in _PERCENTILE.finditer(text):
         for kind, cell in (("Read", match["read"]), ("Write", match["write"])):
             if cell != "N/A":
-                _percentile(span, kind, match["which"], number(cell, where) * _MS)
+                _percentile(span, kind, match["which"], number(cell, where) * MS_NS)
     return span
 
 
@@ -194,143 +175,13 @@ def _totals(text: str) -> Iterator[tuple[str, dict[str, str]]]:
             names = []
 
 
-def _percentile(span: _Span, kind: str, which: str, ns: float) -> None:
+def _percentile(span: Timespan, kind: str, which: str, ns: float) -> None:
     if which in ("min", "max"):
         span.latency.setdefault(kind, {})[f"lat_{which}_ns"] = ns
     else:
         nines = which.endswith("-nines")
         fraction = 1 - 10.0 ** -int(which[0]) if nines else int(which.removesuffix("th")) / 100
         span.percentiles.setdefault(kind, {})[fraction] = ns
-
-
-# --- XML
-
-
-def _from_xml(text: str, where: str) -> tuple[list[_Span], dict[str, str]]:
-    spans: list[_Span] = []
-    system: dict[str, str] = {}
-    bucket: dict[str, str] = {}
-    targets: list[dict[str, str]] = []
-    for path, content in _elements(text, where):
-        match path:
-            case ("Results", "System", *_):
-                _system(system, path, content)
-            case ("Results", "Profile", *_, "Targets", "Target", _):
-                if path[-1] == "Path" or not targets:
-                    targets.append({})
-                targets[-1][path[-1]] = content
-            case ("Results", "TimeSpan", "begin"):
-                spans.append(_Span())
-            case ("Results", "TimeSpan", "Latency", "Bucket", key):
-                bucket[key] = content
-            case ("Results", "TimeSpan", "Latency", "Bucket"):
-                _bucket(spans[-1], bucket, where)
-                bucket = {}
-            case ("Results", "TimeSpan", *_):
-                _figure(spans[-1], path[2:], content, where)
-    if len(spans) == 1 and len(targets) == 1:
-        spans[0].profile = _xml_profile(targets[0])
-    return spans, system
-
-
-def _system(system: dict[str, str], path: tuple[str, ...], content: str) -> None:
-    if path[-1] == "ComputerName":
-        system["host"] = content[:80]
-    elif path[-1] == "RunTime" and content.endswith(" UTC"):
-        system["time"] = content.removesuffix(" UTC")
-    elif path[-2:] == ("Tool", "Version"):
-        system["version"] = content[:40]
-
-
-def _figure(span: _Span, path: tuple[str, ...], content: str, where: str) -> None:
-    """Add one figure of a timespan; others are left out."""
-    if path == ("TestTimeSeconds",):
-        span.seconds = content
-    elif path[:2] == ("Thread", "Target") and path[-1] in _COUNTS:
-        span.counts[path[-1]] = span.counts.get(path[-1], 0) + _count(content, where)
-    elif path[:1] == ("Latency",) and path[-1] in _LATENCIES:
-        kind, name = _LATENCIES[path[-1]]
-        span.latency.setdefault(kind, {})[name] = number(content, where) * _MS
-
-
-_COUNTS: Final = ("ReadBytes", "ReadCount", "WriteBytes", "WriteCount")
-_LATENCIES: Final[Mapping[str, tuple[str, str]]] = {
-    "AverageReadMilliseconds": ("Read", "lat_mean_ns"),
-    "AverageWriteMilliseconds": ("Write", "lat_mean_ns"),
-    "ReadLatencyStdev": ("Read", "lat_stddev_ns"),
-    "WriteLatencyStdev": ("Write", "lat_stddev_ns"),
-}
-
-
-def _bucket(span: _Span, bucket: Mapping[str, str], where: str) -> None:
-    """One row of the table of percentiles: 0 is the shortest latency, 100 the longest."""
-    percent = number(bucket.get("Percentile", "nan"), where)
-    for kind in ("Read", "Write"):
-        content = bucket.get(f"{kind}Milliseconds")
-        if content is None or percent > 100:
-            continue
-        ns = number(content, where) * _MS
-        if percent in (0.0, 100.0):
-            which = "min" if percent == 0 else "max"
-            span.latency.setdefault(kind, {})[f"lat_{which}_ns"] = ns
-        else:
-            span.percentiles.setdefault(kind, {})[percent / 100] = ns
-
-
-def _xml_profile(target: Mapping[str, str]) -> dict[str, str]:
-    found = {
-        "block": target.get("BlockSize", ""),
-        "depth": target.get("RequestCount", ""),
-        "threads": target.get("ThreadsPerFile", ""),
-    }
-    if target.get("Random"):
-        found["random"] = "random"
-    return found
-
-
-def _elements(text: str, where: str) -> list[tuple[tuple[str, ...], str]]:
-    """The elements in the order in which they end, each with its path and text; a TimeSpan also
-    where it begins. Raises InvalidValue for what is not XML, and for XML that declares entities."""
-    if len(text) > _XML_BYTES:
-        raise InvalidValue(f"{where}: XML of more than {_XML_BYTES // MIB} MiB is not read")
-    found: list[tuple[tuple[str, ...], str]] = []
-    path: list[str] = []
-    content: list[str] = []
-
-    def start(tag: str, _: dict[str, str]) -> None:
-        path.append(tag)
-        content.clear()
-        if len(path) > _DEEPEST:
-            raise InvalidValue(f"{where}: its elements are nested deeper than {_DEEPEST} levels")
-        if path == ["Results", "TimeSpan"]:
-            found.append((("Results", "TimeSpan", "begin"), ""))
-
-    def end(_: str) -> None:
-        found.append((tuple(path), "".join(content).strip()))
-        path.pop()
-        content.clear()
-
-    def refused(*_: Any) -> None:  # noqa: ANN401 - expat's signature
-        raise InvalidValue(f"{where}: it declares a document type, which diskspd never writes")
-
-    parser = expat.ParserCreate()
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = content.append
-    parser.StartDoctypeDeclHandler = refused
-    parser.EntityDeclHandler = refused
-    try:
-        body = text[text.index("<Results") :]
-        parser.Parse(body[: body.rindex("</Results>") + len("</Results>")], True)  # noqa: FBT003
-    except (expat.ExpatError, ValueError) as error:
-        raise InvalidValue(f"{where}: not readable as XML of diskspd: {error}") from error
-    return found
-
-
-def _count(text: str, where: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 19 or int(text) > COUNTER:
-        raise InvalidValue(f"{where}: {text[:40]!r} is not a count")
-    return int(text)
 
 
 def _utc(text: str) -> str | None:

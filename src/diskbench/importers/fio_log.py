@@ -27,9 +27,9 @@ def check_log(data: bytes, *, name: str) -> None:
     line = data[data.rfind(b"\n", 0, at) + 1 :].partition(b"\n")[0].strip()
     if not bad and line.count(b",") == data.partition(b"\n")[0].count(b",") and ends:
         return
-    what = f"line {data.count(_NEWLINE, 0, at) + 1} is not a row of a fio log: {line[:80]!r}"
+    mistake = f"line {data.count(_NEWLINE, 0, at) + 1} is not a row of a fio log: {line[:80]!r}"
     raise InvalidValue(
-        f"{name}: {what if ends else 'it has no row'}",
+        f"{name}: {mistake if ends else 'it has no row'}",
         advice="it may have been cut while it was copied; without that line it can be imported"
         if ends
         else "with log_avg_msec fio writes a log when the job ends",

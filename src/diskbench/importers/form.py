@@ -129,9 +129,9 @@ def row(
 ) -> Measurement:
     """The merged row of one direction of a step, `size` in bytes. What the tool does not print is
     None; a rate that is not given follows from its count and `seconds`, where both are known.
-    `latency` holds fields of Measurement in ns, `percentiles` ns by fraction (0.5); those that too
-    few I/Os stand behind are left out (MR-10). Where I/Os are not counted, at least those of one
-    second stand behind them: every tool that prints rates alone runs for longer.
+    `latency` holds fields of Measurement in ns, `percentiles` ns by fraction (0.5); those of
+    too few I/Os are left out (MR-10). Where I/Os are not counted, they are taken to be at least
+    those of one second: every tool that prints rates alone runs for longer.
 
     Raises InvalidValue naming `where` for a figure that no disk gives: negative, not a number, a
     run of more than a year, more than 10^15 I/Os or bytes per second, more jobs than one output
@@ -144,13 +144,13 @@ def row(
     for name, rate in (("IOPS", iops), ("bytes a second", bytes_per_s)):
         if rate is not None and not (math.isfinite(rate) and 0 <= rate <= FASTEST):
             raise InvalidValue(f"{where}: {rate:.4g} {name} are more than any disk does")
-    for name, given, most in (
+    for name, figure, most in (
         ("jobs", jobs, JOBS),
         ("iodepth", depth, COUNTER),
         ("bs", block, COUNTER),
     ):
-        if given is not None and not 0 <= given <= most:
-            raise InvalidValue(f"{where}: {name} of {given:.4g} is more than {most:,}")
+        if figure is not None and not 0 <= figure <= most:
+            raise InvalidValue(f"{where}: {name} of {figure:.4g} is more than {most:,}")
     figures = dict(latency or {})
     by_fraction = {round(p, 6): ns for p, ns in (percentiles or {}).items()}
     figures |= {

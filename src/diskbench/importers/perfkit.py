@@ -56,24 +56,24 @@ def read_perfkit(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
     """Each run_uri in the file as a run, and each machine and repetition in it; its fio jobs are
     steps. Raises InvalidValue."""
     by_run: dict[tuple[str, ...], _Samples] = {}
-    other: set[str] = set()
+    other_tests: set[str] = set()
     facts: dict[str, str | int | float] = {}
     version = ""
     kinds = 0
     for sample in _samples(text_of(data, name), name):
         match = _METRIC.fullmatch(str(sample.get("metric", "")))
         if match is None:
-            other.add(str(sample.get("test", "?"))[:40])
+            other_tests.add(str(sample.get("test", "?"))[:40])
             continue
         labels = _labels(sample)
-        key = (str(sample.get("run_uri", ""))[:80], *(labels.get(one, "") for one in _REPEATED))
+        key = (str(sample.get("run_uri", ""))[:80], *(labels.get(label, "") for label in _REPEATED))
         direction: Direction = match["direction"]  # type: ignore[assignment]
         run = by_run.setdefault(key, {})
         kinds += (match["job"], direction) not in run
         if kinds > MOST_STEPS:
             raise InvalidValue(f"{name}: it holds more than {MOST_STEPS:,} jobs")
-        found = run.setdefault((match["job"], direction), {})
-        before = found.setdefault(match["what"], sample)
+        by_metric = run.setdefault((match["job"], direction), {})
+        before = by_metric.setdefault(match["what"], sample)
         if before is not sample and before.get("value") != sample.get("value"):
             raise InvalidValue(
                 f"{name}: {sample['metric']} has two values in one run: {before.get('value')!r} "
@@ -89,7 +89,7 @@ def read_perfkit(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
         if (made := _run(samples, name, run_id_of(len(runs)))).steps:
             runs.append(made)
     if not runs:
-        tests = f" (its samples are of {', '.join(sorted(other)[:5])})" if other else ""
+        tests = f" (its samples are of {', '.join(sorted(other_tests)[:5])})" if other_tests else ""
         raise InvalidValue(f"{name}: no sample of fio with bandwidth and IOPS in it{tests}")
     rates_alone = "PerfKitBenchmarker keeps rates without counts or run times: these are empty"
     return Imported("perfkit", version, tuple(runs), facts, (rates_alone,))
@@ -99,10 +99,10 @@ def _samples(text: str, where: str) -> Iterator[_Sample]:
     for place, document in _documents(text, where):
         check_json(document.encode(), place)
         try:
-            found = json.loads(document)
+            parsed = json.loads(document)
         except (ValueError, RecursionError) as error:
             raise InvalidValue(f"{place} is not readable as JSON: {error}") from error
-        for sample in found if isinstance(found, list) else [found]:
+        for sample in parsed if isinstance(parsed, list) else [parsed]:
             if not isinstance(sample, dict):
                 raise InvalidValue(f"{place}: a sample in it is not a JSON object")
             if (bad := unstorable(sample)) is not None:
@@ -126,16 +126,19 @@ def _documents(text: str, where: str) -> Iterator[tuple[str, str]]:
 def _run(samples: _Samples, where: str, run_id: str) -> ImportedRun:
     steps: dict[str, ImportedStep] = {}
     stamps = []
-    for (job, direction), found in samples.items():
-        if "bandwidth" not in found or "iops" not in found:
+    for (job, direction), by_metric in samples.items():
+        if "bandwidth" not in by_metric or "iops" not in by_metric:
             continue
         at = f"{where}: {job}:{direction}"
-        rate, iops = _value(found["bandwidth"], at, "KB/s") * KIB, _value(found["iops"], at, "")
+        rate, iops = (
+            _value(by_metric["bandwidth"], at, "KB/s") * KIB,
+            _value(by_metric["iops"], at, ""),
+        )
         if not rate or not iops:
             continue
         step = steps[job].step if job in steps else step_of(len(steps), job)
-        latency, percentiles = _latency(found.get("latency"), at)
-        options = first_names(_labels(found["iops"]).items())
+        latency, percentiles = _latency(by_metric.get("latency"), at)
+        options = first_names(_labels(by_metric["iops"]).items())
         block = block_bytes(options, direction)
         if block and not _agree(rate, iops, block):
             block = None  # several block sizes, or a label of another job
@@ -154,9 +157,9 @@ def _run(samples: _Samples, where: str, run_id: str) -> ImportedRun:
             percentiles=percentiles,
         )
         rows = (*(steps[job].measurements if job in steps else ()), made)
-        compared = all(one.block_bytes is not None for one in rows)
+        compared = all(measurement.block_bytes is not None for measurement in rows)
         steps[job] = ImportedStep(step, rows, compared=compared)
-        stamps.append(found["bandwidth"].get("timestamp"))
+        stamps.append(by_metric["bandwidth"].get("timestamp"))
     known = [
         float(stamp)
         for stamp in stamps
@@ -176,8 +179,8 @@ def _value(sample: Mapping[str, Any], where: str, unit: str) -> float:
     value = sample.get("value")
     if type(value) not in (int, float):
         raise InvalidValue(f"{where}: its value {str(value)[:40]!r} is not a figure")
-    if (said := str(sample.get("unit", ""))) != unit:
-        raise InvalidValue(f"{where}: its unit is {said[:40]!r}, where fio's is {unit!r}")
+    if (own_unit := str(sample.get("unit", ""))) != unit:
+        raise InvalidValue(f"{where}: its unit is {own_unit[:40]!r}, where fio's is {unit!r}")
     try:
         return number(repr(value), where)
     except ValueError as error:

@@ -24,7 +24,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     DD,
 )  # fmt: skip
 """The most particular first: a PerfKit file may quote fio's JSON, and a page may hold several."""
-IMPORTABLE: Final = "diskbench imports " + "; ".join(one.words for one in FORMATS)
+IMPORTABLE: Final = "diskbench imports " + "; ".join(form.words for form in FORMATS)
 _LOOKED_AT = 256 * 1024
 _PRINTABLE = 0.85
 """Least share of printable characters in a text."""
@@ -52,11 +52,11 @@ _SIGNS: Final = (
 def format_of(data: bytes, *, name: str) -> Format:
     """The format of a file, from its name (logs) or content. The contents are not checked here.
 
-    Raises InvalidValue that says what the file looks like where it is none.
+    Raises InvalidValue that says what the file looks like if it has no known format.
     """
-    for one in FORMATS:
-        if one.recognises(data, name):
-            return one
+    for form in FORMATS:
+        if form.recognises(data, name):
+            return form
     raise InvalidValue(f"{name}: it looks like {_looks_like(data)}", advice=IMPORTABLE)
 
 

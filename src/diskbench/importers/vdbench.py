@@ -49,8 +49,8 @@ def read_vdbench(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imp
         raise InvalidValue(f"{name}: totals of vdbench's file systems (fsd) are not read")
     steps: list[ImportedStep] = []
     date = ""
-    for at, found in enumerate(_totals(text.splitlines())):
-        rd, elapsed, day, line, match = found
+    for at, total in enumerate(_totals(text.splitlines())):
+        rd, elapsed, day, line, match = total
         date = date or day
         if at >= MOST_STEPS:
             raise InvalidValue(f"{name}: it holds more than {MOST_STEPS:,} totals")

@@ -40,13 +40,13 @@ def labels_at(series: str, side: str, block: int) -> dict[str, str]:
 
 def turns(sides: Sequence[str], blocks: int, done: Mapping[RunInTurn, int]) -> list[RunInTurn]:
     """Return the runs to do, in their order; `done` counts those that were done before."""
-    left = dict(done)
-    wanted = []
+    remaining = dict(done)
+    to_measure = []
     for block in range(1, blocks + 1):
         for at in ORDER:
             turn = RunInTurn(block, sides[at])
-            if left.get(turn, 0):
-                left[turn] -= 1
+            if remaining.get(turn, 0):
+                remaining[turn] -= 1
             else:
-                wanted.append(turn)
-    return wanted
+                to_measure.append(turn)
+    return to_measure

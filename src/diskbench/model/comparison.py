@@ -26,8 +26,8 @@ class Replicated(Frozen):
     """The figures of several trials of one thing, a figure a machine.
 
     `low` and `high` are the extremes, `variation` the standard deviation over the mean. `interval`
-    is None of fewer than six machines. `more` is how many more replicates would bring the interval
-    within 5 % of the median: 0 where it is, None if they are too many to measure. `outliers`
+    is None with fewer than six machines. `more` is how many more replicates would bring the
+    interval within 5 % of the median: 0 if it is, None if they are too many to measure. `outliers`
     are trials that lie far off; they count all the same.
     """
 

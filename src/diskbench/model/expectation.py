@@ -21,7 +21,8 @@ LimitName = Literal[
     "latency",
     "offered",
 ]
-"""`latency` is queue depth over latency; `offered` is the rate that the load itself is held to."""
+"""`latency` is queue depth over latency; `offered` is the rate to which the job limits its own
+load."""
 
 LIMIT_WORDS: dict[LimitName, str] = {
     "disk-iops": "disk IOPS",

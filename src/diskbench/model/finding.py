@@ -9,7 +9,7 @@ FindingState = Literal["ok", "warning", "problem"]
 
 
 class Finding(Frozen):
-    """One thing that was looked at: how it is, and what to do next where it is not well.
+    """One check: its state, what was seen, and what to do next if it is not `ok`.
 
     A `problem` stops a run, or what must hold after one; a `warning` may. `where` is
     `this machine`, or a provider and the region looked at. `check` names the kind of thing:
@@ -23,9 +23,9 @@ class Finding(Frozen):
     advice: str = ""
 
 
-def finding(check: str, where: str, state: FindingState, told: str, advice: str = "") -> Finding:
+def finding(check: str, where: str, state: FindingState, message: str, advice: str = "") -> Finding:
     """Return a finding; see there."""
-    return Finding(check=check, where=where, state=state, told=told, advice=advice)
+    return Finding(check=check, where=where, state=state, told=message, advice=advice)
 
 
 class Quota(Frozen):

@@ -75,5 +75,5 @@ def regressions_json(histories: Iterable[History], undated: Collection[str]) -> 
     for history in histories:
         yield separator + history.model_dump_json(indent=2).replace("\n", "\n    ")
         separator, end = ",\n    ", "\n  ]"
-    left = json.dumps(list(undated), indent=2, ensure_ascii=False).replace("\n", "\n  ")
-    yield f'{end},\n  "undated": {left}\n}}'
+    undated_json = json.dumps(list(undated), indent=2, ensure_ascii=False).replace("\n", "\n  ")
+    yield f'{end},\n  "undated": {undated_json}\n}}'

@@ -67,12 +67,12 @@ class Known:
 def beginning(text: str, kind: str) -> str:
     """Return the typed id or prefix in lower case. Raises InvalidValue for an empty one, which
     would match everything."""
-    wanted = text.strip().lower()
-    if not wanted:
+    typed = text.strip().lower()
+    if not typed:
         raise InvalidValue(
             f"{text!r} is empty: it names no {kind}", advice="type an id, or the beginning of one"
         )
-    return wanted
+    return typed
 
 
 def meant(text: str, known: Iterable[Known], kind: str, *, advice: str = "") -> Known:
@@ -82,33 +82,37 @@ def meant(text: str, known: Iterable[Known], kind: str, *, advice: str = "") -> 
     Raises InvalidValue for an empty text or several matches, UnknownName (with `advice`) for no
     match. `kind` names the kind of object in messages.
     """
-    wanted = beginning(text, kind)
+    typed = beginning(text, kind)
     every = list(known)
-    number = last_number(wanted)
+    number = last_number(typed)
     if number is not None:
-        begun = sorted({thing.stands_for for thing in every if "/" not in thing.stands_for})
+        begun = sorted(
+            {candidate.stands_for for candidate in every if "/" not in candidate.stands_for}
+        )
         if number >= len(begun):
-            raise UnknownName(kind, wanted, begun, advice=advice)
-        return next(thing for thing in every if thing.stands_for == begun[-1 - number])
-    matches = [thing for thing in every if thing.id == wanted]
-    matches = matches or [thing for thing in every if fits(thing.id, wanted)]
+            raise UnknownName(kind, typed, begun, advice=advice)
+        return next(candidate for candidate in every if candidate.stands_for == begun[-1 - number])
+    matches = [candidate for candidate in every if candidate.id == typed]
+    matches = matches or [candidate for candidate in every if fits(candidate.id, typed)]
     matches = _wholes(matches)
     if not matches:
-        raise UnknownName(kind, text.strip(), {thing.stands_for for thing in every}, advice=advice)
-    if len({thing.stands_for for thing in matches}) == 1:
+        raise UnknownName(
+            kind, text.strip(), {candidate.stands_for for candidate in every}, advice=advice
+        )
+    if len({candidate.stands_for for candidate in matches}) == 1:
         return matches[0]
     raise several(text, matches)
 
 
-def fits(id_: str, wanted: str) -> bool:
+def fits(id_: str, typed: str) -> bool:
     """Whether an id begins with the typed text, or ends with it where that is long enough."""
-    return id_.startswith(wanted) or (len(wanted) >= SHORT and id_.endswith(wanted))
+    return id_.startswith(typed) or (len(typed) >= SHORT and id_.endswith(typed))
 
 
 def several(text: str, matches: Sequence[Known]) -> InvalidValue:
     """Return the error for text that matches several objects, with the list of them."""
-    shown = sorted(matches, key=lambda thing: (thing.id, thing.kind))[:SHOWN]
-    lines = "".join(f"\n  {described(thing)}" for thing in shown)
+    shown = sorted(matches, key=lambda candidate: (candidate.id, candidate.kind))[:SHOWN]
+    lines = "".join(f"\n  {described(candidate)}" for candidate in shown)
     more = "\n  and others" if len(matches) > SHOWN else ""
     return InvalidValue(
         f"{text.strip()!r} fits several:{lines}{more}",
@@ -116,10 +120,12 @@ def several(text: str, matches: Sequence[Known]) -> InvalidValue:
     )
 
 
-def described(thing: Known) -> str:
+def described(candidate: Known) -> str:
     """Return an object in one line: id, kind, place and age."""
     return ", ".join(
-        word for word in (f"{thing.id}  {thing.kind}", thing.where, age(thing.id)) if word
+        word
+        for word in (f"{candidate.id}  {candidate.kind}", candidate.where, age(candidate.id))
+        if word
     )
 
 
@@ -141,5 +147,5 @@ def age(ulid: str, *, now: float | None = None) -> str:
 
 def _wholes(matches: list[Known]) -> list[Known]:
     """Return the objects without parts of others in the list."""
-    ids = {thing.id for thing in matches}
-    return [thing for thing in matches if not ids.intersection(thing.part_of)]
+    ids = {candidate.id for candidate in matches}
+    return [candidate for candidate in matches if not ids.intersection(candidate.part_of)]

@@ -57,8 +57,8 @@ class RentSpec(Frozen):
         if not isinstance(data, Mapping):
             return data
         groups = {name: _given(name, value) for name, value in data.items() if _is_group(value)}
-        rest = {name: value for name, value in data.items() if name not in groups}
-        return {**rest, **{name: values for name, values in groups.items() if values}}
+        common = {name: value for name, value in data.items() if name not in groups}
+        return {**common, **{name: values for name, values in groups.items() if values}}
 
     def groups(self) -> Mapping[str, Mapping[str, Value]]:
         """The options of providers, by group; only what differs from its default."""

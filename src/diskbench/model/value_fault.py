@@ -76,8 +76,8 @@ def value_fault(error: ErrorDetails) -> ValueFault:
         if isinstance(raised.__cause__, DiskbenchError):
             return ValueFault(raised.__cause__.message, raised.__cause__.advice)
         return ValueFault(str(raised))
-    name, _, rest = kind.partition("_")
-    if rest in _ENDS and name in _KINDS:
+    name, _, ending = kind.partition("_")
+    if ending in _ENDS and name in _KINDS:
         number = _number_in(value, name)
         hint = "" if number is None else f"did you mean {number:g}?"
         return ValueFault(f"{shown(value)} is not {_KINDS[name]}", hint, number)
@@ -92,15 +92,15 @@ def value_fault(error: ErrorDetails) -> ValueFault:
     return ValueFault(f"{shown(value)} is {'out of range' if words else 'not valid'}", advice)
 
 
-def value_faults(error: Exception, whole: str) -> str:
+def value_faults(error: Exception, subject: str) -> str:
     """Describe each error of a ValidationError with its field (`steps.0.size: 'x' is not a number`,
-    one of no field as of `whole`); return the text of another exception."""
+    `subject` stands for no field); return the text of another exception."""
     if not isinstance(error, ValidationError):
         return str(error)
     errors = error.errors(include_url=False)
     known = [
-        f"{'.'.join(str(part) for part in each['loc']) or whole}: {_sentence(value_fault(each))}"
-        for each in errors[:_MOST]
+        f"{'.'.join(map(str, fault['loc'])) or subject}: {_sentence(value_fault(fault))}"
+        for fault in errors[:_MOST]
     ]
     return "; ".join([*known, *([f"and {len(errors) - _MOST} more"] if errors[_MOST:] else [])])
 

@@ -163,14 +163,14 @@ def _names(cell: CellRow) -> set[str]:
 def _too_late(cell: CellRow, limits: Limits, moment: AdmissionMoment) -> Problem | None:
     if limits.deadline_s is None:
         return None
-    left = limits.deadline_s - moment.elapsed_s
+    remaining_s = limits.deadline_s - moment.elapsed_s
     needs = cell.expected_s or 0.0
-    if needs <= left:
+    if needs <= remaining_s:
         return None
     return Problem(
         kind="DeadlineReached",
         message=f"it needs {format_duration_s(needs)}, and the deadline of "
-        f"{format_duration_s(limits.deadline_s)} leaves {format_duration_s(max(0.0, left))}",
+        f"{format_duration_s(limits.deadline_s)} leaves {format_duration_s(max(0.0, remaining_s))}",
         advice="give the matrix a later deadline, then 'diskbench matrix retry --failed'",
     )
 

@@ -120,7 +120,7 @@ def allowed_options(
     """Return the options that `--allow` names, each once.
 
     Raises InvalidValue where the machine is rented or reached over SSH: others may use it, or are
-    answerable for what runs there. Raises UnknownName for an option that nobody can allow.
+    answerable for what runs there. Raises UnknownName for an option that cannot be allowed.
     """
     for option in options:
         if option not in ALLOWABLE:

@@ -60,14 +60,16 @@ def combinations(matrix: Matrix) -> tuple[Combination, ...]:
             f"the axes {first!r} and {second!r} both set {field!r}",
             advice="let one axis set it, with a mapping of both fields",
         )
-    kept = [combination for combination in _product(matrix) if not _excluded(matrix, combination)]
-    extended, alone = _included(matrix, kept)
+    combined = [
+        combination for combination in _product(matrix) if not _excluded(matrix, combination)
+    ]
+    extended, alone = _included(matrix, combined)
     return tuple(_over_defaults(matrix, combination) for combination in (*extended, *alone))
 
 
 def overlaps(matrix: Matrix) -> Iterator[tuple[str, str, str, Place]]:
     """Yield `(axis, other axis, field, place)` for each field that two axes set."""
-    seen: dict[str, str] = {}
+    axis_of: dict[str, str] = {}
     for axis, values in matrix.axes.items():
         places: dict[str, Place] = {}
         for index, value in enumerate(values):
@@ -78,9 +80,9 @@ def overlaps(matrix: Matrix) -> Iterator[tuple[str, str, str, Place]]:
                 else:
                     places.setdefault(field, place)
         for field, place in places.items():
-            if field in seen:
-                yield seen[field], axis, field, place
-            seen.setdefault(field, axis)
+            if field in axis_of:
+                yield axis_of[field], axis, field, place
+            axis_of.setdefault(field, axis)
 
 
 def idle_excludes(matrix: Matrix) -> Iterator[int]:
@@ -111,9 +113,9 @@ def _product(matrix: Matrix) -> Iterator[Combination]:
     for chosen in itertools.product(*axes):
         fields: dict[str, Any] = {}
         places: dict[str, Place] = {}
-        for axis, index, given in chosen:
-            places |= {name: ("axes", axis, index, name) for name in given}
-            fields = merged(fields, given)
+        for axis, index, value in chosen:
+            places |= {name: ("axes", axis, index, name) for name in value}
+            fields = merged(fields, value)
         parts = tuple(("axes", axis, index) for axis, index, _ in chosen)
         yield Combination(fields, places, fields, parts)
 
@@ -130,35 +132,35 @@ def _included(
             advice=f"at most {INCLUDE_CHECKS:,} are made: use fewer entries or shorter axes",
         )
     for index, entry in enumerate(matrix.include):
-        given = entry.given()
+        own = entry.given()
         at: Place = ("include", index)
-        places = {name: (*at, name) for name in given}
+        places = {name: (*at, name) for name in own}
         fitting = [
             n
             for n, original in enumerate(originals)
-            if not _contradicts(given, original.own) and not _moves(matrix, given, original)
+            if not _contradicts(own, original.own) and not _moves(matrix, own, original)
         ]
         for n in fitting:
             old = extended[n]
             extended[n] = Combination(
-                merged(old.fields, given),
+                merged(old.fields, own),
                 {**old.places, **{k: v for k, v in places.items() if k not in old.own}},
                 old.own,
                 (*old.parts, at),
             )
         if not fitting:
-            alone.append(Combination(given, places, given, (at,)))
+            alone.append(Combination(own, places, own, (at,)))
     return extended, alone
 
 
-def _contradicts(given: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
-    return any(name in own and own[name] != value for name, value in given.items())
+def _contradicts(fields: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
+    return any(name in own and own[name] != value for name, value in fields.items())
 
 
-def _moves(matrix: Matrix, given: Mapping[str, Any], combination: Combination) -> bool:
+def _moves(matrix: Matrix, fields: Mapping[str, Any], combination: Combination) -> bool:
     """Whether an entry names another provider: then it never extends the combination."""
-    here = _effective(matrix, combination).get("provider")
-    return bool(given.get("provider", here) != here)
+    provider = _effective(matrix, combination).get("provider")
+    return bool(fields.get("provider", provider) != provider)
 
 
 def _over_defaults(matrix: Matrix, combination: Combination) -> Combination:
@@ -178,11 +180,11 @@ def _effective(matrix: Matrix, combination: Combination) -> dict[str, Any]:
 def _defaults(matrix: Matrix, combination: Combination) -> dict[str, Any]:
     """Return the defaults that apply to a combination. For another provider than that of the
     defaults only those about measuring apply: regions and disks differ between providers."""
-    given = matrix.defaults.given()
-    theirs = given.get("provider")
+    fields = matrix.defaults.given()
+    theirs = fields.get("provider")
     if theirs is None or combination.fields.get("provider", theirs) == theirs:
-        return given
-    return {name: value for name, value in given.items() if name in HOW_TO_MEASURE}
+        return fields
+    return {name: value for name, value in fields.items() if name in HOW_TO_MEASURE}
 
 
 def _excluded(matrix: Matrix, combination: Combination) -> bool:
@@ -192,12 +194,12 @@ def _excluded(matrix: Matrix, combination: Combination) -> bool:
 
 def _matches(entry: CellFields, fields: Mapping[str, Any]) -> bool:
     """Whether a combination has all fields of an entry; in a mapping, only the keys it names."""
-    given = entry.given()
-    return bool(given) and all(
+    excluded = entry.given()
+    return bool(excluded) and all(
         all(dict(fields.get(name) or {}).get(key) == want for key, want in dict(value).items())
         if name in MAPPING_FIELDS
         else fields.get(name) == value
-        for name, value in given.items()
+        for name, value in excluded.items()
     )
 
 

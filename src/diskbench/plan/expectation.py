@@ -63,7 +63,7 @@ def expectation_of(
         for number, (turn, step_load) in enumerate(zip(turns, asked, strict=True))
     )
     return PlanExpectation(
-        expectations=tuple(book.found),
+        expectations=tuple(book.expectations),
         steps=tuple(_without_repeats(steps)),
         credits=_credits(turns, asked, course, limit_path.path),
         beyond=beyond_credit(
@@ -101,13 +101,13 @@ def in_turn(plan: Plan) -> Iterator[_Turn]:
 def _asked(plan: Plan, turns: Sequence[_Turn], limit_path: LimitPath) -> list[StepLoad]:
     disk = plan.facts.disk
     ahead = disk.read_ahead_kb if disk else None
-    whole = plan.target.capacity_bytes
+    capacity_bytes = plan.target.capacity_bytes
     rates: dict[str, float] = {}
     known: dict[int, StepLoad] = {}
     for _, _, step in turns:
         if step.index in known:
             continue
-        step_load = asked_by(step, whole=whole, read_ahead_kb=ahead, rates=rates)
+        step_load = asked_by(step, capacity_bytes=capacity_bytes, read_ahead_kb=ahead, rates=rates)
         if limit_path.holds_credit and step.role == "fill":
             step_load = replace(step_load, stage=replace(step_load.stage, credit_is_held=True))
         known[step.index] = step_load
@@ -123,7 +123,7 @@ class _Book:
     """The expectations of a plan; equal ones are stored once."""
 
     def __init__(self, path: Path) -> None:
-        self.found: list[Expectation] = []
+        self.expectations: list[Expectation] = []
         self._path = path
         self._known: dict[tuple[Load, tuple[float, ...], bool], int | None] = {}
 
@@ -134,9 +134,9 @@ class _Book:
         if key not in self._known:
             path = self._path.with_held_credit() if is_held else self._path
             expected = expect_on(path, load, credit=path.full() if is_held else credit)
-            self._known[key] = None if expected is None else len(self.found)
+            self._known[key] = None if expected is None else len(self.expectations)
             if expected is not None:
-                self.found.append(_brief(expected))
+                self.expectations.append(_brief(expected))
         return self._known[key]
 
 
@@ -191,12 +191,12 @@ def _without_repeats(steps: Sequence[StepExpectation]) -> Iterator[StepExpectati
     keeps it small."""
     before: list[object] = []
     for _, of_run in groupby(steps, key=lambda step: step.run):
-        kept = list(of_run)
+        distinct = list(of_run)
         alike = [
-            (step.index, step.round, step.load, round(step.mean_iops or 0, 3)) for step in kept
+            (step.index, step.round, step.load, round(step.mean_iops or 0, 3)) for step in distinct
         ]
         if alike != before:
-            yield from kept
+            yield from distinct
         before = list(alike)
 
 

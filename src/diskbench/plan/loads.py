@@ -45,12 +45,12 @@ class StepLoad:
 def asked_by(
     step: Step,
     *,
-    whole: int | None,
+    capacity_bytes: int | None,
     read_ahead_kb: int | None = None,
     rates: Mapping[str, float] | None = None,
     disks: int = 1,
 ) -> StepLoad:
-    """Return the load of a step. `whole` is the size in bytes that percentages refer to; `rates`
+    """Return the load of a step. percentages of fio sizes are of `capacity_bytes`; `rates`
     are the expected IOPS of earlier steps by name, for steps whose rate is a share of them. On
     several `disks` it is one load if it loads all that it uses alike."""
     io_jobs = [job for job in jobs(parse(step.job).sections) if _is_io(job)]
@@ -66,7 +66,7 @@ def asked_by(
     timed = [seconds(job.get("runtime")) + _before(job) for job in io_jobs if _is_timed(job)]
     if timed:
         return StepLoad(Stage(load, seconds=max(timed)), is_one)
-    moved = sum(moved_bytes(job, whole) * count(job, "numjobs") for job in io_jobs)
+    moved = sum(moved_bytes(job, capacity_bytes) * count(job, "numjobs") for job in io_jobs)
     if not moved:
         return StepLoad(Stage(load, seconds=step.expected_s), is_one)
     most = [seconds(job.get("runtime")) for job in io_jobs]

@@ -37,12 +37,12 @@ def starts(tasks: Sequence[Task], limits: Limits) -> tuple[float, ...]:
     them to the last.
     """
     numbers = _chains(tasks)
-    whole = [
+    of_chains = [
         replace(tasks[chain[0]], seconds=math.fsum(tasks[n].seconds for n in chain))
         for chain in numbers
     ]
     at = [0.0] * len(tasks)
-    for chain, begin in zip(numbers, _starts(whole, limits), strict=True):
+    for chain, begin in zip(numbers, _starts(of_chains, limits), strict=True):
         ends = itertools.accumulate((tasks[n].seconds for n in chain), initial=begin)
         for number, moment in zip(chain, ends, strict=False):
             at[number] = moment
@@ -64,8 +64,8 @@ def _starts(tasks: Sequence[Task], limits: Limits) -> list[float]:
     at = [0.0] * len(tasks)
     taken = Counter[str]()
     running: list[tuple[float, int]] = []
-    now, left = 0.0, len(tasks)
-    while left:
+    now, unstarted = 0.0, len(tasks)
+    while unstarted:
         free = [queue[0] for queue in waiting.values() if _admits(tasks[queue[0]], taken, limits)]
         if free:
             number = min(free)
@@ -75,7 +75,7 @@ def _starts(tasks: Sequence[Task], limits: Limits) -> list[float]:
                 del waiting[task.partition]
             taken.update(_names(task))
             heapq.heappush(running, (now + task.seconds, number))
-            at[number], left = now, left - 1
+            at[number], unstarted = now, unstarted - 1
             continue
         now, number = heapq.heappop(running)
         taken.subtract(_names(tasks[number]))
@@ -90,8 +90,11 @@ def makespan_s(tasks: Sequence[Task], limits: Limits) -> float:
 
 def at_once(partition: str, tasks: Iterable[Task], limits: Limits) -> int:
     """Return the most tasks of a partition that can run at once."""
-    here = [task for task in tasks if task.partition == partition]
-    return min(len(_chains(here)), *(_limit_of(name, here[0], limits) for name in _names(here[0])))
+    of_partition = [task for task in tasks if task.partition == partition]
+    return min(
+        len(_chains(of_partition)),
+        *(_limit_of(name, of_partition[0], limits) for name in _names(of_partition[0])),
+    )
 
 
 def _limit_of(name: str, task: Task, limits: Limits) -> int:

@@ -118,11 +118,11 @@ def block(combination: Combination, matrix: Matrix) -> Block:
 
 def duplicates(blocks: Iterable[Block]) -> Iterable[tuple[Block, Block]]:
     """Yield pairs of blocks that measure the same."""
-    seen: dict[object, Block] = {}
+    first_of: dict[object, Block] = {}
     for later in blocks:
-        if later.identity in seen:
-            yield seen[later.identity], later
-        seen.setdefault(later.identity, later)
+        if later.identity in first_of:
+            yield first_of[later.identity], later
+        first_of.setdefault(later.identity, later)
 
 
 def _matrix_cells(blocks: Iterable[Block]) -> list[MatrixCell]:

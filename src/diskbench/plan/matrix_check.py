@@ -156,8 +156,10 @@ class _Checker:
                 f"{shown_place(place)} matches nothing: no combination has {name} {_text(value)}"
             )
             hint = near(value, known) if isinstance(value, str) else ""
-            others = f"there is {', '.join(sorted(known))}" if known else f"none has any {name}"
-            return self._at((*place, name), message, hint or others)
+            alternatives = (
+                f"there is {', '.join(sorted(known))}" if known else f"none has any {name}"
+            )
+            return self._at((*place, name), message, hint or alternatives)
         return self._at(
             place,
             f"{shown_place(place)} matches nothing: no combination has all of it together",
@@ -232,9 +234,9 @@ class _Checker:
         if len(path) > 1:
             # A mapping may be given in several places: the key identifies the right one.
             holders = [("defaults",), *combination.parts]
-            wanted: list[Place] = [(*at, *path) for at in reversed(holders)]
-            wanted += [(*at, path[1]) for at in reversed(holders)]
-            place = next((at for at in wanted if at in self._form.document.lines), place)
+            places: list[Place] = [(*at, *path) for at in reversed(holders)]
+            places += [(*at, path[1]) for at in reversed(holders)]
+            place = next((at for at in places if at in self._form.document.lines), place)
         return self._mistake(place, error)
 
     def _limits(self, blocks: Sequence[Block]) -> Iterator[Mistake]:

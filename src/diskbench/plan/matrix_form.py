@@ -109,18 +109,18 @@ def _place(error: ErrorDetails, document: Document) -> Place:
 def _words(error: ErrorDetails, place: Place) -> tuple[str, str, _Meant]:
     """Return the message, the advice, and what was probably meant."""
     kind, value = error["type"], error["input"]
-    what, nothing = shown_place(place), _Meant()
+    name, nothing = shown_place(place), _Meant()
     if kind == "missing":
-        return f"{what} is missing", f"add `{place[-1]}:`", nothing
+        return f"{name} is missing", f"add `{place[-1]}:`", nothing
     if kind == "extra_forbidden":
         return _unknown(place)
     if kind == "string_pattern_mismatch":
         allowed = "use lower-case letters, digits, dots and dashes"
-        return f"{what}: {shown(value)} is not a name", allowed, nothing
+        return f"{name}: {shown(value)} is not a name", allowed, nothing
     if kind.endswith(_OF_A_KIND) and any(part in {"parameters", "labels"} for part in place[-2:]):
-        return f"{what}: {shown(value)} is not text, a number, or true or false", "", nothing
+        return f"{name}: {shown(value)} is not text, a number, or true or false", "", nothing
     fault = value_fault(error)
-    return f"{what}: {fault.reason}", fault.advice, _Meant(value=fault.meant)
+    return f"{name}: {fault.reason}", fault.advice, _Meant(value=fault.meant)
 
 
 def _unknown(place: Place) -> tuple[str, str, _Meant]:

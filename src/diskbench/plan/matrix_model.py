@@ -68,7 +68,7 @@ def stored_matrix(read: Matrix) -> Matrix:
         {
             **values,
             "defaults": _stored(read.defaults),
-            "axes": {axis: tuple(map(_stored, given)) for axis, given in read.axes.items()},
+            "axes": {axis: tuple(map(_stored, values)) for axis, values in read.axes.items()},
             "include": tuple(map(_stored, read.include)),
             "exclude": tuple(map(_stored, read.exclude)),
         }

@@ -78,7 +78,7 @@ def _of_step(plan: Plan, books: Books, step: Step) -> tuple[StepLoad, Expectatio
     disk = plan.facts.disk
     asked = asked_by(
         step,
-        whole=plan.target.capacity_bytes,
+        capacity_bytes=plan.target.capacity_bytes,
         read_ahead_kb=disk.read_ahead_kb if disk else None,
         disks=len(plan.target.disks),
     )

@@ -43,13 +43,13 @@ def rounds(cells: Iterable[MatrixCell], seed: int) -> dict[str, int]:
     round_of = {}
     for name, block in blocks.items():
         # One draw per block: its replicates keep their distance, and blocks spread over rounds.
-        offset, whole = _draw(seed, "offset", name), len(block) << 64
+        offset, width = _draw(seed, "offset", name), len(block) << 64
         for index, cell in enumerate(sorted(block, key=lambda cell: cell.cell.replicate)):
-            round_of[cell.key] = ((index << 64) + offset) * count // whole
+            round_of[cell.key] = ((index << 64) + offset) * count // width
     return round_of
 
 
-def _draw(seed: int, *what: object) -> int:
+def _draw(seed: int, *parts: object) -> int:
     """Return a pseudo-random number below 2^64 that depends only on the arguments."""
-    text = "\0".join(str(part) for part in (seed, *what))
+    text = "\0".join(str(part) for part in (seed, *parts))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

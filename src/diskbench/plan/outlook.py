@@ -212,7 +212,7 @@ def _needs(blocks: Sequence[BlockOutlook], tasks: Sequence[Task], limits: Limits
         if block.problem is None and block.offer and block.provider not in EMULATED_PROVIDERS
     ]
     for partition in dict.fromkeys(block.partition for block in rented):
-        here = [
+        of_account = [
             block
             for block in rented
             if block.partition == partition
@@ -220,7 +220,7 @@ def _needs(blocks: Sequence[BlockOutlook], tasks: Sequence[Task], limits: Limits
         ]
         count = at_once(partition, tasks, limits)
         kinds: dict[tuple[str, str], list[float]] = {}
-        for block in here:
+        for block in of_account:
             spot = "spot-" if block.spot else ""
             kinds.setdefault(("machines", ""), []).append(1)
             if block.vcpus is not None:
@@ -234,8 +234,8 @@ def _needs(blocks: Sequence[BlockOutlook], tasks: Sequence[Task], limits: Limits
                 )
         for (kind, where), amounts in kinds.items():
             yield Need(
-                provider=here[0].provider,
-                region=here[0].region or "",
+                provider=of_account[0].provider,
+                region=of_account[0].region or "",
                 kind=kind,
                 of=where,
                 amount=math.fsum(sorted(amounts, reverse=True)[:count]),

@@ -116,10 +116,10 @@ def _other_disk(figure: Published, promise: StepPromise | None) -> Published | N
         return None
     levels = [Level(other.id, load, _written(other, load)) for other, load in beside]
     fits = identify(levels, cloud=figure.provider, day=figure.post.date)
-    whole = [named_disk(fit.disk) for fit in fits if not fit.misses]
-    if not whole or any(disk.disk_type == figure.disk_type for disk in whole):
+    matching = [named_disk(fit.disk) for fit in fits if not fit.misses]
+    if not matching or any(disk.disk_type == figure.disk_type for disk in matching):
         return None
-    own = next((disk for disk in whole if disk.size_gib >= (figure.size_gib or 0)), whole[0])
+    own = next((disk for disk in matching if disk.size_gib >= (figure.size_gib or 0)), matching[0])
     return figure.model_copy(update={"disk_type": own.disk_type, "size_gib": own.size_gib})
 
 

@@ -57,23 +57,23 @@ def _check_owners(provider: str, options: Mapping[str, Any]) -> None:
             raise foreign_option(f"{_flag_of(name)} {value}", provider, known, name)
 
 
-def foreign_option(what: str, provider: str, known: Collection[str], name: str) -> InvalidValue:
+def foreign_option(option: str, provider: str, known: Collection[str], name: str) -> InvalidValue:
     """Return the error for a typed option that only the providers `known` have."""
-    *rest, last = known
-    names = f"{', '.join(rest)} and {last}" if rest else last
+    *before, last = known
+    names = f"{', '.join(before)} and {last}" if before else last
     return InvalidValue(
-        f"{what} cannot be used with --provider {provider}",
+        f"{option} cannot be used with --provider {provider}",
         advice=f"it is an option of {names}: leave it out, or add --provider {last}",
         field=name,
     )
 
 
-def check_endpoint(url: str | None, what: str) -> None:
+def check_endpoint(url: str | None, option: str) -> None:
     """Raise InvalidValue for an API endpoint with credentials or a query (which may be a token),
     since endpoints are written into plans and evidence. The message contains no part of it."""
     if url is not None and any(character in url for character in "@?#"):
         raise InvalidValue(
-            f"{what} holds credentials or options",
+            f"{option} holds credentials or options",
             advice="give only https://HOST:PORT; credentials come from the cloud's usual "
             "environment variables or files",
         )
@@ -89,7 +89,7 @@ def _account_of(provider: str, options: Mapping[str, Any]) -> str | None:
 
 
 _COMMON = frozenset({*RENT_OPTIONS, "size", "host"})
-"""Options that several providers share, so that they belong to none of them alone."""
+"""Options that several providers share: no provider owns them."""
 
 
 def given(provider: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -155,7 +155,7 @@ def make_plan(
     steps, loop = built.steps, built.loop
     passes = LOCAL_PASSES if context.is_local_nvme else NETWORK_PASSES
     files = target.work_dir is not None
-    steps = with_filled(steps, capacity_bytes=capacity, wanted=passes, files=files)
+    steps = with_filled(steps, capacity_bytes=capacity, least_passes=passes, files=files)
     # A loop runs until it is steady: its rounds already separate cold from warm passes.
     if loop is None and cell.has_host_cache:
         steps = cold_and_warm(steps)

@@ -63,17 +63,17 @@ def turn_of(count: Mapping[CellState, int], block_status: BlockStatus, limits: L
         return Turn()  # `block_status` is older than the rows: decide on the next call
     if block_status.more == 0:
         return Turn(spare=f"the interval is within {format_share(limits.until_ci or 0.0)}")
-    wanted = count["waiting"] if block_status.more is None else block_status.more
-    return Turn(may_begin=max(0, wanted - live))
+    needed = count["waiting"] if block_status.more is None else block_status.more
+    return Turn(may_begin=max(0, needed - live))
 
 
 def until_mistakes(matrix: Matrix) -> Iterator[tuple[Place, str, str]]:
     """Yield limits and settings that contradict `until_ci`, each as place, message and advice."""
     limits = matrix.limits
-    given = limits.model_fields_set
+    set_fields = limits.model_fields_set
     if limits.until_ci is None:
         for name in ("min_replicates", "max_replicates"):
-            if name in given:
+            if name in set_fields:
                 yield ("limits", name), f"limits.{name} has no effect without until_ci", "add it"
         return
     if limits.max_replicates < limits.min_replicates:

@@ -90,13 +90,15 @@ def _figures(line: StepLine) -> str:
     parts = [f"{format_iops(line.iops.median)} IOPS"] if line.iops else []
     parts += [f"{format_mb_per_s(line.bytes_per_s.median)} MB/s"] if line.bytes_per_s else []
     latencies = (("mean", line.mean_ns), ("p99", line.p99_ns), ("max", line.max_ns))
-    parts += [f"{name} {format_latency_ns(found.median)}" for name, found in latencies if found]
+    parts += [
+        f"{name} {format_latency_ns(latency.median)}" for name, latency in latencies if latency
+    ]
     return f"{line.direction}: {', '.join(parts)}"
 
 
 def _sums(elements: Sequence[ET.Element]) -> dict[str, str]:
-    found = {"tests": "testcase", "failures": "testcase[failure]", "errors": "testcase[error]"}
+    paths = {"tests": "testcase", "failures": "testcase[failure]", "errors": "testcase[error]"}
     return {
         name: str(sum(len(element.findall(path)) for element in elements))
-        for name, path in found.items()
+        for name, path in paths.items()
     }

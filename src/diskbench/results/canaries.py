@@ -51,10 +51,10 @@ def _readings(trial: TrialRuns, stores: EvidenceStores) -> list[Reading]:
         log.warning("no canary of trial %s: %s", trial.trial_id, error.message)
         return []
     return [
-        Reading(trial.trial_id, what, when, value)
+        Reading(trial.trial_id, quantity, when, value)
         for when, canary in zip(("before", "after"), pair, strict=True)
         if canary is not None
-        for what, value in (
+        for quantity, value in (
             (f"checksum of {canary.cpu_mib} MiB s", canary.cpu_s),
             ("null IOPS", canary.null_iops),
         )

@@ -122,14 +122,14 @@ def _of_canaries(draft: Draft, flagged: Collection[str]) -> Iterator[str]:
     names = [figure.trial_id for figure in (*draft.a, *draft.b) if figure.trial_id in flagged]
     if not names:
         return
-    left = [
+    unflagged = [
         [figure for figure in side if figure.trial_id not in flagged] for side in (draft.a, draft.b)
     ]
     yield f"the canary differs on the machine of {', '.join(map(short, names))}"
     them = "it" if len(names) == 1 else "them"
-    if not all(left):
+    if not all(unflagged):
         yield f"nothing to compare is left without {them}"
         return
-    ratio, others = draft.ratio.ratio, compare(paired(*left)[0]).ratio
-    if abs(others / ratio - 1) >= LEAST_DIFFERENCE:
-        yield f"without {them} the ratio is {others:.2f}, not {ratio:.2f}"
+    ratio, unflagged_ratio = draft.ratio.ratio, compare(paired(*unflagged)[0]).ratio
+    if abs(unflagged_ratio / ratio - 1) >= LEAST_DIFFERENCE:
+        yield f"without {them} the ratio is {unflagged_ratio:.2f}, not {ratio:.2f}"

@@ -94,13 +94,19 @@ def compare_metrics(
         raise lacking or InvalidValue("no metric is named", advice="name one, such as iops")
     first = comparisons[0]
     lines = dict.fromkeys(
-        (line.block, line.step, line.direction) for each in comparisons for line in each.compared
+        (line.block, line.step, line.direction)
+        for comparison in comparisons
+        for line in comparison.compared
     )
     order = {line: at for at, line in enumerate(lines)}
-    compared = [line for each in comparisons for line in each.compared]
+    compared = [line for comparison in comparisons for line in comparison.compared]
     compared.sort(key=lambda line: order[line.block, line.step, line.direction])
-    left = dict.fromkeys(words for each in comparisons for words in each.not_compared)
-    return first.model_copy(update={"compared": tuple(compared), "not_compared": tuple(left)})
+    not_compared = dict.fromkeys(
+        words for comparison in comparisons for words in comparison.not_compared
+    )
+    return first.model_copy(
+        update={"compared": tuple(compared), "not_compared": tuple(not_compared)}
+    )
 
 
 def _comparison(
@@ -155,11 +161,11 @@ def _check(sides: Sequence[Side], figures_by_side: Sequence[Sequence[TrialFigure
                 advice="'diskbench results list' shows what there is; logs without fio's JSON "
                 "have levels ('diskbench results show RUN') and no figures",
             )
-    both = set(sides[0].trials) & set(sides[1].trials)
+    common = set(sides[0].trials) & set(sides[1].trials)
     one_of_each = len(sides[0].trials) == len(sides[1].trials) == 1
-    if both and not one_of_each:
+    if common and not one_of_each:
         raise InvalidValue(
-            f"A and B have trials in common: {len(both)}, such as {short(min(both))}",
+            f"A and B have trials in common: {len(common)}, such as {short(min(common))}",
             advice="name two sets without a common trial",
         )
 
@@ -174,15 +180,17 @@ def _matched(
     alone = []
     for subject in dict.fromkeys((*of_a, *of_b)):
         name = words(subject) or "all"
-        here, there = of_a.get(subject), of_b.get(subject)
-        if here and there and not sets_apart & {*_NEVER_ACROSS}:
+        figures_a, figures_b = of_a.get(subject), of_b.get(subject)
+        if figures_a and figures_b and not sets_apart & {*_NEVER_ACROSS}:
             name = name if name not in matched else f"{name} ({len(matched) + 1})"
-            matched[name] = _by_line(here), _by_line(there)
-        elif here and there:
+            matched[name] = _by_line(figures_a), _by_line(figures_b)
+        elif figures_a and figures_b:
             why = "profiles or their jobs differ: figures of other work have no ratio"
             alone.append(NotCompared(block=name, why=why))
         else:
-            alone.append(NotCompared(block=name, why=f"only {'A' if here else 'B'} measured it"))
+            alone.append(
+                NotCompared(block=name, why=f"only {'A' if figures_a else 'B'} measured it")
+            )
     return matched, alone
 
 
@@ -195,8 +203,8 @@ def _fields_apart(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> set[str
     ]
     return {
         name
-        for name, here, there in values_by_name
-        if len(here) == len(there) == 1 and here != there
+        for name, values_a, values_b in values_by_name
+        if len(values_a) == len(values_b) == 1 and values_a != values_b
     }
 
 
@@ -235,7 +243,7 @@ def _lines(
             pairs, unpaired, in_turn = paired(a[line], b[line])
             ratio = compare(pairs)
             drafts.append(Draft(block, line, a[line], b[line], ratio, unpaired, in_turn))
-        elif not any(_is_same_step(line, other) for other in (b if line in a else a)):
+        elif not any(_is_same_step(line, counterpart) for counterpart in (b if line in a else a)):
             why = f"only {'A' if line in a else 'B'} has {line.step} {line.direction}"
             alone.append(NotCompared(block=block, why=why))
         elif line in a:

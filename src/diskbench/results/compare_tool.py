@@ -67,16 +67,16 @@ def aligned(a: Sequence[TrialFigure], b: Sequence[TrialFigure], metric: Metric) 
     of_theirs: list[TrialFigure] = []
     of_ours: list[TrialFigure] = []
     known: dict[FigureLine, Fidelity] = {}
-    left: list[NotCompared] = []
+    not_compared: list[NotCompared] = []
     block = f"{tool} itself and our profile {tool}"
-    seen = set()
+    places = set()
     for figure in of_tool(tool):
         pair = _at(theirs, figure.theirs), _at(ours, figure.ours)
         if not all(pair):
             continue
-        seen.add(figure.theirs)
+        places.add(figure.theirs)
         if metric == "iops" and (why := _other_blocks(*pair)):
-            left.append(NotCompared(block=block, why=f"{' '.join(figure.ours)}: {why}"))
+            not_compared.append(NotCompared(block=block, why=f"{' '.join(figure.ours)}: {why}"))
             continue
         line = FigureLine(*figure.ours, rw=None, block_bytes=None, iodepth=None)
         known[line] = figure
@@ -84,11 +84,11 @@ def aligned(a: Sequence[TrialFigure], b: Sequence[TrialFigure], metric: Metric) 
         of_theirs += [replace(figure, line=line, subject=subject) for figure in pair[0]]
         of_ours += [replace(figure, line=line, subject=subject) for figure in pair[1]]
     for place in dict.fromkeys((figure.line.step, figure.line.direction) for figure in theirs):
-        if place not in seen:
+        if place not in places:
             why = f"{' '.join(place)} of {tool} has no counterpart among our steps"
-            left.append(NotCompared(block=block, why=why))
+            not_compared.append(NotCompared(block=block, why=why))
     sides = (of_theirs, of_ours) if theirs_first else (of_ours, of_theirs)
-    return Aligned(*sides, fidelity=known, left=left)
+    return Aligned(*sides, fidelity=known, left=not_compared)
 
 
 def _at(figures: Sequence[TrialFigure], place: tuple[str, str]) -> list[TrialFigure]:

@@ -78,7 +78,7 @@ def fits(
 
 
 def _day(run: Run) -> str | None:
-    """Return the day of a run; None of an import that does not tell."""
+    """Return the day of a run; None for an import without a date."""
     return (run.measured_at or "")[:10] or None
 
 
@@ -145,15 +145,15 @@ def _times(group: StepGroup) -> tuple[float | None, float | None]:
 
 
 def _foreseen(runs_of: RunsOf, plan: Plan) -> dict[tuple[str, int], StepPromise]:
-    whole = plan.expectation
-    assert whole is not None
-    source = BY_OWNER if whole.sources == (BY_OWNER,) else "catalogue"
+    expectation = plan.expectation
+    assert expectation is not None
+    source = BY_OWNER if expectation.sources == (BY_OWNER,) else "catalogue"
     promises = {}
     for run, groups in runs_of:
         number = run.number
         for group in groups:
             expected = plan.expected_of(group.index, of_round=group.of_round, run=number)
-            planned_step = whole.step(plan.place_of(group.index), number, group.of_round)
+            planned_step = expectation.step(plan.place_of(group.index), number, group.of_round)
             if expected is not None:
                 credit = planned_step.credit if planned_step else {}
                 promises[run.run_id, group.index] = StepPromise(expected, source, credit)

@@ -88,7 +88,7 @@ def _document(
     from diskbench.results.phase_reader import courses_of
     from diskbench.store.document import results_document
     from diskbench.store.export import INDENTED_RUNS, json_lines, json_text
-    from diskbench.store.rows import load_results
+    from diskbench.store.step_rows import load_results
 
     run_ids = find_run_ids(database, filters)
 

@@ -45,8 +45,8 @@ def find_regressions(
     do not count, unless the fact is in `pool`; nor do figures that span a cliff.
     """
     undated: dict[str, None] = {}
-    found = tuple(histories(database, filters, undated, metric=metric, pool=pool))
-    return Regressions(histories=found, undated=tuple(undated))
+    of_series = tuple(histories(database, filters, undated, metric=metric, pool=pool))
+    return Regressions(histories=of_series, undated=tuple(undated))
 
 
 def histories(
@@ -63,9 +63,9 @@ def histories(
     series: dict[Fields, dict[FigureLine, list[TrialFigure]]] = {}
     for batch in batches(trials_by_subject(database, filters)):
         ids = [trial_id for _, trial_id in batch.trials]
-        found = figures_by_metric(database, filters, (metric,), trial_ids=ids)[metric]
+        batch_figures = figures_by_metric(database, filters, (metric,), trial_ids=ids)[metric]
         subjects = {trial_id: subject for subject, trial_id in batch.trials}
-        for figure in found:
+        for figure in batch_figures:
             if figure.at is None:
                 undated[figure.trial_id] = None
             else:
@@ -99,7 +99,7 @@ def history_of(
         )
         for group in groups
     )
-    seen = drift([point.value for point in points])
+    measured = drift([point.value for point in points])
     first = figures[0]
     return History(
         block=words(first.subject),
@@ -107,10 +107,10 @@ def history_of(
         direction=first.line.direction,
         metric=metric,
         points=points,
-        changes=tuple(_changes(seen, points, groups, metric)),
-        noise=seen.noise,
-        span=seen.span,
-        visible=seen.visible,
+        changes=tuple(_changes(measured, points, groups, metric)),
+        noise=measured.noise,
+        span=measured.span,
+        visible=measured.visible,
         after_cliff=sum(figure.level is not None for group in groups for figure in group),
     )
 
@@ -121,12 +121,12 @@ def _time_of(figures: Sequence[TrialFigure]) -> str:
 
 
 def _changes(
-    seen: Drift,
+    measured: Drift,
     points: Sequence[HistoryPoint],
     groups: Sequence[Sequence[TrialFigure]],
     metric: Metric,
 ) -> list[LevelChange]:
-    edges = [0, *(shift.at for shift in seen.shifts), len(points)]
+    edges = [0, *(shift.at for shift in measured.shifts), len(points)]
     spans = [[figure for group in groups[a:b] for figure in group] for a, b in pairwise(edges)]
     return [
         LevelChange(
@@ -140,5 +140,5 @@ def _changes(
             since=edges[i + 2] - shift.at,
             differences=differences(spans[i], spans[i + 1]),
         )
-        for i, shift in enumerate(seen.shifts)
+        for i, shift in enumerate(measured.shifts)
     ]

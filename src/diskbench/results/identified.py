@@ -14,7 +14,8 @@ from diskbench.results.phase_reader import read_phases
 from diskbench.results.run_evidence import read_steps
 from diskbench.results.step_case import setting_of
 from diskbench.results.step_groups import groups_of
-from diskbench.store.rows import find_plan, load_results
+from diskbench.store.rows import find_plan
+from diskbench.store.step_rows import load_results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 def identified(
     database: Engine, evidence: EvidenceStore, run: Run, *, cloud: str | None = None
 ) -> tuple[tuple[Level, ...], tuple[LikelyDisk, ...]]:
-    """Return the levels of a run that tell of its disk, and the disks that fit them, the best
-    first. The day of the run chooses the versions of the catalogue. Raises UnknownName or
+    """Return the levels of a run that characterise its disk, and the disks that fit them, the
+    best first. The day of the run chooses the versions of the catalogue. Raises UnknownName or
     EvidenceDamaged where its evidence is gone or damaged."""
     plan = find_plan(database, run.trial_id)
     results = load_results(database, run.run_id)[run.run_id]

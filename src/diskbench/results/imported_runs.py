@@ -66,9 +66,9 @@ def imported(
     version: str,
 ) -> Iterator[ReadImport]:
     """Import the runs of the sources; `version` is ours. Some hundred runs at a time are stored:
-    first their evidence, which is on the disk before rows tell of it, then all of their rows or
-    none. Raises StoreUnavailable, FioOutputUnreadable."""
-    kept, at = KeptRuns(store), now()
+    first their evidence, which is on the disk before any row refers to it, then all of their rows
+    or none. Raises StoreUnavailable, FioOutputUnreadable."""
+    known_runs, at = KeptRuns(store), now()
 
     def keep(run: _Found) -> _Read:
         manifest = keep_run(store, run.source, run.report, run.ids, run.index, labels, version, at)
@@ -77,7 +77,7 @@ def imported(
 
     batch: list[_Read] = []
     most = WINDOW if is_away(store) else 1
-    for window in _windows(_found(sources, kept, at), most):
+    for window in _windows(_found(sources, known_runs, at), most):
         batch += each(store, keep, window)
         if sum(1 + len(rows.steps) for _, _, rows, _ in batch) >= _ROWS_AT_ONCE:
             yield from _written(database, store, batch)
@@ -95,19 +95,21 @@ class _Found:
     index: int
 
 
-def _found(sources: Iterable[ImportSource], kept: KeptRuns, at: str) -> Iterator[list[_Found]]:
+def _found(
+    sources: Iterable[ImportSource], known_runs: KeptRuns, at: str
+) -> Iterator[list[_Found]]:
     """The runs of each source; files are read one after the other."""
     for source in sources:
         report = read_source(source)
-        ids = run_ids(kept, source, report, at)
+        ids = run_ids(known_runs, source, report, at)
         yield [_Found(source, report, ids, index) for index in range(len(ids))]
 
 
-def _windows(found: Iterable[list[_Found]], most: int) -> Iterator[list[_Found]]:
-    """The runs of whole sources that are stored together, none of them twice: of the next sources
-    until there are so many."""
+def _windows(of_sources: Iterable[list[_Found]], most: int) -> Iterator[list[_Found]]:
+    """Groups of runs that are stored together: whole sources, until a group has `most` runs or
+    would have a run twice."""
     window: dict[str, _Found] = {}
-    for runs in found:
+    for runs in of_sources:
         if len(window) >= most or any(run.ids[run.index] in window for run in runs):
             yield list(window.values())
             window = {}

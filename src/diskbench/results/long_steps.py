@@ -40,7 +40,7 @@ class StepRow(Protocol):
 
     @property
     def round(self) -> int | None:
-        """The number of the round; None of a step that is not repeated."""
+        """The number of the round; None for a step that is not repeated."""
 
     @property
     def runtime_ns(self) -> int | None:

@@ -71,8 +71,8 @@ def cliff_safe_frame(
     rows = frame.filter(long).to_dicts() if frame.height else []
     cliff_safe = _cliff_safe_rows(rows, database, evidence)
     if cliff_safe:
-        other = frame.filter(~pl.col(_PLACE).is_in([row[_PLACE] for row in cliff_safe]))
-        frame = pl.concat([other, pl.DataFrame(cliff_safe, schema=frame.schema)]).sort(_PLACE)
+        unchanged = frame.filter(~pl.col(_PLACE).is_in([row[_PLACE] for row in cliff_safe]))
+        frame = pl.concat([unchanged, pl.DataFrame(cliff_safe, schema=frame.schema)]).sort(_PLACE)
     return frame.drop(_PLACE)
 
 

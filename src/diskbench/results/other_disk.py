@@ -67,8 +67,8 @@ def with_other_disk(
 
 
 def _named_disk(plan: Plan | None, hint: Hint) -> tuple[str, str]:
-    """The cloud and the type of the disk that the run is said to have been on; empty where nothing
-    says so, and for a lab disk, which is what it was made as."""
+    """The cloud and the type of the disk, by the plan or the hint; empty if neither names one, and
+    for a lab disk, which is always what it was made as."""
     rental = plan.rental if plan is not None else None
     if rental is not None and rental.disk is not None:
         emulated = rental.scope.provider in EMULATED_PROVIDERS

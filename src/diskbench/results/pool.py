@@ -57,11 +57,11 @@ def apart(figures: Sequence[TrialFigure]) -> Iterator[tuple[str, str]]:
     """Each checked fact that differs, with its values: `6.1.0 (5), 6.5.0 (5)`. An unknown regime
     does not count as a different one."""
     for fact in CHECKED:
-        seen = Counter(dict(figure.facts).get(fact, _NOT_KNOWN) for figure in figures)
+        values = Counter(dict(figure.facts).get(fact, _NOT_KNOWN) for figure in figures)
         if fact == REGIME:
-            del seen[_NOT_KNOWN]
-        if len(seen) > 1:
-            yield fact, ", ".join(f"{value} ({count})" for value, count in seen.most_common())
+            del values[_NOT_KNOWN]
+        if len(values) > 1:
+            yield fact, ", ".join(f"{value} ({count})" for value, count in values.most_common())
 
 
 def alike(figures: Sequence[TrialFigure], *, pool: Collection[str] = ()) -> list[list[TrialFigure]]:

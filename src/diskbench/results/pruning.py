@@ -64,8 +64,8 @@ class RunPruning:
 
 @dataclass(frozen=True)
 class DueRun:
-    """A run to prune. `logs`: so many are there and stay, as an earlier prune found; None: nobody
-    looked yet."""
+    """A run to prune. `logs` is how many logs stay, as an earlier prune counted; None: not counted
+    yet."""
 
     run: Run
     logs: int | None = None
@@ -109,7 +109,7 @@ def prune(
     `dry_run`: nothing is written or deleted. Raises StoreUnavailable."""
     stores: dict[str | None, EvidenceStore] = {}
 
-    def one(due: DueRun) -> RunPruning:
+    def prune_due(due: DueRun) -> RunPruning:
         if due.logs is not None:
             return RunPruning(due.run, due.logs)
         return _prune_run(due.run, stores[due.run.evidence_url], at, dry_run=dry_run)
@@ -120,7 +120,7 @@ def prune(
             for due in batch:
                 if due.logs is None and due.run.evidence_url not in stores:
                     stores[due.run.evidence_url] = open_store(due.run.evidence_url)
-            done = list(pool.map(one, batch))
+            done = list(pool.map(prune_due, batch))
             if not dry_run:
                 marks = (_mark(pruning, stores) for pruning in done)
                 keep_marks(database, [mark for mark in marks if mark is not None])
@@ -212,7 +212,7 @@ def _of_closed(
         if (logs := {name: file for name, file in record.files.items() if log_name(name)})
     ]
     checks = _log_checks(store, run_id) if with_logs else {}
-    kept: dict[str, bytes] = {}
+    archived: dict[str, bytes] = {}
     steps: dict[str, PrunedStep] = {}
     for folder, record, logs in with_logs:
         for file in logs.values():
@@ -223,14 +223,15 @@ def _of_closed(
         if sum(file.bytes for file in logs.values()) and not _row_count(derived[SERIES_FILE]):
             return _Work(left=f"no per-second series can be read from the logs of {folder}")
         files = {name: _file(folder, name, data) for name, data in derived.items()}
-        kept |= {f"{prefix}/{files[name].key}": data for name, data in derived.items()}
+        archived |= {f"{prefix}/{files[name].key}": data for name, data in derived.items()}
         steps[folder] = PrunedStep(logs=logs, kept=files, audit=checks.get(record.step.index))
     pruned = PrunedRun(run_id=run_id, pruned_at=iso(at), steps=steps)
-    return _Work(_doomed(pruned, sizes), kept, pruned, whole=True)
+    return _Work(_doomed(pruned, sizes), archived, pruned, whole=True)
 
 
 def _doomed(pruned: PrunedRun, sizes: Mapping[str, int]) -> dict[str, int]:
-    """What is there of the logs that a record names, and of the caches of what is kept instead."""
+    """The existing ones of the logs that a record names, and of the caches of their derived
+    files."""
     prefix = run_prefix(pruned.run_id)
     keys = [
         key

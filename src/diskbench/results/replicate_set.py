@@ -114,7 +114,7 @@ def _lines(
     names = {fact for fact, _ in apart([figure for figure in figures if not figure.spans_cliff])}
     for group in alike(figures, pool=pool):
         fallen = [figure for figure in group if figure.level is not None]
-        left = [figure for figure in group if figure.trial_id not in flagged]
+        unflagged = [figure for figure in group if figure.trial_id not in flagged]
         yield ReplicateLine(
             block=block,
             step=line.step,
@@ -129,8 +129,8 @@ def _lines(
             level=fallen[0].level if fallen else None,
             after_cliff=len(fallen),
             apart=max(figure.apart for figure in group),
-            without=replicated(figure.sample for figure in left)
-            if 0 < len(left) < len(group)
+            without=replicated(figure.sample for figure in unflagged)
+            if 0 < len(unflagged) < len(group)
             else None,
             verdict=judge.on(line.step, group) if judge else None,
         )

@@ -93,13 +93,13 @@ class EvidenceOfRuns:
         """What the evidence of runs says, by run; `plans` are those of their trials. Several are
         read at a time where it lies behind a network."""
 
-        def one(row: Run) -> ReadRun:
+        def read_run(row: Run) -> ReadRun:
             return self._read(row, plans, with_audits=with_audits)
 
         away = {row.run_id: row for row in rows if self._is_away(row)}
-        read = {row.run_id: one(row) for row in rows if row.run_id not in away}
-        found = all_of(one, list(away.values()), at_once=AT_ONCE)
-        return read | dict(zip(away, found, strict=True))
+        read = {row.run_id: read_run(row) for row in rows if row.run_id not in away}
+        fetched = all_of(read_run, list(away.values()), at_once=AT_ONCE)
+        return read | dict(zip(away, fetched, strict=True))
 
     def _is_away(self, row: Run) -> bool:
         """Whether reading waits for a network; it also opens the store."""
@@ -198,6 +198,6 @@ def _parsed(data: bytes, where: str) -> FioOutput | None:
         return None  # a failed step, which has no rows either
 
 
-def warn(what: str, run_id: str, error: DiskbenchError) -> None:
+def warn(part: str, run_id: str, error: DiskbenchError) -> None:
     """Log which part of a run (`what`) is missing, and why."""
-    logging.getLogger(__name__).warning("no %s of run %s: %s", what, run_id, error.message)
+    logging.getLogger(__name__).warning("no %s of run %s: %s", part, run_id, error.message)

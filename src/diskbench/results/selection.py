@@ -123,9 +123,9 @@ def runs_of(database: Engine | Reader, asked: Selection) -> list[Run]:
     asked = asked if asked else Selection((LAST,))
     met = conditions(database, asked.filters, since=asked.since, until=asked.until)
     by_id: dict[str, Run] = {}
-    for wanted in [selected(database, text) for text in asked.names] or [[]]:
-        rows = find_runs(database, [*wanted, *met])
-        if any(condition.field == "run_id" for condition in wanted):
+    for named_runs in [selected(database, text) for text in asked.names] or [[]]:
+        rows = find_runs(database, [*named_runs, *met])
+        if any(condition.field == "run_id" for condition in named_runs):
             for trial_id in {row.trial_id for row in rows}:
                 rows += find_runs(database, [Filter("trial_id", "=", trial_id), *met])
         by_id |= {row.run_id: row for row in rows}

@@ -90,8 +90,8 @@ def _read_into(
     """Add the figures of a batch to those of their subjects."""
     trials = set(batch.trials)
     ids = [trial_id for _, trial_id in batch.trials]
-    found = figures_by_metric(database, filters, METRICS, evidence, trial_ids=ids)
-    for metric, of_metric in found.items():
+    by_metric = figures_by_metric(database, filters, METRICS, evidence, trial_ids=ids)
+    for metric, of_metric in by_metric.items():
         for figure in of_metric:
             if (figure.subject, figure.trial_id) in trials:
                 figures[figure.subject].setdefault(metric, []).append(figure)

@@ -90,12 +90,12 @@ def setting_of(
         network=_network(plan),
         medium=_medium(plan),
         siblings=tuple(
-            Sibling(other.name, other.load.depth, other.iops)
-            for other in others
-            if other.iops is not None
-            and other.load is not None
-            and other.load.depth is not None
-            and other.load.model_copy(update={"depth": None}) == like
+            Sibling(sibling.name, sibling.load.depth, sibling.iops)
+            for sibling in others
+            if sibling.iops is not None
+            and sibling.load is not None
+            and sibling.load.depth is not None
+            and sibling.load.model_copy(update={"depth": None}) == like
         ),
     )
 

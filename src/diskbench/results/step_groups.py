@@ -54,7 +54,7 @@ class StepGroup:
 
 def groups_of(
     results: Sequence[StepResult],
-    kept: Sequence[StepEvidence],
+    evidence_of_steps: Sequence[StepEvidence],
     phases: Sequence[StepPhases],
     plan: Plan | None,
     provider: str,
@@ -72,7 +72,7 @@ def groups_of(
 
     for result in sorted(results, key=lambda result: result.step_index):
         of(result.step, result.step_index, result.round, result.role).results.append(result)
-    for evidence in kept:
+    for evidence in evidence_of_steps:
         step = evidence.step
         of(step.name, step.index, step.round, step.role).kept.append(evidence)
     for course in phases:
@@ -126,11 +126,11 @@ def _load(parts: _Parts, plan: Plan | None) -> Load | None:
     if not parts.kept or not parts.kept[0].step.job:
         return _of_log(parts.phases)
     disk = plan.facts.disk if plan else None
-    whole = plan.target.capacity_bytes if plan else None
+    capacity_bytes = plan.target.capacity_bytes if plan else None
     try:
         asked = asked_by(
             parts.kept[0].step,
-            whole=whole,
+            capacity_bytes=capacity_bytes,
             read_ahead_kb=disk.read_ahead_kb if disk else None,
             disks=max(len(plan.target.disks), 1) if plan else 1,
         )

@@ -76,16 +76,16 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
     levels = _levels(trials[0]) if len(trials) == 1 else ()
     samples, ratios, all_of = [], [], []
     for trial in trials:
-        kept = [verdict for _, verdict in trial if verdict.stands_for.iops]
-        if not kept:
+        with_iops = [verdict for _, verdict in trial if verdict.stands_for.iops]
+        if not with_iops:
             continue
-        here = shown(kept)
+        shown_verdict = shown(with_iops)
         first = trial[0][0]
         machine, trial_id = first.machine(rented=_is_rented(first)), first.trial_id
-        samples.append(Sample(trial_id, here.stands_for.iops or 0.0, machine))
-        if here.stands_for.ratio is not None:
-            ratios.append(Sample(trial_id, here.stands_for.ratio, machine))
-        all_of += at_one_level(kept)
+        samples.append(Sample(trial_id, shown_verdict.stands_for.iops or 0.0, machine))
+        if shown_verdict.stands_for.ratio is not None:
+            ratios.append(Sample(trial_id, shown_verdict.stands_for.ratio, machine))
+        all_of += at_one_level(with_iops)
     if not samples:
         return None
     beside = replicated(ratios) if len(ratios) == len(samples) else None

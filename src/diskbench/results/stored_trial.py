@@ -14,7 +14,8 @@ from diskbench.fio.run_spread import run_warnings
 from diskbench.results.run_evidence import warn
 from diskbench.results.verdicts import judge_and_keep
 from diskbench.store.leases import load_lease
-from diskbench.store.rows import find_plans, load_results
+from diskbench.store.rows import find_plans
+from diskbench.store.step_rows import load_results
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -50,13 +50,13 @@ def _rented(rent: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def words(subject: Fields, *, without: Iterable[str] = ()) -> str:
     """A subject in one line: `lab pd-ssd 100 GiB, quick`."""
-    left = {name: value for name, value in subject if name not in without}
-    left.pop("job", None)
-    profile = left.pop("profile", "")
-    named = [left.pop(name, "") for name in ("provider", "region", "instance_type", "machine")]
-    named += [left.pop("disk", ""), left.pop("size", "")]
-    rest = [f"{name} {value}" for name, value in left.items() if not name.startswith("set.")]
-    return ", ".join(part for part in (" ".join(filter(None, named)), profile, *rest) if part)
+    unnamed = {name: value for name, value in subject if name not in without}
+    unnamed.pop("job", None)
+    profile = unnamed.pop("profile", "")
+    named = [unnamed.pop(name, "") for name in ("provider", "region", "instance_type", "machine")]
+    named += [unnamed.pop("disk", ""), unnamed.pop("size", "")]
+    fields = [f"{name} {value}" for name, value in unnamed.items() if not name.startswith("set.")]
+    return ", ".join(part for part in (" ".join(filter(None, named)), profile, *fields) if part)
 
 
 def common_fields(subjects: Sequence[Fields]) -> Fields:

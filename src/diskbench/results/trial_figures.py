@@ -182,8 +182,10 @@ def _over_runs(
         in_order = {
             step: sorted(of.items(), key=lambda pair: pair[1][0]) for step, of in of_trial.items()
         }
-        found = joint_courses({step: [at for _, at in of] for step, of in in_order.items()})
-        for step, stretches in found.items():
+        courses_of_steps = joint_courses(
+            {step: [at for _, at in of] for step, of in in_order.items()}
+        )
+        for step, stretches in courses_of_steps.items():
             for (run_id, _), stretch in zip(in_order[step], stretches, strict=False):
                 kinds[run_id, step] = stretch.kind
     return kinds
@@ -200,15 +202,19 @@ def _figure(
     of_runs = [steps.kinds.get((result.run_id, line.step)) for result in results]
     if "baseline" not in of_runs:
         of_runs = [result.kind for result in results]
-    kept = of_one_level(of_runs, [result.iops for result in results])
-    kept_results = [results[at] for at in kept]
-    seen = [courses[key] for run in results if (key := (run.run_id, line.step)) in courses]
+    places = of_one_level(of_runs, [result.iops for result in results])
+    kept_results = [results[at] for at in places]
+    courses_of_runs = [
+        courses[key] for run in results if (key := (run.run_id, line.step)) in courses
+    ]
     first = rows[0]
     run = first.run
     known = [(name, getattr(run, name)) for name in FACTS]
     facts = [(name, _text(name, value)) for name, value in known if value is not None]
     regimes = sorted(
-        {result.kind for result in kept_results if result.kind in _REGIMES} if seen else set()
+        {result.kind for result in kept_results if result.kind in _REGIMES}
+        if courses_of_runs
+        else set()
     )
     facts += [(REGIME, " and ".join(regimes))] if regimes else []
     levels = sorted(

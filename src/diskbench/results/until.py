@@ -90,9 +90,9 @@ def until_statuses(
     limits = campaign.limits
     if limits.until_ci is None:
         return ()
-    seen = statuses_of(database, campaign.campaign_id, cells, limits.until_ci)
+    statuses = statuses_of(database, campaign.campaign_id, cells, limits.until_ci)
     return tuple(
-        _until_status(block, seen.get(block, BlockStatus(0)), limits.until_ci, cells)
+        _until_status(block, statuses.get(block, BlockStatus(0)), limits.until_ci, cells)
         for block in dict.fromkeys(cell.block for cell in cells)
     )
 

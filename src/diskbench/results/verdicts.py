@@ -28,7 +28,8 @@ from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.step_case import case_of
 from diskbench.results.step_groups import StepGroup, groups_of
 from diskbench.store.headlines import keep_headlines
-from diskbench.store.rows import find_plan, load_results
+from diskbench.store.rows import find_plan
+from diskbench.store.step_rows import load_results
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
@@ -112,9 +113,9 @@ def judge(
     names no disk."""
     runs_of: list[tuple[Run, list[StepGroup]]] = []
     for run in runs:
-        said = read[run.run_id]
+        evidence = read[run.run_id]
         steps = results.get(run.run_id, ())
-        groups = groups_of(steps, said.steps, said.phases, plan, run.provider)
+        groups = groups_of(steps, evidence.steps, evidence.phases, plan, run.provider)
         runs_of.append((run, groups))
     promises = promises_of(runs_of, plan, hint, books)
     runs_of = [(run, [group for group in groups if group.is_judged]) for run, groups in runs_of]
@@ -214,7 +215,7 @@ def _keep_headlines(
     headlines = {}
     for run_id, by_step in of_runs.items():
         chosen = headline_step(
-            [_headline_load(each, results.get(run_id, ())) for each in by_step.values()]
+            [_headline_load(of_step, results.get(run_id, ())) for of_step in by_step.values()]
         )
         if chosen is not None:
             judged = by_step[chosen.step]

@@ -98,10 +98,10 @@ def write_plan(store: EvidenceStore, plan: Plan) -> None:
         try:
             store.put(f"{prefix}/plan.json", _plan_bytes(plan))
         except KeyTaken:
-            there = _plan_there(store, run_id)
-            if there.get("trial_id") != plan.trial_id:
+            stored_plan = _plan_there(store, run_id)
+            if stored_plan.get("trial_id") != plan.trial_id:
                 raise
-            if not _is_draft(there) or list(store.list(prefix)) != [f"{prefix}/plan.json"]:
+            if not _is_draft(stored_plan) or list(store.list(prefix)) != [f"{prefix}/plan.json"]:
                 continue
             store.delete(prefix)
             store.put(f"{prefix}/plan.json", _plan_bytes(plan))
@@ -215,11 +215,11 @@ def read_step(store: EvidenceStore, run_id: str, folder: str) -> StepRecord | No
         data = store.get(f"{run_prefix(run_id)}/{folder}/{STEP_JSON}")
     except KeyError:
         return None
-    what = f"{folder}/{STEP_JSON} of run {run_id}"
-    record = parse_record(StepRecord, data, what)
+    step_file = f"{folder}/{STEP_JSON} of run {run_id}"
+    record = parse_record(StepRecord, data, step_file)
     if record.run_id != run_id or step_folder(record.step) != folder:
         raise EvidenceDamaged(
-            f"evidence: {what} is that of {step_folder(record.step)} of run {record.run_id}",
+            f"evidence: {step_file} is that of {step_folder(record.step)} of run {record.run_id}",
             advice="restore it from a copy of the store; the other runs are not affected",
         )
     return record
@@ -347,9 +347,9 @@ def _plan_bytes(plan: Plan) -> bytes:
     return _json(plan)
 
 
-def parse_record(kind: type[_RecordT], data: bytes, what: str) -> _RecordT:
-    """Parse a record of diskbench. Raises EvidenceDamaged naming `what` and the field, NewerFormat
-    for a record that a later diskbench wrote."""
+def parse_record(kind: type[_RecordT], data: bytes, record_file: str) -> _RecordT:
+    """Parse a record of diskbench. Raises EvidenceDamaged naming `record_file` and the field,
+    NewerFormat for a record that a later diskbench wrote."""
     try:
         return kind.model_validate_json(data)
     except ValidationError as error:
@@ -357,10 +357,10 @@ def parse_record(kind: type[_RecordT], data: bytes, what: str) -> _RecordT:
         version = cause["input"]
         if cause["loc"] == ("format",) and isinstance(version, int) and version > FORMAT:
             raise NewerFormat(
-                f"evidence: {what} has format {version}; this diskbench knows {FORMAT}",
+                f"evidence: {record_file} has format {version}; this diskbench knows {FORMAT}",
                 advice="it was written by a newer diskbench: upgrade this one",
             ) from error
         raise EvidenceDamaged(
-            f"evidence: {what} is damaged: {value_faults(error, 'file')}",
+            f"evidence: {record_file} is damaged: {value_faults(error, 'file')}",
             advice="restore it from a copy of the store; the other runs are not affected",
         ) from error

@@ -195,7 +195,7 @@ def _sums(
         log_rows(PurePosixPath(name).name, read_file(evidence, place, name, file))
         for name, file in sorted(logs.items())
     )
-    return log_sums([one for one in rows if one], counted)
+    return log_sums([log for log in rows if log], counted)
 
 
 def _series_sums(

@@ -188,8 +188,10 @@ class Locked:
         if since is not None:
             decide.append(cell.c.queued_at > since)
         mine = cell.c.campaign_id == self.campaign.campaign_id
-        found = sa.union(*(sa.select(cell.c.position).where(mine, one) for one in decide))
-        return self._cells(cell.c.position.in_(found))
+        positions = sa.union(
+            *(sa.select(cell.c.position).where(mine, condition) for condition in decide)
+        )
+        return self._cells(cell.c.position.in_(positions))
 
     def one_of_each(self, machines: Collection[str]) -> list[CellRow]:
         """The first cell of each of these shared machines."""
@@ -204,10 +206,10 @@ class Locked:
         cell = schema.cell.c
         mine = cell.campaign_id == self.campaign.campaign_id
         query = sa.select(cell.block, cell.state, sa.func.count()).where(mine)
-        found: dict[str, dict[CellState, int]] = {}
+        counts: dict[str, dict[CellState, int]] = {}
         for block, state, count in self._connection.execute(query.group_by(cell.block, cell.state)):
-            found.setdefault(block, {})[state] = count
-        return found
+            counts.setdefault(block, {})[state] = count
+        return counts
 
     def waiting_in(self, block: str) -> list[int]:
         """The positions of the waiting cells of a block."""
@@ -238,8 +240,10 @@ class Locked:
         ]
         conditions: list[sa.ColumnElement[bool]] = elsewhere
         if shared.free:
-            kept = cell.c.machine.in_(sorted(shared.free))
-            conditions = [kept if shared.alone else sa.or_(kept, sa.and_(*elsewhere, sa.true()))]
+            on_free = cell.c.machine.in_(sorted(shared.free))
+            conditions = [
+                on_free if shared.alone else sa.or_(on_free, sa.and_(*elsewhere, sa.true()))
+            ]
         if shared.used and not shared.alone:
             used = cell.c.machine.in_(sorted(shared.used))
             conditions.append(sa.or_(cell.c.machine.is_(None), ~used))
@@ -256,7 +260,7 @@ class Locked:
         # Apart, and in the order of the index: of half the cells PostgreSQL would read the table.
         live = mine.where(cell.c.state.in_(sorted(LIVE))).limit(1)
         waiting = mine.where(cell.c.state == "waiting").order_by(cell.c.position).limit(1)
-        return all(self._connection.execute(one).first() is None for one in (live, waiting))
+        return all(self._connection.execute(query).first() is None for query in (live, waiting))
 
     def _cells(self, *conditions: sa.ColumnElement[bool], most: int | None = None) -> list[CellRow]:
         cell = schema.cell

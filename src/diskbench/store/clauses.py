@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def meets(database: Engine, filters: Sequence[Filter]) -> sa.TextClause:
-    """What the run table must meet in a query of one's own. Raises as `parse_filter`."""
+    """What the run table must meet in a query that the caller writes. Raises as `parse_filter`."""
     met = where(filters, reader_of(database).dialect)
     names = [f"met_{at}" for at in range(len(met.values))]
     parts = met.text.split("?")

@@ -85,9 +85,9 @@ def read_ends(
     """The first and last `end_bytes` of a file of any size, verified as a whole."""
     place = f"{folder}/{file.key}"
     head, tail, digest = bytearray(), bytearray(), hashlib.sha256()
-    with tempfile.TemporaryFile() as kept:
-        _copy(store, place, kept)
-        for piece in _pieces(kept, place, file):
+    with tempfile.TemporaryFile() as copy:
+        _copy(store, place, copy)
+        for piece in _pieces(copy, place, file):
             digest.update(piece)
             head += piece[: max(0, end_bytes - len(head))]
             tail += piece
@@ -101,9 +101,9 @@ def copy_as_kept(store: EvidenceStore, folder: str, file: FileRecord, target: Pa
     """Copy a stored file to `target`, compressed or not. Raises EvidenceDamaged when it is missing
     or decompresses to more than its recorded size, so the caller may decompress it safely."""
     place = f"{folder}/{file.key}"
-    with target.open("w+b") as kept:
-        _copy(store, place, kept)
-        for _ in _pieces(kept, place, file):
+    with target.open("w+b") as copy:
+        _copy(store, place, copy)
+        for _ in _pieces(copy, place, file):
             pass
 
 

@@ -1,5 +1,4 @@
-"""Open the database (a SQLite file by default, PostgreSQL by URL) and create or migrate its schema.
-Alembic is imported only when there is something to migrate."""
+"""Open the database: a SQLite file by default, PostgreSQL by URL."""
 
 from __future__ import annotations
 
@@ -16,10 +15,12 @@ import sqlalchemy as sa
 from platformdirs import user_data_path
 from sqlalchemy import exc
 
-from diskbench.errors import DiskbenchError, InvalidValue, StoreUnavailable
+from diskbench.errors import InvalidValue, StoreUnavailable
 from diskbench.private import data_directory, private_directory
 from diskbench.store.clock import warn_of_skew
-from diskbench.store.schema import HEAD, REVISIONS, VERSION_TABLE, metadata
+from diskbench.store.database_errors import CHOOSE, as_unavailable, mark_refused
+from diskbench.store.schema import HEAD
+from diskbench.store.schema_revision import VERSIONS, bring_up_to_date, revision_of
 from diskbench.store.sqlite_time import supply_unixepoch
 from diskbench.store.urls import DATABASE_FORMS, database_url, printable
 from diskbench.visible import unstorable, unstorable_words
@@ -40,11 +41,6 @@ IDLE_S = 1.0
 """Seconds without use after which a connection to PostgreSQL is asked whether it still stands; our
 choice."""
 _USED_AT = "diskbench_used_at"
-_LOCK_KEY = 0x6469736B62656E63
-"""PostgreSQL's advisory lock around making and migrating the schema: "diskbenc"."""
-ABOUT_THE_ROWS = (exc.DataError, exc.IntegrityError)
-"""Errors about rows that the database rejects, while the database itself works."""
-_VERSIONS = sa.table(VERSION_TABLE, sa.column("version_num", sa.String))
 
 
 def open_database(url: str) -> Engine:
@@ -69,7 +65,7 @@ def open_database(url: str) -> Engine:
     try:
         with as_unavailable(engine, before_work=True):
             if revision_of(engine) != HEAD:
-                _bring_up_to_date(engine)
+                bring_up_to_date(engine)
             warn_of_skew(engine)
     except BaseException:
         engine.dispose()
@@ -81,7 +77,7 @@ def check_writable(engine: Engine) -> None:
     """Write and roll back; raises StoreUnavailable when the database cannot be written to."""
     with as_unavailable(engine, before_work=True), engine.connect() as connection:
         # BEGIN IMMEDIATE would not do: SQLite begins a read transaction where it may only read.
-        connection.execute(sa.update(_VERSIONS).values(version_num=_VERSIONS.c.version_num))
+        connection.execute(sa.update(VERSIONS).values(version_num=VERSIONS.c.version_num))
         connection.rollback()
 
 
@@ -110,11 +106,6 @@ def one_statement(engine: Engine) -> Iterator[Connection]:
         return
     with as_unavailable(engine), engine.connect() as connection:
         yield connection.execution_options(isolation_level="AUTOCOMMIT")
-
-
-def shown_url(engine: Engine) -> str:
-    """The URL of `engine` as it may be printed."""
-    return printable(engine.url.render_as_string(hide_password=False))
 
 
 def parse_url(url: str) -> sa.URL:
@@ -222,10 +213,10 @@ def _make_file(url: sa.URL) -> None:
     except FileNotFoundError as error:
         raise StoreUnavailable(
             f"{shown}: there is no directory {path.parent}",
-            advice=f"check the spelling, make it (mkdir -p {path.parent}), or {_CHOOSE}",
+            advice=f"check the spelling, make it (mkdir -p {path.parent}), or {CHOOSE}",
         ) from error
     except OSError as error:
-        raise StoreUnavailable(f"{shown}: {path}: {error.strerror}", advice=_CHOOSE) from error
+        raise StoreUnavailable(f"{shown}: {path}: {error.strerror}", advice=CHOOSE) from error
 
 
 def _keep_private() -> None:
@@ -234,9 +225,6 @@ def _keep_private() -> None:
     directory = user_data_path("diskbench")
     if directory.is_dir():
         private_directory(directory)
-
-
-_CHOOSE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
@@ -263,128 +251,3 @@ def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
             time.sleep(0.02)
         else:
             return
-
-
-def mark_refused(context: sa.engine.ExceptionContext) -> None:
-    """Mark a connection that could not be made as a lost one.
-
-    DBOS retries while a database is unreachable, but recognises that by words ("connection failed")
-    that psycopg 3.3 does not use: a workflow that met a restart of PostgreSQL would end there,
-    without a record.
-    """
-    if context.connection is None and isinstance(
-        context.sqlalchemy_exception, exc.OperationalError
-    ):
-        context.is_disconnect = True
-
-
-def revision_of(engine: Engine) -> str | None:
-    """The schema revision of the database; None where it has no schema of diskbench."""
-    with engine.connect() as connection:
-        return _revision_on(connection)
-
-
-def _revision_on(connection: Connection) -> str | None:
-    if not sa.inspect(connection).has_table(VERSION_TABLE):
-        return None
-    revision = connection.execute(sa.select(_VERSIONS.c.version_num)).scalar()
-    return str(revision) if revision is not None else None
-
-
-def _bring_up_to_date(engine: Engine) -> None:
-    """Create or migrate the schema in one transaction, one process at a time."""
-    with engine.connect() as connection:
-        if engine.dialect.name == "sqlite":
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-        else:
-            connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_LOCK_KEY})"))
-        revision = _revision_on(connection)
-        if revision is None:
-            create(connection)
-        elif revision not in REVISIONS:
-            raise StoreUnavailable(
-                f"database {shown_url(engine)} has schema {revision}; this diskbench knows "
-                f"{REVISIONS[0]} to {HEAD}",
-                advice="a newer diskbench wrote it: upgrade this one, or use another database",
-            )
-        elif revision != HEAD:
-            migrate(connection)
-        connection.commit()
-
-
-def create(connection: Connection) -> None:
-    """Create all tables, marked as revision HEAD; a test compares this with the migrations."""
-    metadata.create_all(connection)
-    versions = sa.Table(
-        VERSION_TABLE,
-        sa.MetaData(),
-        sa.Column("version_num", sa.String(32), nullable=False),
-        sa.PrimaryKeyConstraint("version_num", name=f"{VERSION_TABLE}_pkc"),
-    )
-    versions.create(connection)
-    connection.execute(sa.insert(versions).values(version_num=HEAD))
-
-
-def migrate(connection: Connection, *, to: str = "head") -> None:
-    """Run the migrations up to the revision `to` on `connection`, in its transaction."""
-    from alembic import command
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", "diskbench.store:migrations")
-    config.attributes["connection"] = connection
-    command.upgrade(config, to)
-
-
-@contextmanager
-def as_unavailable(engine: Engine, *, before_work: bool = False) -> Iterator[None]:
-    """Turn errors of the database's driver into StoreUnavailable.
-
-    `before_work`: nothing was started yet, so the advice does not mention resuming.
-    """
-    try:
-        yield
-    except exc.StatementError as error:
-        if isinstance(error.orig, DiskbenchError):  # of `_json`, which SQLAlchemy calls
-            raise error.orig from None
-        if not isinstance(error, exc.DBAPIError):
-            raise
-        cause = str(error.orig).strip().splitlines()
-        raise StoreUnavailable(
-            f"database {shown_url(engine)}: {cause[0] if cause else type(error.orig).__name__}",
-            advice=_advice(error.orig, before_work=before_work),
-        ) from error
-    except exc.NoSuchModuleError as error:
-        raise StoreUnavailable(f"database {shown_url(engine)}: {error}") from error
-
-
-_DISK_FULL = "53100"
-"""PostgreSQL, "Appendix A. Error Codes": disk_full."""
-_REBUILD = (
-    "'diskbench results rebuild' then makes the results again from the evidence, and "
-    "'diskbench gc --provider NAME --dry-run' lists what is still rented there"
-)
-
-
-def _advice(error: BaseException | None, *, before_work: bool) -> str:
-    """What to do next, by the driver's code: SQLite's own, or PostgreSQL's SQLSTATE."""
-    # An extended code (SQLITE_CORRUPT_VTAB) has its kind in its low byte.
-    code = getattr(error, "sqlite_errorcode", -1) & 0xFF
-    state = getattr(error, "sqlstate", None)
-    if code == sqlite3.SQLITE_CORRUPT:
-        return f"the file is damaged: move it away, with its -wal and -shm; {_REBUILD}"
-    if code == sqlite3.SQLITE_NOTADB:
-        return (
-            f"{_CHOOSE}; if it was diskbench's and is damaged, move it away with its -wal and "
-            f"-shm: {_REBUILD}"
-        )
-    if code == sqlite3.SQLITE_FULL or state == _DISK_FULL:
-        if before_work:
-            return f"free some space there, or {_CHOOSE}"
-        return "free some space there, then run 'diskbench resume'; nothing is lost"
-    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
-        return _CHOOSE
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        then = f"or {_CHOOSE}" if before_work else "then 'diskbench resume'"
-        return f"another process keeps the database locked; end it, {then}"
-    return "check that the server runs, and the URL: 'diskbench config' shows where it comes from"

@@ -78,9 +78,9 @@ def read_from_logs(
         try:
             paths = all_of(copied, chosen)
         except EvidenceDamaged:
-            if (kept := kept_instead(evidence, run_id, folder, name)) is None:
+            if (stored := kept_instead(evidence, run_id, folder, name)) is None:
                 raise
-            return kept
+            return stored
         target = Path(directory, name)
         write(paths, target)
         data = target.read_bytes()

@@ -47,7 +47,7 @@ def load_asked(
     if trial_ids is not None:
         queries = [query.where(run.c.trial_id.in_(chunk)) for chunk in chunks(trial_ids)]
     with transaction(database) as connection:
-        rows = [row for one in queries for row in connection.execute(one)]
+        rows = [row for query in queries for row in connection.execute(query)]
     asked = [AskedRun(Run(*row), rent, scope) for *row, rent, scope in rows]
     return asked if len(queries) < 2 else sorted(asked, key=_time, reverse=True)
 

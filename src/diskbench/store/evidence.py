@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import secrets
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +16,7 @@ from platformdirs import user_data_path
 from diskbench.errors import KeyTaken, LimitExceeded, StoreUnavailable
 from diskbench.limits import RECORD_BYTES
 from diskbench.private import FILE_MODE, data_directory, is_private, private_directory
+from diskbench.store.evidence_errors import CHOOSE, store_unavailable
 from diskbench.store.urls import evidence_directory, evidence_url, printable
 from diskbench.units import format_bytes
 from diskbench.whole_file import flush_files, flush_filesystem
@@ -34,10 +32,6 @@ _PROBE = "diskbench-probe"
 _WHOLE_BYTES = 8 * 2**20
 """Files up to this size are uploaded in one call, which fails where the key exists; our choice."""
 _PIECE_BYTES = 2**20
-_TRIED_BYTES = 4096
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-_NOT_HERE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR})
-_CHOOSE = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
 
 
 class ObjectEvidence:
@@ -71,13 +65,13 @@ class ObjectEvidence:
     def _put_large(self, key: str, path: Path) -> None:
         """Upload a file in parts. Stores can only overwrite with parts, so the key is checked
         first. Two processes never write the same step, since only one owns its trial."""
-        if (there := self._digest(key)) is None:
+        if (stored := self._digest(key)) is None:
             with self._as_unavailable(f"cannot write {key}", needs=path.stat().st_size):
                 self._store.put(key, path)
                 self._keep_private(key)
             return
         with path.open("rb") as file:
-            if there != hashlib.file_digest(file, "sha256").digest():
+            if stored != hashlib.file_digest(file, "sha256").digest():
                 raise self._taken(key)
 
     def _keep_private(self, key: str) -> None:
@@ -145,8 +139,8 @@ class ObjectEvidence:
     def sizes(self, prefix: str) -> Mapping[str, int]:
         """The bytes that each key starting with `prefix/` takes in the store, sorted by key."""
         with self._as_unavailable(f"cannot list {prefix}/"):
-            found = [item for page in self._store.list(prefix) for item in page]
-        return dict(sorted((str(item["path"]), int(item["size"])) for item in found))
+            objects = [item for page in self._store.list(prefix) for item in page]
+        return dict(sorted((str(item["path"]), int(item["size"])) for item in objects))
 
     def folders(self, prefix: str) -> Sequence[str]:
         """The names directly under `prefix/` that have keys below them, sorted.
@@ -166,7 +160,7 @@ class ObjectEvidence:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise _unavailable(self.url, f"cannot list {prefix}/", error, directory) from error
+            raise store_unavailable(self.url, f"cannot list {prefix}/", error, directory) from error
 
     def delete(self, prefix: str) -> None:
         """Delete all keys that start with `prefix/`; there may be none."""
@@ -217,7 +211,7 @@ class ObjectEvidence:
             read_back = b""
         if read_back != data:
             raise StoreUnavailable(
-                f"evidence {self.url}: what was written cannot be read back", advice=_CHOOSE
+                f"evidence {self.url}: what was written cannot be read back", advice=CHOOSE
             )
         self.delete(folder)
 
@@ -235,7 +229,7 @@ class ObjectEvidence:
         except through:
             raise
         except (BaseError, OSError, ValueError) as error:
-            raise _unavailable(self.url, doing, error, self._directory, needs) from error
+            raise store_unavailable(self.url, doing, error, self._directory, needs) from error
 
 
 class _Digest:
@@ -262,7 +256,7 @@ def open_evidence(url: str) -> ObjectEvidence:
             return ObjectEvidence(url, LocalStore.from_url(url, automatic_cleanup=True))
         return ObjectEvidence(url, from_url(url))
     except (BaseError, OSError, ValueError) as error:
-        unavailable = _unavailable(printable(url), "cannot open it", error, directory)
+        unavailable = store_unavailable(printable(url), "cannot open it", error, directory)
         unavailable.advice = unavailable.advice_before_work
         raise unavailable from error
 
@@ -283,49 +277,3 @@ def _make_directory(directory: Path) -> None:
         data_directory()
     if ours in directory.parents or not directory.is_dir():
         private_directory(directory)
-
-
-def _unavailable(
-    url: str, doing: str, error: Exception, directory: Path | None, needs: int = 0
-) -> StoreUnavailable:
-    lines = str(error).strip().splitlines()
-    cause = lines[0] if lines else type(error).__name__
-    before, after = _advices(error, directory, needs)
-    return StoreUnavailable(
-        f"evidence {url}: {doing}: {cause}", advice=after, advice_before_work=before
-    )
-
-
-def _advices(error: Exception, directory: Path | None, needs: int) -> tuple[str, str]:
-    """What to do next: (before anything was started, after something was measured)."""
-    if directory is None and isinstance(error, FileNotFoundError):
-        make = "make the bucket first, or correct the URL; diskbench never makes one"
-        return make, make
-    number = error.errno if isinstance(error, OSError) else None
-    if number is None and directory is not None:
-        number = _fault_of(directory, needs)
-    if number in _FULL:
-        go_on = (
-            "free some space there, then 'diskbench resume': the files are still on the measured "
-            "host, and finished steps are not run again"
-        )
-        return f"free some space there, or {_CHOOSE}", go_on
-    if number in _NOT_HERE:
-        return _CHOOSE, _CHOOSE
-    origin = "'diskbench config' shows where the URL comes from"
-    return f"{origin}; or {_CHOOSE}", f"{origin}; then continue with 'diskbench resume'"
-
-
-def _fault_of(directory: Path, needs: int) -> int | None:
-    """The errno of writing `needs` bytes there, which obstore reports only as text; None where the
-    write would succeed. A failed write may have freed its space again, so the free space is checked
-    too.
-    """
-    try:
-        with tempfile.TemporaryFile(dir=directory) as file:
-            file.write(bytes(_TRIED_BYTES))
-            file.flush()
-        room = shutil.disk_usage(directory).free
-    except OSError as error:
-        return error.errno
-    return errno.ENOSPC if room < needs else None

@@ -27,10 +27,10 @@ def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) ->
 
     rows = [row for run_id, plan in _plans(database, run_ids) for row in _rows(run_id, plan)]
     text = dict.fromkeys(("run_id", "step"), pl.String)
-    whole = dict.fromkeys(("step_index", "round"), pl.Int64)
+    integers = dict.fromkeys(("step_index", "round"), pl.Int64)
     schema: dict[str, Any] = {
-        "run_id": text["run_id"], "step_index": whole["step_index"], "step": text["step"],
-        "round": whole["round"],
+        "run_id": text["run_id"], "step_index": integers["step_index"], "step": text["step"],
+        "round": integers["round"],
         **dict.fromkeys(
             ("seconds", "mean_iops", "begin_iops", "low_iops", "high_iops", "lasting_iops",
              "lasts_s"), pl.Float64
@@ -50,9 +50,9 @@ def _plans(database: Engine, run_ids: Sequence[str] | None) -> Iterable[tuple[st
         query = query.where(schema.run.c.run_id.in_(run_ids))
     with transaction(database) as connection:
         rows = connection.execute(query).all()
-    for run_id, kept in rows:
-        if kept is not None:
-            plan = json.loads(kept) if isinstance(kept, str) else kept
+    for run_id, column in rows:
+        if column is not None:
+            plan = json.loads(column) if isinstance(column, str) else column
             yield run_id, Plan.model_validate(plan)
 
 

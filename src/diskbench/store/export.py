@@ -53,19 +53,19 @@ def parquet_pieces(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     import polars as pl
 
     with tempfile.TemporaryDirectory(prefix="diskbench-export-") as folder:
-        left, parts = iter(rows), 0
+        remaining, parts = iter(rows), 0
         fields = (*RUN_FIELDS, *MEASURED_FIELDS, AFTER_CLIFF)
         while True:
-            frame = _frame(list(islice(left, _ROW_GROUP)), fields)
+            frame = _frame(list(islice(remaining, _ROW_GROUP)), fields)
             if parts and not frame.height:
                 break
             frame.write_parquet(Path(folder, f"part-{parts:06}.parquet"))
             parts += 1
-        whole = Path(folder, "whole.parquet")
+        path = Path(folder, "whole.parquet")
         pl.scan_parquet(Path(folder, "part-*.parquet")).sink_parquet(
-            whole, row_group_size=_ROW_GROUP
+            path, row_group_size=_ROW_GROUP
         )
-        with whole.open("rb") as file:
+        with path.open("rb") as file:
             while piece := file.read(_PIECE_BYTES):
                 yield piece
 

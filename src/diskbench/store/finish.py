@@ -16,8 +16,9 @@ from diskbench.store.clock import now
 from diskbench.store.leases import load_lease
 from diskbench.store.manifest import Manifest, MissingStep, StepEntry
 from diskbench.store.parse_step import PARSER_VERSION
-from diskbench.store.rows import end_run, load_results, run_began, save_step
+from diskbench.store.rows import end_run, run_began
 from diskbench.store.run_row import marks, run_row
+from diskbench.store.step_rows import load_results, save_step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,7 @@ def finish_run(
     if manifest is None:
         saved = [step.step_index for step in steps]
         entries, damaged = _entries(evidence, run_id, saved)
-        there = {entry.step_index for entry in entries} | set(map(archive.index_of, damaged))
+        existing = {entry.step_index for entry in entries} | set(map(archive.index_of, damaged))
         missing = tuple(
             MissingStep(
                 step_index=index,
@@ -60,7 +61,7 @@ def finish_run(
                 why=f"{evidence.url} has no files of the step",
             )
             for index in saved
-            if index not in there
+            if index not in existing
         )
         for step in missing:
             log.warning("step %s of run %s has rows, but %s", step.name, run_id, step.why)

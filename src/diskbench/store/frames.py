@@ -78,11 +78,11 @@ def measurements_frame(database: Engine, *, run_ids: Sequence[str] | None = None
 def with_runs(frame: pl.DataFrame, database: Engine) -> pl.DataFrame:
     """A frame with a `run_id`, with the columns of what was bought for each run appended."""
     columns = sa.select(run.c.run_id, *(run.c[name] for name in COLUMNS))
-    wanted = frame["run_id"].unique().sort().to_list()
+    run_ids = frame["run_id"].unique().sort().to_list()
     bought: dict[str, dict[str, Any]] = {}
     with transaction(database) as connection:
-        for start in range(0, len(wanted), _AT_ONCE):
-            query = columns.where(run.c.run_id.in_(wanted[start : start + _AT_ONCE]))
+        for start in range(0, len(run_ids), _AT_ONCE):
+            query = columns.where(run.c.run_id.in_(run_ids[start : start + _AT_ONCE]))
             for run_id, *values in connection.execute(query):
                 bought[run_id] = dict(zip(COLUMNS, values, strict=True))
     return with_bought(frame, bought)
@@ -100,8 +100,8 @@ def series_frame(evidence: EvidenceStore, run_id: str, *, step: str | None = Non
         _with_step(step_series(evidence, run_id, folder, record), run_id, record)
         for folder, record in closed_steps(evidence, run_id, step)
     ]
-    whole = pl.concat(frames) if frames else pl.DataFrame(schema={"run_id": pl.String})
-    return with_bought(whole, {run_id: bought_for(evidence, run_id)})
+    frame = pl.concat(frames) if frames else pl.DataFrame(schema={"run_id": pl.String})
+    return with_bought(frame, {run_id: bought_for(evidence, run_id)})
 
 
 def histogram_frame(
@@ -148,8 +148,8 @@ def histogram_rows(
             "step": fio_step.name,
             "round": fio_step.round,
         }
-        seen = {d for job in output.jobs for d in job.directions}
-        for direction_name in sorted(seen if direction is None else seen & {direction}):
+        directions = {d for job in output.jobs for d in job.directions}
+        for direction_name in sorted(directions if direction is None else directions & {direction}):
             for kind, histogram in step_histograms(output, direction_name).items():
                 of_kind = key | {"direction": direction_name, "kind": kind}
                 for latency, count in histogram.items():
@@ -162,8 +162,8 @@ def step_outputs(
     """fio's report on each step. An imported document of several steps is one file."""
     pairs = _imported_parts(evidence, run_id)
     if pairs:
-        if step is not None and all(one.name != step for one, _ in pairs):
-            raise UnknownName("step", step, {one.name for one, _ in pairs})
+        if step is not None and all(known.name != step for known, _ in pairs):
+            raise UnknownName("step", step, {known.name for known, _ in pairs})
         yield from (pair for pair in pairs if step is None or pair[0].name == step)
         return
     for folder, closed in closed_steps(evidence, run_id, step):

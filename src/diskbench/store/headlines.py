@@ -84,11 +84,11 @@ def recent_trials(
             states[trial_id][state] += 1
             if judged_by == __version__:
                 known[trial_id].append(Headline(*headline))
-    found = [
+    headlines = [
         (runs[run_id], states[trial_id], known[trial_id]) for trial_id, run_id in newest.items()
     ]
-    is_all = limit is None or len(found) < limit
-    return found, len(found) if is_all else _count_trials(reader, filters)
+    is_all = limit is None or len(headlines) < limit
+    return headlines, len(headlines) if is_all else _count_trials(reader, filters)
 
 
 def _count_trials(reader: Reader, filters: Sequence[Filter]) -> int:
@@ -97,11 +97,11 @@ def _count_trials(reader: Reader, filters: Sequence[Filter]) -> int:
         return int(total)
     apart = ways(filters, reader.dialect)
     # Apart, because an index of a column, the time and the trial has all that one part needs.
-    each = (
+    parts = (
         f"SELECT DISTINCT {RUN_TABLE}.trial_id FROM {RUN_TABLE} WHERE {met.text}"  # noqa: S608
         for met in apart
     )
-    query = f"SELECT count(*) FROM ({' UNION '.join(each)}) AS trials"  # noqa: S608
+    query = f"SELECT count(*) FROM ({' UNION '.join(parts)}) AS trials"  # noqa: S608
     ((total,),) = reader.rows(query, [value for met in apart for value in met.values])
     return int(total)
 
@@ -129,16 +129,16 @@ def step_loads(database: Engine | Reader, run_ids: Collection[str]) -> dict[str,
     return {run_id: [load for _, load in of.values()] for run_id, of in loads.items()}
 
 
-def _together(one: ListedStep, other: ListedStep) -> ListedStep:
+def _together(first: ListedStep, second: ListedStep) -> ListedStep:
     """Two directions of a step."""
     return ListedStep(
-        one.step,
-        one.is_random,
-        one.block_bytes,
-        _sum(one.iops, other.iops),
-        _sum(one.bytes_per_s, other.bytes_per_s),
+        first.step,
+        first.is_random,
+        first.block_bytes,
+        _sum(first.iops, second.iops),
+        _sum(first.bytes_per_s, second.bytes_per_s),
     )
 
 
-def _sum(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one + other
+def _sum(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first + second

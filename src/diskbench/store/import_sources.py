@@ -41,7 +41,7 @@ class ImportSet:
     """The sources of one import in order, and the files that are not imported."""
 
     sources: tuple[ImportSource, ...]
-    left: tuple[Left, ...]
+    left_out: tuple[Left, ...]
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ class _Report:
 def read_sources(paths: Sequence[Path]) -> ImportSet:
     """The sources of one import, each log assigned to its JSON. Folders are searched recursively.
     Raises InvalidValue naming a file."""
-    left: list[Left] = []
+    left_out: list[Left] = []
     typed, in_folders = _listed(paths)
     contents: dict[Path, bytes] = {}
-    kinds = _read_results(typed, in_folders, contents, left)
+    kinds = _read_results(typed, in_folders, contents, left_out)
     results = [path for path, kind in kinds.items() if kind in FIO_REPORTS]
     fio = {path: _report(path, kinds[path], contents[path]) for path in results}
     logs = [path for path in (*typed, *in_folders) if log_name(path.name)]
@@ -74,9 +74,9 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
         elif log in typed or not mine:
             alone.append(log)
         else:
-            left.append(Left(log, why))
-    _read_logs([*logs, *beside], {*owner, *alone}, set(beside), contents, left)
-    _check(contents, typed, left, single=len(paths) == 1)
+            left_out.append(Left(log, why))
+    _read_logs([*logs, *beside], {*owner, *alone}, set(beside), contents, left_out)
+    _check(contents, typed, left_out, single=len(paths) == 1)
     alone = [log for log in alone if log in contents]
     sources = []
     for path in kinds:
@@ -84,15 +84,15 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
         of = {log: place for log, place in of.items() if log in contents}
         several = path in fio and len(fio[path].groups) > 1
         sources.append(_source(path, of, contents, steps=of if several else {}))
-    for first, *rest in _by_prefix(alone):
-        sources.append(_source(first, rest, contents, steps={}))
+    for first, *following in _by_prefix(alone):
+        sources.append(_source(first, following, contents, steps={}))
     if not sources:
         names = ", ".join(map(str, paths))
         raise InvalidValue(
             f"{names}: holds nothing that can be imported",
             advice=IMPORTABLE,
         )
-    return ImportSet(tuple(sources), tuple(left))
+    return ImportSet(tuple(sources), tuple(left_out))
 
 
 def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -118,17 +118,20 @@ def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def _read_results(
-    typed: Sequence[Path], in_folders: Sequence[Path], contents: dict[Path, bytes], left: list[Left]
+    typed: Sequence[Path],
+    in_folders: Sequence[Path],
+    contents: dict[Path, bytes],
+    left_out: list[Left],
 ) -> dict[Path, str]:
     """Read all files that are no logs into `contents`; returns the kind of each. A file from a
-    folder that is no result, or is damaged, is added to `left`; one that was typed raises
+    folder that is no result, or is damaged, is added to `left_out`; one that was typed raises
     InvalidValue."""
     kinds: dict[Path, str] = {}
     for path in (*typed, *in_folders):
         if log_name(path.name):
             continue
         if path not in typed and path.stat().st_size > PARSED_BYTES:
-            left.append(Left(path, f"it has more than {format_bytes(PARSED_BYTES)}"))
+            left_out.append(Left(path, f"it has more than {format_bytes(PARSED_BYTES)}"))
             continue
         data = _read(path, contents)
         if len(data) > PARSED_BYTES:
@@ -145,7 +148,7 @@ def _read_results(
             if path in typed:
                 raise
             kinds.pop(path, None)
-            left.append(Left(path, error.message.removeprefix(f"{path.name}: ")))
+            left_out.append(Left(path, error.message.removeprefix(f"{path.name}: ")))
             continue
         contents[path] = data
     return kinds
@@ -153,22 +156,22 @@ def _read_results(
 
 def _read_logs(
     logs: Sequence[Path],
-    wanted: set[Path],
+    chosen: set[Path],
     beside: set[Path],
     contents: dict[Path, bytes],
-    left: list[Left],
+    left_out: list[Left],
 ) -> None:
-    """Read the logs into `contents`; a log that was only found beside a JSON is added to `left`
-    where it is too large or cannot be read."""
+    """Read the `chosen` logs into `contents`. A log that was only found beside a JSON is added to
+    `left_out` where it is too large or cannot be read."""
     for log in logs:
-        if log not in wanted:
+        if log not in chosen:
             continue
         try:
             contents[log] = _read(log, contents)
         except InvalidValue as error:
             if log not in beside:
                 raise
-            left.append(Left(log, error.message.removeprefix(f"{log}: ")))
+            left_out.append(Left(log, error.message.removeprefix(f"{log}: ")))
 
 
 def _read(path: Path, contents: Mapping[Path, bytes]) -> bytes:
@@ -250,10 +253,10 @@ def _has_other_json(path: Path) -> bool:
 
 
 def _check(
-    contents: dict[Path, bytes], typed: Sequence[Path], left: list[Left], *, single: bool
+    contents: dict[Path, bytes], typed: Sequence[Path], left_out: list[Left], *, single: bool
 ) -> None:
     """Check that the logs are whole: a damaged log that was typed raises InvalidValue, one from a
-    folder moves to `left`. An empty log (a direction without I/O) is refused only as the only
+    folder moves to `left_out`. An empty log (a direction without I/O) is refused only as the only
     file of an import."""
     for path in [log for log in contents if log_name(log.name)]:
         if not contents[path].strip() and not (single and path in typed):
@@ -264,7 +267,7 @@ def _check(
             if path in typed:
                 raise
             del contents[path]
-            left.append(Left(path, error.message.removeprefix(f"{path.name}: ")))
+            left_out.append(Left(path, error.message.removeprefix(f"{path.name}: ")))
 
 
 def _source(

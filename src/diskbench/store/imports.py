@@ -81,18 +81,18 @@ def import_source(
     version: str,
     at: str | None = None,
     imported: Imported | None = None,
-    kept: KeptRuns | None = None,
+    known_runs: KeptRuns | None = None,
 ) -> tuple[Manifest, ...]:
     """Store a file as evidence; returns the manifest of each run in it, for `imported_rows`.
 
     `at` is the time of the import (default: now). It is the creation time of runs whose file holds
     no time, but never their time of measurement. A file that was imported before gives its existing
-    manifests. `imported` is what `read_source` gave, where it was called; `kept` is shared by the
-    sources of one import. Raises InvalidValue.
+    manifests. `imported` is what `read_source` gave, where it was called; the sources of one
+    import share `known_runs`. Raises InvalidValue.
     """
     imported = imported or read_source(source)
     at = at or now()
-    ids = run_ids(kept or KeptRuns(evidence), source, imported, at)
+    ids = run_ids(known_runs or KeptRuns(evidence), source, imported, at)
 
     def keep(index: int) -> Manifest:
         return keep_run(evidence, source, imported, ids, index, labels, version, at)
@@ -100,9 +100,13 @@ def import_source(
     return tuple(each(evidence, keep, range(len(ids))))
 
 
-def run_ids(kept: KeptRuns, source: ImportSource, imported: Imported, at: str) -> tuple[str, ...]:
+def run_ids(
+    known_runs: KeptRuns, source: ImportSource, imported: Imported, at: str
+) -> tuple[str, ...]:
     """The ids of the runs in a source that is imported at `at`."""
-    return tuple(_run_id(kept, source, index, run, at) for index, run in enumerate(imported.runs))
+    return tuple(
+        _run_id(known_runs, source, index, run, at) for index, run in enumerate(imported.runs)
+    )
 
 
 def read_source(source: ImportSource) -> Imported:
@@ -271,7 +275,9 @@ def _times(run: ImportedRun) -> tuple[str | None, str | None]:
     return started, run.finished_at or started
 
 
-def _run_id(kept: KeptRuns, source: ImportSource, index: int, run: ImportedRun, at: str) -> str:
+def _run_id(
+    known_runs: KeptRuns, source: ImportSource, index: int, run: ImportedRun, at: str
+) -> str:
     """A ULID from the time in the file and a digest of its bytes.
 
     A file without a time gets the time of the import, which differs at the next import. So an
@@ -281,12 +287,12 @@ def _run_id(kept: KeptRuns, source: ImportSource, index: int, run: ImportedRun, 
     moment = run.started_at or run.finished_at
     if moment is None:
         tail = str(ULID.from_bytes(bytes(6) + digest))[-_ULID_DIGEST_DIGITS:].lower()
-        if known := kept.of_digest(tail):
+        if known := known_runs.of_digest(tail):
             return known
     milliseconds = int(datetime.fromisoformat(moment or at).timestamp() * 1000)
     in_range = min(max(milliseconds, 0), 2**_ULID_TIME_BITS - 1)
     run_id = str(ULID.from_bytes(in_range.to_bytes(6, "big") + digest)).lower()
-    kept.add(run_id)
+    known_runs.add(run_id)
     return run_id
 
 

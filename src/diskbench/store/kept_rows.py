@@ -153,8 +153,8 @@ def _matrix_json(database: Engine, campaign_id: str, ending: Mapping[str, object
 
         def rows(query: sa.Select[Any], table: sa.Table) -> tuple[dict[str, Any], ...]:
             mine = query.where(table.c.campaign_id == campaign_id)
-            found = connection.execute(mine.order_by(*table.primary_key.columns))
-            return tuple(dict(row) for row in found.mappings())
+            rows = connection.execute(mine.order_by(*table.primary_key.columns))
+            return tuple(dict(row) for row in rows.mappings())
 
         (matrix,) = rows(sa.select(schema.matrix), schema.matrix)
         machines = rows(sa.select(schema.machine), schema.machine)

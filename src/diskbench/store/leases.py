@@ -77,8 +77,8 @@ def lease_and_time(database: Engine, lease_id: str) -> tuple[Lease | None, datet
     with one_statement(database) as connection:
         moment, *values = connection.execute(query).one()
     row = dict(zip(schema.lease.c.keys(), values, strict=True))
-    found = Lease.model_validate(row) if row["lease_id"] is not None else None
-    return found, datetime.fromisoformat(moment)
+    lease = Lease.model_validate(row) if row["lease_id"] is not None else None
+    return lease, datetime.fromisoformat(moment)
 
 
 def extend_lease(database: Engine, lease_id: str, expires_at: str) -> None:

@@ -31,7 +31,9 @@ LATENCIES: tuple[LogKind, ...] = ("lat", "clat")
 
 def late_by_latencies(windows: Sequence[Windows]) -> list[Windows]:
     """Let rows of rates reach back over a gap in most of whose windows I/Os completed."""
-    return [_late_by_seen(one, windows) if one.kind in RATES else one for one in windows]
+    return [
+        _late_by_seen(job_log, windows) if job_log.kind in RATES else job_log for job_log in windows
+    ]
 
 
 def late_by_total(
@@ -44,56 +46,59 @@ def late_by_total(
     zero_ms: int,
 ) -> list[Windows]:
     """The same where no latency was logged in this direction: by the `total` of fio's JSON, in the
-    unit of the log. All gaps of its jobs are taken for the same thing."""
-    here = [one for one in windows if one.direction == direction]
-    chosen = [one for one in here if one.kind == kind]
-    if not chosen or any(one.kind in LATENCIES for one in here):
+    unit of the log. All gaps of its jobs are treated alike."""
+    of_direction = [job_log for job_log in windows if job_log.direction == direction]
+    chosen = [job_log for job_log in of_direction if job_log.kind == kind]
+    if not chosen or any(job_log.kind in LATENCIES for job_log in of_direction):
         return list(windows)
-    logged = sum(float((one.values * one.widths).sum()) for one in chosen) / 1000
-    within = sum(_within(one) for one in chosen) / 1000
+    logged = sum(float((job_log.values * job_log.widths).sum()) for job_log in chosen) / 1000
+    within = sum(_within(job_log) for job_log in chosen) / 1000
     if not within:
         return list(windows)
-    end_ms, last = max((int(one.times[-1]), int(one.values[-1])) for one in chosen)
+    end_ms, last = max((int(job_log.times[-1]), int(job_log.values[-1])) for job_log in chosen)
     tail_s = max(runtime_s - (end_ms - zero_ms) / 1000, 0.0)
-    if total - logged - last * tail_s * len({one.job for one in chosen}) < MOSTLY * within:
+    if total - logged - last * tail_s * len({job_log.job for job_log in chosen}) < MOSTLY * within:
         return list(windows)
     return [
-        replace(one, late=_wide(one)) if one.kind == kind and one.direction == direction else one
-        for one in windows
+        replace(job_log, late=_wide(job_log))
+        if job_log.kind == kind and job_log.direction == direction
+        else job_log
+        for job_log in windows
     ]
 
 
-def _wide(one: Windows) -> NDArray[np.bool_]:
+def _wide(job_log: Windows) -> NDArray[np.bool_]:
     """The rows that may stand for more than one window."""
-    return one.gaps >= LATE_WINDOWS * one.usual
+    return job_log.gaps >= LATE_WINDOWS * job_log.usual
 
 
-def _within(one: Windows) -> float:
+def _within(job_log: Windows) -> float:
     """What the rates of the rows after gaps make over these gaps."""
-    wide = _wide(one)
-    return float((one.values[wide] * (one.gaps[wide] - one.usual)).sum())
+    wide = _wide(job_log)
+    return float((job_log.values[wide] * (job_log.gaps[wide] - job_log.usual)).sum())
 
 
-def _late_by_seen(one: Windows, windows: Sequence[Windows]) -> Windows:
+def _late_by_seen(job_log: Windows, windows: Sequence[Windows]) -> Windows:
     import numpy as np
 
-    wide = np.flatnonzero(_wide(one))
-    seen = [
+    wide = np.flatnonzero(_wide(job_log))
+    times_of_latencies = [
         other.times
         for other in windows
-        if other.kind in LATENCIES and (other.job, other.direction) == (one.job, one.direction)
+        if other.kind in LATENCIES
+        and (other.job, other.direction) == (job_log.job, job_log.direction)
     ]
-    if not wide.size or not seen:
-        return one
-    times = np.sort(np.concatenate(seen))
-    half, gaps = one.usual // 2, one.gaps[wide]
-    begins = np.searchsorted(times, one.times[wide] - gaps + half, side="right")
-    ends = np.searchsorted(times, one.times[wide] - half, side="left")
+    if not wide.size or not times_of_latencies:
+        return job_log
+    times = np.sort(np.concatenate(times_of_latencies))
+    half, gaps = job_log.usual // 2, job_log.gaps[wide]
+    begins = np.searchsorted(times, job_log.times[wide] - gaps + half, side="right")
+    ends = np.searchsorted(times, job_log.times[wide] - half, side="left")
     # How many windows of the latency log have a row, counted up to each of its rows.
-    places = whole(times, one.usual)
+    places = whole(times, job_log.usual)
     new = np.concatenate(([0], np.cumsum(np.diff(places, prepend=places[0] - 1) > 0)))
     last = np.minimum(begins + 1, times.size)
     distinct = np.where(ends > begins, new[ends] - new[last] + 1, 0)
-    late = np.zeros(one.times.size, dtype=np.bool_)
-    late[wide] = (distinct > 0) & (MOSTLY * (gaps - one.usual) <= distinct * one.usual)
-    return replace(one, late=late) if late.any() else one
+    late = np.zeros(job_log.times.size, dtype=np.bool_)
+    late[wide] = (distinct > 0) & (MOSTLY * (gaps - job_log.usual) <= distinct * job_log.usual)
+    return replace(job_log, late=late) if late.any() else job_log

@@ -54,12 +54,14 @@ class DirectionLatencies:
 
 def axis_of(windows: Sequence[Windows], zero_ms: int) -> Axis:
     """The seconds of all `windows`. Raises FioOutputUnreadable where they span years."""
-    times = [int(end) for one in windows for end in (one.times[0], one.times[-1])]
+    times = [int(end) for job_log in windows for end in (job_log.times[0], job_log.times[-1])]
     if not times:
         return Axis(0, 0, zero_ms)
     refuse_years((max(times) - min(times)) / 1000)
     refuse_years((max(times) - zero_ms) / 1000)
-    ends = [(int(s.min()), int(s.max())) for s in (one.placed(zero_ms)[0] for one in windows)]
+    ends = [
+        (int(s.min()), int(s.max())) for s in (job_log.placed(zero_ms)[0] for job_log in windows)
+    ]
     first = min(low for low, _ in ends)
     return Axis(first, max(high for _, high in ends) - first + 1, zero_ms)
 
@@ -69,19 +71,19 @@ def second_rates(windows: Sequence[Windows], axis: Axis) -> list[DirectionRates]
     width."""
     import numpy as np
 
-    found = []
-    for direction in sorted({one.direction for one in windows}):
+    by_direction = []
+    for direction in sorted({job_log.direction for job_log in windows}):
         rates: dict[LogKind, Floats] = {}
         logged = np.zeros(axis.size, dtype=np.bool_)
-        for one in windows:
-            if one.direction == direction and one.kind in RATES:
-                rate, seen = _rate(one, axis)
-                sums = rates.setdefault(one.kind, np.zeros(axis.size))
-                sums += rate * _UNITS[one.kind]
-                logged |= seen
+        for job_log in windows:
+            if job_log.direction == direction and job_log.kind in RATES:
+                rate, has_window = _rate(job_log, axis)
+                sums = rates.setdefault(job_log.kind, np.zeros(axis.size))
+                sums += rate * _UNITS[job_log.kind]
+                logged |= has_window
         if rates:
-            found.append(DirectionRates(direction, rates, logged))
-    return found
+            by_direction.append(DirectionRates(direction, rates, logged))
+    return by_direction
 
 
 def second_latencies(windows: Sequence[Windows], axis: Axis) -> list[DirectionLatencies]:
@@ -89,49 +91,52 @@ def second_latencies(windows: Sequence[Windows], axis: Axis) -> list[DirectionLa
     logged; total latencies where there are any, else completion latencies."""
     import numpy as np
 
-    kind = "lat" if any(one.kind == "lat" for one in windows) else "clat"
-    found = []
-    for direction in sorted({one.direction for one in windows if one.kind == kind}):
+    kind = "lat" if any(job_log.kind == "lat" for job_log in windows) else "clat"
+    by_direction = []
+    for direction in sorted({job_log.direction for job_log in windows if job_log.kind == kind}):
         total, weights = np.zeros(axis.size), np.zeros(axis.size)
         highest = np.full(axis.size, np.nan)
-        for one in windows:
-            if one.direction != direction or one.kind != kind:
+        for job_log in windows:
+            if job_log.direction != direction or job_log.kind != kind:
                 continue
-            places, index = _places(one, axis)
-            weight = np.maximum(one.widths, 1)[index] * _ios(one, windows, axis)[places]
-            total += np.bincount(places, weight * one.values[index], minlength=axis.size)
+            places, index = _places(job_log, axis)
+            weight = np.maximum(job_log.widths, 1)[index] * _ios(job_log, windows, axis)[places]
+            total += np.bincount(places, weight * job_log.values[index], minlength=axis.size)
             weights += np.bincount(places, weight, minlength=axis.size)
-            if one.maxima is not None:
-                np.fmax.at(highest, places, one.maxima[index])
+            if job_log.maxima is not None:
+                np.fmax.at(highest, places, job_log.maxima[index])
         with np.errstate(invalid="ignore"):
             mean = total / weights
-        found.append(DirectionLatencies(direction, mean, highest, weights > 0))
-    return found
+        by_direction.append(DirectionLatencies(direction, mean, highest, weights > 0))
+    return by_direction
 
 
-def _places(one: Windows, axis: Axis) -> tuple[Ints, Ints]:
+def _places(job_log: Windows, axis: Axis) -> tuple[Ints, Ints]:
     """The place on the axis of each second of each row, and the index of the row."""
-    seconds, index = one.placed(axis.zero_ms)
+    seconds, index = job_log.placed(axis.zero_ms)
     return seconds - axis.first, index
 
 
-def _rate(one: Windows, axis: Axis) -> tuple[Floats, NDArray[np.bool_]]:
+def _rate(job_log: Windows, axis: Axis) -> tuple[Floats, NDArray[np.bool_]]:
     """The rate of one log in each second, and the seconds that it has windows in."""
     import numpy as np
 
-    places, index = _places(one, axis)
-    weight = np.maximum(one.widths, 1)[index]
+    places, index = _places(job_log, axis)
+    weight = np.maximum(job_log.widths, 1)[index]
     weights = np.bincount(places, weight, minlength=axis.size)
-    amounts = np.bincount(places, weight * one.values[index], minlength=axis.size)
+    amounts = np.bincount(places, weight * job_log.values[index], minlength=axis.size)
     return amounts / np.maximum(weights, 1), weights > 0
 
 
-def _ios(one: Windows, windows: Sequence[Windows], axis: Axis) -> Floats:
+def _ios(job_log: Windows, windows: Sequence[Windows], axis: Axis) -> Floats:
     """The mean of the values of a job's iops log in each second; 1 where it has none."""
     import numpy as np
 
     for other in windows:
-        if other.kind == "iops" and (other.job, other.direction) == (one.job, one.direction):
+        if other.kind == "iops" and (other.job, other.direction) == (
+            job_log.job,
+            job_log.direction,
+        ):
             places, index = _places(other, axis)
             counts = np.bincount(places, minlength=axis.size)
             sums = np.bincount(places, other.values[index], minlength=axis.size)

@@ -153,10 +153,10 @@ def columns(db: duckdb.DuckDBPyConnection, query: str) -> dict[str, NDArray[np.i
     import numpy as np
 
     try:
-        found = db.execute(query).fetchnumpy()
+        arrays = db.execute(query).fetchnumpy()
     except (duckdb.InvalidInputException, duckdb.DataError) as error:
         raise _unreadable(error) from error
-    return {name: np.asarray(values, dtype=np.int64) for name, values in found.items()}
+    return {name: np.asarray(values, dtype=np.int64) for name, values in arrays.items()}
 
 
 def insert_seconds(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from diskbench.store.log_windows import Windows
 
 _UNITS: dict[LogKind, tuple[str, int]] = {"iops": ("ios", 1), "bw": ("bytes", 1024)}
-"""The column of `counted` that a log of rates is, and what its unit is of the column's."""
+"""The column of `counted` that a log of rates fills, and its unit in units of the column."""
 
 
 def fill_tail(
@@ -43,10 +43,12 @@ def fill_tail(
     """
     totals: dict[LogKind, float] = {"iops": ios, "bw": size / 1024}
     tails = {
-        kind: _tail(db, [one for one in windows if one.kind == kind], total, runtime_s, zero_ms)
+        kind: _tail(
+            db, [job_log for job_log in windows if job_log.kind == kind], total, runtime_s, zero_ms
+        )
         for kind, total in totals.items()
     }
-    kib_logs = {one.job: one for one in windows if one.kind == "bw"}
+    kib_logs = {job_log.job: job_log for job_log in windows if job_log.kind == "bw"}
     for job, second in sorted({place for tail in tails.values() for place in tail}):
         rate, kib = (tails[kind].get((job, second)) for kind in totals)
         if rate is not None and size:
@@ -70,8 +72,8 @@ def _tail(
 ) -> dict[tuple[int, int], float]:
     """(job, second) that the `windows` of one kind and direction leave out, with the rate there, in
     the log's unit, as `total` is."""
-    ends = {one.job: (int(one.times[-1]) - zero_ms) / 1000 for one in windows}
-    short = [one for one in windows if runtime_s - ends[one.job] > SLIVER_S]
+    ends = {job_log.job: (int(job_log.times[-1]) - zero_ms) / 1000 for job_log in windows}
+    short = [job_log for job_log in windows if runtime_s - ends[job_log.job] > SLIVER_S]
     if not short:
         return {}
     column, unit = _UNITS[short[0].kind]
@@ -79,17 +81,19 @@ def _tail(
         f"SELECT coalesce(sum({column}), 0) FROM counted WHERE direction = ?", [short[0].direction]
     ).fetchone()
     logged = counted[0] / unit if counted else 0.0
-    rate = max(total - logged, 0.0) / sum(runtime_s - ends[one.job] for one in short)
+    rate = max(total - logged, 0.0) / sum(runtime_s - ends[job_log.job] for job_log in short)
     # A window ends a little after its second; the sliver keeps 1.001 s from being second 1.
     # Where no second is left, what is missing lies in one that other windows stand for.
     return {
-        (one.job, second): min(rate, float(one.values.max()))
-        for one in short
-        for second in range(math.floor(ends[one.job] + SLIVER_S), math.ceil(runtime_s - SLIVER_S))
+        (job_log.job, second): min(rate, float(job_log.values.max()))
+        for job_log in short
+        for second in range(
+            math.floor(ends[job_log.job] + SLIVER_S), math.ceil(runtime_s - SLIVER_S)
+        )
     }
 
 
-def _highest_in(one: Windows, second: int, zero_ms: int) -> float:
+def _highest_in(job_log: Windows, second: int, zero_ms: int) -> float:
     """The highest value of a log in one second; 0 where it has none."""
-    seconds, index = one.placed(zero_ms)
-    return float(one.values[index[seconds == second]].max(initial=0))
+    seconds, index = job_log.placed(zero_ms)
+    return float(job_log.values[index[seconds == second]].max(initial=0))

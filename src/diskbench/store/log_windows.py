@@ -108,7 +108,7 @@ def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> list[Win
         for (kind, job, way), several in sorted(parts.items())
     ]
     usual = _usual_ms(windows)
-    return [replace(one, usual=usual) for one in windows]
+    return [replace(job_log, usual=usual) for job_log in windows]
 
 
 def _parts_of(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> list[list[tuple[int, _Part]]]:
@@ -126,12 +126,12 @@ def _parts_of(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> list[list[t
 def _parts(db: duckdb.DuckDBPyConnection, log: Log) -> list[tuple[int, _Part]]:
     import numpy as np
 
-    found = columns(db, f"SELECT * EXCLUDE (bs) FROM ({scan(log)})")
-    ways, parts = found["direction"], []
+    arrays = columns(db, f"SELECT * EXCLUDE (bs) FROM ({scan(log)})")
+    ways, parts = arrays["direction"], []
     for way in np.unique(ways).tolist():
         mine = slice(None) if (ways == way).all() else ways == way
-        maxima = found["maximum"][mine] if "maximum" in found else None
-        parts.append((int(way), (found["time"][mine], found["value"][mine], maxima)))
+        maxima = arrays["maximum"][mine] if "maximum" in arrays else None
+        parts.append((int(way), (arrays["time"][mine], arrays["value"][mine], maxima)))
     return parts
 
 
@@ -142,7 +142,7 @@ def _joined(several: Sequence[_Part]) -> _Part:
     if len(several) == 1:
         return several[0]
     times, values, maxima = zip(*several, strict=True)
-    known = [one for one in maxima if one is not None]
+    known = [values for values in maxima if values is not None]
     return (
         np.concatenate(times),
         np.concatenate(values),
@@ -150,14 +150,14 @@ def _joined(several: Sequence[_Part]) -> _Part:
     )
 
 
-def _in_order(one: Windows) -> Windows:
+def _in_order(job_log: Windows) -> Windows:
     import numpy as np
 
-    if (one.times[1:] >= one.times[:-1]).all():
-        return one
-    order = np.argsort(one.times, kind="stable")
-    maxima = None if one.maxima is None else one.maxima[order]
-    return replace(one, times=one.times[order], values=one.values[order], maxima=maxima)
+    if (job_log.times[1:] >= job_log.times[:-1]).all():
+        return job_log
+    order = np.argsort(job_log.times, kind="stable")
+    maxima = None if job_log.maxima is None else job_log.maxima[order]
+    return replace(job_log, times=job_log.times[order], values=job_log.values[order], maxima=maxima)
 
 
 def _usual_ms(windows: Sequence[Windows]) -> int:
@@ -166,8 +166,8 @@ def _usual_ms(windows: Sequence[Windows]) -> int:
     import numpy as np
 
     counts: Counter[int] = Counter()  # few gaps differ, and all of a day would take 100 MB
-    for one in windows:
-        gaps, many = np.unique(np.diff(one.times), return_counts=True)
+    for job_log in windows:
+        gaps, many = np.unique(np.diff(job_log.times), return_counts=True)
         counts.update(dict(zip(gaps.tolist(), many.tolist(), strict=True)))
     positive = np.array(sorted(gap for gap in counts if gap > 0))
     if not positive.size:

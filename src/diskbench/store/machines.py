@@ -26,7 +26,7 @@ class MachineRecord(Frozen):
 
     `name` is that of the cells that may use it. `turn` counts the trials that it was given to, from
     1, and `trial_id` is the last of them. `rental` is what it was made by; `zone` is known once a
-    trial on it has ended. One that is `ending` is given to nobody any more.
+    trial on it has ended. One that is `ending` is given to no further trial.
     """
 
     lease_id: str
@@ -132,7 +132,8 @@ def keep_machine(database: Engine, lease_id: str, zone: str | None) -> None:
 
 
 def end_machine(database: Engine, machine: MachineRecord) -> bool:
-    """Give the machine to nobody any more, unless it was given on meanwhile; whether it ends."""
+    """Give the machine to no further trial, unless that happened meanwhile; returns whether it
+    ends."""
     table = schema.machine
     with transaction(database) as connection:
         swapped = connection.execute(

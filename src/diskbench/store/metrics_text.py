@@ -132,11 +132,11 @@ def _family(
 def _info(samples: list[tuple[dict[str, str], float]], form: MetricsFormat) -> Iterator[str]:
     """Facts as labels of a sample that is 1: a type of OpenMetrics, a gauge of Prometheus."""
     if samples:
-        whole = f"{_INFO.name}_info"
-        name, kind = (_INFO.name, "info") if form == "openmetrics" else (whole, "gauge")
+        info = f"{_INFO.name}_info"
+        name, kind = (_INFO.name, "info") if form == "openmetrics" else (info, "gauge")
         yield f"# HELP {name} {_help(_INFO.about, form)}"
         yield f"# TYPE {name} {kind}"
-        yield from (_sample(whole, *sample) for sample in samples)
+        yield from (_sample(info, *sample) for sample in samples)
 
 
 def _sample(name: str, labels: Mapping[str, str], value: float) -> str:
@@ -147,8 +147,8 @@ def _sample(name: str, labels: Mapping[str, str], value: float) -> str:
 
 def _value(text: str) -> str:
     """A label's value with its three escapes; other control characters are made visible."""
-    kept = "\n".join(visible(line) for line in text.split("\n"))
-    return kept.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+    lines = "\n".join(visible(line) for line in text.split("\n"))
+    return lines.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
 def _help(text: str, form: MetricsFormat) -> str:

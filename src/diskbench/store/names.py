@@ -20,12 +20,12 @@ _IDS = ("campaign_id", "trial_id", "run_id")
 
 def newest_matrix_named(database: Engine | Reader, name: str) -> str | None:
     """The id of the newest matrix of that name; None where no matrix has it."""
-    found = reader_of(database).rows(
+    rows = reader_of(database).rows(
         "SELECT campaign_id FROM diskbench_matrix WHERE name = ? AND kind IS NULL "
         "ORDER BY campaign_id DESC LIMIT 1",
         (name,),
     )
-    return found[0][0] if found else None
+    return rows[0][0] if rows else None
 
 
 def known_labels(database: Engine | Reader, *, newest: int | None = None) -> set[str]:
@@ -44,11 +44,12 @@ def ids_that_begin(database: Engine | Reader, text: str) -> list[Known]:
     """The runs, trials and campaigns whose ids begin with `text`, or end with it where it is
     as long as a short id, each with its parents. `text` is in lower case and not empty."""
     begins = [id_fits(f"{RUN_TABLE}.{name}", text) for name in _IDS]
+    condition = " OR ".join(f"({fits.text})" for fits in begins)
     query = (
         f"SELECT {', '.join(_IDS)}, profile, provider, address, hostname "  # noqa: S608
-        f"FROM {RUN_TABLE} WHERE {' OR '.join(f'({one.text})' for one in begins)} ORDER BY run_id"
+        f"FROM {RUN_TABLE} WHERE {condition} ORDER BY run_id"
     )
-    rows = reader_of(database).rows(query, [value for one in begins for value in one.values])
+    rows = reader_of(database).rows(query, [value for fits in begins for value in fits.values])
     by_kind: dict[tuple[str, str], Known] = {}
     for campaign, trial, name, profile, provider, address, hostname in rows:
         where = place_words(profile, provider, address or hostname)

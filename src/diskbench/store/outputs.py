@@ -1,7 +1,7 @@
 """fio's reports, parsed from the bytes of their files once per process.
 
-A run reads the same fio.json for its rows, its audit, its series and its verdict. What was read is
-kept by the digest of the bytes, so that none of them can get what another file says.
+A run reads the same fio.json for its rows, its audit, its series and its verdict. What was parsed
+is kept by the digest of the bytes, so no file can get the content of another.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ PARSER_VERSION = 4
 2: quantiles lie between the exact extremes; a latency stands only where all jobs were timed.
 3: every fsync and fdatasync is counted as a sync, none as a short I/O; fio 2.2 to 2.21 is read in
    its own units.
-4: what a tool of others does not print is empty; before, its rows held what one second makes.
+4: what another tool does not print is empty; before, its rows held the figures of one second.
 """
 FIO_JSON = "fio.json"
 FIO_EXIT = "fio.exit"
@@ -56,7 +56,7 @@ PARSED_FILES = (
     *CANARIES,
     LEFT_OUT,
 )
-"""All that `step_result` reads; logs are read when somebody asks for a series."""
+"""All that `step_result` reads; logs are read when a series is requested."""
 PARSED_IN_PART = (STDERR, SAMPLES, LIVE)
 """Those of which the first and the last sample are enough: a day of 192 cores is 1 GB."""
 END_BYTES = 4 * 2**20

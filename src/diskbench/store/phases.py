@@ -96,11 +96,11 @@ def _phases_of(
     expected: Expectation | None,
     shortest_s: int,
 ) -> StepPhases:
-    kept = _key(run_id, group, expected, shortest_s)
+    key = _key(run_id, group, expected, shortest_s)
     with contextlib.suppress(KeyError, ValueError):
-        return StepPhases.model_validate_json(evidence.get(kept))
+        return StepPhases.model_validate_json(evidence.get(key))
     rounds = [
-        _arrays(series_columns(evidence, run_id, folder, record), whole=record is group[-1][1])
+        _arrays(series_columns(evidence, run_id, folder, record), with_last=record is group[-1][1])
         for folder, record in group
     ]
     step = group[0][1].step
@@ -116,7 +116,7 @@ def _phases_of(
             "rounds": None if step.round is None else len(group),
         }
     )
-    keep(evidence, kept, phases.model_dump_json().encode())
+    keep(evidence, key, phases.model_dump_json().encode())
     return phases
 
 
@@ -126,13 +126,13 @@ def _key(
     """Where the phases of a step are kept: it changes with all that they are read from."""
     expected_json = expected.model_dump_json() if expected else ""
     folders = [folder for folder, _ in group]
-    whole = hashlib.sha256(
+    digest = hashlib.sha256(
         f"{SERIES_VERSION} {folders} {shortest_s} {expected_json}".encode()
     ).hexdigest()
-    return derived_key(run_id, folders[-1], f"phases-{PHASES_VERSION}-{whole[:12]}.json")
+    return derived_key(run_id, folders[-1], f"phases-{PHASES_VERSION}-{digest[:12]}.json")
 
 
-def _arrays(series: SeriesColumns, *, whole: bool) -> tuple[Floats, Floats]:
+def _arrays(series: SeriesColumns, *, with_last: bool) -> tuple[Floats, Floats]:
     """I/Os and bytes of each second, all directions summed, from the first second with a row."""
     import numpy as np
 
@@ -145,7 +145,7 @@ def _arrays(series: SeriesColumns, *, whole: bool) -> tuple[Floats, Floats]:
     for rate in rates:
         values = np.zeros(size)
         np.add.at(values, seconds, np.nan_to_num(rate))
-        columns.append(values if whole else values[:-1])
+        columns.append(values if with_last else values[:-1])
     return columns[0], columns[1]
 
 

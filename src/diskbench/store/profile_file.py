@@ -46,8 +46,8 @@ def find_profile(name_or_path: str) -> Profile:
             advice="give the path of a fio job file, or a name from `diskbench profiles list`",
         ) from error
     name = re.sub(r"(\.fio)?\.j2$|\.fio$", "", path.name)
-    whole = job_file(text) if is_command(text) else included(text, path)
-    return with_environment(parse_profile(whole, name=name), os.environ)
+    content = job_file(text) if is_command(text) else included(text, path)
+    return with_environment(parse_profile(content, name=name), os.environ)
 
 
 def included(text: str, path: Path, *, depth: int = 0) -> str:

@@ -53,7 +53,7 @@ def kept_instead(evidence: EvidenceStore, run_id: str, folder: str, name: str) -
     if step is None:
         return None
     kind = name.rpartition("-")[0]
-    known = next((one for one in step.kept if one.rpartition("-")[0] == kind), None)
+    known = next((stored for stored in step.kept if stored.rpartition("-")[0] == kind), None)
     if known is None:
         return None
     return read_file(evidence, run_prefix(run_id), known, step.kept[known], limit=IMPORT_BYTES)

@@ -98,11 +98,11 @@ def count_runs(database: Engine | Reader, filters: Sequence[Filter] = ()) -> int
     """How many runs meet all `filters`."""
     reader = reader_of(database)
     met = where(filters, reader.dialect)
-    ((found,),) = reader.rows(
+    ((count,),) = reader.rows(
         f"SELECT count(*) FROM {RUN_TABLE} WHERE {met.text}",  # noqa: S608 - our own names
         met.values,
     )
-    return int(found)
+    return int(count)
 
 
 def is_any(database: Engine | Reader, filters: Sequence[Filter] = ()) -> bool:
@@ -120,10 +120,10 @@ def find_run(database: Engine | Reader, run_id: str) -> Run:
 
     Raises UnknownName when there is none, InvalidValue when several begin so, or nothing was typed.
     """
-    reader, wanted = reader_of(database), beginning(run_id, "run")
-    if (number := last_number(wanted)) is not None:
+    reader, typed = reader_of(database), beginning(run_id, "run")
+    if (number := last_number(typed)) is not None:
         return _last(reader, number)
-    met = id_fits(f"{RUN_TABLE}.run_id", wanted)
+    met = id_fits(f"{RUN_TABLE}.run_id", typed)
     # The shortest first: the id that was typed in full is among them.
     query = (
         f"SELECT {RUN_COLUMNS} FROM {RUN_TABLE} WHERE {met.text} "  # noqa: S608 - our own names
@@ -141,8 +141,8 @@ def _last(reader: Reader, number: int) -> Run:
     """The newest run of the newest trial but `number`. Raises UnknownName."""
     trials = newest_trials(reader, (), number + 1)
     if len(trials) > number:
-        found = list(trials.values())[number]
-        return runs_by_id(reader, [found])[found]
+        trial_id = list(trials.values())[number]
+        return runs_by_id(reader, [trial_id])[trial_id]
     if not trials:
         raise UnknownName("run", LAST, (), advice=_LISTED)
     raise UnknownName("run", f"{LAST}~{number}", (), advice=f"there are {len(trials)} trials")
@@ -164,25 +164,25 @@ def newest_trials(reader: Reader, filters: Sequence[Filter], limit: int | None) 
         look = max(2 * look, 3 * look * limit // (2 * len(trials)))
 
 
-def id_fits(column: str, wanted: str) -> SqlCondition:
+def id_fits(column: str, typed: str) -> SqlCondition:
     """The condition that an id begins with the typed text, or ends with it (model/ids.py)."""
-    begins = SqlCondition(f"substr({column}, 1, {len(wanted)}) = ?", (wanted,))
-    if wanted.isascii() and wanted.isalnum():
+    begins = SqlCondition(f"substr({column}, 1, {len(typed)}) = ?", (typed,))
+    if typed.isascii() and typed.isalnum():
         # What an index finds; ids are of these characters, which sort alike in every collation.
         begins = SqlCondition(
-            f"{column} >= ? AND {column} <= ?", (wanted, f"{wanted}{_LAST_LETTERS}")
+            f"{column} >= ? AND {column} <= ?", (typed, f"{typed}{_LAST_LETTERS}")
         )
-    if len(wanted) < SHORT:
+    if len(typed) < SHORT:
         return begins
     # Written as the indexes of the last characters are (result_tables.py).
-    ends = _ends(column, wanted[-SHORT:])
-    if len(wanted) > SHORT:
-        ends = both(ends, _ends(column, wanted))
+    ends = _ends(column, typed[-SHORT:])
+    if len(typed) > SHORT:
+        ends = both(ends, _ends(column, typed))
     return SqlCondition(f"({begins.text}) OR ({ends.text})", (*begins.values, *ends.values))
 
 
-def _ends(column: str, wanted: str) -> SqlCondition:
-    return SqlCondition(f"substr({column}, length({column}) - {len(wanted) - 1}) = ?", (wanted,))
+def _ends(column: str, typed: str) -> SqlCondition:
+    return SqlCondition(f"substr({column}, length({column}) - {len(typed) - 1}) = ?", (typed,))
 
 
 def place_words(profile: str, provider: str, place: str | None) -> str:

@@ -92,9 +92,9 @@ def reader_of(database: Engine | Reader) -> Reader:
 
     def rows(query: str, values: Sequence[object] = ()) -> list[Row]:
         with transaction(database) as connection:
-            found = connection.exec_driver_sql(query.replace("?", mark), tuple(values))
+            answer = connection.exec_driver_sql(query.replace("?", mark), tuple(values))
             # Tuples of the driver: a Row of SQLAlchemy each is a fifth of the time of an export.
-            return list(found.cursor.fetchall())
+            return list(answer.cursor.fetchall())
 
     return Reader(dialect, rows, lambda: None)
 
@@ -130,11 +130,11 @@ def newest_rows(
         start = f"SELECT {columns} FROM {RUN_TABLE} WHERE {met.text}"  # noqa: S608 - our own names
         return reader.rows(f"{start} ORDER BY {NEWEST_FIRST}", met.values)
     apart = [only(way, run_ids) for way in ways(filters, reader.dialect)]
-    found = _first_rows(reader, columns, apart, "measured_at IS NOT NULL", limit)
-    if len(found) < limit:
-        left = limit - len(found)
-        found += _first_rows(reader, columns, apart, "measured_at IS NULL", left)
-    return found
+    rows = _first_rows(reader, columns, apart, "measured_at IS NOT NULL", limit)
+    if len(rows) < limit:
+        missing = limit - len(rows)
+        rows += _first_rows(reader, columns, apart, "measured_at IS NULL", missing)
+    return rows
 
 
 def _first_rows(
@@ -151,8 +151,8 @@ def _first_rows(
     if len(parts) == 1:
         query = parts[0]
     else:
-        each = (f"SELECT * FROM ({part}) AS part_{at}" for at, part in enumerate(parts))  # noqa: S608
-        query = f"{' UNION ALL '.join(each)} ORDER BY 1 DESC, 2 DESC, 3 DESC LIMIT ?"
+        selects = (f"SELECT * FROM ({part}) AS part_{at}" for at, part in enumerate(parts))  # noqa: S608
+        query = f"{' UNION ALL '.join(selects)} ORDER BY 1 DESC, 2 DESC, 3 DESC LIMIT ?"
         values.append(limit)
     return [row[_TIMES:] for row in reader.rows(query, values)]
 

@@ -20,14 +20,16 @@ from diskbench.model.spec import Plan
 from diskbench.store import archive, schema
 from diskbench.store.audits import audited
 from diskbench.store.content import read_file
-from diskbench.store.database import ABOUT_THE_ROWS, transaction
+from diskbench.store.database import transaction
+from diskbench.store.database_errors import ABOUT_THE_ROWS
 from diskbench.store.imports import imported_rows
 from diskbench.store.parse_step import step_result
 from diskbench.store.read_once import ReadOnce
 from diskbench.store.restore import restore
-from diskbench.store.rows import ending, write_steps
+from diskbench.store.rows import ending
 from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.several import WINDOW, each, is_away
+from diskbench.store.step_rows import write_steps
 from diskbench.store.upsert import insert_missing, upsert
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class RunRows:
 
     @property
     def measured_at(self) -> str | None:
-        """When the run was measured; None where nobody knows."""
+        """When the run was measured; None if that is unknown."""
         at: str | None = self.run["measured_at"]
         return at
 
@@ -187,8 +189,8 @@ def _plan(evidence: EvidenceStore, manifest: Manifest) -> Plan:
 
 
 def _beside(evidence: EvidenceStore, manifest: Manifest, plan: Plan) -> dict[int, StepResult]:
-    """The steps that the store had not, or not whole, when the manifest was written, and has now:
-    somebody brought them from where they were. By their index."""
+    """The steps that the store had not, or not whole, when the manifest was written, and has
+    now because they were copied back; by their index."""
     named = {entry.folder for entry in manifest.steps}
     results: dict[int, StepResult] = {}
     for folder in archive.step_folders(evidence, manifest.run_id):

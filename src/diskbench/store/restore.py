@@ -2,8 +2,8 @@
 
 A row that a database has counts for more than its record: only what is missing is added, and a
 matrix that is over in the database is brought to what its record says. A matrix whose record does
-not say that it ended is over all the same in a database that is made of evidence: nobody works on
-it there. Its cells have the ends that their trials' records contain, the others are `cancelled`.
+not say that it ended is over in a database that is made of evidence, because no process works on it
+there. Its cells have the ends that their trials' records contain, the others are `cancelled`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from diskbench.model.campaign import CellRow
 from diskbench.store import kept_rows, schema
 from diskbench.store.archive import parse_record
 from diskbench.store.clock import ulid_time
-from diskbench.store.database import ABOUT_THE_ROWS, transaction
+from diskbench.store.database import transaction
+from diskbench.store.database_errors import ABOUT_THE_ROWS
 from diskbench.store.kept_rows import LeaseRecord, MatrixRecord, TrialRecord
 from diskbench.store.leases import Lease
 from diskbench.store.run_row import campaign_row

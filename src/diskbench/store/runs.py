@@ -94,8 +94,8 @@ def end_run_cell(database: Engine, trial_id: str) -> None:
         connection.execute(
             sa.delete(cell).where(cell.c.trial_id == trial_id, cell.c.campaign_id.in_(_runs()))
         )
-        others = sa.select(cell.c.position).where(cell.c.campaign_id == matrix.c.campaign_id)
-        connection.execute(sa.delete(matrix).where(matrix.c.kind == RUN, ~others.exists()))
+        other_cells = sa.select(cell.c.position).where(cell.c.campaign_id == matrix.c.campaign_id)
+        connection.execute(sa.delete(matrix).where(matrix.c.kind == RUN, ~other_cells.exists()))
 
 
 def _runs() -> sa.Select[tuple[str]]:

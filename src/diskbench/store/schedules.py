@@ -109,7 +109,7 @@ def progress_of(
 
 
 class LockedSchedule:
-    """A schedule about whose occurrences nobody else decides while this is open."""
+    """A schedule whose occurrences no other process decides about while this is open."""
 
     def __init__(self, connection: Connection, row: ScheduleRow) -> None:
         self._connection, self.row = connection, row
@@ -158,7 +158,7 @@ class LockedSchedule:
 
 @contextmanager
 def locked_schedule(database: Engine, name: str) -> Iterator[LockedSchedule | None]:
-    """Decide about a schedule alone; None when there is none of that name (any more). The first
+    """Decide about a schedule alone; None if no schedule has that name (any more). The first
     thing done is a write, which locks the row on PostgreSQL and all of SQLite until the end."""
     table = schema.schedule
     mine = table.c.name == name

@@ -150,7 +150,7 @@ def _count_windows(
 ) -> None:
     """Add averaged logs to `counted`, and unless `skip_latency` to `latency`."""
     windows = late_by_latencies(windows)
-    logged = {one.direction for one in windows}
+    logged = {job_log.direction for job_log in windows}
     expected = [
         (number, totals[name])
         for number, name in enumerate(_DIRECTIONS)
@@ -172,11 +172,13 @@ def _count_windows(
         columns = {"ios": rated.rates.get("iops"), "bytes": rated.rates.get("bw")}
         insert_seconds(db, "counted", axis.first, rated.direction, rated.logged, columns)
     if not skip_latency:
-        for one in second_latencies(windows, axis):
-            found = {"lat_mean_ns": one.mean_ns, "lat_max_ns": one.max_ns}
-            insert_seconds(db, "latency", axis.first, one.direction, one.logged, found)
+        for latencies in second_latencies(windows, axis):
+            by_name = {"lat_mean_ns": latencies.mean_ns, "lat_max_ns": latencies.max_ns}
+            insert_seconds(
+                db, "latency", axis.first, latencies.direction, latencies.logged, by_name
+            )
     for number, total in expected:
-        ours = [one for one in windows if one.direction == number]
+        ours = [job_log for job_log in windows if job_log.direction == number]
         fill_tail(db, ours, zero_ms, ios=total.ios, size=total.bytes, runtime_s=total.runtime_s)
 
 
@@ -190,7 +192,7 @@ def _zero(
     if not any(log.layout and log.layout.epoch for log in logs):
         return 0
     if windows:
-        return min(int((one.times - one.widths).min()) for one in windows)
+        return min(int((job_log.times - job_log.widths).min()) for job_log in windows)
     source = " UNION ALL ".join(scan(log) for log in single)
     row = db.execute(f"SELECT min(time) FROM ({source})").fetchone()
     return int(row[0]) if row and row[0] is not None else 0

@@ -29,15 +29,17 @@ def is_away(store: EvidenceStore) -> bool:
     return evidence_directory(store.url) is None
 
 
-def each(store: EvidenceStore, do: Callable[[One], Answer], these: Sequence[One]) -> list[Answer]:
+def each(
+    store: EvidenceStore, do: Callable[[One], Answer], arguments: Sequence[One]
+) -> list[Answer]:
     """The results of `do` in order, several at a time where the store is behind a network: on this
     machine threads only wait for each other. Calls of `each` within `do` are made one by one, so
     that there are never more than AT_ONCE. After the first exception no further call is started."""
-    if len(these) < 2 or not is_away(store) or getattr(_thread, "is_one_of_several", False):
-        return [do(one) for one in these]
+    if len(arguments) < 2 or not is_away(store) or getattr(_thread, "is_one_of_several", False):
+        return [do(argument) for argument in arguments]
 
-    def one_of_several(one: One) -> Answer:
+    def one_of_several(argument: One) -> Answer:
         _thread.is_one_of_several = True
-        return do(one)
+        return do(argument)
 
-    return all_of(one_of_several, these, at_once=AT_ONCE)
+    return all_of(one_of_several, arguments, at_once=AT_ONCE)

@@ -2,8 +2,8 @@
 
 The manifest (store/site_manifest.py) names every file of ours, what it was made of (a digest), and
 what other pages quote from it. A file is named there before it is written, so that no kill leaves
-one that nobody knows; only named files are ever overwritten or deleted. Of a named file without a
-digest nothing is known: it is made again.
+an unlisted file; only named files are ever overwritten or deleted. A named file
+without a digest is made again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SAVE_EVERY_S = 10.0
 
 @dataclass
 class SiteFolder:
-    """The folder and its manifest. Made by `open_site`; nobody else writes there meanwhile."""
+    """The folder and its manifest. Made by `open_site`; no other process writes there meanwhile."""
 
     path: Path
     manifest: SiteManifest
@@ -41,7 +41,7 @@ class SiteFolder:
     def claim(self, names: Iterable[str]) -> None:
         """Name files in the manifest before any is written.
 
-        Raises InvalidValue where somebody else's file has such a name.
+        Raises InvalidValue if a file of another program has such a name.
         """
         new = self.manifest.new(names)
         foreign = [name for name in new if os.path.lexists(self.path / name)]
@@ -73,13 +73,14 @@ class SiteFolder:
         return self.manifest.entry(name) is not None and (self.path / name).is_file()
 
     def write(
-        self, name: str, data: bytes, digest: str, told: dict[str, Any] | None = None
+        self, name: str, data: bytes, digest: str, summary: dict[str, Any] | None = None
     ) -> None:
-        """Put a claimed file in its place, whole or not at all; the same bytes are left alone."""
+        """Put a claimed file in its place, whole or not at all; equal bytes are not written
+        again."""
         with _as_invalid(self.path / name, "write"):
             if _replaced(self.path / name, data):
                 self.written.append(name)
-        self.manifest.put(name, Entry(digest, len(data), told))
+        self.manifest.put(name, Entry(digest, len(data), summary))
         if monotonic() - self._saved_at > _SAVE_EVERY_S:
             self.save()
 
@@ -110,7 +111,7 @@ def open_site(path: Path) -> Iterator[SiteFolder]:
     """The site in a folder, which is made where it is missing; saved at the end, however it ends.
 
     Raises InvalidValue for a folder with something in it that is no site, one that cannot be
-    written to, a manifest that cannot be read, and while somebody else publishes there.
+    written to, a manifest that cannot be read, and while another process publishes there.
     """
     with _as_invalid(path, "write to"):
         path.mkdir(parents=True, exist_ok=True)

@@ -44,12 +44,12 @@ CREATE INDEX line_place ON line (place);
 
 @dataclass(frozen=True)
 class Entry:
-    """One file: `digest` of what it was made of (None: not written yet), its size, and `told`:
-    what other pages quote from it (JSON)."""
+    """One file: `digest` of what it was made of (None: not written yet), its size, and the
+    `summary` that other pages quote from it (JSON; the column `told`)."""
 
     digest: str | None = None
     bytes: int = 0
-    told: dict[str, Any] | None = None
+    summary: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,12 @@ class SiteManifest:
 
     def new(self, names: Iterable[str]) -> list[str]:
         """Those of some names that no file of ours has."""
-        left, known = list(dict.fromkeys(names)), set[str]()
-        for start in range(0, len(left), _AT_ONCE):
-            some = left[start : start + _AT_ONCE]
+        unique, known = list(dict.fromkeys(names)), set[str]()
+        for start in range(0, len(unique), _AT_ONCE):
+            some = unique[start : start + _AT_ONCE]
             query = f"SELECT name FROM file WHERE name IN ({', '.join('?' * len(some))})"  # noqa: S608
             known.update(name for (name,) in self._connection.execute(query, some))
-        return [name for name in left if name not in known]
+        return [name for name in unique if name not in known]
 
     def add(self, names: Iterable[str]) -> None:
         """Name files that are not written yet."""
@@ -98,10 +98,10 @@ class SiteManifest:
     def put(self, name: str, entry: Entry) -> None:
         """Note what a named file is made of; the same is not written again."""
         if self.entry(name) != entry:
-            told = None if entry.told is None else json.dumps(entry.told)
+            summary = None if entry.summary is None else json.dumps(entry.summary)
             self._connection.execute(
                 "UPDATE file SET digest = ?, bytes = ?, told = ? WHERE name = ?",
-                (entry.digest, entry.bytes, told, name),
+                (entry.digest, entry.bytes, summary, name),
             )
 
     def forget_digests(self) -> None:
@@ -156,11 +156,11 @@ class SiteManifest:
         """Each configuration, by its key, with the digests of its trials."""
         key, digests = "", list[str]()
         query = "SELECT key, digest FROM trial ORDER BY key, trial_id"
-        for found, digest in self._connection.execute(query):
-            if found != key and digests:
+        for configuration, digest in self._connection.execute(query):
+            if configuration != key and digests:
                 yield key, digests
                 digests = []
-            key = found
+            key = configuration
             digests.append(digest)
         if digests:
             yield key, digests
@@ -269,5 +269,5 @@ def _check_names(path: Path, names: Iterable[str]) -> None:
             )
 
 
-def _entry(digest: str | None, size: int, told: str | None) -> Entry:
-    return Entry(digest, size, None if told is None else json.loads(told))
+def _entry(digest: str | None, size: int, summary: str | None) -> Entry:
+    return Entry(digest, size, None if summary is None else json.loads(summary))

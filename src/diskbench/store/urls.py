@@ -35,7 +35,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9.-]*)(\+[a-z0-9]+)?://")
 _POSTGRES = ("postgresql", "postgres")
 _BUCKETS = ("s3", "gs", "az")
 _PLAIN_NAME = re.compile(r"[\w.][\w. +-]*(/[\w. +-]*)*")
-"""A relative path that nobody can take for anything else."""
+"""A relative path that cannot be mistaken for anything else."""
 _BEGINS_PATH = ("/", "./", "../", "~/")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+(%[\w.-]+)?\]|[\w.-]*)", re.ASCII)
 _BUCKET = re.compile(r"[A-Za-z0-9._-]+")
@@ -97,18 +97,18 @@ def evidence_url(text: str) -> str:
     match = _SCHEME.match(text)
     if match is None:
         return Path(_path(text, "the evidence", EVIDENCE_FORMS)).as_uri()
-    scheme, rest = match[1] + (match[2] or ""), text[match.end() :]
+    scheme, after_scheme = match[1] + (match[2] or ""), text[match.end() :]
     if scheme not in {*_BUCKETS, "file", "memory"}:
         raise InvalidValue(
             f"an evidence store of {_known(scheme)} is not supported", advice=EVIDENCE_FORMS
         )
-    place, _, path = rest.partition("/")
-    if any(mark in rest for mark in "?#") or "@" in place or ":" in place:
+    place, _, path = after_scheme.partition("/")
+    if any(mark in after_scheme for mark in "?#") or "@" in place or ":" in place:
         raise InvalidValue(
             f"the evidence URL ({scheme}://…) holds credentials or options",
             advice=f"{_CREDENTIALS_ELSEWHERE}; {EVIDENCE_FORMS}",
         )
-    if (scheme == "file" and (place or not path)) or not _ENCODED.fullmatch(rest):
+    if (scheme == "file" and (place or not path)) or not _ENCODED.fullmatch(after_scheme):
         raise InvalidValue("the evidence URL (file://…) cannot be read", advice=EVIDENCE_FORMS)
     if scheme in _BUCKETS and not _BUCKET.fullmatch(place):
         raise InvalidValue(f"the evidence URL ({scheme}://…) has no bucket", advice=EVIDENCE_FORMS)
@@ -116,8 +116,8 @@ def evidence_url(text: str) -> str:
 
 
 def printable(url: str) -> str:
-    """`url` without its secrets: `postgresql://me:***@host/db`. Of a text that is none of the known
-    forms nothing is shown. Never fails."""
+    """`url` without its secrets: `postgresql://me:***@host/db`. Nothing is shown of a text in an
+    unknown form. Never fails."""
     match = _SCHEME.match(url)
     try:
         if match and match[1] in _POSTGRES:
@@ -156,25 +156,25 @@ def _known(scheme: str) -> str:
     return scheme if scheme.partition("+")[0] in _FAMILIAR else "that scheme"
 
 
-def _check_letters(text: str, what: str, forms: str) -> None:
+def _check_letters(text: str, place: str, forms: str) -> None:
     if not text.strip():
-        raise InvalidValue(f"{what} is empty", advice=forms)
+        raise InvalidValue(f"{place} is empty", advice=forms)
     if UNSEEN.search(text) or "\n" in text or "\t" in text:
-        raise InvalidValue(f"{what} holds control characters", advice=forms)
+        raise InvalidValue(f"{place} holds control characters", advice=forms)
 
 
-def _path(text: str, what: str, forms: str) -> str:
+def _path(text: str, place: str, forms: str) -> str:
     """The absolute form of a path. `host=h password=p` and `postgresql:/u:p@h/d` are none."""
     plain = text.startswith(_BEGINS_PATH) or _PLAIN_NAME.fullmatch(text)
     if not plain or text in {*_FAMILIAR, "~", "."} or "?" in text:
-        raise InvalidValue(f"{what} is neither a URL of a known form nor a path", advice=forms)
+        raise InvalidValue(f"{place} is neither a URL of a known form nor a path", advice=forms)
     return str(Path(text).expanduser().absolute())
 
 
-def _check_sqlite(rest: str) -> None:
-    if rest == "":
+def _check_sqlite(after_scheme: str) -> None:
+    if after_scheme == "":
         return  # a database in memory
-    path, _, query = rest.partition("?")
+    path, _, query = after_scheme.partition("?")
     names = [name for name, _ in parse_qsl(query, keep_blank_values=True)]
     if not path.startswith("/") or not set(names) <= _SQLITE_PARAMETERS:
         raise InvalidValue("the SQLite URL cannot be read", advice=DATABASE_FORMS)
@@ -182,9 +182,9 @@ def _check_sqlite(rest: str) -> None:
 
 def _postgres(url: str) -> _Postgres:
     """The parts. Raises InvalidValue where a letter could belong to two of them."""
-    scheme, _, rest = url.partition("://")
-    authority, rest = _split(rest)
-    if "@" in rest or "#" in rest or authority.count("@") > 1:
+    scheme, _, after_scheme = url.partition("://")
+    authority, after_scheme = _split(after_scheme)
+    if "@" in after_scheme or "#" in after_scheme or authority.count("@") > 1:
         raise InvalidValue(
             "the database URL has an unencoded @, /, ? or # in its user or password",
             advice=ENCODE,
@@ -203,8 +203,8 @@ def _postgres(url: str) -> _Postgres:
             "the host of the database URL is not of the form host or host:port",
             advice=f"{DATABASE_FORMS}; {ENCODE}",
         )
-    path, _, query = rest.partition("?")
-    if not _ENCODED.fullmatch(rest) or "/" in path[1:]:
+    path, _, query = after_scheme.partition("?")
+    if not _ENCODED.fullmatch(after_scheme) or "/" in path[1:]:
         raise InvalidValue("the database URL has no database", advice=DATABASE_FORMS)
     parameters = tuple(parse_qsl(query, keep_blank_values=True))
     if not {name for name, _ in parameters} <= _PARAMETERS or (query and not parameters):
@@ -215,10 +215,10 @@ def _postgres(url: str) -> _Postgres:
     return _Postgres(scheme, user, bool(colon), place, path, parameters)
 
 
-def _split(rest: str) -> tuple[str, str]:
-    """`rest` split before its first `/`, `?` or `#`."""
-    end = next((i for i, char in enumerate(rest) if char in "/?#"), len(rest))
-    return rest[:end], rest[end:]
+def _split(text: str) -> tuple[str, str]:
+    """A text split before its first `/`, `?` or `#`."""
+    end = next((i for i, char in enumerate(text) if char in "/?#"), len(text))
+    return text[:end], text[end:]
 
 
 def _is_port(text: str) -> bool:

@@ -43,12 +43,12 @@ def _kind(annotation: object) -> str:
     return str(annotation).partition(" ")[0]
 
 
-OF_RUNS = {one.name: _kind(one.type) for one in fields(Run)}
+OF_RUNS = {column.name: _kind(column.type) for column in fields(Run)}
 """The type of each column of runs, as it is written in model/run.py."""
 OF_ROWS = {
-    one.name: _kind(one.type)
-    for one in fields(MeasuredRow)
-    if one.name not in {"run", "job_error", *OF_RUNS}
+    column.name: _kind(column.type)
+    for column in fields(MeasuredRow)
+    if column.name not in {"run", "job_error", *OF_RUNS}
 } | {"position": "int"}
 """The type of each column of measurements that runs do not have. fio's error of a job is left out,
 because `error` is the one of the run."""
@@ -77,7 +77,8 @@ class SqlCondition:
 
 
 def any_of(groups: Sequence[Sequence[Filter]]) -> list[Filter]:
-    """The conditions that are met where all of at least one of `groups` are; none of no group."""
+    """Conditions that are met if all of at least one of `groups` are; no condition without
+    groups."""
     if len(groups) < 2:
         return [condition for group in groups for condition in group]
     return [Filter("", "", "", tuple(map(tuple, groups)))]
@@ -120,35 +121,39 @@ def where(filters: Sequence[Filter], dialect: Dialect, *, on_rows: bool = False)
     A filter on a measurement's field is met by a run with at least one merged row that meets it;
     with `on_rows` it is one on ROW_TABLE in the same query. Raises as `parse_filter`.
     """
-    together, rest = _combinations(filters, dialect, on_rows=on_rows)
-    return _all([_all(together, "OR"), *rest] if len(together) > 1 else rest)
+    together, single = _combinations(filters, dialect, on_rows=on_rows)
+    return _all([_all(together, "OR"), *single] if len(together) > 1 else single)
 
 
 def ways(filters: Sequence[Filter], dialect: Dialect) -> list[SqlCondition]:
     """The same as `where`, as conditions of which a run meets one at most: for each of them an
     index of a column and a time gives the runs in order. Raises as `parse_filter`."""
-    together, rest = _combinations(filters, dialect)
-    return [_all([one, *rest]) for one in together] if len(together) > 1 else [_all(rest)]
+    together, single = _combinations(filters, dialect)
+    return (
+        [_all([combination, *single]) for combination in together]
+        if len(together) > 1
+        else [_all(single)]
+    )
 
 
 def _combinations(
     filters: Sequence[Filter], dialect: Dialect, *, on_rows: bool = False
 ) -> tuple[list[SqlCondition], list[SqlCondition]]:
     """The conditions of which one is to be met, and those that are to be met beside it."""
-    each = [_ways(one, dialect, on_rows=on_rows) for one in filters]
-    single = [way for (way, *others) in each if not others]
-    several = [one for one in each if len(one) > 1]
+    by_filter = [_ways(filter_, dialect, on_rows=on_rows) for filter_ in filters]
+    single = [way for (way, *alternatives) in by_filter if not alternatives]
+    several = [conditions for conditions in by_filter if len(conditions) > 1]
     # Written out, so that an index of several columns finds each combination.
     together, apart = several[:_WRITTEN_OUT], several[_WRITTEN_OUT:]
-    return [_all(one) for one in product(*together)], [
-        *(_all(one, "OR") for one in apart),
+    return [_all(combination) for combination in product(*together)], [
+        *(_all(conditions, "OR") for conditions in apart),
         *single,
     ]
 
 
-def both(one: SqlCondition, other: SqlCondition) -> SqlCondition:
+def both(first: SqlCondition, second: SqlCondition) -> SqlCondition:
     """What meets both."""
-    return _all([one, other])
+    return _all([first, second])
 
 
 def among(column: str, values: Sequence[str]) -> SqlCondition:
@@ -193,19 +198,19 @@ def _unknown(name: str, labels: Collection[str]) -> UnknownName:
     )
 
 
-def _condition(wanted: Filter, dialect: Dialect, *, on_rows: bool) -> SqlCondition:
-    if wanted.either:
-        groups = [where(group, dialect, on_rows=on_rows) for group in wanted.either]
+def _condition(filter_: Filter, dialect: Dialect, *, on_rows: bool) -> SqlCondition:
+    if filter_.either:
+        groups = [where(group, dialect, on_rows=on_rows) for group in filter_.either]
         return _all(groups, "OR")
-    kind, dot, key = wanted.field.partition(".")
+    kind, dot, key = filter_.field.partition(".")
     if dot and kind in _MAPPINGS:
-        return _mapping_condition(kind, key, wanted, dialect)
-    if wanted.field in OF_RUNS and wanted.field in _columns():
-        return _run_condition(wanted, dialect)
-    if wanted.field not in OF_ROWS:
-        raise UnknownName("key", wanted.field, filter_fields())
-    column = SqlCondition(f"{ROW_TABLE}.{wanted.field}")
-    met = _held(column, OF_ROWS[wanted.field], wanted, dialect)
+        return _mapping_condition(kind, key, filter_, dialect)
+    if filter_.field in OF_RUNS and filter_.field in _columns():
+        return _run_condition(filter_, dialect)
+    if filter_.field not in OF_ROWS:
+        raise UnknownName("key", filter_.field, filter_fields())
+    column = SqlCondition(f"{ROW_TABLE}.{filter_.field}")
+    met = _held(column, OF_ROWS[filter_.field], filter_, dialect)
     if on_rows:
         return met
     return SqlCondition(
@@ -215,40 +220,40 @@ def _condition(wanted: Filter, dialect: Dialect, *, on_rows: bool) -> SqlConditi
     )
 
 
-def _ways(wanted: Filter, dialect: Dialect, *, on_rows: bool) -> list[SqlCondition]:
-    """The conditions of which one is to be met: of a column for which a label may speak, that it is
-    as wanted, or that it is empty and the label is."""
-    label = BY_LABEL.get(wanted.field)
-    if label is None or wanted.operator != "=" or not wanted.value:
-        return [_condition(wanted, dialect, on_rows=on_rows)]
-    column = SqlCondition(f"{RUN_TABLE}.{wanted.field}")
-    labelled = _label_is(label, wanted.value, dialect)
+def _ways(filter_: Filter, dialect: Dialect, *, on_rows: bool) -> list[SqlCondition]:
+    """The conditions of which one is to be met. A column that a label may replace has two: its own
+    value meets the filter, or it is empty and the label's value meets it."""
+    label = BY_LABEL.get(filter_.field)
+    if label is None or filter_.operator != "=" or not filter_.value:
+        return [_condition(filter_, dialect, on_rows=on_rows)]
+    column = SqlCondition(f"{RUN_TABLE}.{filter_.field}")
+    labelled = _label_is(label, filter_.value, dialect)
     empty = _all([SqlCondition(f"{column.text} IS NULL"), labelled])
-    return [_held(column, OF_RUNS[wanted.field], wanted, dialect), empty]
+    return [_held(column, OF_RUNS[filter_.field], filter_, dialect), empty]
 
 
-def _run_condition(wanted: Filter, dialect: Dialect) -> SqlCondition:
-    """A condition on a column of runs, or on the label that speaks of the same where the column is
-    empty."""
-    kind = OF_RUNS[wanted.field]
-    column = SqlCondition(f"{RUN_TABLE}.{wanted.field}")
-    label = BY_LABEL.get(wanted.field)
+def _run_condition(filter_: Filter, dialect: Dialect) -> SqlCondition:
+    """A condition on a column of runs, or, if the column is empty, on the label of the same
+    meaning."""
+    kind = OF_RUNS[filter_.field]
+    column = SqlCondition(f"{RUN_TABLE}.{filter_.field}")
+    label = BY_LABEL.get(filter_.field)
     if label is None:
-        return _held(column, kind, wanted, dialect)
+        return _held(column, kind, filter_, dialect)
     text = _in_mapping(LABEL, label, dialect)
     value = SqlCondition(f"coalesce({column.text}, {text.text})", text.values)
-    return _held(value, kind, wanted, dialect)
+    return _held(value, kind, filter_, dialect)
 
 
-def _mapping_condition(kind: str, key: str, wanted: Filter, dialect: Dialect) -> SqlCondition:
-    if wanted.operator in _ORDERS:
+def _mapping_condition(kind: str, key: str, filter_: Filter, dialect: Dialect) -> SqlCondition:
+    if filter_.operator in _ORDERS:
         raise InvalidValue(
-            f"{wanted.field} is text: {wanted.operator} does not compare it",
+            f"{filter_.field} is text: {filter_.operator} does not compare it",
             advice="use =, != or ~",
         )
-    if kind == LABEL and wanted.operator == "=" and wanted.value:
-        return _label_is(key, wanted.value, dialect)
-    return _held(_in_mapping(kind, key, dialect), "str", wanted, dialect)
+    if kind == LABEL and filter_.operator == "=" and filter_.value:
+        return _label_is(key, filter_.value, dialect)
+    return _held(_in_mapping(kind, key, dialect), "str", filter_, dialect)
 
 
 def _in_mapping(kind: str, key: str, dialect: Dialect) -> SqlCondition:
@@ -268,28 +273,28 @@ def _label_is(key: str, value: str, dialect: Dialect) -> SqlCondition:
     return SqlCondition(f"{text.text} = ?", (*text.values, value))
 
 
-def _held(value: SqlCondition, kind: str, wanted: Filter, dialect: Dialect) -> SqlCondition:
-    """That a value of the type `kind` is as wanted."""
-    if wanted.operator == "~":
-        pattern = "%" + _LIKE.sub(r"/\1", wanted.value) + "%"
+def _held(value: SqlCondition, kind: str, filter_: Filter, dialect: Dialect) -> SqlCondition:
+    """The condition that a value of the type `kind` meets the filter."""
+    if filter_.operator == "~":
+        pattern = "%" + _LIKE.sub(r"/\1", filter_.value) + "%"
         text = f"lower(CAST({value.text} AS TEXT)) LIKE lower(CAST(? AS TEXT)) ESCAPE '/'"
         return SqlCondition(text, (*value.values, pattern))
-    if not wanted.value:
-        if wanted.operator in _ORDERS:
-            raise InvalidValue(f"filter {wanted.field}{wanted.operator} has no value")
-        absent = "IS NULL" if wanted.operator == "=" else "IS NOT NULL"
+    if not filter_.value:
+        if filter_.operator in _ORDERS:
+            raise InvalidValue(f"filter {filter_.field}{filter_.operator} has no value")
+        absent = "IS NULL" if filter_.operator == "=" else "IS NOT NULL"
         return SqlCondition(f"{value.text} {absent}", value.values)
-    if wanted.field.endswith("_at"):
-        return _time_condition(value.text, wanted)
-    typed = _value(kind, wanted)
-    sign = wanted.operator
+    if filter_.field.endswith("_at"):
+        return _time_condition(value.text, filter_)
+    typed = _value(kind, filter_)
+    sign = filter_.operator
     if sign == "!=":
         sign = "IS NOT" if dialect == "sqlite" else "IS DISTINCT FROM"
     return SqlCondition(f"{value.text} {sign} ?", (*value.values, typed))
 
 
-def _time_condition(column: str, wanted: Filter) -> SqlCondition:
-    moment = parse_moment(wanted.value)
+def _time_condition(column: str, filter_: Filter) -> SqlCondition:
+    moment = parse_moment(filter_.value)
     start, end = moment.start, moment.end
     return {
         "=": SqlCondition(f"{column} >= ? AND {column} < ?", (start, end)),
@@ -298,14 +303,14 @@ def _time_condition(column: str, wanted: Filter) -> SqlCondition:
         ">=": SqlCondition(f"{column} >= ?", (start,)),
         "<": SqlCondition(f"{column} < ?", (start,)),
         "<=": SqlCondition(f"{column} < ?", (end,)),
-    }[wanted.operator]
+    }[filter_.operator]
 
 
 _EXPECTED = {"bool": "true or false", "float": "a number", "int": "a whole number"}
 
 
-def _value(kind: str, wanted: Filter) -> object:
-    text = wanted.value
+def _value(kind: str, filter_: Filter) -> object:
+    text = filter_.value
     try:
         if kind == "bool":
             if text.lower() not in _TRUE + _FALSE:
@@ -316,5 +321,5 @@ def _value(kind: str, wanted: Filter) -> object:
         if kind == "float":
             return float(text)
     except ValueError:
-        raise InvalidValue(f"filter {wanted.field}: {text!r} is not {_EXPECTED[kind]}") from None
+        raise InvalidValue(f"filter {filter_.field}: {text!r} is not {_EXPECTED[kind]}") from None
     return text

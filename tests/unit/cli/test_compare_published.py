@@ -18,7 +18,8 @@ from diskbench.store.finish import finish_run
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import import_source
 from diskbench.store.rebuild import rows_of, write_run
-from diskbench.store.rows import save_plan, save_step
+from diskbench.store.rows import save_plan
+from diskbench.store.step_rows import save_step
 
 GIB = 2**30
 OTHER = ("01kq8z6rj0bbbbbbbbbbbbbbb1",)

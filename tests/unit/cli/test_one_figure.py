@@ -23,7 +23,8 @@ from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.phases import run_phases
 from diskbench.store.query import find_runs
-from diskbench.store.rows import load_plan, load_results
+from diskbench.store.rows import load_plan
+from diskbench.store.step_rows import load_results
 from diskbench.units import format_iops
 
 pytestmark = pytest.mark.slow

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from diskbench.cli import main
 from diskbench.store import schema
-from diskbench.store.database import migrate
 from diskbench.store.result_tables import STAMP
+from diskbench.store.schema_revision import migrate
 
 CASES = Path(__file__).parents[2] / "cases/imports"
 COUNTS = ("ios", "bytes", "runtime_ns")

@@ -5,8 +5,9 @@ import subprocess
 import pytest
 
 from diskbench.errors import ProfileError
-from diskbench.fio.guard import FioTarget, check
+from diskbench.fio.guard import check
 from diskbench.fio.jobfile import parse
+from diskbench.fio.target import FioTarget
 
 DIRECTORY = FioTarget(kind="directory", path="/mnt/x")
 DEVICE = FioTarget(kind="device", path="/dev/nvme1n1", capacity_bytes=2**40)

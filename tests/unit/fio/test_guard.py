@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.errors import ProfileError, TargetRefused
-from diskbench.fio.guard import ENGINES, OURS, FioTarget, check, harmless
+from diskbench.fio.guard import ENGINES, OURS, check, harmless
 from diskbench.fio.jobfile import parse, write
 from diskbench.fio.options import option_versions
+from diskbench.fio.target import FioTarget
 
 DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1")
 DEVICE = FioTarget(kind="device", path="/dev/loop9")

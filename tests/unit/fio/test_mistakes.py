@@ -3,10 +3,10 @@
 import pytest
 
 from diskbench.errors import ProfileError
-from diskbench.fio.guard import FioTarget
 from diskbench.fio.jobfile import parse
 from diskbench.fio.mistakes import mistakes
 from diskbench.fio.profiles import parse_profile
+from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext
 
 BAD = """size=1

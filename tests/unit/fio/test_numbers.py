@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diskbench.errors import ProfileError
-from diskbench.fio.guard import FioTarget, check
+from diskbench.fio.guard import check
 from diskbench.fio.jobfile import parse
 from diskbench.fio.numbers import (
     blocks_of,
@@ -22,6 +22,7 @@ from diskbench.fio.numbers import (
 )
 from diskbench.fio.profiles import parse_profile
 from diskbench.fio.steps import build_steps, space_bytes
+from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
 
 DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1")

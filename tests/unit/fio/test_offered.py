@@ -3,7 +3,6 @@
 import pytest
 
 from diskbench.errors import MeasurementFailed, ProfileError
-from diskbench.fio.guard import FioTarget
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.offered import (
     requested_iops,
@@ -15,6 +14,7 @@ from diskbench.fio.offered import (
 )
 from diskbench.fio.profiles import parse_profile
 from diskbench.fio.steps import build_steps
+from diskbench.fio.target import FioTarget
 from diskbench.fio.template import Rendered
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Step

@@ -11,11 +11,12 @@ import pytest
 from tests.rigs.golden import check_part
 
 from diskbench.errors import ProfileError
-from diskbench.fio.guard import OURS, FioTarget, check, is_checked, settable
+from diskbench.fio.guard import OURS, check, is_checked, settable
 from diskbench.fio.jobfile import ALIASES, parse
 from diskbench.fio.options import option_versions
 from diskbench.fio.refused import ALLOWABLE, ENGINE_OPTIONS, OPTION_REASONS, option_reason
 from diskbench.fio.retarget import OUTPUT, retarget
+from diskbench.fio.target import FioTarget
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "fio-options.md"

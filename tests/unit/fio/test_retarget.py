@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.errors import ProfileError
-from diskbench.fio.guard import FioTarget, check
+from diskbench.fio.guard import check
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.retarget import change_lines, retarget
+from diskbench.fio.target import FioTarget
 
 DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1", size_bytes=2**40)
 DEVICE = FioTarget(kind="device", path="/dev/nvme1n1", capacity_bytes=2**40)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from diskbench.fio.guard import FioTarget
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.offered import stand_in
 from diskbench.fio.profiles import shipped_names, shipped_profile
 from diskbench.fio.steps import build_steps, space_bytes
+from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
 
 TINY = {

@@ -3,10 +3,10 @@
 import pytest
 
 from diskbench.errors import ProfileError
-from diskbench.fio.guard import FioTarget
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import parse_profile
 from diskbench.fio.steps import build_steps, space_bytes
+from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
 
 DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1")

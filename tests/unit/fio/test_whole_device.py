@@ -2,9 +2,9 @@
 
 import pytest
 
-from diskbench.fio.guard import FioTarget
 from diskbench.fio.profiles import parse_profile
 from diskbench.fio.steps import build_steps, space_bytes
+from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
 from diskbench.units import GIB, MIB
 

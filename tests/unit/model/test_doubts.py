@@ -25,7 +25,7 @@ MADE_ANEW = {
     "model/doubts.py": "the table itself",
     "analysis/trust.py": "a stored warning with the weight that the verdict gives it",
     "analysis/shown.py": "a reason of a verdict, listed with the warnings",
-    "store/rows.py": "a warning as its row holds it",
+    "store/step_rows.py": "a warning as its row holds it",
 }
 """The only files that may write a code themselves: they copy one."""
 

@@ -68,7 +68,7 @@ RANDOM = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio")
 
 def load_of(options: str) -> Load:
     step = Step(index=0, name="a", job=job(options), expected_s=60)
-    found = asked_by(step, whole=None)
+    found = asked_by(step, capacity_bytes=None)
     assert found.stage.load is not None
     assert found.is_one
     return found.stage.load
@@ -112,24 +112,24 @@ class TestWhatAStepAsks:
 
     def test_a_share_of_what_an_earlier_step_reaches(self):
         step = Step(index=1, name="b", job=job("rw=randread\nrate_iops=50% of a"), expected_s=60)
-        found = asked_by(step, whole=None, rates={"a": 3000}).stage.load
+        found = asked_by(step, capacity_bytes=None, rates={"a": 3000}).stage.load
         assert found is not None
         assert found.max_per_s == 1500
 
     def test_jobs_of_different_blocks_are_no_one_load(self):
         text = job("rw=randread\nbs=4k\ndirect=1") + "[b]\n" + job("rw=write\nbs=64k\ndirect=1")[4:]
-        found = asked_by(Step(index=0, name="a", job=text, expected_s=60), whole=None)
+        found = asked_by(Step(index=0, name="a", job=text, expected_s=60), capacity_bytes=None)
         assert not found.is_one
         assert found.stage.load is not None
         assert found.stage.load.block_bytes == 4 * KIB
 
     def test_metadata_asks_for_nothing(self):
         step = Step(index=0, name="a", job="[a]\nioengine=filecreate\nnrfiles=100\n", expected_s=3)
-        assert asked_by(step, whole=None).stage.load is None
+        assert asked_by(step, capacity_bytes=None).stage.load is None
 
     def test_work_bound_by_size_ends_with_its_bytes(self):
         step = Step(index=0, name="a", job="[a]\nrw=write\nsize=1g\nnumjobs=2\n", expected_s=3)
-        assert asked_by(step, whole=None).stage.bytes == 2 * GIB
+        assert asked_by(step, capacity_bytes=None).stage.bytes == 2 * GIB
 
 
 def test_the_first_post_s_runs_are_foreseen_to_collapse_in_the_34th():

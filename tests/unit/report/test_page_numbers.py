@@ -16,7 +16,8 @@ from diskbench.analysis.figure import middle
 from diskbench.model.result import StepResult
 from diskbench.report.page.page import page
 from diskbench.store.database import open_database
-from diskbench.store.rows import load_results, save_plan, save_step
+from diskbench.store.rows import save_plan
+from diskbench.store.step_rows import load_results, save_step
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,8 @@ from diskbench.store.audits import run_audits
 from diskbench.store.database import open_database
 from diskbench.store.finish import finish_run
 from diskbench.store.rebuild import rebuild
-from diskbench.store.rows import load_results, save_plan
+from diskbench.store.rows import save_plan
+from diskbench.store.step_rows import load_results
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,8 @@ import pytest
 import sqlalchemy as sa
 
 from diskbench.errors import StoreUnavailable
-from diskbench.store.database import check_writable, mark_refused, open_database, transaction
+from diskbench.store.database import check_writable, open_database, transaction
+from diskbench.store.database_errors import mark_refused
 from diskbench.store.schema import HEAD, VERSION_TABLE, metadata
 
 

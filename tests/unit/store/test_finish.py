@@ -8,7 +8,8 @@ from diskbench.store.claims import unfinished_trials
 from diskbench.store.finish import finish_run
 from diskbench.store.parse_step import step_result
 from diskbench.store.query import find_runs
-from diskbench.store.rows import load_results, save_plan
+from diskbench.store.rows import save_plan
+from diskbench.store.step_rows import load_results
 
 pytestmark = pytest.mark.slow
 

@@ -106,10 +106,10 @@ def test_a_second_that_is_not_whole_is_left_out_between_rounds_only():
         iops=np.array([10.0, 5.0, 20.0, 7.0]),
         bytes_per_s=np.array([1.0, np.nan, 2.0, 3.0]),
     )
-    iops, size = _arrays(series, whole=True)
+    iops, size = _arrays(series, with_last=True)
     assert iops.tolist() == [15, 20, 0, 7]
     assert size.tolist() == [1, 2, 0, 3]
-    assert _arrays(series, whole=False)[0].tolist() == [15, 20, 0]
+    assert _arrays(series, with_last=False)[0].tolist() == [15, 20, 0]
 
 
 def test_a_scaled_credit_has_scaled_phases_down_to_ten_seconds():

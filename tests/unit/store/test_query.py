@@ -23,7 +23,8 @@ from diskbench.store.query import (
     parse_filter,
 )
 from diskbench.store.reader import reader_of
-from diskbench.store.rows import save_plan, save_step
+from diskbench.store.rows import save_plan
+from diskbench.store.step_rows import save_step
 from diskbench.store.upsert import upsert
 
 A, B, C = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj0aaaaaaaaaaaaaab2", "01kr8z6rj0aaaaaaaaaaaaaaa3"

@@ -19,7 +19,8 @@ from diskbench.store.database import open_database, transaction
 from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, load_lease, release_lease
 from diskbench.store.rebuild import rebuild
-from diskbench.store.rows import evidence_url_of, load_results, save_plan
+from diskbench.store.rows import evidence_url_of, save_plan
+from diskbench.store.step_rows import load_results
 from diskbench.store.timings import add_timing, load_timing
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from tests.rigs.plans import CAMPAIGN_ID, RUN_IDS, TRIAL_ID, make_plan
 from diskbench.errors import UnknownName
 from diskbench.model.outcome import Problem
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
-from diskbench.store import claims, leases, rows, schema
+from diskbench.store import claims, leases, rows, schema, step_rows
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import claim_cell, unfinished_cells
 from diskbench.store.clock import now, ulid_time
@@ -75,7 +75,7 @@ def test_a_trial_that_is_not_there_is_told(saved):
 
 def test_saving_a_plan_twice_changes_nothing_even_when_it_began(saved):
     rows.begin_run(saved, RUN_IDS[0])
-    rows.save_step(saved, RUN_IDS[0], result())
+    step_rows.save_step(saved, RUN_IDS[0], result())
     before = dump(saved)
     rows.save_plan(saved, make_plan(), "file:///elsewhere")
     assert dump(saved) == before
@@ -102,23 +102,23 @@ def test_runs_are_in_order_of_when_they_began_not_of_when_they_were_planned(save
 
 
 def test_a_step_saved_twice_is_there_once(saved):
-    rows.save_step(saved, RUN_IDS[0], result())
+    step_rows.save_step(saved, RUN_IDS[0], result())
     before = dump(saved)
-    rows.save_step(saved, RUN_IDS[0], result())
+    step_rows.save_step(saved, RUN_IDS[0], result())
     assert dump(saved) == before
-    assert rows.load_results(saved, RUN_IDS[0]) == {RUN_IDS[0]: (result(),)}
+    assert step_rows.load_results(saved, RUN_IDS[0]) == {RUN_IDS[0]: (result(),)}
 
 
 def test_a_step_saved_with_fewer_rows_leaves_none_of_the_old_ones(saved):
-    rows.save_step(saved, RUN_IDS[0], result())
-    rows.save_step(saved, RUN_IDS[0], result(iops=7.5, jobs=("a",)))
-    assert rows.load_results(saved, RUN_IDS[0])[RUN_IDS[0]] == (result(iops=7.5, jobs=("a",)),)
+    step_rows.save_step(saved, RUN_IDS[0], result())
+    step_rows.save_step(saved, RUN_IDS[0], result(iops=7.5, jobs=("a",)))
+    assert step_rows.load_results(saved, RUN_IDS[0])[RUN_IDS[0]] == (result(iops=7.5, jobs=("a",)),)
 
 
 def test_results_of_many_runs_are_read_at_once(saved):
-    rows.save_step(saved, RUN_IDS[0], result(1))
-    rows.save_step(saved, RUN_IDS[0], result(0))
-    found = rows.load_results(saved, *RUN_IDS)
+    step_rows.save_step(saved, RUN_IDS[0], result(1))
+    step_rows.save_step(saved, RUN_IDS[0], result(0))
+    found = step_rows.load_results(saved, *RUN_IDS)
     assert [step.step_index for step in found[RUN_IDS[0]]] == [0, 1]
     assert found[RUN_IDS[1]] == ()
 
@@ -135,7 +135,7 @@ def test_a_run_ends_the_same_twice(saved):
 
 
 def test_deleting_the_last_run_deletes_trial_and_campaign(saved):
-    rows.save_step(saved, RUN_IDS[0], result())
+    step_rows.save_step(saved, RUN_IDS[0], result())
     assert rows.delete_runs(saved, RUN_IDS[:1]) == 1
     assert [row["trial_id"] for row in dump(saved)["diskbench_trial"]] == [TRIAL_ID]
     assert rows.delete_runs(saved, RUN_IDS) == 1
@@ -264,7 +264,7 @@ def test_writers_in_many_threads_do_not_lose_rows(saved):
 
     def write(index):
         try:
-            rows.save_step(saved, RUN_IDS[0], result(index))
+            step_rows.save_step(saved, RUN_IDS[0], result(index))
         except Exception as error:  # noqa: BLE001 - shown below
             faults.append(error)
 

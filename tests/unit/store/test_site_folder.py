@@ -49,7 +49,7 @@ def test_a_page_made_of_something_else_but_alike_keeps_its_file(tmp_path):
 def test_what_other_pages_quote_is_kept(tmp_path):
     fill(tmp_path, {"index.html": "x"})
     with open_site(tmp_path) as site:
-        assert site.fresh("index.html", "x").told == {"said": "x"}
+        assert site.fresh("index.html", "x").summary == {"said": "x"}
 
 
 def test_pages_that_are_no_more_go_with_their_folder_and_other_files_stay(tmp_path):

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.settings import load_settings
-from diskbench.store.database import engine_options, parse_url, shown_url
+from diskbench.store.database import engine_options, parse_url
+from diskbench.store.database_errors import shown_url
 from diskbench.store.evidence import open_evidence
 from diskbench.store.urls import (
     database_file,

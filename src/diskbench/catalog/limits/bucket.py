@@ -125,8 +125,8 @@ def balance_after(
     if gained > 0 and refill_per_s is not None:
         gained = min(gained, refill_per_s)
     most = capacity(allowance)
-    left = max(-owed, min(most, balance + gained * seconds))
-    return 0.0 if abs(left) <= most * _NOTHING else left
+    tokens = max(-owed, min(most, balance + gained * seconds))
+    return 0.0 if abs(tokens) <= most * _NOTHING else tokens
 
 
 def lasts_s(allowance: Allowance) -> float | None:

@@ -96,7 +96,7 @@ class DiskEntry(Frozen):
 
     def versions(self, day: str | None = None) -> tuple[DiskEntry, ...]:
         """Return what may have held on a day (`2018-03-16`; a year or a month will do), the latest
-        first: one version where the dates tell, else those on both sides; all of them without a
+        first: one version if the dates decide, else those on both sides; all of them without a
         day."""
         past = [self._as_of(version) for version in reversed(self.earlier)]
         if day is None:
@@ -230,4 +230,4 @@ def clouds() -> tuple[str, ...]:
 
 def parse_catalogue(text: str, *, where: str) -> Catalogue:
     """Parse a catalogue from YAML. Raises InvalidValue naming `where` and every fault."""
-    return parse_book(Catalogue, text, where=where, wanted="catalogue")
+    return parse_book(Catalogue, text, where=where, kind="catalogue")

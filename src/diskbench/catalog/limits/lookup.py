@@ -108,7 +108,7 @@ def dated_limits(
     day: str | None,
 ) -> tuple[DiskLimits, ...]:
     """Return the limits that a disk may have had on a day (`2018-03-16`), the latest first: one
-    where the catalogue's dates tell, else all that fit; all versions without a day. Raises as
+    if the catalogue's dates decide, else all that fit; all versions without a day. Raises as
     `limits` does."""
     book = catalogue(cloud)
     entry = book.disks.get(disk_type)

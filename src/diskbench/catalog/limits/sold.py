@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def check_ratio(
     ratio: RatioLimit | None,
     name: str,
-    what: str,
+    quantity: str,
     value: float | None,
     size_gib: float,
     iops: float | None,
@@ -24,16 +24,16 @@ def check_ratio(
         return
     if ratio.max_per_gib is not None and value > ratio.max_per_gib * size_gib:
         raise InvalidValue(
-            f"{name}: {value:,g} {what} on {size_gib:g} GiB is {value / size_gib:,.4g} per GiB",
+            f"{name}: {value:,g} {quantity} on {size_gib:g} GiB is {value / size_gib:,.4g} per GiB",
             advice=f"at most {ratio.max_per_gib:g} per GiB: "
             f"{ratio.max_per_gib * size_gib:,.0f} for this size",
-            field=what.lower(),
+            field=quantity.lower(),
         )
     if ratio.max_per_iops is not None and iops and value > ratio.max_per_iops * iops:
         raise InvalidValue(
-            f"{name}: a {what} of {value:,g} is too much for {iops:,g} IOPS",
+            f"{name}: a {quantity} of {value:,g} is too much for {iops:,g} IOPS",
             advice=f"at most {ratio.max_per_iops:g} per IOPS: {ratio.max_per_iops * iops:,.0f}",
-            field=what.lower(),
+            field=quantity.lower(),
         )
 
 
@@ -48,12 +48,12 @@ def refuse_given(name: str, field: str, value: float | None) -> None:
 
 
 def check_within(
-    name: str, what: str, value: float, low: float, high: float, unit: str, *, field: str
+    name: str, quantity: str, value: float, low: float, high: float, unit: str, *, field: str
 ) -> None:
     """Refuse a value outside what is sold."""
     if not low <= value <= high:
         raise InvalidValue(
-            f"{name}: {what} {value:,g} {unit} is not sold",
+            f"{name}: {quantity} {value:,g} {unit} is not sold",
             advice=f"it goes from {low:,g} to {high:,g} {unit}",
             field=field,
         )

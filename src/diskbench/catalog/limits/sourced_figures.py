@@ -105,20 +105,22 @@ class Quantity(SourcedFigure):
         """The bytes of one unit; 1 for IOPS."""
         return _UNIT_BYTES[self.unit] if self.unit else 1
 
-    def value(self, size_gib: float, other: float | None = None) -> float:
-        """Return the figure for a size in its own unit. `other` is the disk's IOPS (for a
-        throughput by IOPS) or its throughput (for IOPS by throughput)."""
+    def value(self, size_gib: float, requested: float | None = None) -> float:
+        """Return the figure for a size in its own unit. `requested` is the disk's IOPS (for
+        a throughput by IOPS) or its throughput (for IOPS by throughput)."""
         if self.fixed is not None:
             return self.fixed
         if self.steps:
             return next(
                 s.value for s in self.steps if s.up_to_gib is None or size_gib <= s.up_to_gib
             )
-        if self.per_iops and other is not None:
-            step = next(s for s in self.per_iops if s.up_to_iops is None or other <= s.up_to_iops)
-            return min(step.max, step.value * other)
-        if self.per_throughput is not None and other is not None:
-            return self.clamped(self.per_throughput * other)
+        if self.per_iops and requested is not None:
+            step = next(
+                s for s in self.per_iops if s.up_to_iops is None or requested <= s.up_to_iops
+            )
+            return min(step.max, step.value * requested)
+        if self.per_throughput is not None and requested is not None:
+            return self.clamped(self.per_throughput * requested)
         linear = self.base + (self.per_gib + self.per_tib / GIB_PER_TIB) * size_gib
         return self.clamped(linear)
 

@@ -95,7 +95,7 @@ class Fit(SourcedFigure):
 
 class Series(SourcedFigure):
     """One machine series. `local_ssd`: chosen when a machine is made, part of some machine types,
-    part of every one, or not to be had; `local_ssd_gib`: their size where it is not the usual one.
+    part of every type, or not offered; `local_ssd_gib`: their size if it is not the usual one.
     `open`: disk types of which nothing is known here."""
 
     interface: Literal["scsi", "nvme"]
@@ -176,7 +176,7 @@ class MachineBook(Frozen):
 def parse_machines(text: str, *, where: str, patch: Mapping[str, Any] | None = None) -> MachineBook:
     """Machines from YAML with `patch` laid over them. Raises InvalidValue naming `where` and every
     fault."""
-    return parse_book(MachineBook, text, where=where, wanted="catalogue of machines", patch=patch)
+    return parse_book(MachineBook, text, where=where, kind="catalogue of machines", patch=patch)
 
 
 @functools.cache

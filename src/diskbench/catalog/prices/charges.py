@@ -126,4 +126,4 @@ def charges_of(cloud: str) -> Charges | None:
 
 def parse_charges(text: str, *, where: str) -> Charges:
     """Parse charges from YAML. Raises InvalidValue naming `where` and every fault."""
-    return parse_book(Charges, text, where=where, wanted="list of charges")
+    return parse_book(Charges, text, where=where, kind="list of charges")

@@ -61,8 +61,8 @@ class CellCost(Frozen):
 
 
 class TrialCost(CellCost):
-    """What a trial has cost so far, or in all once it `ended`; an `emulated` one cost nobody
-    anything, and this is what a real one would have."""
+    """The cost of a trial so far, or in total once it `ended`; an `emulated` trial cost nothing,
+    and this is the cost of a real one."""
 
     trial_id: str
     emulated: bool

@@ -124,7 +124,7 @@ class PriceBook(Frozen):
 def parse_prices(text: str, *, where: str, patch: Mapping[str, Any] | None = None) -> PriceBook:
     """Prices from YAML with `patch` laid over them. Raises InvalidValue naming `where` and every
     fault."""
-    return parse_book(PriceBook, text, where=where, wanted="list of prices", patch=patch)
+    return parse_book(PriceBook, text, where=where, kind="list of prices", patch=patch)
 
 
 @functools.cache

@@ -30,7 +30,7 @@ _BY_MEMORY = frozenset({"gobonniego", "bonnie"})
 
 def differences(
     asked: RunSubject,
-    found: Sequence[Beside],
+    pairs: Sequence[Beside],
     *,
     marks: Iterable[str] = (),
     warnings: Iterable[Warning] = (),
@@ -39,12 +39,12 @@ def differences(
     """Reasons, the strongest first, each once. `marks` are ours (emulated, unverified, imported),
     `warnings` what to doubt in our steps, `year` is that of our run."""
     reasons = [_MARKS[mark] for mark in _MARKS if mark in set(marks)]
-    figures = [pair.figure for pair in found]
+    figures = [pair.figure for pair in pairs]
     reasons += _ours_doubted({figure.step for figure in figures}, warnings)
     reasons += [f"theirs is doubted ({d.code}): {d.words}" for f in figures if (d := f.doubt)]
     reasons += [words for figure in figures for words in _disk(asked, figure)]
     reasons += [words for figure in figures for words in _machine(asked, figure)]
-    reasons += [words for pair in found for words in _method(asked, pair)]
+    reasons += [words for pair in pairs for words in _method(asked, pair)]
     reasons += [f"of theirs: {note}" for figure in figures for note in figure.notes]
     reasons += [_sample(figure) for figure in figures]
     reasons += [words for figure in figures for words in _age(figure, year)]

@@ -133,16 +133,16 @@ def load_published() -> tuple[Published, ...]:
 def find_published(name: str) -> tuple[Published, ...]:
     """The figures of an id, or of the beginning of ids up to a slash: `iaas-2018`,
     `iaas-2018/results/gp2`. Raises UnknownName."""
-    wanted = name.strip().rstrip("/")
+    figure_id = name.strip().rstrip("/")
     figures = load_published()
-    matches = tuple(f for f in figures if f.id == wanted or f.id.startswith(f"{wanted}/"))
-    if not wanted or not matches:
+    matches = tuple(f for f in figures if f.id == figure_id or f.id.startswith(f"{figure_id}/"))
+    if not figure_id or not matches:
         known = {prefix for f in figures for prefix in prefixes(f.id)}
         raise UnknownName(
             "published figure",
             name,
             known,
-            advice=_advice(wanted, known, "diskbench published list"),
+            advice=_advice(figure_id, known, "diskbench published list"),
         )
     return matches
 
@@ -162,19 +162,19 @@ def filtered(
 ) -> tuple[Published, ...]:
     """Those that meet all that is not None. `disk` is a type (`gp2`) or a part of the disk's words,
     in any case."""
-    kept = tuple(figures)
+    matching = tuple(figures)
     if seed is not None:
         _known("post", seed, SEEDS)
-        kept = tuple(f for f in kept if f.seed == seed)
+        matching = tuple(f for f in matching if f.seed == seed)
     if provider is not None:
         _known("provider with published figures", provider, {f.provider for f in load_published()})
-        kept = tuple(f for f in kept if f.provider == provider)
+        matching = tuple(f for f in matching if f.provider == provider)
     if disk is not None:
         part = disk.casefold()
-        kept = tuple(f for f in kept if f.disk_type == disk or part in f.disk.casefold())
-        if not kept:
+        matching = tuple(f for f in matching if f.disk_type == disk or part in f.disk.casefold())
+        if not matching:
             raise UnknownName("published disk", disk, {f.disk_type for f in load_published()})
-    return kept
+    return matching
 
 
 def rows(figures: Iterable[Published]) -> list[dict[str, object]]:
@@ -196,8 +196,8 @@ def _known(kind: str, value: str, known: Iterable[str]) -> None:
         raise UnknownName(kind, value, known)
 
 
-def _advice(wanted: str, known: Iterable[str], command: str) -> str:
-    near = difflib.get_close_matches(wanted, sorted(known), n=3)
+def _advice(name: str, known: Iterable[str], command: str) -> str:
+    near = difflib.get_close_matches(name, sorted(known), n=3)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     return f"{hint}{command!r} shows all"
 

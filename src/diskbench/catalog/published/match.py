@@ -147,8 +147,8 @@ def _octaves(first: float, second: float) -> float:
 
 def _distance(asked: RunSubject, figure: Published, parted: Parted) -> tuple[int, float]:
     """The later they part, the nearer; then by size."""
-    both = figure.size_gib is not None and asked.size_gib is not None
-    size = _octaves(figure.size_gib or 1, asked.size_gib or 1) if both else 0.0
+    sizes_known = figure.size_gib is not None and asked.size_gib is not None
+    size = _octaves(figure.size_gib or 1, asked.size_gib or 1) if sizes_known else 0.0
     return -_CRITERIA.index(parted.criterion), size
 
 

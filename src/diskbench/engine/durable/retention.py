@@ -15,7 +15,7 @@ from diskbench.engine.durable.bare_dbos import DBOS
 from diskbench.engine.durable.schedules import APPLICATION
 from diskbench.store.cells import live_cells
 from diskbench.store.clock import database_time, iso
-from diskbench.store.database import as_unavailable
+from diskbench.store.database_errors import as_unavailable
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.engine.durable.bare_dbos import DBOS, DBOSClient
 from diskbench.engine.durable.serializer import JsonSerializer
-from diskbench.store.database import as_unavailable
+from diskbench.store.database_errors import as_unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

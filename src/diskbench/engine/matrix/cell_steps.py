@@ -28,8 +28,9 @@ from diskbench.store.campaigns import load_campaign
 from diskbench.store.cells import cell_of_trial, update_cell
 from diskbench.store.clock import iso, present
 from diskbench.store.leases import lease_and_time, load_lease
-from diskbench.store.rows import find_plan, load_plan, load_results
+from diskbench.store.rows import find_plan, load_plan
 from diskbench.store.runs import end_run_cell
+from diskbench.store.step_rows import load_results
 from diskbench.store.wishes import asked_to_stop
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from diskbench.errors import (
     ReleaseFailed,
     Suspended,
 )
-from diskbench.store.database import as_unavailable
+from diskbench.store.database_errors import as_unavailable
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session

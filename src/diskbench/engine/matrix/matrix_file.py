@@ -83,7 +83,7 @@ def read_matrix(text: str, shown: str, folder: Path) -> MatrixFile:
             "\n  ".join(
                 [
                     f"{shown} has {_count(len(mistakes))}",
-                    *(mistake.told(shown) for mistake in mistakes[:_MOST_TOLD]),
+                    *(mistake.text_in(shown) for mistake in mistakes[:_MOST_TOLD]),
                     *(["…"] if len(mistakes) > _MOST_TOLD else []),
                 ]
             ),

@@ -22,7 +22,8 @@ from diskbench.ports import EndsMachines, ExtendsLeases
 from diskbench.store.archive import write_plan
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import Lease, extend_lease, lease_and_time, load_lease
-from diskbench.store.rows import load_results, save_plan
+from diskbench.store.rows import save_plan
+from diskbench.store.step_rows import load_results
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

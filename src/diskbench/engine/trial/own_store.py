@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ids import short
 from diskbench.store.archive import read_plan, read_step, run_prefix, step_folders
-from diskbench.store.rows import evidence_url_of, load_results, move_evidence
+from diskbench.store.rows import evidence_url_of, move_evidence
+from diskbench.store.step_rows import load_results
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session

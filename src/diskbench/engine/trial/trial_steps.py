@@ -36,7 +36,8 @@ from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 from diskbench.store.archive import write_step_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.parse_step import step_result
-from diskbench.store.rows import begin_run, save_step
+from diskbench.store.rows import begin_run
+from diskbench.store.step_rows import save_step
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session

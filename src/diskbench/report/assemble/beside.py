@@ -44,14 +44,14 @@ def rows_of_views(named: Iterable[tuple[str, TrialView]]) -> tuple[BesideRow, ..
     rows = []
     for name, view in named:
         judged = verdicts_by_step(view.trial.verdicts)
-        seen: set[str] = set()
+        steps: set[str] = set()
         for line in view.lines:
             if line.direction == "sync":
                 continue
             rows.append(
-                _of_line(name, line, judged.get(line.step, []), first=line.step not in seen)
+                _of_line(name, line, judged.get(line.step, []), first=line.step not in steps)
             )
-            seen.add(line.step)
+            steps.add(line.step)
     return _by_step(rows)
 
 
@@ -67,8 +67,8 @@ def short_names(blocks: Iterable[str]) -> dict[str, str]:
     parts = {block: block.split(", ") for block in blocks}
     shared = set.intersection(*(set(of) for of in parts.values())) if len(parts) > 1 else set()
     return {
-        block: ", ".join([first, *(part for part in rest if part not in shared)])
-        for block, (first, *rest) in parts.items()
+        block: ", ".join([first, *(part for part in further if part not in shared)])
+        for block, (first, *further) in parts.items()
     }
 
 
@@ -84,13 +84,13 @@ def _of_line(name: str, line: StepLine, verdicts: Sequence[Verdict], *, first: b
     )
     if not verdicts or not first:
         return row
-    here = shown_stretch([verdict.stands_for for verdict in at_one_level(verdicts)])
+    shown = shown_stretch([verdict.stands_for for verdict in at_one_level(verdicts)])
     return replace(
         row,
-        ratio=here.ratio,
-        limit=short_limit(here.limiter.name),
+        ratio=shown.ratio,
+        limit=short_limit(shown.limiter.name),
         trust=trust_of(verdicts),
-        on_credit=here.kind == "burst",
+        on_credit=shown.kind == "burst",
     )
 
 

@@ -166,12 +166,12 @@ class ChartData:
                 tuple(phase for phase in trial.phases if phase.run_id == run_id),
                 trial.plan,
                 run=row.number,
-                said={
+                expectations={
                     at: expectation
                     for (whose, at), expectation in trial.foreseen.items()
                     if whose == run_id
                 },
-                wanted=lambda step: step not in filled,
+                is_selected=lambda step: step not in filled,
             )
         except DiskbenchError as error:
             self._warn("series", row, error)
@@ -182,10 +182,10 @@ class ChartData:
         plan = self.stored[row.trial_id].plan
         return frozenset(step.name for step in (plan.steps if plan else ()) if step.role == "fill")
 
-    def _warn(self, what: str, row: Run, error: DiskbenchError) -> None:
+    def _warn(self, part: str, row: Run, error: DiskbenchError) -> None:
         """Log what a report lacks; imported runs seldom have seconds, and a few of many runs may
         lack them."""
         seldom = row.imported or self.single is None
         level = logging.INFO if seldom else logging.WARNING
         message = "no %s of run %s in the page: %s"
-        logging.getLogger(__name__).log(level, message, what, row.run_id, error.message)
+        logging.getLogger(__name__).log(level, message, part, row.run_id, error.message)

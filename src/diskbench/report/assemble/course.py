@@ -83,13 +83,14 @@ def courses(
     plan: Plan | None = None,
     *,
     run: int = 1,
-    said: Mapping[int, Expectation] | None = None,
-    wanted: Callable[[str], bool] = lambda _: True,
+    expectations: Mapping[int, Expectation] | None = None,
+    is_selected: Callable[[str], bool] = lambda _: True,
 ) -> tuple[StepCourse, ...]:
     """The courses of one run's steps in order, from its series (`load_series`).
 
     The expectation follows from the run's `plan` and its number `run` in the trial; for an imported
-    run it is given in `said`, by step index. Only steps whose names are `wanted` are returned.
+    run it is given in `expectations`, by step index. Only steps whose names `is_selected`
+    accepts are returned.
     Steps of one second or less have no course.
     """
     if not series.height:
@@ -99,14 +100,14 @@ def courses(
     for rows in _groups(series):
         first = rows[0]
         name, index = str(first["step"][0]), int(first["step_index"][0])
-        if not wanted(name):
+        if not is_selected(name):
             continue
         tracks, rounds, seconds = _whole(*_tracks(rows))
         if seconds < 2 or not tracks:
             continue
         of_round = first["round"][0]
         expected = plan.expected_of(index, of_round=of_round, run=run) if plan else None
-        expected = expected or (said or {}).get(index)
+        expected = expected or (expectations or {}).get(index)
         steps.append(
             StepCourse(
                 run_id=str(first["run_id"][0]),
@@ -145,8 +146,8 @@ def _tracks(
     lengths = []
     for number, rows in enumerate(rounds, 1):
         seconds = rows["second"]
-        whole = int(seconds.max()) - int(seconds.min()) + 1  # type: ignore[arg-type]
-        lengths.append(whole if number == len(rounds) else whole - 1)
+        span_s = int(seconds.max()) - int(seconds.min()) + 1  # type: ignore[arg-type]
+        lengths.append(span_s if number == len(rounds) else span_s - 1)
     starts = [0, *np.cumsum(lengths).tolist()]
     size = starts.pop()
     tracks = {}

@@ -95,11 +95,11 @@ def distributions(histogram: pl.DataFrame) -> tuple[Distribution, ...]:
 
 def _chosen(spreads: Sequence[Distribution]) -> tuple[Distribution, ...]:
     total = {(spread.step, spread.direction) for spread in spreads if not spread.completion_only}
-    kept = [
+    drawable = [
         spread
         for spread in spreads
         if not spread.completion_only or (spread.step, spread.direction) not in total
     ]
     return tuple(
-        sorted(kept, key=lambda spread: (spread.step_index, _ORDER.index(spread.direction)))
+        sorted(drawable, key=lambda spread: (spread.step_index, _ORDER.index(spread.direction)))
     )

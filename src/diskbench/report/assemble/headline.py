@@ -74,11 +74,11 @@ def headline(
     ran out never gets one figure for both levels (MR-3): its phases give one each. Empty if no step
     shows a cliff and the disk has no burst bucket, or if no rate exceeded its baseline."""
     pools = promise.limits.pools if promise is not None and promise.limits is not None else ()
-    if seen := cliff_words(phases):
+    if cliffs := cliff_words(phases):
         base = next(
             (pool.iops.baseline for pool in pools if pool.iops and capacity(pool.iops)), None
         )
-        return f"{seen} (promised: {format_iops(base)} IOPS)" if base is not None else seen
+        return f"{cliffs} (promised: {format_iops(base)} IOPS)" if base is not None else cliffs
     if promise is None:
         return ""
     return next((text for pool in pools if (text := _of_pool(promise, pool, rows))), "")

@@ -194,11 +194,11 @@ def _line(
         if any(row.direction == direction for row in of)
     ]
     rates = [run.figure.iops or run.figure.bytes_per_s or 0.0 for run in runs]
-    kept = [runs[at] for at in of_one_level([run.kind for run in runs], rates)]
-    windows = [run.window for run in kept]
+    of_level = [runs[at] for at in of_one_level([run.kind for run in runs], rates)]
+    windows = [run.window for run in of_level]
     rounds = [row.round for window in windows for row in window if row.round is not None]
     first = windows[0][0]
-    crosses = any(run.figure.crosses for run in kept)
+    crosses = any(run.figure.crosses for run in of_level)
 
     def spread(figure: Callable[[Measurement], float | None]) -> Spread | None:
         figures = [[figure(row) for row in window] for window in windows]
@@ -211,13 +211,13 @@ def _line(
     def latency(figure: Callable[[Measurement], float | None]) -> Spread | None:
         return None if crosses else spread(figure)
 
-    is_level = len(kept) < len(runs) or any(run.figure.level is not None for run in kept)
+    is_level = len(of_level) < len(runs) or any(run.figure.level is not None for run in of_level)
     return StepLine(
         step=first.step,
         direction=direction,
         role=first.role,
-        iops=_rates([run.figure.iops for run in kept]),
-        bytes_per_s=_rates([run.figure.bytes_per_s for run in kept]),
+        iops=_rates([run.figure.iops for run in of_level]),
+        bytes_per_s=_rates([run.figure.bytes_per_s for run in of_level]),
         mean_ns=latency(lambda row: _first(row.lat_mean_ns, row.clat_mean_ns)),
         p50_ns=latency(lambda row: row.p50_ns),
         p99_ns=latency(lambda row: row.p99_ns),
@@ -226,10 +226,10 @@ def _line(
         cpu=spread(_cpu),
         rounds=(min(rounds), max(rounds)) if rounds else None,
         completion_only=first.lat_mean_ns is None and first.clat_mean_ns is not None,
-        level=(kept[0].kind or "level") if is_level else None,
+        level=(of_level[0].kind or "level") if is_level else None,
         crosses=crosses,
         by_run=tuple(rates),
-        n=len(kept),
+        n=len(of_level),
     )
 
 

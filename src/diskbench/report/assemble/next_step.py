@@ -68,14 +68,14 @@ def for_hosts(named: Sequence[tuple[str, NextStep]], chosen: str) -> NextStep:
     `named` are the steps by the names of the hosts.
     """
     first = dict(named)[chosen]
-    rest, _ = _without_hosts(first.command)
-    alike = [(name, step) for name, step in named if _without_hosts(step.command)[0] == rest]
+    command, _ = _without_hosts(first.command)
+    alike = [(name, step) for name, step in named if _without_hosts(step.command)[0] == command]
     hosts = [host for _, step in alike for host in _without_hosts(step.command)[1]]
     reason = first.reason
     if len(alike) < len(named):
         reason = f"{', '.join(name for name, _ in alike)}: {reason}"
     flags = [word for host in dict.fromkeys(hosts) for word in (_HOST, host)]
-    words = [*rest[:_BEFORE_HOSTS], *flags, *rest[_BEFORE_HOSTS:]]
+    words = [*command[:_BEFORE_HOSTS], *flags, *command[_BEFORE_HOSTS:]]
     return NextStep(reason, shlex.join(words) if flags else first.command)
 
 
@@ -84,8 +84,8 @@ def _without_hosts(command: str) -> tuple[list[str], list[str]]:
     words = shlex.split(command)
     at = [place for place, word in enumerate(words[:-1]) if word == _HOST]
     gone = {*at, *(place + 1 for place in at)}
-    rest = [word for place, word in enumerate(words) if place not in gone]
-    return rest, [words[place + 1] for place in at]
+    without = [word for place, word in enumerate(words) if place not in gone]
+    return without, [words[place + 1] for place in at]
 
 
 def next_step(
@@ -106,13 +106,13 @@ def next_step(
         return _without_rows(subject, last, on_page=on_page)
     if subject.state in ("planned", "running"):
         return NextStep("the run has not ended; look again later", f"diskbench results show {last}")
-    found = (
+    step = (
         _of_import(subject, verdicts, last)
         if "imported" in subject.marks
         else _of_run(subject, {group.code for group in warnings}, verdicts, last)
     )
-    if found is not None:
-        return found
+    if step is not None:
+        return step
     if on_page:
         return NextStep("export the figures", "diskbench results export --to rows.csv")
     return NextStep("open the report with charts", f"diskbench report {last}")
@@ -128,8 +128,8 @@ def _of_import(subject: Subject, verdicts: Sequence[Verdict], last: str) -> Next
 def _of_run(
     subject: Subject, warned: set[str], verdicts: Sequence[Verdict], last: str
 ) -> NextStep | None:
-    if (other := _other_profile(subject, warned)) is not None:
-        return other
+    if (step := _other_profile(subject, warned)) is not None:
+        return step
     if (past := _past_memory(subject, verdicts)) is not None:
         return past
     fell = has_fallen(verdicts)

@@ -99,8 +99,8 @@ def _point(trial: Trial, figure: Published) -> ChartPoint | None:
     ids = [run.run_id for run in trial.runs]
     theirs = first.provider == GOBONNIEGO_FILE
     rows = [row for run_id in ids for row in trial.measurements.get(run_id, ())]
-    whole = at_one_level(figure, rows, gobonniego_file=theirs)
-    if whole is None:
+    joined = at_one_level(figure, rows, gobonniego_file=theirs)
+    if joined is None:
         return None
     by_run = run_values(figure, rows, gobonniego_file=theirs)
     values = tuple(by_run.values())
@@ -108,7 +108,7 @@ def _point(trial: Trial, figure: Published) -> ChartPoint | None:
     return ChartPoint(
         label=short(figure),
         metric=figure.metric,
-        value=whole.ours,
+        value=joined.ours,
         direction=figure.direction,
         key=figure.id,
         provider=figure.provider,
@@ -121,10 +121,10 @@ def _point(trial: Trial, figure: Published) -> ChartPoint | None:
         run_ids=tuple(by_run),
         low=min(values) if len(values) > 1 else None,
         high=max(values) if len(values) > 1 else None,
-        n=whole.runs,
+        n=joined.runs,
         when=str(first.when or ""),
         marks=trial.marks,
-        doubt=_doubt(values[-whole.runs :]) or _doubted(trial, figure.step, by_run),
+        doubt=_doubt(values[-joined.runs :]) or _doubted(trial, figure.step, by_run),
         machine=_machine(trial),
     )
 

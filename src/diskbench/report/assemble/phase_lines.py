@@ -62,9 +62,9 @@ def cliff_words(steps: Sequence[StepPhases]) -> str:
 
 def clock(seconds: float) -> str:
     """`31:02`, or `1:31:02` from an hour on."""
-    hours, rest = divmod(round(seconds), 3600)
-    minutes, left = divmod(rest, 60)
-    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+    hours, below_hour = divmod(round(seconds), 3600)
+    minutes, clock_s = divmod(below_hour, 60)
+    return f"{hours}:{minutes:02}:{clock_s:02}" if hours else f"{minutes}:{clock_s:02}"
 
 
 def _columns(step: StepPhases) -> list[str]:

@@ -28,10 +28,10 @@ def price_lines(price: DiskPrice) -> Iterator[str]:
         ("1,000 IOPS", price.per_1000_iops_usd, price.per_1000_burst_iops_usd),
         ("100 MB/s", price.per_100_mb_per_s_usd, price.per_100_burst_mb_per_s_usd),
     )
-    for what, lasting, burst in pairs:
+    for unit, lasting, burst in pairs:
         if lasting is not None:
             apart = f"; {_usd(burst)} of the burst" if burst is not None else ""
-            yield f"{_usd(lasting)} per {what} of the baseline{apart}"
+            yield f"{_usd(lasting)} per {unit} of the baseline{apart}"
 
 
 def price_words(price: DiskPrice | None, rate: float | None, block: int | None) -> str:

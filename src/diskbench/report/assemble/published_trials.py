@@ -15,7 +15,8 @@ from diskbench.report.assemble.own_trials import MARKS
 from diskbench.report.published.document import ComparePublishedDocument, trial_beside
 from diskbench.results.selection import Selection, chosen
 from diskbench.store.query import Filter, find_runs
-from diskbench.store.rows import find_plan, load_results
+from diskbench.store.rows import find_plan
+from diskbench.store.step_rows import load_results
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
@@ -41,8 +42,8 @@ def compared(
     """
     ids = [name for name in asked.names if "/" in name or name in SEEDS]
     figures = tuple({figure.id: figure for name in ids for figure in find_published(name)}.values())
-    wanted = replace(asked, names=[name for name in asked.names if name not in ids])
-    trials = _trials(engine, wanted or Selection((LAST,)), alone=alone)
+    runs_asked = replace(asked, names=[name for name in asked.names if name not in ids])
+    trials = _trials(engine, runs_asked or Selection((LAST,)), alone=alone)
     marked = [runs for runs in trials if _marks(runs)]
     taken = [runs for runs in trials if include_emulated or runs not in marked]
     if not taken:

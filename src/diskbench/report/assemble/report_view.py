@@ -110,8 +110,10 @@ class Report:
     @property
     def directions(self) -> tuple[str, ...]:
         """The directions that the charts of one trial distinguish by colour; empty if only one."""
-        seen = {line.direction for line in self.single.lines} if self.single else set()
-        return tuple(name for name in DIRECTION_ORDER if name in seen) if len(seen) > 1 else ()
+        measured = {line.direction for line in self.single.lines} if self.single else set()
+        return (
+            tuple(name for name in DIRECTION_ORDER if name in measured) if len(measured) > 1 else ()
+        )
 
     @property
     def next(self) -> NextStep | None:

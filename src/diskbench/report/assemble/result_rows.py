@@ -89,11 +89,11 @@ def result_rows(trials: Sequence[TrialFacts], *, of: str = "") -> tuple[ResultRo
     levels: dict[tuple[str, str, int], list[_Found]] = {}
     for trial in trials:
         for verdict in trial.verdicts:
-            seen: Counter[str] = Counter()
+            of_kind: Counter[str] = Counter()
             for level in verdict.stretches:
                 kind: str = level.kind or ""
-                seen[kind] += 1
-                key = (verdict.step, kind, seen[kind])
+                of_kind[kind] += 1
+                key = (verdict.step, kind, of_kind[kind])
                 levels.setdefault(key, []).append(_Found(trial, verdict, level))
     if not levels:
         return _unjudged(trials, name)

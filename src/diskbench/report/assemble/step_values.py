@@ -81,7 +81,7 @@ def _heading(step: str, direction: str, metric: str, known: Collection[tuple[str
     """The step, with what distinguishes it: its direction, and its unit if trials measured a step
     of this name in small and in large blocks."""
     name = step if direction == "total" or direction in step else f"{step} {direction}"
-    units = {other for of, way, other in known if (of, way) == (step, direction)}
+    units = {unit for of, way, unit in known if (of, way) == (step, direction)}
     return name if len(units) == 1 else f"{name}, {title(metric)}"
 
 

@@ -114,7 +114,9 @@ class ReportReader:
     ) -> Iterator[tuple[str, Sequence[Run], ReadTrial]]:
         """Trials with their runs and what is stored of them, as many at a time as RUNS_AT_ONCE."""
         for few in few_at_a_time(rows_of.items()):
-            self.prepare({one: rows for one, rows in few.items() if one not in self._ready})
+            self.prepare(
+                {trial_id: rows for trial_id, rows in few.items() if trial_id not in self._ready}
+            )
             for trial_id, rows in few.items():
                 yield trial_id, rows, self._ready.pop(trial_id)
 

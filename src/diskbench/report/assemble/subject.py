@@ -131,9 +131,9 @@ def subject_of_runs(rows: Sequence[Run], plan: Plan | None = None) -> Subject:
     return replace(
         subject,
         disk_is_named=bool({"as_disk", "promise"} & (row.labels or {}).keys()),
-        run_ids=tuple(one.run_id for one in rows),
+        run_ids=tuple(run.run_id for run in rows),
         when=row.when,
-        state=next((one.state for one in rows if one.state != "done"), "done"),
+        state=next((run.state for run in rows if run.state != "done"), "done"),
         marks=tuple(mark for mark in marks if row.has(mark)),
     )
 
@@ -262,7 +262,7 @@ def _trial_flags(plan: Plan) -> str:
     pairs = [("--set", pair) for pair in plan.cell.parameters]
     pairs += [("--label", pair) for pair in plan.cell.labels]
     words = [word for flag, (key, value) in pairs for word in (flag, f"{key}={value}")]
-    words += [word for each in plan.cell.fail_if for word in shlex.split(each.source)]
+    words += [word for threshold in plan.cell.fail_if for word in shlex.split(threshold.source)]
     words += ["--if-busy", plan.cell.if_busy] if plan.cell.if_busy != "wait" else []
     words += [word for option in plan.cell.allowed for word in ("--allow", option)]
     return shlex.join(words)

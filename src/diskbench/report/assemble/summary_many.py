@@ -52,11 +52,11 @@ def counted(count: int, noun: str) -> str:
 def _counted(report: Report) -> str:
     trials = [trial.trial for trial in report.trials]
     machines = len({trial.machine or trial.trial_id for trial in trials})
-    what = counted(len(report.groups), "configuration")
+    configurations = counted(len(report.groups), "configuration")
     trials_run = counted(len(trials), "trial")
     if report.runs != len(trials):
         trials_run += f" with {counted(report.runs, 'run')}"
-    return f"{what} measured in {trials_run} on {counted(machines, 'machine')}."
+    return f"{configurations} measured in {trials_run} on {counted(machines, 'machine')}."
 
 
 def _apart(report: Report) -> str:

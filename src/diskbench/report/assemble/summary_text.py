@@ -95,8 +95,8 @@ def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
     promise, else the fastest step that kept its promise, else the first. None without verdicts."""
     steps = _one_per_step(verdicts)
     short = sorted((step for step in steps if _is_short(step)), key=_ratio)
-    kept = sorted((step for step in steps if _is_kept(step)), key=_rate, reverse=True)
-    return next(iter([*short, *kept, *steps]), None)
+    held = sorted((step for step in steps if _is_kept(step)), key=_rate, reverse=True)
+    return next(iter([*short, *held, *steps]), None)
 
 
 def trust_sentence(verdicts: Sequence[Verdict]) -> str:
@@ -166,9 +166,9 @@ def _bought(trial: TrialFacts) -> str:
             return f"Imported: {subject.title}, compared with the documented limits of {wished}."
         return f"Imported: {subject.title}. No limits of its disk are known."
     if promise is None:
-        what = subject.target or subject.disk or subject.machine
-        is_known = any(level.promised for one in trial.verdicts for level in one.stretches)
-        return f"Measured: {what}." + ("" if is_known else " No limits of this disk are known.")
+        bought = subject.target or subject.disk or subject.machine
+        is_known = any(level.promised for verdict in trial.verdicts for level in verdict.stretches)
+        return f"Measured: {bought}." + ("" if is_known else " No limits of this disk are known.")
     offer = promise.offer or subject.disk or subject.target
     if promise.offer:
         verb = "You tried" if "emulated" in subject.marks else "You bought"
@@ -186,16 +186,16 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
         return ""
     steps = [verdict for verdict in _one_per_step(verdicts) if verdict.stands_for.ratio is not None]
     short = [step for step in steps if _is_short(step)]
-    kept = [step for step in steps if _is_kept(step)]
+    held = [step for step in steps if _is_kept(step)]
     main = verdict.stands_for
     such = f"{_figure(main)} in {verdict.step}{_beside(main)}: {BECAUSE[main.limiter.name]}"
     if short:
         return f"It delivered less than promised in {_of(short, steps)}, at worst {such}."
-    if kept and len(kept) == len(steps):
+    if held and len(held) == len(steps):
         every = f" in all {len(steps)} steps, for example" if len(steps) > 1 else ":"
         return f"It delivered what is promised{every} {such}."
-    if kept:
-        asked = f"in every step that requested it ({_of(kept, steps)}), for example"
+    if held:
+        asked = f"in every step that requested it ({_of(held, steps)}), for example"
         return f"It delivered what is promised {asked} {such}."
     return f"It delivered {such}."
 
@@ -269,5 +269,5 @@ def _figure(judged: Judged) -> str:
 def _bucket(promise: HeadlinePromise | None) -> Allowance | None:
     """The disk's bucket of I/O credit; None if it has none."""
     pools = promise.limits.pools if promise and promise.limits else ()
-    kept = (pool.iops for pool in pools if pool.iops is not None)
-    return next((bucket for bucket in kept if capacity(bucket)), None)
+    limits = (pool.iops for pool in pools if pool.iops is not None)
+    return next((bucket for bucket in limits if capacity(bucket)), None)

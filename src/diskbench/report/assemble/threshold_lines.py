@@ -20,18 +20,18 @@ Outcome = Literal["passed", "not passed", "not measured"]
 
 @dataclass(frozen=True)
 class ThresholdLine:
-    """One threshold beside one line of a result: what was `found`, and what was asked. `step` is
+    """One threshold beside one line of a result: the `finding`, and what was asked. `step` is
     empty where no line matches."""
 
     outcome: Outcome
-    found: str
+    finding: str
     threshold: Threshold
     step: str = ""
 
     @property
     def text(self) -> str:
         """`not passed: commit sync p99 is 12.0 ms; asked: below 10.0 ms (etcd documentation)`."""
-        return f"{self.outcome}: {self.found}; asked: {_asked(self.threshold)}"
+        return f"{self.outcome}: {self.finding}; asked: {_asked(self.threshold)}"
 
 
 def threshold_lines(
@@ -65,8 +65,8 @@ def _ratios(threshold: Threshold, verdicts: Sequence[Verdict]) -> Iterator[Thres
         yield _without(threshold)
     for step, ratios in by_step.items():
         if not ratios:
-            found = f"{step} ratio: nothing documents what to expect"
-            yield ThresholdLine("not measured", found, threshold, step)
+            finding = f"{step} ratio: nothing documents what to expect"
+            yield ThresholdLine("not measured", finding, threshold, step)
             continue
         worst = max(ratios) if threshold.is_ceiling else min(ratios)
         yield _outcome(threshold, step, f"{step} ratio", worst, len(ratios))
@@ -74,15 +74,15 @@ def _ratios(threshold: Threshold, verdicts: Sequence[Verdict]) -> Iterator[Thres
 
 def _without(threshold: Threshold) -> ThresholdLine:
     where = threshold.step or "any step"
-    found = f"{threshold.metric}: {where} has no such figure"
-    return ThresholdLine("not measured", found, threshold)
+    finding = f"{threshold.metric}: {where} has no such figure"
+    return ThresholdLine("not measured", finding, threshold)
 
 
 def _outcome(threshold: Threshold, step: str, name: str, worst: float, runs: int) -> ThresholdLine:
     outcome: Outcome = "passed" if threshold.holds(worst) else "not passed"
     of_runs = f", the worst of {runs} runs" if runs > 1 else ""
-    found = f"{name} is {_shown(threshold, worst)}{of_runs}"
-    return ThresholdLine(outcome, found, threshold, step)
+    finding = f"{name} is {_shown(threshold, worst)}{of_runs}"
+    return ThresholdLine(outcome, finding, threshold, step)
 
 
 def _judged(threshold: Threshold, lines: Sequence[StepLine]) -> Iterator[ThresholdLine]:
@@ -97,8 +97,8 @@ def _judged(threshold: Threshold, lines: Sequence[StepLine]) -> Iterator[Thresho
         name = f"{line.step} {line.direction} {threshold.metric}"
         spread = _spread(line, threshold)
         if spread is None:
-            found = f"{name}: too few I/Os for this figure"
-            yield ThresholdLine("not measured", found, threshold, line.step)
+            finding = f"{name}: too few I/Os for this figure"
+            yield ThresholdLine("not measured", finding, threshold, line.step)
             continue
         worst = spread.high if threshold.is_ceiling else spread.low
         yield _outcome(threshold, line.step, name, worst, spread.n)

@@ -200,8 +200,8 @@ def _summary(trial: TrialFacts) -> str:
     runs = f"run {short(trial.runs[0].run_id)}" if count == 1 else counted(count, "run")
     labels = ", ".join(f"{key}={value}" for key, value in trial.labels)
     subject = trial.subject
-    what = subject.title if "imported" in subject.marks else subject.machine.partition(":")[0]
-    words = (_when(trial), _disk(trial) if what != subject.title else "", runs, what, labels)
+    machine = subject.title if "imported" in subject.marks else subject.machine.partition(":")[0]
+    words = (_when(trial), _disk(trial) if machine != subject.title else "", runs, machine, labels)
     state = subject.state if subject.state != "done" else ""
     return " · ".join(word for word in (*words, state, *subject.marks) if word)
 

@@ -149,8 +149,8 @@ def _scale(
         ends = [(max(_extent(of_lane)), room[name]) for name, of_lane in by_lane.items()]
         low, high = log_domain(values, ends)
         return _Scale(metric, log=True, domain=(low, high), whole_up_to=None)
-    rest, broken = rest_and_outliers(values)
-    scale = _Scale(metric, log=False, domain=(0.0, 1.0), whole_up_to=rest if broken else None)
+    highest, broken = rest_and_outliers(values)
+    scale = _Scale(metric, log=False, domain=(0.0, 1.0), whole_up_to=highest if broken else None)
     drawn = {name: max(map(scale.drawn, _extent(of_lane))) for name, of_lane in by_lane.items()}
     top = linear_domain(max(drawn.values()), [(drawn[name], room[name]) for name in drawn])[1]
     return replace(scale, domain=(0.0, top), ticks=4 if width >= _ROOMY else 2)
@@ -183,10 +183,13 @@ def _bars(
 
 def _pieces(bar: dict[str, Any], scale: _Scale) -> list[dict[str, Any]]:
     """A whole bar, or both parts of a cut bar."""
-    end, whole = scale.drawn(bar["value"]), scale.whole_up_to
-    if end == bar["value"] or whole is None:
+    end, unbroken = scale.drawn(bar["value"]), scale.whole_up_to
+    if end == bar["value"] or unbroken is None:
         return [bar | {"from": 0.0, "to": end}]
-    return [bar | {"from": 0.0, "to": whole * _CUT[0]}, bar | {"from": whole * _CUT[1], "to": end}]
+    return [
+        bar | {"from": 0.0, "to": unbroken * _CUT[0]},
+        bar | {"from": unbroken * _CUT[1], "to": end},
+    ]
 
 
 def _dots(

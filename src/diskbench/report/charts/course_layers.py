@@ -121,12 +121,12 @@ def _phase_names(
     taken: list[list[tuple[float, float]]] = [[] for _ in range(_LABEL_ROWS)]
     names = []
     for phase in sorted(phases, key=lambda phase: -phase.seconds):
-        left = phase.start_s / seconds * WIDTH
+        begin_px = phase.start_s / seconds * WIDTH
         texts = (_phase_words(phase, rate), phase.kind) if rate else (phase.kind,)
         for text, row in ((t, r) for t in texts for r in range(_LABEL_ROWS)):
             room = CHARACTER_PX * len(text) + 6
-            start = max(min(left, WIDTH + _OVERHANG_PX - room), 0.0)
-            if start > left or start < left - room / 2:
+            start = max(min(begin_px, WIDTH + _OVERHANG_PX - room), 0.0)
+            if start > begin_px or start < begin_px - room / 2:
                 continue
             if all(start + room <= a or b <= start for a, b in taken[row]):
                 taken[row].append((start, start + room))
@@ -207,11 +207,11 @@ def beside(labels: list[tuple[float, str, str]], seconds: float) -> list[dict[st
     near = _NEAR * seconds
     for place, (at, text, fill) in enumerate(labels):
         px = at / seconds * WIDTH
-        left = px + CHARACTER_PX * len(text) + 6 <= WIDTH
-        close = [other for other, *_ in labels if abs(other - at) <= near]
-        beside = max(close) if left else min(close)
+        fits_right = px + CHARACTER_PX * len(text) + 6 <= WIDTH
+        close = [taken for taken, *_ in labels if abs(taken - at) <= near]
+        beside = max(close) if fits_right else min(close)
         y = _FIRST_LABEL_PX + _LABEL_PX * place
-        side = "left" if left else "right"
+        side = "left" if fits_right else "right"
         rows.append({"at": beside, "y": y, "text": text, "fill": fill, "side": side})
     return rows
 

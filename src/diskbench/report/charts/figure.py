@@ -51,8 +51,8 @@ class ChartFigure:
 
         A figure with only one drawing returns it in any case.
         """
-        wanted = self.log_first if log is None else log
-        return self.log_drawing if wanted and self.log_drawing is not None else self.drawing
+        is_log = self.log_first if log is None else log
+        return self.log_drawing if is_log and self.log_drawing is not None else self.drawing
 
 
 def document(chart: TopLevelMixin, palette: Palette) -> dict[str, Any]:

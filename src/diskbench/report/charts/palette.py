@@ -2,8 +2,9 @@
 
 A page follows its reader's light or dark mode without a script, because its drawings name
 variables; `variables` gives a page what to say of them. `series` are near Okabe and Ito's
-(jfly.uni-koeln.de/color, 2008), moved until colour-blind readers tell all of them apart and each
-has a contrast of 3:1 to the page, which a test computes; a mark has a shape or a label besides.
+(jfly.uni-koeln.de/color, 2008), adjusted until colour-blind readers distinguish all of them and
+each has a contrast of 3:1 to the page, which a test computes; a mark has a shape or a label
+besides.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def place(dots: Sequence[Dot], *, width: float, height: float) -> tuple[Placed |
             continue
         for candidate in _candidates(dot):
             box = _box(candidate, dot.text)
-            if _inside(box, edge) and not any(_overlap(box, other) for other in taken):
+            if _inside(box, edge) and not any(_overlap(box, placed) for placed in taken):
                 places[index] = candidate
                 taken.append(box)
                 break
@@ -75,10 +75,10 @@ def _candidates(dot: Dot) -> tuple[Placed, ...]:
 
 def _box(placed: Placed, text: str) -> _Box:
     width = CHARACTER_PX * len(text)
-    left = {"left": placed.x, "right": placed.x - width, "center": placed.x - width / 2}[
+    left_px = {"left": placed.x, "right": placed.x - width, "center": placed.x - width / 2}[
         placed.align
     ]
-    return (left, placed.y - HEIGHT_PX / 2, left + width, placed.y + HEIGHT_PX / 2)
+    return (left_px, placed.y - HEIGHT_PX / 2, left_px + width, placed.y + HEIGHT_PX / 2)
 
 
 def _overlap(a: _Box, b: _Box) -> bool:
@@ -90,4 +90,6 @@ def _inside(box: _Box, edge: _Box) -> bool:
 
 
 def _neighbours(dot: Dot, dots: Sequence[Dot]) -> int:
-    return sum(abs(other.x - dot.x) < 80 and abs(other.y - dot.y) < 20 for other in dots)
+    return sum(
+        abs(neighbour.x - dot.x) < 80 and abs(neighbour.y - dot.y) < 20 for neighbour in dots
+    )

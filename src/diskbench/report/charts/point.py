@@ -93,8 +93,8 @@ class ChartPoint:
     @property
     def description(self) -> str:
         """The text at its mark: run, subject, values, n and doubts."""
-        who = f"run {self.runs}" if self.run_ids else self.words or self.source
-        parts = [who, self.label, self.where, self.step, with_unit(self.metric, self.value)]
+        origin = f"run {self.runs}" if self.run_ids else self.words or self.source
+        parts = [origin, self.label, self.where, self.step, with_unit(self.metric, self.value)]
         if self.low is not None and self.high is not None:
             low, high = with_unit(self.metric, self.low), with_unit(self.metric, self.high)
             parts.append(f"{low} to {high}")
@@ -144,8 +144,8 @@ def sample_words(points: Sequence[ChartPoint]) -> str:
     `published: means of n = 10 runs, no interval (n = 1 machine each); yours: …`
     """
     clauses = []
-    both = len({point.source for point in points}) > 1
-    for source, name in (("published", "published"), ("measured", "yours" if both else "")):
+    has_both = len({point.source for point in points}) > 1
+    for source, name in (("published", "published"), ("measured", "yours" if has_both else "")):
         of_kind = [point for point in points if point.source == source]
         if of_kind:
             lead = f"{name}: " if name else ""

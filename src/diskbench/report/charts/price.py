@@ -155,12 +155,14 @@ def _intervals(priced: Sequence[Priced], palette: Palette, x: alt.X, y: alt.Y) -
 
 def _label_dots(priced: Sequence[Priced], plane: _Plane) -> list[Dot]:
     """Each dot with its label; of several dots with one name only the first is labelled."""
-    seen: set[str] = set()
+    labelled: set[str] = set()
     dots = []
     for disk in priced:
         text = _label(disk.point)
-        dots.append(Dot(*plane.at(disk.usd, disk.point.value), text="" if text in seen else text))
-        seen.add(text)
+        dots.append(
+            Dot(*plane.at(disk.usd, disk.point.value), text="" if text in labelled else text)
+        )
+        labelled.add(text)
     return dots
 
 

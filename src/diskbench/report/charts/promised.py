@@ -111,12 +111,12 @@ _KEPT = 0.95
 
 
 def _sentence(held: Sequence[FigureBesidePromise], heading: str) -> str:
-    kept = sum(beside.ratio >= _KEPT for beside in held)
+    count = sum(beside.ratio >= _KEPT for beside in held)
     least, best = (
         min(held, key=lambda beside: beside.ratio),
         max(held, key=lambda beside: beside.ratio),
     )
-    text = f"{heading}: {kept} of {len(held)} give at least 95 % of the promise"
+    text = f"{heading}: {count} of {len(held)} give at least 95 % of the promise"
     if len(held) == 1:
         return f"{text}: {least.point.label} {least.words}."
     return (

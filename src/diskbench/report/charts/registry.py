@@ -103,9 +103,9 @@ def chart_lines() -> Iterator[str]:
 
 def drawn_over(data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
     """The figures over steps, runs and trials."""
-    one, several, many, _ = get_args(Need)
+    run, several, many, _ = get_args(Need)
     single = data.single is not None
-    figures = islice(_drawn(data, palette, one if single else several), MOST_OVER)
+    figures = islice(_drawn(data, palette, run if single else several), MOST_OVER)
     return (*figures, *(() if single else _drawn(data, palette, many)))
 
 

@@ -54,15 +54,15 @@ def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
     ordered = sorted(values)
     most = len(ordered) // 3 if len(ordered) >= _LEAST else 0
     for count in range(most, 0, -1):
-        rest, beyond = ordered[: len(ordered) - count], ordered[len(ordered) - count :]
-        if len(rest) >= 2 and rest[-1] > 0 and beyond[0] >= DWARFS * rest[-1]:
-            return rest[-1], count
+        usual, beyond = ordered[: len(ordered) - count], ordered[len(ordered) - count :]
+        if len(usual) >= 2 and usual[-1] > 0 and beyond[0] >= DWARFS * usual[-1]:
+            return usual[-1], count
     return (ordered[-1] if ordered else 1.0), 0
 
 
 def provider_colour(points: Sequence[ChartPoint], palette: Palette, *, legend: bool) -> alt.Color:
-    """A fixed colour for each provider; labels name the provider as well. Disks of no cloud alone
-    have the first colour: there is nothing to tell apart."""
+    """A fixed colour for each provider; labels name the provider as well. If no disk is of a
+    cloud, all have the first colour: there is nothing to distinguish."""
     import altair as alt
 
     domain = [*provider_labels(), OTHER]

@@ -154,7 +154,9 @@ def _lines(lines: Sequence[ChartRunLine], x: alt.X, y: alt.Y, palette: Palette) 
     )
     by_word = {words: (colours[origin], _DASHES[origin]) for origin, words in _WORDS.items()}
     colour, dash = (
-        stroke_scale(channel, "who", {words: both[at] for words, both in by_word.items()}, legend)
+        stroke_scale(
+            channel, "who", {words: values[at] for words, values in by_word.items()}, legend
+        )
         for at, channel in enumerate((alt.Color, alt.StrokeDash))
     )
     layers: list[Any] = []
@@ -190,8 +192,8 @@ def _dots(
 def _rows(line: ChartRunLine) -> list[dict[str, Any]]:
     rows = []
     for place, (run, value) in enumerate(line.values):
-        who = f"run {line.run_ids[place]}" if line.run_ids else line.words or _WORDS[line.origin]
-        words = (who, line.label, f"run {run} of the series", with_unit(line.metric, value))
+        origin = f"run {line.run_ids[place]}" if line.run_ids else line.words or _WORDS[line.origin]
+        words = (origin, line.label, f"run {run} of the series", with_unit(line.metric, value))
         row: dict[str, Any] = {
             "run": run,
             "value": value,
@@ -239,10 +241,10 @@ def _cliffs(
         )
         layers.append(rule.encode(x=x, description=alt.Description("description:N")))
         if labelled:
-            left = cliff.run * WIDTH / last + CHARACTER_PX * len(cliff.label) < WIDTH
+            fits_right = cliff.run * WIDTH / last + CHARACTER_PX * len(cliff.label) < WIDTH
             text = chart.mark_text(
-                align="left" if left else "right",
-                dx=3 if left else -3,
+                align="left" if fits_right else "right",
+                dx=3 if fits_right else -3,
                 y=-4 - _LABEL_PX * (len(cliffs) - 1 - place),
                 color=colours[cliff.origin],
                 baseline="bottom",
@@ -284,12 +286,12 @@ def _sentence(lines: Sequence[ChartRunLine], cliffs: Sequence[CliffMark], headin
         if line.origin == "predicted" or not line.values:
             continue
         (first, begins), (last, ends) = line.values[0], line.values[-1]
-        what = f"{_WORDS[line.origin]} {_heading((line.metric, line.direction))}"
+        subject = f"{_WORDS[line.origin]} {_heading((line.metric, line.direction))}"
         until = f"{with_unit(line.metric, ends)} in run {last}"
         if begins == ends:
-            parts.append(f"{what}: {until}, as in run {first}")
+            parts.append(f"{subject}: {until}, as in run {first}")
         else:
-            parts.append(f"{what}: {with_unit(line.metric, begins)} in run {first}, {until}")
+            parts.append(f"{subject}: {with_unit(line.metric, begins)} in run {first}, {until}")
     marks = [cliff.label for cliff in cliffs]
     return f"{heading}: {'; '.join([*parts, *marks])}."
 

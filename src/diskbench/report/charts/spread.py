@@ -253,9 +253,9 @@ def _density(values: Sequence[float], place: int, *, log: bool) -> list[dict[str
     height = np.exp(-0.5 * ((grid[:, None] - taken) / width) ** 2).sum(axis=1)
     height = 0.42 * height / height.max()
     places = np.exp(grid) if log else grid
-    there = [(float(x), place - float(h)) for x, h in zip(places, height, strict=True)]
+    side = [(float(x), place - float(h)) for x, h in zip(places, height, strict=True)]
     back = [(float(x), place + float(h)) for x, h in zip(places, height, strict=True)][::-1]
-    outline = [*there, *back, there[0]]
+    outline = [*side, *back, side[0]]
     return [{"value": x, "y": y, "order": number} for number, (x, y) in enumerate(outline)]
 
 

@@ -239,8 +239,8 @@ def _fewer(corners: list[_Corner], along: Callable[[_Corner], float]) -> list[_C
         return corners
     low, high = along(corners[0]), along(corners[-1])
     width = (high - low) / (_MOST_POINTS - 2) or 1.0
-    kept = {int((along(corner) - low) / width): corner for corner in corners}
-    return [corners[0], *kept.values()]
+    by_pixel = {int((along(corner) - low) / width): corner for corner in corners}
+    return [corners[0], *by_pixel.values()]
 
 
 def _marks(distribution: Distribution, name: str) -> list[_Mark]:

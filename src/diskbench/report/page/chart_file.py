@@ -24,29 +24,29 @@ _HEAD = ("disk", "value", "lowest – highest", "n", "where", "source")
 def chart_bytes(
     figure: ChartFigure,
     points: Sequence[ChartPoint],
-    wanted: Format,
+    format_: Format,
     *,
     log: bool | None = None,
     made: str = "",
     drawing: str = "",
 ) -> bytes:
-    """The chart in the `wanted` format. `log` selects the axis of a picture; a page has both.
+    """The chart in a format. `log` selects the axis of a picture; a page has both.
 
     `drawing` is the name of the picture that Markdown shows above its table; without a name it has
     only the sentence that describes the picture.
     """
-    if wanted == "html":
+    if format_ == "html":
         return _page(figure, points, made).encode()
-    if wanted == "md":
+    if format_ == "md":
         return chart_markdown(figure, points, drawing=drawing, made=made).encode()
-    return picture(figure, wanted, log=log)
+    return picture(figure, format_, log=log)
 
 
 def write_chart(
     path: Path,
     figure: ChartFigure,
     points: Sequence[ChartPoint],
-    wanted: Format,
+    format_: Format,
     *,
     log: bool | None = None,
     made: str = "",
@@ -55,10 +55,10 @@ def write_chart(
 
     Raises InvalidValue if a file cannot be written.
     """
-    wanted_files: list[tuple[Path, Format]] = [(path, wanted)]
-    if wanted == "md":
-        wanted_files.append((path.with_suffix(".svg"), "svg"))
-    for file, kind in wanted_files:
+    files: list[tuple[Path, Format]] = [(path, format_)]
+    if format_ == "md":
+        files.append((path.with_suffix(".svg"), "svg"))
+    for file, kind in files:
         data = chart_bytes(
             figure, points, kind, log=log, made=made, drawing=path.with_suffix(".svg").name
         )
@@ -66,7 +66,7 @@ def write_chart(
             write_whole(file, data)
         except OSError as error:
             raise InvalidValue(f"cannot write {file}: {error.strerror}") from error
-    return tuple(file for file, _ in wanted_files)
+    return tuple(file for file, _ in files)
 
 
 def chart_markdown(
@@ -101,9 +101,9 @@ def _row(point: ChartPoint) -> tuple[str, ...]:
     span = ""
     if point.low is not None and point.high is not None:
         span = f"{bare(point.metric, point.low)} – {bare(point.metric, point.high)}"
-    what = "" if point.direction == "total" else f", {point.direction}"
+    direction = "" if point.direction == "total" else f", {point.direction}"
     return (
-        f"{point.label}{what if what not in point.label else ''}",
+        f"{point.label}{direction if direction not in point.label else ''}",
         with_unit(point.metric, point.value),
         span,
         "not stated" if point.n is None else f"{point.n} {point.counted}",

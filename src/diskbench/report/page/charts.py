@@ -50,8 +50,8 @@ def drawn(
 
 def _drawn(figure: ChartFigure, *, paper: bool) -> PageChart:
     linear = _svg(figure, log=figure.log_first if paper else False, paper=paper)
-    both = figure.log_drawing is not None and not paper
-    log = _svg(figure, log=True, paper=paper) if both else ""
+    has_both = figure.log_drawing is not None and not paper
+    log = _svg(figure, log=True, paper=paper) if has_both else ""
     width = _width(linear)
     return PageChart(
         id=figure.id,
@@ -78,6 +78,6 @@ def _svg(figure: ChartFigure, *, log: bool, paper: bool) -> str:
 
 def _width(svg: str) -> int:
     """The width that vega wrote into its drawing."""
-    _, _, rest = svg.partition(' width="')
-    number, _, _ = rest.partition('"')
+    _, _, after = svg.partition(' width="')
+    number, _, _ = after.partition('"')
     return round(float(number)) if number.replace(".", "", 1).isdigit() else 0

@@ -43,11 +43,11 @@ def escaped(text: str) -> str:
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
     """A table whose first `left` columns and text columns are left-aligned, the others
     right-aligned. Empty columns are left out."""
-    kept = [list(row) for row in rows]
-    shown = [i for i in range(len(head)) if any(row[i] not in ("", NONE) for row in kept)]
+    cells = [list(row) for row in rows]
+    shown = [i for i in range(len(head)) if any(row[i] not in ("", NONE) for row in cells)]
     aside = ["---" if i < left or head[i] in _WORDS else "---:" for i in shown]
     lines = [[head[i] for i in shown], aside]
-    lines += [[escaped(row[i]) for i in shown] for row in kept]
+    lines += [[escaped(row[i]) for i in shown] for row in cells]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

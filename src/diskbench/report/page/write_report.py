@@ -42,37 +42,37 @@ def check_folder(path: Path) -> None:
         raise InvalidValue(f"cannot write {path}: no such directory")
 
 
-def write_report(path: Path, report: Report, wanted: Format, *, log: bool | None = None) -> None:
+def write_report(path: Path, report: Report, format_: Format, *, log: bool | None = None) -> None:
     """Write the report; `log` selects the axis of a picture. Raises InvalidValue if the file cannot
     be written or there is nothing to draw."""
-    data = rendered(report, wanted, log=log)
+    data = rendered(report, format_, log=log)
     try:
         write_whole(path, data)
     except OSError as error:
         raise InvalidValue(f"cannot write {path}: {error.strerror}") from error
 
 
-def rendered(report: Report, wanted: Format, *, log: bool | None = None) -> bytes:
-    """The report in the `wanted` format. Raises InvalidValue for a picture of many trials that have
+def rendered(report: Report, format_: Format, *, log: bool | None = None) -> bytes:
+    """The report in a format. Raises InvalidValue for a picture of many trials that have
     no common chart."""
-    if wanted == "html":
+    if format_ == "html":
         with drawn_apart():
             return page(report).encode()
-    if wanted == "md":
+    if format_ == "md":
         return markdown(report).encode()
-    if wanted == "pdf":
+    if format_ == "pdf":
         return pdf(report)
     if report.single is not None and not report.chart:
-        return _summary(report.single, wanted)
+        return _summary(report.single, format_)
     if not report.over:
         raise InvalidValue(
             f"{len(report.trials)} trials have no chart in common",
             advice="name one of them, or write a page: -o report.html",
         )
-    return picture(report.over[0], wanted, log=log)
+    return picture(report.over[0], format_, log=log)
 
 
-def _summary(view: TrialView, wanted: Literal["svg", "png"]) -> bytes:
+def _summary(view: TrialView, format_: Literal["svg", "png"]) -> bytes:
     """IOPS and latency of one trial as one picture."""
     import vl_convert
 
@@ -83,6 +83,6 @@ def _summary(view: TrialView, wanted: Literal["svg", "png"]) -> bytes:
     )
     marks = f" [{', '.join(subject.marks)}]" if subject.marks else ""
     spec = summary_picture(f"{subject.title}{marks}", about, view.lines)
-    if wanted == "png":
+    if format_ == "png":
         return bytes(vl_convert.vegalite_to_png(spec, scale=_SCALE))
     return str(vl_convert.vegalite_to_svg(spec)).encode()

@@ -80,7 +80,7 @@ def draw(
     Raises InvalidValue if there is nothing to draw (no price is known).
     """
     own = own or OwnTrials()
-    wanted = chart.of(figures)
+    drawn = chart.of(figures)
     points = rows_of(chart, figures, own, linked=linked)
     name, heading = f"{chart.post}-{chart.name}", chart.heading
     match chart.kind:
@@ -96,12 +96,12 @@ def draw(
             groups = [_samples(point) for point in points if point.values]
             return spread_chart(groups, palette, name=name, heading=heading, samples=True)
         case "runs":
-            return _runs(chart, wanted, points, own, outlook, palette)
+            return _runs(chart, drawn, points, own, outlook, palette)
         case "promised":
-            held = _held(points, wanted, own, outlook)
+            held = _held(points, drawn, own, outlook)
             return promised_chart(held, palette, name=name, heading=heading)
         case "price":
-            return _price(chart, points, wanted, own, outlook, palette)
+            return _price(chart, points, drawn, own, outlook, palette)
 
 
 def _label(chart: PostChart, figure: Published) -> str:

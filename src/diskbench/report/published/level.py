@@ -37,6 +37,6 @@ def at_one_level(
     """The figure beside ours, over the runs at the lasting level; None if no row has the figure."""
     values = run_values(figure, measured, gobonniego_file=gobonniego_file)
     fall = fall_of(tuple(values.values())) if figure.metric in _RATES else None
-    kept = set(list(values)[fall.index :] if fall is not None else values)
-    rows = [row for row in measured if row.run_id in kept]
+    run_ids = set(list(values)[fall.index :] if fall is not None else values)
+    rows = [row for row in measured if row.run_id in run_ids]
     return next(iter(beside([figure], rows, gobonniego_file=gobonniego_file)), None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.progress import Progress
 
-from diskbench.report.site.shown_runs import Told, told_of
+from diskbench.report.site.shown_runs import ShownRuns, shown_runs_of
 from diskbench.report.terminal.screen import screen
 
 if TYPE_CHECKING:
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class SiteBuild:
     """The rows, the folder, and what the user asked for. `common` is a digest of what all pages
-    depend on; `whole` are all runs of an anonymous site."""
+    depend on; `all_runs` are those of an anonymous site."""
 
     database: Engine
     folder: SiteFolder
     filters: Sequence[Filter]
     site: Site
     common: str
-    whole: Told | None
+    all_runs: ShownRuns | None
 
-    def shown(self, rows: Sequence[AskedRun]) -> Told:
+    def shown(self, rows: Sequence[AskedRun]) -> ShownRuns:
         """What the site shows of these runs, newest first."""
-        return told_of(rows, anonymous=False) if self.whole is None else self.whole
+        return shown_runs_of(rows, anonymous=False) if self.all_runs is None else self.all_runs
 
 
 def configuration_name(key: str) -> str:
@@ -53,7 +53,7 @@ def digest_of(*parts: object) -> str:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[], None]]:
+def progress(pages: str, total: int) -> Iterator[Callable[[], None]]:
     """Show progress on a terminal; nothing for few pages, and nothing without a terminal."""
     if total < 2 or not sys.stderr.isatty():
         yield lambda: None
@@ -62,5 +62,5 @@ def progress(what: str, total: int) -> Iterator[Callable[[], None]]:
     with Progress(
         console=screen(error=True), transient=True, redirect_stdout=False, redirect_stderr=False
     ) as bar:
-        task = bar.add_task(what, total=total)
+        task = bar.add_task(pages, total=total)
         yield lambda: bar.advance(task)

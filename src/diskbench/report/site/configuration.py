@@ -132,7 +132,7 @@ def _line(track: MetricHistory, place: int) -> TrackLine:
     else:
         interval = f"{show(now.interval.low)} to {show(now.interval.high)} (n = {now.machines})"
     since = f"since {day(changes[-1].at)}, " if changes else ""
-    left = f"; {track.left_out} trials left out: their facts differ" if track.left_out else ""
+    left_out = f"; {track.left_out} trials left out: their facts differ" if track.left_out else ""
     return TrackLine(
         id=f"{track.metric}-{place}",
         step=track.history.step,
@@ -143,7 +143,7 @@ def _line(track: MetricHistory, place: int) -> TrackLine:
         interval=interval,
         range=f"{show(now.low)}–{show(now.high)}" if now.low != now.high else "",
         variation="" if now.variation is None else f"{now.variation * 100:.1f} %",
-        history=f"{since}{_history(track)}{left}" if times > 1 else f"measured once{left}",
+        history=f"{since}{_history(track)}{left_out}" if times > 1 else f"measured once{left_out}",
     )
 
 
@@ -213,7 +213,7 @@ def _linked(drawing: str) -> str:
     leaves fragments unchanged, so fragments are replaced here."""
     return re.sub(
         rf'href="#{_RUN}([0-9a-z]+):([0-9a-z]+)"',
-        lambda found: f'href="{_UP}{run_href(found[1], found[2])}"',
+        lambda match: f'href="{_UP}{run_href(match[1], match[2])}"',
         drawing,
     )
 

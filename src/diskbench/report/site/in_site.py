@@ -54,6 +54,6 @@ def moved_page(trial_id: str, run_id: str) -> str:
 
 
 def _put(html: str, mark: str, text: str, *, after: bool) -> str:
-    before, matched, rest = html.partition(mark) if after else html.rpartition(mark)
+    before, matched, behind = html.partition(mark) if after else html.rpartition(mark)
     assert matched, f"the page of a trial has no {mark}"
-    return f"{before}{mark}{text}{rest}" if after else f"{before}{text}{mark}{rest}"
+    return f"{before}{mark}{text}{behind}" if after else f"{before}{text}{mark}{behind}"

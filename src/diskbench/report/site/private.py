@@ -104,15 +104,15 @@ def private_fields(
 ) -> tuple[tuple[str, str], ...]:
     """The fields of a subject that say what was measured, with its machine as a number."""
     provider = dict(fields)["provider"]
-    kept = []
+    shown = []
     for name, value in fields:
         if name == "machine":
-            kept.append((name, machines.get(value, LEFT_OUT)))
+            shown.append((name, machines.get(value, LEFT_OUT)))
         elif name == "region" and _names_are_private(provider):
             continue
         elif _is_kept(name):
-            kept.append((name, value))
-    return tuple(kept)
+            shown.append((name, value))
+    return tuple(shown)
 
 
 def private_configuration(
@@ -160,7 +160,7 @@ def private_configuration(
     )
 
 
-def told_trial(
+def scrubbed_trial(
     trial: TrialFacts,
     *,
     errors: Mapping[str, str],
@@ -214,7 +214,7 @@ def told_trial(
 
 
 def private_trial(trial: TrialFacts, machine: str) -> TrialFacts:
-    """A report from `told_trial` without labels, notes and target; its `machine` is a number."""
+    """A report of `scrubbed_trial` without labels, notes and target; `machine` is a number."""
     subject = trial.subject
     _, _, known = subject.machine.partition(": ")
     named = ": ".join(word for word in (machine, known) if word) or LEFT_OUT

@@ -24,15 +24,15 @@ _MOST_TRIALS = 200
 def renew_configurations(build: SiteBuild) -> None:
     """Write the pages of configurations that are out of date; all are wanted."""
     folder, manifest = build.folder, build.folder.manifest
-    stale, wanted = dict[str, str](), list[str]()
+    stale, names = dict[str, str](), list[str]()
     for key, digests in manifest.configurations():
         name, digest = configuration_name(key), digest_of(build.common, digests)
-        wanted.append(name)
+        names.append(name)
         entry = folder.fresh(name, digest)
-        if entry is None or not entry.told:
+        if entry is None or not entry.summary:
             stale[key] = digest
     folder.claim(map(configuration_name, stale))
-    manifest.want(wanted)
+    manifest.want(names)
     with progress("configurations", len(stale)) as advance:
         of_keys = ((key, manifest.trials_of(key)) for key in stale)
         for few in few_at_a_time(of_keys, _MOST_TRIALS):
@@ -49,19 +49,19 @@ def _renew(
     rows = load_asked(build.database, build.filters, trial_ids=trial_ids)
     shown = build.shown(rows)
     for configuration in configurations(build.database, build.filters, by_subject(rows)):
-        said = shown.configuration(configuration)
-        lines = build.folder.manifest.lines_of(said.key)
+        anonymous = shown.configuration(configuration)
+        lines = build.folder.manifest.lines_of(anonymous.key)
         runs = [
             SiteRunLine.model_validate_json(lines[run_id])
             for run_id in configuration.runs
             if run_id in lines
         ]
-        line = configuration_line(said, runs)
-        html = configuration_page(build.site, said, runs)
+        line = configuration_line(anonymous, runs)
+        html = configuration_page(build.site, anonymous, runs)
         build.folder.write(
-            configuration_name(said.key),
+            configuration_name(anonymous.key),
             html.encode(),
-            digests[said.key],
+            digests[anonymous.key],
             line.model_dump(mode="json"),
         )
         advance()

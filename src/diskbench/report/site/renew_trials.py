@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.run import AskedRun, Run
     from diskbench.report.site.build import SiteBuild
-    from diskbench.report.site.shown_runs import Told
+    from diskbench.report.site.shown_runs import ShownRuns
     from diskbench.report.site.trial_page import TrialPages
 
 _FOLDER = "trials"
@@ -34,8 +34,10 @@ def renew_trials(build: SiteBuild, stamps: Mapping[str, str], pages: TrialPages)
     the trials that are gone. `stamps` are all trials of the site (store/digests.py)."""
     manifest = build.folder.manifest
     fresh = _fresh(build, stamps)
-    manifest.drop_trials([one for one, _ in list(manifest.trials()) if one not in stamps])
-    stale = sorted((one for one in stamps if one not in fresh), reverse=True)
+    manifest.drop_trials(
+        [trial_id for trial_id, _ in list(manifest.trials()) if trial_id not in stamps]
+    )
+    stale = sorted((trial_id for trial_id in stamps if trial_id not in fresh), reverse=True)
     with progress("trials", len(stale)) as advance:
         for chunk in _chunks(stale, stamps):
             rows = load_asked(build.database, build.filters, trial_ids=chunk)
@@ -46,29 +48,29 @@ def _fresh(build: SiteBuild, stamps: Mapping[str, str]) -> set[str]:
     """The trials whose files are all there and up to date; these are wanted."""
     folder = build.folder
     digests = _digests(build)
-    fresh, wanted = set(), list[str]()
+    fresh, files = set(), list[str]()
     for name, entry in folder.manifest.entries(_FOLDER):
         trial_id = PurePosixPath(name).stem
-        if trial_id not in stamps or entry.told is None:
+        if trial_id not in stamps or entry.summary is None:
             continue
-        evidence = entry.told["evidence"]
+        evidence = entry.summary["evidence"]
         digest = digests(trial_id, stamps[trial_id])
         if folder.is_fresh(name, entry, digest) and all(map(folder.has, evidence)):
             fresh.add(trial_id)
-            wanted += (name, *evidence)
-    folder.manifest.want(wanted)
+            files += (name, *evidence)
+    folder.manifest.want(files)
     return fresh
 
 
 def _digests(build: SiteBuild) -> Callable[[str, str], str]:
     """What the page of a trial is made of, by its id and stamp. An anonymous page also depends on
     how the site calls its configuration, which other trials may change."""
-    whole = build.whole
+    shown_runs = build.all_runs
 
     def digest(trial_id: str, stamp: str) -> str:
         around = None
-        if whole is not None and trial_id in whole.trials:
-            around = asdict(whole.around(whole.trials[trial_id][0]))
+        if shown_runs is not None and trial_id in shown_runs.trials:
+            around = asdict(shown_runs.around(shown_runs.trials[trial_id][0]))
         return digest_of(build.common, stamp, around)
 
     return digest
@@ -106,7 +108,7 @@ def _renew(
 
 
 def _write(
-    build: SiteBuild, rows: Sequence[AskedRun], shown: Told, digest: str, pages: TrialPages
+    build: SiteBuild, rows: Sequence[AskedRun], shown: ShownRuns, digest: str, pages: TrialPages
 ) -> None:
     folder, around = build.folder, shown.around(rows[0])
     trial_id = rows[0].run.trial_id

@@ -17,7 +17,7 @@ from diskbench.report.site.in_site import moved_page, trial_name
 from diskbench.report.site.index import Site, index_page, runs_page
 from diskbench.report.site.renew_configurations import renew_configurations
 from diskbench.report.site.renew_trials import renew_trials
-from diskbench.report.site.shown_runs import told_of
+from diskbench.report.site.shown_runs import shown_runs_of
 from diskbench.report.site.trial_page import TrialPages
 from diskbench.store.digests import load_asked, trial_stamps
 from diskbench.store.site_folder import open_site
@@ -75,30 +75,32 @@ def publish_site(
     stamps = trial_stamps(database, filters)
     site = Site(wishes.title, diskbench.__version__, wishes.site_url)
     # Names of machines and pages of an anonymous site depend on all runs of it.
-    whole = told_of(load_asked(database, filters), anonymous=True) if wishes.anonymous else None
+    all_runs = (
+        shown_runs_of(load_asked(database, filters), anonymous=True) if wishes.anonymous else None
+    )
     with drawn_apart(), open_site(path) as folder:
         manifest = folder.manifest
         folder.claim([*LISTINGS, *map(trial_name, stamps)])
         if wishes.full:
             manifest.forget_digests()
-        build = SiteBuild(database, folder, filters, site, common_digest(wishes), whole)
+        build = SiteBuild(database, folder, filters, site, common_digest(wishes), all_runs)
         manifest.want(LISTINGS)
         renew_trials(build, stamps, TrialPages(database, site, wishes, open_store))
         manifest.want(_moved_pages(folder))
         renew_configurations(build)
         lines = [
-            ConfigurationLine.model_validate(entry.told)
+            ConfigurationLine.model_validate(entry.summary)
             for key in manifest.keys_newest_first()
             if (entry := manifest.entry(configuration_name(key))) is not None
         ]
         _listings(folder, site, build.common, lines)
-        wanted = manifest.wanted()
+        listed = manifest.wanted()
         folder.keep_only()
         return Done(
             runs=manifest.count_lines(),
             configurations=len(lines),
             written=len(folder.written),
-            kept=wanted - len(folder.written),
+            kept=listed - len(folder.written),
             removed=len(folder.removed),
         )
 
@@ -131,11 +133,11 @@ def _listings(
     def feed() -> bytes:
         return regressions_feed(site, lines)
 
-    told = [line.model_dump(mode="json") for line in lines]
+    configurations = [line.model_dump(mode="json") for line in lines]
     pages: tuple[tuple[str, object, Callable[[], bytes]], ...] = (
-        (INDEX, told, overview),
+        (INDEX, configurations, overview),
         (RUNS, newest, newest_runs),
-        (FEED, told, feed),
+        (FEED, configurations, feed),
     )
     for name, made_of, make in pages:
         digest = digest_of(common, site.url, runs, made_of)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Told:
+class ShownRuns:
     """The runs of a site, newest first; in groups by subject, and in their `trials` by id.
 
     `keys` are the page names of the subjects; `fields` are the fields that the site shows of them.
@@ -68,7 +68,7 @@ class Told:
         )
 
 
-def told_of(rows: Sequence[AskedRun], *, anonymous: bool) -> Told:
+def shown_runs_of(rows: Sequence[AskedRun], *, anonymous: bool) -> ShownRuns:
     """What the site shows of these runs, newest first.
 
     An anonymous page is named after its oldest trial: a digest of the subject would let a reader
@@ -79,7 +79,7 @@ def told_of(rows: Sequence[AskedRun], *, anonymous: bool) -> Told:
     trials: dict[str, list[AskedRun]] = {}
     for row in rows:
         trials.setdefault(row.run.trial_id, []).append(row)
-    return Told(
+    return ShownRuns(
         rows=rows,
         anonymous=anonymous,
         groups=groups,

@@ -170,8 +170,8 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
         Column("runs", "runs", number=True, minor=True),
     )
     ordered = sorted(lines, key=lambda line: (line.provider, line.region, line.disk, line.machine))
-    rest = _telling(ordered)
-    rows = [_configuration_cells(line, rest[line.key]) for line in ordered]
+    telling = _telling(ordered)
+    rows = [_configuration_cells(line, telling[line.key]) for line in ordered]
     table = _table("configurations", columns, rows, sorted_by="provider")
     priced = any(line.usd_per_1000_iops is not None for line in lines)
     return replace(table, example=_EXAMPLE) if priced else table
@@ -183,20 +183,20 @@ def _telling(lines: Sequence[ConfigurationLine]) -> dict[str, str]:
     for line in lines:
         shown = (line.provider, line.disk, line.region, line.machine, line.profile, line.target)
         alike.setdefault(shown, []).append(line)
-    rest = {}
+    telling = {}
     for group in alike.values():
         known = [dict(line.rest) for line in group]
         names = {name for line in known for name in line}
         apart = {name for name in names if len({line.get(name) for line in known}) > 1}
         for line in group:
             words = [f"{name} {value}" for name, value in line.rest if name in apart]
-            rest[line.key] = ", ".join(
+            telling[line.key] = ", ".join(
                 [*([line.target] if line.disk and line.target else []), *words]
             )
-    return rest
+    return telling
 
 
-def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[SiteCell, ...]:
+def _configuration_cells(line: ConfigurationLine, telling: str) -> tuple[SiteCell, ...]:
     change = line.levels[-1] if line.levels else None
     some = 0 < line.doubted < line.runs
     of = f"{line.doubted:,} of {line.runs:,} runs" if some else ""
@@ -209,7 +209,7 @@ def _configuration_cells(line: ConfigurationLine, rest: str) -> tuple[SiteCell, 
         SiteCell(
             line.disk or line.target or "not named",
             href=f"configurations/{line.key}.html",
-            small=rest,
+            small=telling,
         ),
         SiteCell(line.machine),
         SiteCell(line.profile),
@@ -259,7 +259,7 @@ def _table(
     without: Collection[str] = (),
 ) -> SiteTable:
     """A table without its empty columns."""
-    kept = [
+    filled = [
         place
         for place, column in enumerate(columns)
         if column.key not in without and (not rows or any(row[place].text for row in rows))
@@ -267,8 +267,8 @@ def _table(
     return SiteTable(
         id=what,
         what=what,
-        columns=tuple(columns[place] for place in kept),
-        rows=tuple(tuple(row[place] for place in kept) for row in rows),
+        columns=tuple(columns[place] for place in filled),
+        rows=tuple(tuple(row[place] for place in filled) for row in rows),
         sorted_by=sorted_by,
         step=step,
     )

@@ -12,8 +12,8 @@ from diskbench.report.assemble.stored_report import ReportReader, telling_run, w
 from diskbench.report.page.page import page
 from diskbench.report.site.in_site import Files, in_site
 from diskbench.report.site.lines import run_line
-from diskbench.report.site.private import private_trial, told_trial
-from diskbench.report.site.shown_runs import told_of
+from diskbench.report.site.private import private_trial, scrubbed_trial
+from diskbench.report.site.shown_runs import shown_runs_of
 from diskbench.store.archive import run_prefix
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from diskbench.report.site.in_site import Around
     from diskbench.report.site.index import Site
     from diskbench.report.site.renewal import Wishes
-    from diskbench.report.site.shown_runs import Told
+    from diskbench.report.site.shown_runs import ShownRuns
     from diskbench.results.run_evidence import OpenStore
     from diskbench.store.site_folder import SiteFolder
 
@@ -51,9 +51,9 @@ class TrialPages:
         self._reader = ReportReader(database, open_store, wishes.evidence_url)
         self._site = site
         self._wishes = wishes
-        self._shown_runs = told_of((), anonymous=wishes.anonymous)
+        self._shown_runs = shown_runs_of((), anonymous=wishes.anonymous)
 
-    def prepare(self, shown_runs: Told, trials: Mapping[str, Sequence[AskedRun]]) -> None:
+    def prepare(self, shown_runs: ShownRuns, trials: Mapping[str, Sequence[AskedRun]]) -> None:
         """Read what is stored of these trials, whose pages are made next, together."""
         self._shown_runs = shown_runs
         self._reader.prepare(
@@ -112,7 +112,7 @@ class TrialPages:
 
     def _shown(self, trial: TrialFacts, rows: Sequence[AskedRun]) -> TrialFacts:
         """The part of a trial's report that the site shows."""
-        shown = told_trial(
+        shown = scrubbed_trial(
             trial,
             errors={row.run.run_id: row.run.error_kind or "" for row in rows},
             places={row.run.run_id: self._place(row) for row in rows},

@@ -24,8 +24,8 @@ MOST_ROWS = 60
 _TRUST_STYLE = {"no": "red", "with care": "yellow", "yes": "green"}
 
 
-def beside_table(rows: Sequence[BesideRow], what: str, *, width: int) -> RenderableType:
-    """The rows, with the columns that any of them fills. `what` is the title of their names, such
+def beside_table(rows: Sequence[BesideRow], subject: str, *, width: int) -> RenderableType:
+    """The rows, with the columns that any of them fills. `subject` titles their names, such
     as `host`. Of more than `MOST_ROWS` the first are shown, and the others counted."""
     columns = {
         "n": any(row.n > 1 for row in rows),
@@ -37,16 +37,16 @@ def beside_table(rows: Sequence[BesideRow], what: str, *, width: int) -> Rendera
     table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=False, header_style="bold")
     table.add_column("step", overflow="fold", min_width=12)
     table.add_column("I/O", no_wrap=True)
-    table.add_column(what, overflow="fold", min_width=8)
+    table.add_column(subject, overflow="fold", min_width=8)
     table.add_column("measured", justify="right", no_wrap=True)
     for name in (name for name, shown in columns.items() if shown):
         right = name in ("n", "p99", "of promise")
         table.add_column(name, justify="right" if right else "left", no_wrap=True)
     before: tuple[str, str] | None = None
     for row in rows[:MOST_ROWS]:
-        here = (row.step, row.direction)
-        lead = here if here != before else ("", "")
-        before = here
+        place = (row.step, row.direction)
+        lead = place if place != before else ("", "")
+        before = place
         cells = {
             "n": Text(str(row.n)),
             "p99": Text(row.p99 or NONE),

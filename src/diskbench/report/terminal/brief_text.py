@@ -64,8 +64,8 @@ def print_brief_hosts(
         problem = view.unfinished or view.missing
         count = len(view.doubts)
         words = [problem, f"{count} warning{'s' if count > 1 else ''}" if count else ""]
-        said = ", ".join(word for word in words if word) or "no warning"
-        parts.append(Text(f"{name}: {said}: diskbench results show {id_} -v"))
+        outcome = ", ".join(word for word in words if word) or "no warning"
+        parts.append(Text(f"{name}: {outcome}: diskbench results show {id_} -v"))
         parts += _thresholds(view, indent="  ")
     doubted = [(name, view) for name, view in named if view.doubts]
     if doubted:
@@ -186,11 +186,11 @@ def _warning(group: WarningGroup, most: int, host: str = "") -> list[RenderableT
     more = f" (and {len(steps) - 1} more)" if len(steps) > 1 else ""
     step, message = group.cases[0]
     where = f"{step}{more}: " if step else ""
-    told = textwrap.wrap(
+    lines = textwrap.wrap(
         f"! {host}{where}{message}", WIDTH, subsequent_indent="  ", max_lines=most, placeholder=" …"
     )
     advice = [textwrap.shorten(f"→ {group.advice}", WIDTH - 2, placeholder=" …")]
     return [
-        *(Text(line, "yellow") for line in told),
+        *(Text(line, "yellow") for line in lines),
         *(Text(f"  {line}", "dim") for line in advice if group.advice),
     ]

@@ -28,12 +28,12 @@ def disk_table(entries: Iterable[tuple[str, str, DiskEntry]]) -> Iterator[str]:
         yield from _row(_DISKS, [cloud, name, sizes, _iops(entry), _throughput(entry)])
 
 
-def part_table(things: Iterable[CatalogItem], note: str) -> Iterator[str]:
+def part_table(parts: Iterable[CatalogItem], note: str) -> Iterator[str]:
     """The other items of the catalogue, a line per kind, below the catalogue's note."""
     yield from textwrap.wrap(note, 80)
     names: dict[str, list[str]] = {}
-    for thing in things:
-        names.setdefault(thing.kind, []).append(thing.name)
+    for part in parts:
+        names.setdefault(part.kind, []).append(part.name)
     for kind, of_kind in names.items():
         yield f"  {kind:<12}  {', '.join(of_kind)}"
 
@@ -60,13 +60,13 @@ def machine_table(rows: Iterable[MachineRow], notes: Iterable[str] = ()) -> Iter
 _wrapped = functools.partial(textwrap.wrap, break_on_hyphens=False)
 
 
-def thing_text(thing: CatalogItem, width: int) -> Iterator[str]:
+def thing_text(item: CatalogItem, width: int) -> Iterator[str]:
     """Everything the catalogue knows about one item, each figure above its source."""
-    title = f": {thing.title}" if thing.title else ""
+    title = f": {item.title}" if item.title else ""
     yield from _wrapped(
-        f"{thing.cloud} {thing.kind} {thing.name}{title}", width, subsequent_indent="  "
+        f"{item.cloud} {item.kind} {item.name}{title}", width, subsequent_indent="  "
     )
-    for line in thing.lines:
+    for line in item.lines:
         name = f"{line.name}: " if line.name else ""
         yield from _wrapped(
             f"{name}{line.text}", width, initial_indent="  ", subsequent_indent="    "
@@ -131,9 +131,9 @@ def _upto(text: str, most: float | None) -> str:
     return text if most is None else f"{text}, ≤ {_number(most)}"
 
 
-def _span(values: Sequence[float], what: str) -> str:
+def _span(values: Sequence[float], unit: str) -> str:
     low, high = min(values), max(values)
-    return f"{_number(low)}–{_number(high)} {what}" if low < high else f"{_number(low)} {what}"
+    return f"{_number(low)}–{_number(high)} {unit}" if low < high else f"{_number(low)} {unit}"
 
 
 def _and_burst(text: str, burst: float) -> str:

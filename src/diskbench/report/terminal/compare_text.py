@@ -87,8 +87,8 @@ def compare_lines(
     if comparison.not_compared:
         yield ""
         yield "not compared"
-    for left in comparison.not_compared:
-        yield from wrapped("  ", f"{left.block}: {left.why}", width)
+    for unmatched in comparison.not_compared:
+        yield from wrapped("  ", f"{unmatched.block}: {unmatched.why}", width)
 
 
 def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
@@ -123,7 +123,7 @@ def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
 
 
 def _interval_head(counts: set[tuple[int, bool]]) -> str:
-    """What the interval is of, where it is the same for all rows."""
+    """The head of the column of intervals, with n if it is the same for all rows."""
     if len(counts) != 1:
         return "95 % interval"
     ((n, blocks),) = counts
@@ -147,13 +147,13 @@ def _bare(metric: str) -> Callable[[float], str]:
 def _doubts(lines: Sequence[Compared]) -> dict[str, list[str]]:
     """Each doubt once, with the steps that it is about, and with the figures where it is not about
     all of them; nothing where it is about all lines."""
-    found: dict[str, dict[str, list[str]]] = {}
+    by_doubt: dict[str, dict[str, list[str]]] = {}
     figures: dict[str, list[str]] = {}
     for line in lines:
         step, figure = f"{line.step} {line.direction}", _METRICS[line.metric]
         figures.setdefault(step, []).append(figure)
         for doubt in line.doubts:
-            found.setdefault(doubt, {}).setdefault(step, []).append(figure)
+            by_doubt.setdefault(doubt, {}).setdefault(step, []).append(figure)
     return {
         doubt: []
         if of == figures
@@ -161,7 +161,7 @@ def _doubts(lines: Sequence[Compared]) -> dict[str, list[str]]:
             step if some == figures[step] else f"{step} ({', '.join(some)})"
             for step, some in of.items()
         ]
-        for doubt, of in found.items()
+        for doubt, of in by_doubt.items()
     }
 
 

@@ -32,8 +32,8 @@ def finding_lines(findings: Sequence[Finding], *, width: int = 80) -> Iterator[s
             lines.insert(0, "")
         for number, line in enumerate(lines or [""]):
             # Paths are not broken, so that they can be copied.
-            left = indent if len(line) <= room else _FURTHER_LEFT
-            yield ((head if number == 0 else " " * left) + line).rstrip()
+            margin = indent if len(line) <= room else _FURTHER_LEFT
+            yield ((head if number == 0 else " " * margin) + line).rstrip()
 
 
 def _wrapped(text: str, room: int, indent: str = "") -> list[str]:

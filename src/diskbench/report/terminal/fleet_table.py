@@ -19,43 +19,43 @@ if TYPE_CHECKING:
     from diskbench.model.fleet import CellSeen, FleetDocument, LeaseSeen, QueueSeen, WorkerSeen
 
 
-def fleet_table(seen: FleetDocument) -> RenderableType:
+def fleet_table(fleet: FleetDocument) -> RenderableType:
     """Workers, queues, running cells and rented resources; a line replaces each empty table."""
     parts: list[RenderableType] = []
     for title, empty, table in (
-        ("Workers", "no process works; start one with: diskbench worker", _workers(seen.workers)),
-        ("Queues", "no cell waits for a worker", _queues(seen.queues)),
-        ("Running", "nothing runs", _cells(seen.cells)),
-        (_title(seen), "nothing is rented", _leases(seen.leases)),
+        ("Workers", "no process works; start one with: diskbench worker", _workers(fleet.workers)),
+        ("Queues", "no cell waits for a worker", _queues(fleet.queues)),
+        ("Running", "nothing runs", _cells(fleet.cells)),
+        (_title(fleet), "nothing is rented", _leases(fleet.leases)),
     ):
         parts += [Text(title, style="bold"), table if table.row_count else Text(f"  {empty}")]
         parts.append(Text(""))
-    parts += [Text(f"! {line}", style="yellow") for line in _worries(seen)]
-    return Group(*(parts if _worries(seen) else parts[:-1]))
+    parts += [Text(f"! {line}", style="yellow") for line in _worries(fleet)]
+    return Group(*(parts if _worries(fleet) else parts[:-1]))
 
 
-def _title(seen: FleetDocument) -> str:
-    if not seen.leases:
+def _title(fleet: FleetDocument) -> str:
+    if not fleet.leases:
         return "Open leases"
-    unpriced = f", {seen.unpriced} of them without a known price" if seen.unpriced else ""
-    return f"Open leases: {len(seen.leases)}{unpriced}, ${seen.usd:,.2f} so far"
+    unpriced = f", {fleet.unpriced} of them without a known price" if fleet.unpriced else ""
+    return f"Open leases: {len(fleet.leases)}{unpriced}, ${fleet.usd:,.2f} so far"
 
 
 def _that_wait(count: int) -> str:
     return "1 cell waits" if count == 1 else f"{count} cells wait"
 
 
-def _worries(seen: FleetDocument) -> list[str]:
+def _worries(fleet: FleetDocument) -> list[str]:
     """Queues that no worker serves, and leases that no process uses."""
     lines = [
         f"{_that_wait(queue.waiting + queue.queued)} for a worker that serves {queue.route}: "
         f"diskbench worker --queues {queue.route}"
-        for queue in seen.queues
+        for queue in fleet.queues
         if not queue.workers and queue.waiting + queue.queued
     ]
-    left = [lease.lease_id for lease in seen.leases if not lease.in_use]
-    if left:
-        which = f"lease {short(left[0])}" if len(left) == 1 else f"{len(left)} leases"
+    unused = [lease.lease_id for lease in fleet.leases if not lease.in_use]
+    if unused:
+        which = f"lease {short(unused[0])}" if len(unused) == 1 else f"{len(unused)} leases"
         lines.append(f"no process uses {which}: see 'diskbench gc --dry-run'")
     return lines
 

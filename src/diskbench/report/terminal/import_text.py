@@ -2,7 +2,7 @@
 
     12 runs of 3 steps in 1 trial · bytes = I/Os × block ✓ · logs sum to JSON ✓ · date 2018-03-16 ✓
 
-✓ stands where a check was made of every step, and holds. What could not be checked is said (`not
+✓ means that every step was checked and passed. What could not be checked is listed (`not
 checked`, `in 3 of 5 steps`); a check that fails, of these or of fio's other figures, has ✗, the
 step and the figures.
 """

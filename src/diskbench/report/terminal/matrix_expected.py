@@ -29,11 +29,11 @@ def expected_table(blocks: Sequence[BlockOutlook]) -> Iterator[str]:
     yield f"{'#':>4}  {'expected at most':<18}{'in':<24}{'limited by':<24}"
     for block, best in known:
         number = f"{block.number:>4}"
-        for what, name, expectation in best:
-            yield f"{number}  {_line(what, name, expectation.begin)}"
+        for unit, name, expectation in best:
+            yield f"{number}  {_line(unit, name, expectation.begin)}"
             number = "    "
             if expectation.bursts:
-                yield f"      {_line(what, '  then', expectation.lasting)}"
+                yield f"      {_line(unit, '  then', expectation.lasting)}"
 
 
 def price_table(blocks: Sequence[BlockOutlook]) -> Iterator[str]:
@@ -67,18 +67,18 @@ def _best(block: BlockOutlook) -> list[tuple[str, str, Expectation]]:
         for step in block.expectation.steps
         if step.run == 1 and (expectation := block.expectation.of(step)) is not None
     ]
-    for what, value in ways:
+    for unit, value in ways:
         if steps:
             name, best = max(steps, key=lambda pair: value(pair[1].begin))
-            chosen.append((what, name, best))
+            chosen.append((unit, name, best))
     return chosen
 
 
-def _line(what: str, name: str, level: ExpectedLevel) -> str:
-    value = format_iops(level.iops) if what == "IOPS" else format_mb_per_s(level.bytes_per_s)
+def _line(unit: str, name: str, level: ExpectedLevel) -> str:
+    value = format_iops(level.iops) if unit == "IOPS" else format_mb_per_s(level.bytes_per_s)
     limit = LIMIT_WORDS[level.limited_by] if level.limited_by else "not known"
     shown = name if len(name) <= 22 else f"{name[:21]}…"
-    return f"{f'{value:>9} {what}':<18}{shown:<24}{limit}"
+    return f"{f'{value:>9} {unit}':<18}{shown:<24}{limit}"
 
 
 def _prices(price: DiskPrice) -> str:
@@ -92,5 +92,5 @@ def _prices(price: DiskPrice) -> str:
             price.per_100_burst_mb_per_s_usd,
         )
     ]
-    first, *rest = shown
-    return f"{first:>9}" + "".join(f"{cell:>14}" for cell in rest)
+    first, *further = shown
+    return f"{first:>9}" + "".join(f"{cell:>14}" for cell in further)

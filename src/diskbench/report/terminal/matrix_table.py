@@ -44,48 +44,48 @@ _LEAST_NAME = 36
 """Characters of a cell's name that a long note does not cut; our choice, for 80 columns."""
 
 
-def matrix_line(seen: MatrixStatus, now: datetime | None = None) -> str:
+def matrix_line(status: MatrixStatus, now: datetime | None = None) -> str:
     """`3 of 12 done · 2 measuring · 7 waiting · $0.12 of $5.00 · ends about 14:20`."""
-    counts = seen.counts
+    counts = status.counts
     total = sum(counts.values()) - counts.get("spared", 0)
     words = [f"{counts.get('done', 0)} of {total} done"]
     words += [
         f"{counts[state]} {state}" for state in _ORDER if state != "done" and counts.get(state)
     ]
-    spent = f"${seen.spent_usd:.2f}"
-    if seen.budget_usd is not None:
-        spent += f" of ${seen.budget_usd:.2f}"
-    if seen.unpriced:
-        spent += f" ({seen.unpriced} without a known price)"
-    words.append(f"cost {spent}" if seen.state == "done" else f"{spent} spent")
-    if seen.state == "done":
+    spent = f"${status.spent_usd:.2f}"
+    if status.budget_usd is not None:
+        spent += f" of ${status.budget_usd:.2f}"
+    if status.unpriced:
+        spent += f" ({status.unpriced} without a known price)"
+    words.append(f"cost {spent}" if status.state == "done" else f"{spent} spent")
+    if status.state == "done":
         words.append("ended")
-    elif not seen.worked_on:
-        command = "worker" if seen.for_workers else "matrix resume"
+    elif not status.worked_on:
+        command = "worker" if status.for_workers else "matrix resume"
         words.append(f"no process works on it: diskbench {command}")
-    elif seen.state == "cancelling":
+    elif status.state == "cancelling":
         words.append("being cancelled")
-    elif seen.expected_end is not None:
-        end = datetime.fromisoformat(seen.expected_end)
-        left = (end - (now or datetime.now(UTC))).total_seconds()
+    elif status.expected_end is not None:
+        end = datetime.fromisoformat(status.expected_end)
+        remaining_s = (end - (now or datetime.now(UTC))).total_seconds()
         clock = end.astimezone().strftime("%H:%M")
-        words.append(f"ends about {clock} (in {format_duration_s(max(left, 0.0))})")
+        words.append(f"ends about {clock} (in {format_duration_s(max(remaining_s, 0.0))})")
     return " · ".join(words)
 
 
 def matrix_end(
-    seen: MatrixStatus, rows: Sequence[BesideRow], marks: Sequence[str], *, width: int
+    status: MatrixStatus, rows: Sequence[BesideRow], marks: Sequence[str], *, width: int
 ) -> RenderableType:
     """A matrix that is over: its totals, the cells without a result, its figures side by side, and
     the commands for its page and for all of it. `marks` qualify the figures: emulated."""
-    id_ = short(seen.campaign_id)
+    id_ = short(status.campaign_id)
     marked = f"  [{', '.join(marks)}]" if marks else ""
     parts: list[RenderableType] = [
-        Text.assemble((f"matrix {seen.name}  {id_}", "bold"), (marked, "bold yellow")),
-        Text(matrix_line(seen)),
-        *(Text(f"{block.block}: {until_words(block)}") for block in seen.until),
+        Text.assemble((f"matrix {status.name}  {id_}", "bold"), (marked, "bold yellow")),
+        Text(matrix_line(status)),
+        *(Text(f"{block.block}: {until_words(block)}") for block in status.until),
     ]
-    for cell in seen.cells:
+    for cell in status.cells:
         if cell.row.state not in ("done", "spared"):
             state = (cell.row.state, _STYLE[cell.row.state])
             parts.append(Text.assemble(state, f"  {cell.row.key}: {cell.doing}"))
@@ -96,31 +96,31 @@ def matrix_end(
     return Group(*parts)
 
 
-def matrix_table(seen: MatrixStatus, *, rows: int | None = None) -> RenderableType:
+def matrix_table(status: MatrixStatus, *, rows: int | None = None) -> RenderableType:
     """The totals and the cells; at most `rows` cells, running ones preferred."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
     table.add_column("#", justify="right", no_wrap=True)
-    longest = max((len(cell.row.key) for cell in seen.cells), default=0)
+    longest = max((len(cell.row.key) for cell in status.cells), default=0)
     least = min(longest, _LEAST_NAME)
     table.add_column("cell", overflow="ellipsis", no_wrap=True, ratio=2, min_width=least)
     table.add_column("state", no_wrap=True, min_width=max(map(len, _ORDER)))
     table.add_column("", overflow="ellipsis", no_wrap=True, ratio=3)
     # Spared cells are counted in the line of their block.
-    cells = tuple(cell for cell in seen.cells if cell.row.state != "spared")
+    cells = tuple(cell for cell in status.cells if cell.row.state != "spared")
     chosen = _chosen(cells, rows)
     for cell in chosen:
         row = cell.row
         state = Text(row.state, style=_STYLE[row.state])
         table.add_row(str(row.position + 1), row.key, state, cell.doing)
     parts: list[RenderableType] = [
-        Text(f"matrix {seen.name}  {short(seen.campaign_id)}", style="bold"),
-        Text(matrix_line(seen)),
-        *(Text(f"{block.block}: {until_words(block)}") for block in seen.until),
+        Text(f"matrix {status.name}  {short(status.campaign_id)}", style="bold"),
+        Text(matrix_line(status)),
+        *(Text(f"{block.block}: {until_words(block)}") for block in status.until),
         table,
     ]
-    left = len(cells) - len(chosen)
-    if left:
-        parts.append(Text(f"and {left} more: diskbench matrix status {seen.name}", style="dim"))
+    hidden = len(cells) - len(chosen)
+    if hidden:
+        parts.append(Text(f"and {hidden} more: diskbench matrix status {status.name}", style="dim"))
     return Group(*parts)
 
 
@@ -135,14 +135,14 @@ def _chosen(cells: tuple[CellStatus, ...], rows: int | None) -> list[CellStatus]
 def until_words(until: UntilStatus) -> str:
     """`within ±4.1 % after 12 replicates, ±5 % was wanted (worst: rand-read-4k read)`."""
     worst = f" (worst: {until.step})" if until.step else ""
-    wanted = f"±{format_share(until.wanted)} was wanted"
+    target = f"±{format_share(until.wanted)} was wanted"
     count = f"{until.n} replicate{'s'[: until.n != 1]}"
     if until.width is None:
-        text = f"no interval after {count}, {wanted}"
+        text = f"no interval after {count}, {target}"
     elif until.reached:
-        return f"reached: within ±{format_share(until.width)} after {count}, {wanted}{worst}"
+        return f"reached: within ±{format_share(until.width)} after {count}, {target}{worst}"
     else:
-        text = f"within ±{format_share(until.width)} after {count}, {wanted}{worst}"
+        text = f"within ±{format_share(until.width)} after {count}, {target}{worst}"
     if until.more is None and until.width is not None:
         text += "; too noisy to estimate how many more runs are needed"
     elif until.more:

@@ -120,8 +120,8 @@ def _beyond_lines(blocks: Sequence[BlockOutlook]) -> Iterator[str]:
         beyond = block.expectation.beyond if block.expectation else None
         if beyond is not None and beyond.ends != "after":
             numbers.setdefault(beyond_words(beyond), []).append(block.number)
-    for words, those in numbers.items():
-        yield f"{_ranges(those)}: {words}"
+    for words, cell_numbers in numbers.items():
+        yield f"{_ranges(cell_numbers)}: {words}"
 
 
 def _order_lines(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:
@@ -151,11 +151,11 @@ def _until_lines(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:
 
 
 def _time(outlook: MatrixOutlook) -> str:
-    whole = f"about {format_duration_s(outlook.makespan_s)}"
+    duration = f"about {format_duration_s(outlook.makespan_s)}"
     if outlook.at_once <= 1:
-        return f"{whole}, one cell after the other"
+        return f"{duration}, one cell after the other"
     return (
-        f"{whole} with up to {outlook.at_once} cells at once; "
+        f"{duration} with up to {outlook.at_once} cells at once; "
         f"{format_duration_s(outlook.work_s)} one after the other"
     )
 

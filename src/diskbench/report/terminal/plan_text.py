@@ -52,13 +52,13 @@ def brief_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
 def _brief_lines(plan: Plan) -> tuple[str, ...]:
     """How long it takes, then what it is measured on and what has to be known before."""
     steps = f"{len(plan.steps)} step{'s' if len(plan.steps) > 1 else ''}"
-    kept = {"machine", "rent", "promised", "price", "target", "", "note"}
+    brief = {"machine", "rent", "promised", "price", "target", "", "note"}
     if "." in plan.cell.profile or "/" in plan.cell.profile:  # a file, not a name
-        kept.add("job file")
+        brief.add("job file")
     lines, name = [], ""
     for label, text in _pairs(plan):
         name = label or name
-        if name in kept and text != _files_words(plan):
+        if name in brief and text != _files_words(plan):
             lines.append(f"  {label:<{_TEXT_AT - 3}} {text}")
     return (f"{plan.profile.name}: {steps}, {_time(plan)}", *lines)
 

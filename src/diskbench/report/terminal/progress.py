@@ -113,8 +113,8 @@ class _Lines(_Display):
             if step and now - self._last.get(trial_id, 0.0) >= every:
                 self._last[trial_id] = now
                 at = format_duration_s(tick.elapsed_s)
-                left = f"about {format_duration_s(track.left_s(now))} left in all"
-                self._say(track, f"{step.name} at {at}: {live_figures(tick)}, {left}")
+                time_left = f"about {format_duration_s(track.left_s(now))} left in all"
+                self._say(track, f"{step.name} at {at}: {live_figures(tick)}, {time_left}")
 
     def step_finished(self, trial_id: str, result: StepResult) -> None:
         course = _course(self._tracks[trial_id], result, self._course_of)

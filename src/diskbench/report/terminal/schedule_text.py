@@ -15,20 +15,21 @@ if TYPE_CHECKING:
     from diskbench.model.schedule import OccurrenceStatus, ScheduleStatus
 
 
-def schedule_lines(seen: ScheduleStatus) -> Iterator[str]:
+def schedule_lines(schedule: ScheduleStatus) -> Iterator[str]:
     """A schedule: what it measures and when, then its next and its past occurrences."""
-    yield f"{seen.name}  {seen.source}  {seen.cron!r} {seen.timezone}{_marks(seen)}"
-    for moment in seen.next:
-        yield f"  next  {_both(datetime.fromisoformat(moment), seen.timezone)}"
-    if not seen.next:
-        yield f"  next  {'paused' if seen.paused else 'never'}"
-    for occurrence in seen.occurrences:
+    times = f"{schedule.cron!r} {schedule.timezone}"
+    yield f"{schedule.name}  {schedule.source}  {times}{_marks(schedule)}"
+    for moment in schedule.next:
+        yield f"  next  {_both(datetime.fromisoformat(moment), schedule.timezone)}"
+    if not schedule.next:
+        yield f"  next  {'paused' if schedule.paused else 'never'}"
+    for occurrence in schedule.occurrences:
         at = datetime.fromisoformat(occurrence.scheduled_for)
-        yield f"  last  {_both(at, seen.timezone)}: {what_became(occurrence)}"
-    if not seen.occurrences:
+        yield f"  last  {_both(at, schedule.timezone)}: {what_became(occurrence)}"
+    if not schedule.occurrences:
         yield "  last  none yet"
-    if seen.waiting > 1 or (seen.waiting and seen.occurrences[0].state != "queued"):
-        yield f"  {seen.waiting} wait for a worker or for the running matrix"
+    if schedule.waiting > 1 or (schedule.waiting and schedule.occurrences[0].state != "queued"):
+        yield f"  {schedule.waiting} wait for a worker or for the running matrix"
 
 
 def what_became(occurrence: OccurrenceStatus) -> str:
@@ -49,21 +50,21 @@ def what_became(occurrence: OccurrenceStatus) -> str:
     return f"matrix {short(occurrence.campaign_id or '')} {became}: {', '.join(words)}"
 
 
-def _marks(seen: ScheduleStatus) -> str:
+def _marks(schedule: ScheduleStatus) -> str:
     marks = [
-        *(["paused"] if seen.paused else []),
-        *(["overlapping ones wait"] if seen.overlap == "queue" else []),
-        *(["backfill"] if seen.backfill else []),
-        *([f"budget ${seen.budget_usd:g}"] if seen.budget_usd is not None else []),
+        *(["paused"] if schedule.paused else []),
+        *(["overlapping ones wait"] if schedule.overlap == "queue" else []),
+        *(["backfill"] if schedule.backfill else []),
+        *([f"budget ${schedule.budget_usd:g}"] if schedule.budget_usd is not None else []),
     ]
     return f"  ({', '.join(marks)})" if marks else ""
 
 
 def _both(moment: datetime, zone: str) -> str:
-    there, here = moment.astimezone(ZoneInfo(zone)), moment.astimezone()
+    in_zone, local = moment.astimezone(ZoneInfo(zone)), moment.astimezone()
     # The offset's name makes the hour unambiguous that occurs twice when daylight saving ends.
-    clock = "%H:%M:%S" if there.second else "%H:%M"
-    shown = there.strftime(f"%a %Y-%m-%d {clock} %Z")
-    if there.utcoffset() == here.utcoffset():
+    clock = "%H:%M:%S" if in_zone.second else "%H:%M"
+    shown = in_zone.strftime(f"%a %Y-%m-%d {clock} %Z")
+    if in_zone.utcoffset() == local.utcoffset():
         return shown
-    return f"{shown} ({here.strftime('%a %H:%M')} here)"
+    return f"{shown} ({local.strftime('%a %H:%M')} here)"

@@ -97,10 +97,10 @@ class TrialProgress:
             return "collecting" if self.finished else "starting"
         if self.tick is None:
             return "starting"
-        left = self.step.expected_s - self._in_fio_s(now)
-        if left < -_LATE_S:
-            return f"{format_duration_s(-left)} longer than planned"
-        return f"{format_duration_s(left)} left" if left >= 0.5 else "ending"
+        remaining_s = self.step.expected_s - self._in_fio_s(now)
+        if remaining_s < -_LATE_S:
+            return f"{format_duration_s(-remaining_s)} longer than planned"
+        return f"{format_duration_s(remaining_s)} left" if remaining_s >= 0.5 else "ending"
 
     def _in_fio_s(self, now: float) -> float:
         return 0.0 if self._fio_began_s is None else now - self._fio_began_s

@@ -123,10 +123,10 @@ def _rows(name: str, of_runs: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
         return
     levels = _levels(of_runs)
     if len(levels) == 1:
-        kept = at_one_level(of_runs)
-        kind = kept[0].stands_for.kind
+        of_level = at_one_level(of_runs)
+        kind = of_level[0].stands_for.kind
         first = f"{name} ({kind})" if kind == "burst" else name
-        yield (first, *_cells([verdict.stands_for for verdict in kept]), trust_of(of_runs))
+        yield (first, *_cells([verdict.stands_for for verdict in of_level]), trust_of(of_runs))
         return
     yield (f"{name}, by run", "", "", "", "", "")
     at = 1
@@ -151,12 +151,12 @@ def _levels(of_runs: Sequence[Verdict]) -> list[list[Verdict]]:
 
 def _cells(judged: Sequence[Judged]) -> tuple[str, str, str, str]:
     """Promise, measurement and ratio of the median run, and the most common limit."""
-    here = shown_stretch(judged)
+    shown = shown_stretch(judged)
     named = _limit(judged)
     return (
-        figure(here.promised.iops, here.promised.bytes_per_s) if here.promised else _NONE,
-        figure(here.iops, here.bytes_per_s),
-        f"{here.ratio:.0%}" if here.ratio is not None else _NONE,
+        figure(shown.promised.iops, shown.promised.bytes_per_s) if shown.promised else _NONE,
+        figure(shown.iops, shown.bytes_per_s),
+        f"{shown.ratio:.0%}" if shown.ratio is not None else _NONE,
         short_limit(named),
     )
 
@@ -175,10 +175,10 @@ def _grounds(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]
             counted = any("counts as" in text for text in stretch.limiter.evidence)
             if limit in _SAID_BY_RATIO and not counted:
                 continue
-            reasons = [reason for one in of_runs for reason in one.reasons]
-            messages = [one.message for one in reasons if _is_printed(name, one, below)]
-            said = {clause for message in messages for clause in message.split("; ")}
-            clauses = [text for text in stretch.limiter.evidence if text not in said]
+            reasons = [reason for verdict in of_runs for reason in verdict.reasons]
+            messages = [reason.message for reason in reasons if _is_printed(name, reason, below)]
+            printed = {clause for message in messages for clause in message.split("; ")}
+            clauses = [text for text in stretch.limiter.evidence if text not in printed]
             of = f"{name}, {stretch.kind}" if len(groups) > 1 and stretch.kind else name
             if clauses:
                 yield from _folded(f"{of}: {sentences(*clauses)}")
@@ -186,8 +186,8 @@ def _grounds(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]
 
 def _is_printed(step: str, reason: Reason, below: Collection[tuple[str, str]]) -> bool:
     """Whether the message of a reason is printed, here or `below`."""
-    here = reason.weight != "note" or doubt_of(reason.code).shown == "verdict"
-    return here or (step, reason.code) in below
+    is_doubt = reason.weight != "note" or doubt_of(reason.code).shown == "verdict"
+    return is_doubt or (step, reason.code) in below
 
 
 def _groups(of_runs: Sequence[Verdict]) -> list[list[Judged]]:
@@ -205,7 +205,7 @@ def _limit(judged: Sequence[Judged]) -> LimiterName:
 
 
 def _having(judged: Sequence[Judged], limit: LimiterName) -> Judged:
-    return shown_stretch([one for one in judged if one.limiter.name == limit])
+    return shown_stretch([stretch for stretch in judged if stretch.limiter.name == limit])
 
 
 def _doubts(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]) -> Iterator[str]:
@@ -216,11 +216,13 @@ def _doubts(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]])
     for name, of_runs in steps.items():
         trust = trust_of(of_runs)
         reasons = reasons_over(of_runs)
-        elsewhere = [one for one in reasons if (name, one.code) in below]
+        elsewhere = [reason for reason in reasons if (name, reason.code) in below]
         if trust != "yes" and (words := doubt_words(elsewhere, trust)):
             named.setdefault(f"{_USE[trust]}: {words}", []).append(name)
-        here = [one for one in reasons if one.weight != "note" and one not in elsewhere]
-        for reason in dict.fromkeys((*here, *verdict_doubts(of_runs))):
+        unexplained = [
+            reason for reason in reasons if reason.weight != "note" and reason not in elsewhere
+        ]
+        for reason in dict.fromkeys((*unexplained, *verdict_doubts(of_runs))):
             at, _ = doubted_run(of_runs, reason.code)
             run = f", run {at + 1}" if len(of_runs) > 1 else ""
             explained.setdefault(reason, []).append(f"{name}{run}")

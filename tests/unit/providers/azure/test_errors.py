@@ -141,11 +141,11 @@ def test_of_all_logins_that_were_tried_only_the_one_that_failed_is_told(
 
 
 def test_a_code_is_found_behind_our_own_error() -> None:
-    class Told:
+    class ShownRuns:
         code, message = "ResourceNotFound", "gone"
 
     theirs = ServiceRequestError("x")
-    theirs.error = Told()  # type: ignore[attr-defined]
+    theirs.error = ShownRuns()  # type: ignore[attr-defined]
     ours = InvalidValue("y")
     ours.__cause__ = theirs
     assert error_code(ours) == "ResourceNotFound"

@@ -39,7 +39,9 @@ def test_a_direction_that_did_nothing_is_left_out_and_what_is_not_known_is_nan()
 
 def test_steps_that_are_not_wanted_are_left_out():
     frame = pl.concat([series([1] * 9, step="fill", index=0), series([1] * 9, index=1)])
-    assert [one.step for one in courses(frame, wanted=lambda name: name != "fill")] == ["burst"]
+    assert [one.step for one in courses(frame, is_selected=lambda name: name != "fill")] == [
+        "burst"
+    ]
 
 
 def test_a_frame_without_rows_has_no_courses():
@@ -108,7 +110,7 @@ def test_a_step_of_a_later_round_has_its_place_in_the_plan(index, place):
 
 
 def test_of_an_imported_run_what_was_said_of_its_disk_is_expected():
-    [found] = courses(series([3000] * 900), said={1: expectation(lasts_s=250.0)})
+    [found] = courses(series([3000] * 900), expectations={1: expectation(lasts_s=250.0)})
     assert found.expected is not None
     assert found.predicted is not None
     assert found.predicted.at_s == 250

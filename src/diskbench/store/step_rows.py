@@ -1,0 +1,118 @@
+"""The rows of a run's steps: results and measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from sys import intern
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004
+from diskbench.store import schema
+from diskbench.store.database import one_statement, transaction
+from diskbench.store.reader import chunks
+from diskbench.store.upsert import insert_missing, upsert
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Connection, Engine
+
+    from diskbench.model.base import Frozen
+
+Row = Mapping[str, Any]
+
+
+def save_step(database: Engine, run_id: str, result: StepResult) -> None:
+    """All rows of one finished step, in place of any that its index had."""
+    of_step = {"run_id": run_id, "step_index": result.step_index}
+    with transaction(database) as connection:
+        for table in (schema.measurement, schema.warning):
+            connection.execute(sa.delete(table).filter_by(**of_step))
+        write_steps(connection, {run_id: (result,)})
+
+
+def write_steps(connection: Connection, runs: Mapping[str, Sequence[StepResult]]) -> None:
+    """The rows of the steps of runs, by their ids, inside the caller's transaction. None of the
+    steps has measurements or warnings yet."""
+    steps = [(run_id, result) for run_id, results in runs.items() for result in results]
+    upsert(
+        connection,
+        schema.step,
+        [
+            {"run_id": run_id, **result.model_dump(exclude={"measurements", "warnings"})}
+            for run_id, result in steps
+        ],
+    )
+    for table, field in ((schema.measurement, "measurements"), (schema.warning, "warnings")):
+        rows = [
+            row.model_dump()
+            | {"run_id": run_id, "step_index": result.step_index, "position": position}
+            for run_id, result in steps
+            for position, row in enumerate(getattr(result, field))
+        ]
+        insert_missing(connection, table, rows)
+
+
+def load_results(database: Engine, *run_ids: str) -> dict[str, tuple[StepResult, ...]]:
+    """The finished steps of each run, in order, as they were saved."""
+    results: dict[str, tuple[StepResult, ...]] = {}
+    with one_statement(database) as connection:
+        for chunk in chunks(run_ids):
+            rows = [
+                _by_run(connection, table, chunk)
+                for table in (schema.step, schema.measurement, schema.warning)
+            ]
+            for run_id in chunk:
+                results[run_id] = _results(*(by_run.get(run_id, []) for by_run in rows))
+    return results
+
+
+def _results(
+    steps: Sequence[Row], measurements: Sequence[Row], warnings: Sequence[Row]
+) -> tuple[StepResult, ...]:
+    measured: dict[int, list[Measurement]] = {}
+    for row in measurements:
+        measured.setdefault(row["step_index"], []).append(_measurement(row))
+    doubts: dict[int, list[Warning]] = {}
+    for row in warnings:
+        doubts.setdefault(row["step_index"], []).append(Warning(**_fields(Warning, row)))
+    return tuple(
+        StepResult(
+            **_fields(StepResult, step),
+            measurements=tuple(measured.get(step["step_index"], ())),
+            warnings=tuple(doubts.get(step["step_index"], ())),
+        )
+        for step in steps
+    )
+
+
+_MEASURED = set(Measurement.model_fields)
+_WORDS = frozenset({"run_id", "step", "role", "scope", "job", "direction", "rw", "quantiles_of"})
+
+
+def _measurement(row: Row) -> Measurement:
+    """The row of a measurement, as it was checked when it was written. All rows share the set of
+    their fields' names, and their words: apart these were 4 KB a row, most of its memory."""
+    values = {name: row[name] for name in _MEASURED}
+    for name in _WORDS:
+        if (word := values[name]) is not None:
+            values[name] = intern(word)
+    return Measurement.model_construct(_MEASURED, **values)
+
+
+def _fields(noun: type[Frozen], row: Row) -> dict[str, Any]:
+    return {name: row[name] for name in noun.model_fields if name in row}
+
+
+def _by_run(
+    connection: Connection, table: sa.Table, run_ids: Sequence[str]
+) -> dict[str, list[Row]]:
+    """The rows of several runs, those of each in the order in which they were made."""
+    names = ("step_index", "position") if "position" in table.c else ("step_index",)
+    query = sa.select(table).where(table.c.run_id.in_(run_ids))
+    by_run: dict[str, list[Row]] = {}
+    for row in connection.execute(query.order_by(*(table.c[name] for name in names))).mappings():
+        by_run.setdefault(row["run_id"], []).append(dict(row))
+    return by_run

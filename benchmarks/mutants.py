@@ -17,115 +17,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.mutants_decisions import MUTANTS, Mutant  # noqa: E402 - beside this file
+
 COPIED = ("src", "tests", "emulators", "docs", "profiles", "benchmarks", "script")
 WITHIN_S = 600.0
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A decision, how it is made wrong, and the tests of its room."""
-
-    name: str
-    old: str
-    new: str
-    tests: tuple[str, ...]
-
-
-MUTANTS = (
-    Mutant(
-        "limit: a file of settings may be one byte too large",
-        "    if len(data) > limit:\n",
-        "    if len(data) > limit + 1:\n",
-        ("tests/unit/test_text_file.py",),
-    ),
-    Mutant(
-        "owner: a cell is taken whoever has it",
-        "sa.or_(expected, cell.c.owner == owner)",
-        "sa.true()",
-        ("tests/unit/store/test_rows.py",),
-    ),
-    Mutant(
-        "owner: gc ends what somebody else rents",
-        "if not (not_mine or is_same_owner(listed_lease.owner, owner) or is_over(listed_lease)):",
-        "if False:",
-        ("tests/drills/test_ids.py::test_an_unexpired_lease_of_another_owner_needs_not_mine",),
-    ),
-    Mutant(
-        "expiry: an expired lease is kept",
-        "if datetime.fromisoformat(lease.expires_at) < present:",
-        "if datetime.fromisoformat(lease.expires_at) > present:",
-        ("tests/drills/test_clocks.py",),
-    ),
-    Mutant(
-        "quoting: values of a unit reach the shell as they are",
-        'f"{key}={shlex.quote(str(value))}\\n" for key, value in values.items()',
-        'f"{key}={value}\\n" for key, value in values.items()',
-        ("tests/unit/test_quoting.py",),
-    ),
-    Mutant(
-        "quoting: an ssh command is joined by blanks",
-        'shlex.join([*words, f"{user}@{host}" if user else host, *command])',
-        '" ".join([*words, f"{user}@{host}" if user else host, *command])',
-        ("tests/unit/test_quoting.py",),
-    ),
-    Mutant(
-        "quoting: a formula stays one in CSV",
-        "risky = _FORMULA.match(text) and not _NUMBER.fullmatch(text)",
-        "risky = False",
-        ("tests/unit/store/test_export.py", "tests/drills/test_injection.py"),
-    ),
-    Mutant(
-        "identity: a device with another identity is measured",
-        "    if wanted in own:\n",
-        "    if wanted:\n",
-        ("tests/unit/hosts/test_device.py", "tests/drills/test_refused_devices.py"),
-    ),
-    Mutant(
-        "safety: a mounted device is measured",
-        "    if state.mounts:\n",
-        "    if False:\n",
-        ("tests/unit/hosts/test_device.py", "tests/drills/test_refused_devices.py"),
-    ),
-    Mutant(
-        "safety: a job file may name any option",
-        "if special is None and name not in harmless():",
-        "if False:",
-        ("tests/unit/fio/test_guard.py", "tests/drills/test_hostile_job_files.py"),
-    ),
-    Mutant(
-        "cost: a plan above --max-cost is begun",
-        "    if not total <= limit_usd:\n",
-        "    if total < 0:\n",
-        ("tests/unit/plan/test_cost_limit.py",),
-    ),
-    Mutant(
-        "method: steady although no rule holds",
-        "holds = result.steady and kind is not None and moves",
-        "holds = kind is not None and moves",
-        ("tests/unit/analysis/test_steady.py", "tests/method/test_mr02_steady.py"),
-    ),
-    Mutant(
-        "method: a trial's figure mixes burst and baseline",
-        'at_baseline = [at for at, kind in enumerate(kinds) if kind == "baseline"]',
-        "at_baseline = list(range(len(kinds)))",
-        ("tests/unit/analysis/test_figure.py", "tests/unit/analysis/test_shown.py"),
-    ),
-    Mutant(
-        "secrets: a directory of ours that others read stays so",
-        "if status.st_uid == os.geteuid() and status.st_mode & _OTHERS:",
-        "if False:",
-        ("tests/unit/test_private.py",),
-    ),
-)
-
-
 def place_of(mutant: Mutant, source: Path) -> Path:
     """The one file that holds the text. Raises ValueError when none or several do."""
-    found = {path: path.read_text("utf-8").count(mutant.old) for path in source.rglob("*.py")}
+    files = [*source.rglob("*.py"), *source.rglob("*.sh")]
+    found = {path: path.read_text("utf-8").count(mutant.old) for path in files}
     count = sum(found.values())
     if count != 1:
         raise ValueError(f"{mutant.name}: its text stands {count} times in {source}")

@@ -258,6 +258,7 @@ ROOMS = (
             "test_stops.py::test_a_stop_while_the_filesystem_*",
             "test_upgrades.py::test_the_store_of_*",
             "test_upgrades.py::test_the_killed_run_of_*_is_resumed[[]0003-last*",
+            "test_upgrades.py::test_the_killed_run_of_*_is_resumed[[]0015-last*",
             "test_upgrades.py::test_the_*_of_a_later_version_*",
             "test_urls.py::*",
             "test_yaml_bombs.py::*",

@@ -101,7 +101,7 @@ def test_a_view_of_the_index_is_chosen_and_stands_in_the_address(look):
     page.get_by_label("provider").select_option("aws")
     expect(status(page)).to_have_text("2 of 4 configurations")
     assert column(page, "disk") == ["gp2 20 GiB", "gp3 20 GiB"]
-    page.get_by_label("level").select_option("worse")
+    page.get_by_label("over time").select_option("worse")
     assert column(page, "disk") == ["gp3 20 GiB"]
     expect(page).to_have_url(re.compile("#provider=aws&level=worse$"))
     page.get_by_role("button", name="clear").click()

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest.mock import patch
 
 from tests.docs.pages import ROOT
 from tests.rigs.cli import WRITE_THEN_READ
@@ -23,6 +24,8 @@ from tests.rigs.matrix_rows import campaign_row
 from tests.rigs.replicates import measured, ulid
 from tests.rigs.sshd import running_sshd
 
+from diskbench.providers.lab import machines
+from diskbench.providers.lab.places import VARIABLE as LAB_DIRECTORY
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.database import open_database, transaction
 from diskbench.store.schema import measurement
@@ -35,7 +38,9 @@ NOVEMBER_S = int(datetime(2026, 11, 1, 10, tzinfo=UTC).timestamp())
 
 @dataclass
 class Reader:
-    """Somebody who reads a page and types: an empty home, and an empty directory to type in."""
+    """Somebody who reads a page and types: an empty home, an empty directory to type in, and a
+    place of their own for lab hosts, which go with `stack`, also those that a killed command left.
+    """
 
     home: Path
     here: Path
@@ -60,6 +65,8 @@ class Reader:
         for one in bin_.iterdir():
             one.chmod(0o755)
         (self.here / "data").mkdir(parents=True)
+        lab = tempfile.mkdtemp(prefix="diskbench-docs-lab-", dir="/var/tmp")  # a disk
+        self.stack.callback(_release_lab, lab)
         self.env = kept | {
             "HOME": str(self.home),
             "COLUMNS": "100",
@@ -67,12 +74,20 @@ class Reader:
             "PATH": f"{bin_}:{Path(sys.executable).parent}:{kept['PATH']}",
             "SHELL": "/bin/bash",
             "CHECKOUT": str(ROOT),
+            LAB_DIRECTORY: lab,
         }
 
     @property
     def database_url(self) -> str:
         """The database that a command without settings uses."""
         return f"sqlite:///{self.home}/.local/share/diskbench/diskbench.db"
+
+
+def _release_lab(directory: str) -> None:
+    with patch.dict(os.environ, {LAB_DIRECTORY: directory}):
+        for lease_id in machines.leases():
+            machines.release(lease_id)
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def _demo(reader: Reader) -> None:

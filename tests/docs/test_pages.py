@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -58,6 +58,15 @@ def follow(found: list[Command], scratch: Path) -> None:
     assert not failed, "\n\n".join(failed)
 
 
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Stop a command as its reader would, so that it gives back what it made; then kill it."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        if process.poll() is None:
+            os.killpg(process.pid, number)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(ENDS_WITHIN_S)
+
+
 def typed(one: Command, reader: Reader, within_s: float = ENDS_WITHIN_S) -> tuple[int, str]:
     """The exit code of a command, and what it printed. It has `within_s` to end, or half an hour
     where its page says that it takes long."""
@@ -80,8 +89,6 @@ def typed(one: Command, reader: Reader, within_s: float = ENDS_WITHIN_S) -> tupl
             if process.poll() is None:
                 return -1, f"it did not end within {limit_s:g} s\n{output.read_text()}"
         finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            end(process)
     said = output.read_text(errors="replace")
     return (process.returncode, said) if not stop else (-1, f"it did not print {stop!r}\n{said}")

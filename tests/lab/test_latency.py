@@ -1,7 +1,8 @@
 """A disk with a latency of its own: never earlier, not much later, and many requests at once.
 
-Upper bounds are for long latencies, beside which even a busy machine adds little; what short ones
-get on a quiet machine stands in docs/lab.md.
+A busy machine adds to every latency and never takes from one. So what comes too early is a fault at
+once, and how late a disk is, is measured until the machine leaves it alone (`when_left_alone`).
+What short latencies get on a quiet machine stands in docs/lab.md.
 """
 
 import contextlib
@@ -31,7 +32,7 @@ from diskbench.units import MIB
 slow = pytest.mark.slow
 
 MS = 100.0
-"""Long enough that what a busy machine adds to it is little."""
+"""Long enough that what a machine adds to it is little, unless it is very busy."""
 
 
 # -- what is asked for -------------------------------------------------------------------------
@@ -60,31 +61,37 @@ def test_the_median_is_the_one_asked_for_and_nothing_comes_earlier(
     lab: Lab, direction: str
 ) -> None:
     host = lab.machines.acquire("one", custom(latency_ms=MS))
-    done = latencies_ms(host, f"--rw=rand{direction}", "--bs=4k", "--iodepth=1")
-    assert done.least >= MS
-    assert MS <= done.median <= MS * 1.25
+    for done in when_left_alone(host, f"--rw=rand{direction}", "--iodepth=1"):
+        assert done.least >= MS
+        if done.median <= MS * 1.25:
+            return
 
 
 @slow
 def test_jitter_spreads_the_latencies(lab: Lab) -> None:
     host = lab.machines.acquire("one", custom(latency_ms=MS, latency_jitter=0.5))
-    done = latencies_ms(host, "--rw=randread", "--bs=4k", "--iodepth=32")
-    assert done.median == pytest.approx(MS, rel=0.25)
-    assert done.least < MS * 0.7
-    assert done.most > MS * 1.5
+    for done in when_left_alone(host, "--rw=randread", "--iodepth=32"):
+        assert done.median >= MS * 0.75
+        assert done.most > MS * 1.5
+        if done.least < MS * 0.7 and done.median <= MS * 1.25:
+            return
 
 
 @slow
 def test_requests_overlap(lab: Lab) -> None:
     host = lab.machines.acquire("one", custom(latency_ms=MS))
-    one, many = (iops(host, f"--iodepth={depth}") for depth in (1, 32))
-    assert 20 * one < many <= 32 * 1000 / MS * 1.1
+    for done in when_left_alone(host, "--rw=randread", "--iodepth=32"):
+        assert done.iops <= 32 * 1000 / MS * 1.1
+        if done.iops > 20 * 1000 / MS:  # one at a time are at most 1000 / MS
+            return
 
 
 @slow
 def test_sixty_four_at_once_are_not_made_to_wait_for_each_other(lab: Lab) -> None:
     host = lab.machines.acquire("one", custom(latency_ms=MS))
-    assert iops(host, "--iodepth=64") > 48 * 1000 / MS
+    for done in when_left_alone(host, "--rw=randread", "--iodepth=64"):
+        if done.iops > 48 * 1000 / MS:
+            return
 
 
 @slow
@@ -255,29 +262,31 @@ def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(lab: Lab, 
 # -- tools -------------------------------------------------------------------------------------
 
 
-class Latencies:
-    """What fio measured, in milliseconds."""
+class Measured:
+    """What fio measured: latencies in milliseconds, and I/Os per second."""
 
     def __init__(self, job: dict[str, Any]) -> None:
         # fio's percentiles are those of its bins; the smallest and the largest are exact.
         self.least = job["lat_ns"]["min"] / 1e6
         self.most = job["lat_ns"]["max"] / 1e6
         self.median = job["clat_ns"]["percentile"]["50.000000"] / 1e6
+        self.iops = job["iops"]
 
 
-def latencies_ms(host: Acquired, *options: str) -> Latencies:
+def when_left_alone(host: Acquired, *options: str) -> Iterator[Measured]:
+    """Measure blocks of 4 KiB for three seconds, again and again. Whoever reads this stops at one
+    that is not later than the disk; fails after four minutes in which every one was."""
     given_to_fio = (
-        f"fio --name=t --filename={host.device} --ioengine=libaio --direct=1 --runtime=3 "
+        f"fio --name=t --filename={host.device} --ioengine=libaio --direct=1 --bs=4k --runtime=3 "
         f"--time_based --output-format=json {' '.join(options)}"
     )
-    printed = ssh(host, f"cd /tmp && {given_to_fio}")
-    job = json.loads(printed[printed.index("{") :])["jobs"][0]
-    return Latencies(job["write" if job["write"]["total_ios"] else "read"])
-
-
-def iops(host: Acquired, *options: str) -> float:
-    short = ("--runtime=3", "--time_based", "--ramp_time=1")
-    return fio(host, "--rw=randread", "--bs=4k", *short, *options)["read_iops"]
+    deadline = time.monotonic() + 240
+    while True:
+        printed = ssh(host, f"cd /tmp && {given_to_fio}")
+        job = json.loads(printed[printed.index("{") :])["jobs"][0]
+        done = Measured(job["write" if job["write"]["total_ios"] else "read"])
+        yield done
+        assert time.monotonic() < deadline, f"always later: {vars(done)}"
 
 
 def servers() -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from diskbench.analysis.canary import Reading, off
 from diskbench.analysis.compare import LEAST_DIFFERENCE
 from diskbench.engine.trial.step_unit import unit_of
 from diskbench.fio.canary import parse_canary
+from diskbench.model.facts import CpuFacts
 from diskbench.model.ids import short
 from diskbench.report.terminal.replicates_text import replicate_lines
 from diskbench.results.canaries import off_trials
@@ -82,6 +83,20 @@ def test_checksums_of_two_sizes_are_two_fleets(database, evidence):
             )
         )  # fmt: skip
     assert off_trials(database, trials, evidence) == {}
+
+
+@pytest.mark.parametrize("kinds", [("Xeon 8488C", "Graviton3"), ("Xeon 8488C", "Xeon 8488C")])
+def test_a_machine_is_compared_with_its_own_kind_alone(database, evidence, kinds):
+    """A slower processor is not off: MR-13 looks for the odd one among machines that are alike."""
+    usual, rare = kinds
+    trials = [
+        coursed(
+            database, evidence, [100.0] * 3, number=number, canaries=(seconds, seconds),
+            facts={"cpu": CpuFacts(model=model)},
+        )
+        for number, (seconds, model) in enumerate([(0.1, usual)] * 8 + [(0.3, rare)])
+    ]  # fmt: skip
+    assert list(off_trials(database, trials, evidence)) == trials[8:] * (usual == rare)
 
 
 def test_of_normal_noise_few_are_flagged():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
+import re
 import sqlite3
 import tarfile
 import tempfile
@@ -14,6 +14,8 @@ from pathlib import Path
 import zstandard
 from tests.cases.stores.make import PLACE
 from tests.rigs.cli import Cli
+
+from diskbench.plan.trial import STATE_ROOT
 
 CASES = Path(__file__).parents[1] / "cases" / "stores"
 NAMES = sorted(path.name for path in CASES.iterdir() if (path / "HOW.md").exists())
@@ -39,11 +41,15 @@ class OldStore:
 
 
 def unpacked(name: str, place: Path) -> OldStore:
-    """The store `name`, laid out under `place` as if it had been made there."""
+    """The store `name`, laid out under `place` as if it had been made there.
+
+    Nothing of it lies elsewhere, also not what a host has under /var/tmp: tests of another checkout
+    on this machine, which use the same store at the same moment, have theirs.
+    """
     database, evidence, home = place / "store.db", place / "evidence", place / "home"
     home.mkdir()
     with sqlite3.connect(database) as connection:
-        connection.executescript(sql_of(name).replace(PLACE, str(place)))
+        connection.executescript(_moved(sql_of(name), PLACE, place))
         runs = dict(connection.execute("SELECT state, run_id FROM diskbench_run"))
         (plan,) = connection.execute(
             "SELECT plan FROM diskbench_trial JOIN diskbench_claim USING (trial_id)"
@@ -51,10 +57,11 @@ def unpacked(name: str, place: Path) -> OldStore:
     target = json.loads(plan)["target"]
     work_dir, state_dir = Path(target["work_dir"]), Path(target["state_dir"])
     work_dir.mkdir(parents=True)
+    state_dir.parent.mkdir()
     killed = runs["running"]
     _unpack(CASES / name / "evidence.tar.zst", place)
     kept = evidence / "runs" / killed / "plan.json"  # not closed: no digest is kept of it yet
-    kept.write_text(kept.read_text().replace(_place_in(kept.read_text()), str(place)))
+    kept.write_text(_moved(kept.read_text(), _place_in(kept.read_text()), place))
     marked = _lay_on_host(name, state_dir, work_dir)
     user = Cli(
         home,
@@ -70,7 +77,6 @@ def _lay_on_host(name: str, state_dir: Path, work_dir: Path) -> bool:
     """Put back what the killed run has on its host; whether its directory was marked."""
     with tempfile.TemporaryDirectory(dir=state_dir.parent) as beside:
         _unpack(CASES / name / "host.tar.zst", Path(beside))
-        shutil.rmtree(state_dir, ignore_errors=True)  # of a test that was killed
         Path(beside, "state").rename(state_dir)
     mark = state_dir / "work.id"
     if not mark.exists():
@@ -79,6 +85,17 @@ def _lay_on_host(name: str, state_dir: Path, work_dir: Path) -> bool:
     found = work_dir.stat()
     mark.write_text(f"{boot} {found.st_dev} {found.st_ino}\n")
     return True
+
+
+def _moved(text: str, made_in: str, place: Path) -> str:
+    """The text of a store that was made in `made_in`, for one in `place`; its trials have their
+    directories on the host there, too."""
+    trials = f"{re.escape(STATE_ROOT)}(?=/diskbench-[0-9a-z]{{26}})"
+
+    def there(found: re.Match[str]) -> str:
+        return str(place) if found[0] == made_in else str(place / "host")
+
+    return re.sub(f"{re.escape(made_in)}|{trials}", there, text)
 
 
 def sql_of(name: str) -> str:

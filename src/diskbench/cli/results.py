@@ -138,7 +138,9 @@ def export(
     selection: Selections = None,
     format_: Annotated[
         Exported | None,
-        typer.Option("--format", help="The format (default: by the suffix of FILE, else csv)."),
+        typer.Option(
+            "--format", help="The format (default: by the suffix of FILE; csv without one)."
+        ),
     ] = None,
     to: Annotated[
         Path | None,

@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 
 def export_format(typed: ExportFormat | None, to: Path | None) -> ExportFormat:
-    """The format that was typed, or that the name of the file says, else CSV. Raises InvalidValue
-    where these differ."""
+    """The format that was typed, or that the name of the file says, else CSV: for stdout, and for a
+    name without a suffix. Raises InvalidValue where these differ, and for another suffix."""
     return (file_format(to, typed, get_args(ExportFormat)) if to else typed) or "csv"

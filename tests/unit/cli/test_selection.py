@@ -1,6 +1,7 @@
 """One language says which runs a command is about: the same keys, help, docs and errors."""
 
 from pathlib import Path
+from typing import get_args
 
 import polars as pl
 import pytest
@@ -8,6 +9,7 @@ from tests.rigs.replicates import measured
 
 from diskbench.cli import main
 from diskbench.model.selection_keys import KEYS
+from diskbench.results.exported_rows import ExportFormat
 from diskbench.store.database import open_database
 
 ON_RUNS = (
@@ -158,12 +160,20 @@ def test_the_page_lists_the_keys():
         ("x.json", b"{"),
         ("x.csv", b"run_id,"),
         ("x", b"run_id,"),
-        ("x.txt", b"run_id,"),
     ],
 )
 def test_an_export_has_the_format_that_its_name_says(call, tmp_path, name, begins):
     assert call("results", "export", "--to", name)[0] == 0
     assert (tmp_path / name).read_bytes().startswith(begins)
+
+
+@pytest.mark.parametrize("name", ["x.xyz", "x.txt", "x.csv.gz", "x.prom"])
+def test_an_export_under_a_name_that_says_no_format_is_refused(call, tmp_path, name):
+    code, _, err = call("results", "export", "--to", name)
+    assert code == 2
+    assert [one for one in get_args(ExportFormat) if f".{one}" not in err] == []
+    assert not (tmp_path / name).exists()
+    assert call("results", "export", "--format", "csv", "--to", name)[0] == 0
 
 
 def test_a_parquet_has_what_was_bought(call):

@@ -8,7 +8,7 @@ import alembic.autogenerate
 import pytest
 import sqlalchemy as sa
 from alembic.migration import MigrationContext
-from tests.rigs.old_stores import NAMES, sql_of
+from tests.rigs.old_stores import CASES, NAMES, sql_of
 
 from diskbench.store.database import open_database
 from diskbench.store.migrations.filters import ours
@@ -101,3 +101,11 @@ def in_order(statements: list[str]) -> list[str]:
         else:
             raise AssertionError(f"a circle of references: {left}")
     return ordered
+
+
+def test_a_store_of_the_last_schema_is_kept():
+    schemas = [(CASES / name / "HOW.md").read_text().split("Schema: ")[1].strip() for name in NAMES]
+    assert max(schemas) >= REVISIONS[-2], (
+        f"the newest store in tests/cases/stores has schema {max(schemas)}: make one of the commit "
+        f"before schema {HEAD} (tests/cases/stores/README.md)"
+    )

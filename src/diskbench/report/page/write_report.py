@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, get_args
 
 from diskbench.errors import InvalidValue
-from diskbench.file_format import file_format
+from diskbench.file_format import file_format, unknown_suffix
 from diskbench.report.charts import summary_picture
 from diskbench.report.charts.figure import picture
 from diskbench.report.charts.vega import drawn_apart
@@ -27,13 +27,10 @@ _SCALE = 2.0
 
 def format_of(path: Path, typed: Format | None) -> Format:
     """The format that was typed, else the one for the file's suffix. Raises InvalidValue for an
-    unknown suffix, and where both are known and differ."""
+    unknown suffix or none, and where both are known and differ."""
     if (known := file_format(path, typed, FORMATS)) is not None:
         return known
-    raise InvalidValue(
-        f"{path}: cannot write a {path.suffix or 'nameless'} file",
-        advice=f"use {', '.join(f'.{known}' for known in FORMATS)}, or --format",
-    )
+    raise unknown_suffix(path, FORMATS)
 
 
 def check_folder(path: Path) -> None:

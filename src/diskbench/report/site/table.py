@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.report.assemble.dates import NO_DATE
 from diskbench.report.charts.history import change_text
 from diskbench.report.site.in_site import run_href
@@ -164,7 +165,7 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
         Column("thousand", "price per 1,000 IOPS", number=True),
         Column("last", "measured (UTC)", named=True),
         Column("trust", "trust", facet=True, named=True),
-        Column("level", "level", facet=True, named=True),
+        Column("level", "over time", facet=True, named=True),
         Column("change", "last change", number=True),
         Column("machines", "n", number=True, minor=True),
         Column("runs", "runs", number=True, minor=True),
@@ -200,9 +201,11 @@ def _configuration_cells(line: ConfigurationLine, telling: str) -> tuple[SiteCel
     change = line.levels[-1] if line.levels else None
     some = 0 < line.doubted < line.runs
     of = f"{line.doubted:,} of {line.runs:,} runs" if some else ""
-    level = "once" if line.times == 1 else "steady" if line.followed else "too few"
+    level = "steady" if line.followed else f"under {LEAST_HISTORY} times"
     if change is not None:
         level = "worse" if change.worse else "better"
+    elif line.times == 1:
+        level = "measured once"
     return (
         SiteCell(line.provider, small=", ".join(line.marks)),
         SiteCell(line.region),

@@ -107,7 +107,8 @@ def brief_result(view: TrialView) -> RenderableType:
         parts += [*gap, *(Text(line.text, _STYLES[line.kind], no_wrap=True) for line in rows)]
     if view.doubts:
         most = _WARNING_LINES if gap else 1
-        parts += [*gap, *_warning(heaviest(view.doubts), most)]
+        # An only warning is whole: no other hides behind `-v`, so nobody would look there.
+        parts += [*gap, *_warning(heaviest(view.doubts), most if len(view.doubts) > 1 else None)]
     return Group(*parts, *gap)
 
 
@@ -180,17 +181,22 @@ def _latency(spread: Spread | None) -> str:
     return format_latency_ns(spread.median) if spread else NONE
 
 
-def _warning(group: WarningGroup, most: int, host: str = "") -> list[RenderableType]:
-    """At most so many lines on what is wrong and where, and one on what to do about it."""
+def _warning(group: WarningGroup, most: int | None, host: str = "") -> list[RenderableType]:
+    """At most so many lines on what is wrong and where, and one on what to do about it; with `most`
+    None as many as both take."""
     steps = list(dict.fromkeys(step for step, _ in group.cases if step))
     more = f" (and {len(steps) - 1} more)" if len(steps) > 1 else ""
     step, message = group.cases[0]
     where = f"{step}{more}: " if step else ""
-    lines = textwrap.wrap(
-        f"! {host}{where}{message}", WIDTH, subsequent_indent="  ", max_lines=most, placeholder=" …"
-    )
-    advice = [textwrap.shorten(f"→ {group.advice}", WIDTH - 2, placeholder=" …")]
+    lines = _folded(f"! {host}{where}{message}", most)
+    advice = _folded(f"→ {group.advice}", most and 1, WIDTH - 2) if group.advice else []
     return [
         *(Text(line, "yellow") for line in lines),
-        *(Text(f"  {line}", "dim") for line in advice if group.advice),
+        *(Text(f"  {line}", "dim") for line in advice),
     ]
+
+
+def _folded(text: str, most: int | None, width: int = WIDTH) -> list[str]:
+    if most is None:
+        return textwrap.wrap(text, width, subsequent_indent="  ")
+    return textwrap.wrap(text, width, subsequent_indent="  ", max_lines=most, placeholder=" …")

@@ -2,6 +2,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.model.configuration import Configuration
 from diskbench.model.site import Best, ConfigurationLine, NewLevel, SiteRunLine
 from diskbench.report.site.lines import configuration_line
@@ -49,7 +50,8 @@ def test_a_level_is_only_steady_where_a_change_could_have_been_found():
         configuration("c", disk="c", times=6, followed=True),
         configuration("d", disk="d", times=9, followed=True, levels=(worse,)),
     ])  # fmt: skip
-    assert [cell.text for cell in column(table, "level")] == ["once", "too few", "steady", "worse"]
+    told = [cell.text for cell in column(table, "level")]
+    assert told == ["measured once", f"under {LEAST_HISTORY} times", "steady", "worse"]
     assert column(table, "change")[3].text == "−50.0 %"
 
 

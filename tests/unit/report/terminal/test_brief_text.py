@@ -58,6 +58,15 @@ def test_the_heaviest_warning_is_shown_and_the_others_are_counted():
     assert "2 warnings" in lines[-1]
 
 
+@pytest.mark.parametrize("steps", [1, 5])
+def test_an_only_warning_is_whole(steps):
+    long = "figure 4711 shows it " * 12
+    (group,) = (view := of(STEPS[:steps], warnings=warned("page-cache", message=long))).doubts
+    text = " ".join(" ".join(printed(view)).split())
+    assert long.strip() in text
+    assert group.advice in text
+
+
 def test_both_levels_of_a_step_that_fell_are_shown():
     text = "\n".join(printed(trial_view(trial(verdicts=(fallen(),)))))
     assert "2,995" in text

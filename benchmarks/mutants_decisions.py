@@ -1,0 +1,218 @@
+"""The decisions that benchmarks/mutants.py makes wrong, each as one text of the source, and the
+tests that must notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A decision, how it is made wrong, and the tests of its room."""
+
+    name: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+MUTANTS = (
+    Mutant(
+        "limit: a file of settings may be one byte too large",
+        "    if len(data) > limit:\n",
+        "    if len(data) > limit + 1:\n",
+        ("tests/unit/test_text_file.py",),
+    ),
+    Mutant(
+        "owner: a cell is taken whoever has it",
+        "sa.or_(expected, cell.c.owner == owner)",
+        "sa.true()",
+        ("tests/unit/store/test_rows.py",),
+    ),
+    Mutant(
+        "owner: gc ends what somebody else rents",
+        "if not (not_mine or is_same_owner(found.owner, owner) or is_over(found)):",
+        "if False:",
+        ("tests/drills/test_ids.py::test_an_unexpired_lease_of_another_owner_needs_not_mine",),
+    ),
+    Mutant(
+        "expiry: an expired lease is kept",
+        "if datetime.fromisoformat(lease.expires_at) < present:",
+        "if datetime.fromisoformat(lease.expires_at) > present:",
+        ("tests/drills/test_clocks.py",),
+    ),
+    Mutant(
+        "quoting: values of a unit reach the shell as they are",
+        'f"{key}={shlex.quote(str(value))}\\n" for key, value in values.items()',
+        'f"{key}={value}\\n" for key, value in values.items()',
+        ("tests/unit/test_quoting.py",),
+    ),
+    Mutant(
+        "quoting: an ssh command is joined by blanks",
+        'shlex.join([*words, f"{user}@{host}" if user else host, *command])',
+        '" ".join([*words, f"{user}@{host}" if user else host, *command])',
+        ("tests/unit/test_quoting.py",),
+    ),
+    Mutant(
+        "quoting: a formula stays one in CSV",
+        "risky = _FORMULA.match(text) and not _NUMBER.fullmatch(text)",
+        "risky = False",
+        ("tests/unit/store/test_export.py", "tests/drills/test_injection.py"),
+    ),
+    Mutant(
+        "identity: a device with another identity is measured",
+        "    if wanted in own:\n",
+        "    if wanted:\n",
+        ("tests/unit/hosts/test_device.py", "tests/drills/test_refused_devices.py"),
+    ),
+    Mutant(
+        "safety: a mounted device is measured",
+        "    if state.mounts:\n",
+        "    if False:\n",
+        ("tests/unit/hosts/test_device.py", "tests/drills/test_refused_devices.py"),
+    ),
+    Mutant(
+        "safety: a job file may name any option",
+        "if special is None and name not in harmless():",
+        "if False:",
+        ("tests/unit/fio/test_guard.py", "tests/drills/test_hostile_job_files.py"),
+    ),
+    Mutant(
+        "cost: a plan above --max-cost is begun",
+        "    if not total <= limit_usd:\n",
+        "    if total < 0:\n",
+        ("tests/unit/plan/test_cost_limit.py",),
+    ),
+    Mutant(
+        "method: steady although no rule holds",
+        "holds = result.steady and kind is not None and moves",
+        "holds = kind is not None and moves",
+        ("tests/unit/analysis/test_steady.py", "tests/method/test_mr02_steady.py"),
+    ),
+    Mutant(
+        "method: a trial's figure mixes burst and baseline",
+        'at_baseline = [at for at, kind in enumerate(kinds) if kind == "baseline"]',
+        "at_baseline = list(range(len(kinds)))",
+        ("tests/unit/analysis/test_figure.py", "tests/unit/analysis/test_shown.py"),
+    ),
+    Mutant(
+        "secrets: a directory of ours that others read stays so",
+        "if status.st_uid == os.geteuid() and status.st_mode & _OTHERS:",
+        "if False:",
+        ("tests/unit/test_private.py",),
+    ),
+    Mutant(
+        "owner: the cell of a living process is taken",
+        "        if cell.owner in alive:\n",
+        "        if False:\n",
+        ("tests/unit/engine/matrix/test_claim_cell.py",),
+    ),
+    Mutant(
+        "owner: a wish to stop is nobody's",
+        '        sa.or_(cell.c.cancel.is_(True), matrix.c.state == "cancelling"),\n',
+        "        sa.false(),\n",
+        ("tests/unit/engine/test_wishes.py",),
+    ),
+    Mutant(
+        "release: a lease whose release failed is closed",
+        "plan.rental.scope, made=made)\n    except ReleaseFailed:\n        raise\n",
+        "plan.rental.scope, made=made)\n    except ReleaseFailed:\n        pass\n",
+        ("tests/unit/engine/trial/test_release.py",),
+    ),
+    Mutant(
+        "release: a directory without a trial's name is removed",
+        'if path is not None and (not _OURS.fullmatch(path) or ".." in path.split("/")):',
+        "if False:",
+        ("tests/unit/hosts/test_jobs.py", "tests/unit/hosts/test_directory.py"),
+    ),
+    Mutant(
+        "identity: one that two disks answer to is proof",
+        "    own = [i for i in state.identities if i not in shared]\n",
+        "    own = [*state.identities]\n",
+        ("tests/unit/hosts/test_device.py",),
+    ),
+    Mutant(
+        "identity: a disk is named twice",
+        "        if same is not None:\n            raise TargetRefused(\n",
+        "        if False:\n            raise TargetRefused(\n",
+        ("tests/unit/hosts/test_several_disks.py",),
+    ),
+    Mutant(
+        "identity: nobody asks again before the write",
+        'if ! block_identities "$number" | grep -q -x -F -e "$device_identity"; then',
+        "if false; then",
+        ("tests/drills/test_guard.py", "tests/unit/hosts/test_guarded_unit.py"),
+    ),
+    Mutant(
+        "evidence: a fetched file that differs from the host's is kept",
+        "        elif _sha256(directory / name) != expected[name]:\n",
+        "        elif False:\n",
+        ("tests/unit/hosts/test_jobs.py",),
+    ),
+    Mutant(
+        "limit: several disks are allowed what one is",
+        "        allowance.baseline * count,\n",
+        "        allowance.baseline,\n",
+        ("tests/unit/catalog/limits/test_bucket.py", "tests/unit/plan/test_several_disks.py"),
+    ),
+    Mutant(
+        "limit: a cap far from the figure is named",
+        'NEAR = 0.10\n"""A measured',
+        'NEAR = 0.30\n"""A measured',
+        ("tests/method/test_mr12_limiter.py",),
+    ),
+    Mutant(
+        "cost: a matrix begins cells beyond its budget",
+        "        if over is not None:\n            # The actual",
+        "        if False:\n            # The actual",
+        ("tests/unit/plan/test_admit.py",),
+    ),
+    Mutant(
+        "doubt: a figure that is none of the disk's is trusted",
+        '    if "no" in weights:\n',
+        "    if False:\n",
+        ("tests/unit/analysis/test_trust.py",),
+    ),
+    Mutant(
+        "doubt: a heavy one is not printed under the verdict",
+        'here = [one for one in reasons if one.weight != "note" and one not in elsewhere]',
+        "here: list[Reason] = []",
+        ("tests/unit/report/terminal/test_verdict_text.py",),
+    ),
+    Mutant(
+        "prune: a store that is not there is marked as pruned",
+        "    if not pruning.whole or run.evidence_url not in stores:\n",
+        "    if run.evidence_url not in stores:\n",
+        ("tests/unit/results/test_pruning.py", "tests/unit/cli/test_results_prune.py"),
+    ),
+    Mutant(
+        "prune: a mark of one store counts for another",
+        "AND {_MARKS}.evidence_url = {place} ",
+        "AND {place} = {place} ",
+        ("tests/unit/results/test_pruning.py", "tests/unit/cli/test_results_prune.py"),
+    ),
+    Mutant(
+        "prune: a run of an unfinished trial is pruned",
+        " or run.trial_id in unfinished:\n",
+        ":\n",
+        ("tests/unit/results/test_pruning.py", "tests/unit/cli/test_results_prune.py"),
+    ),
+    Mutant(
+        "canary: other types of machine are the fleet",
+        "        kinds[trial.kind].append(trial)\n",
+        "        kinds[()].append(trial)\n",
+        ("tests/method/test_mr13_canary.py",),
+    ),
+    Mutant(
+        "canary: five machines are a fleet",
+        "        if len(readings) < LEAST_READINGS:\n",
+        "        if len(readings) < 2:\n",
+        ("tests/method/test_mr13_canary.py",),
+    ),
+    Mutant(
+        "secrets: the password of a database is printed",
+        "            return _shown(_postgres(url))\n",
+        "            return url\n",
+        ("tests/unit/store/test_urls.py", "tests/drills/test_urls.py"),
+    ),
+)

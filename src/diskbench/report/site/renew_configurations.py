@@ -57,10 +57,10 @@ def _renew(
             if run_id in lines
         ]
         line = configuration_line(said, runs)
-        html = configuration_page(build.site, said, runs)
+        page = configuration_page(build.site, said, runs)
         build.folder.write(
             configuration_name(said.key),
-            html.encode(),
+            page,
             digests[said.key],
             line.model_dump(mode="json"),
         )

@@ -122,11 +122,11 @@ def _listings(
     runs, newest = folder.manifest.count_lines(), folder.manifest.newest(MOST_LISTED)
 
     def overview() -> bytes:
-        return index_page(site, lines, runs=runs).encode()
+        return index_page(site, lines, runs=runs)
 
     def newest_runs() -> bytes:
-        of_runs = [SiteRunLine.model_validate_json(line) for line in newest]
-        return runs_page(site, of_runs, runs=runs).encode()
+        of_runs = map(SiteRunLine.model_validate_json, newest)
+        return runs_page(site, of_runs, runs=runs)
 
     def feed() -> bytes:
         return regressions_feed(site, lines)

@@ -21,6 +21,7 @@ from diskbench.report.site.shown_runs import told_of
 from diskbench.report.site.trial_page import TrialPages
 from diskbench.store.digests import load_asked, trial_stamps
 from diskbench.store.site_folder import open_site
+from diskbench.store.site_manifest import ShownTrial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,18 +73,21 @@ def publish_site(
     open_store: OpenStore,
 ) -> Done:
     """Create or update the site in `path`. Raises InvalidValue, StoreUnavailable."""
-    stamps = trial_stamps(database, filters)
     site = Site(wishes.title, diskbench.__version__, wishes.site_url)
     # Names of machines and pages of an anonymous site depend on all runs of it.
     whole = told_of(load_asked(database, filters), anonymous=True) if wishes.anonymous else None
     with drawn_apart(), open_site(path) as folder:
         manifest = folder.manifest
-        folder.claim([*LISTINGS, *map(trial_name, stamps)])
+        manifest.show(
+            ShownTrial(trial_id, trial_name(trial_id), stamp)
+            for trial_id, stamp in trial_stamps(database, filters)
+        )
+        folder.claim([*LISTINGS, *manifest.new_pages()])
         if wishes.full:
             manifest.forget_digests()
         build = SiteBuild(database, folder, filters, site, common_digest(wishes), whole)
         manifest.want(LISTINGS)
-        renew_trials(build, stamps, TrialPages(database, site, wishes, open_store))
+        renew_trials(build, TrialPages(database, site, wishes, open_store))
         manifest.want(_moved_pages(folder))
         renew_configurations(build)
         lines = [

@@ -43,7 +43,7 @@ _AT_ONCE = 2000
 
 def make_site(engine: Engine, path: Path) -> None:
     """A site of all runs in the new folder `path`."""
-    stamps, common = trial_stamps(engine, ()), common_digest(Wishes())
+    stamps, common = dict(trial_stamps(engine, ())), common_digest(Wishes())
     with open_site(path) as folder:
         (path / "trials").mkdir()
         (path / "configurations").mkdir()
@@ -62,7 +62,7 @@ def make_site(engine: Engine, path: Path) -> None:
 def restamp_site(engine: Engine, path: Path) -> None:
     """Let the site in `path` look as if this diskbench had published it: another one made it, and
     all its pages would be drawn anew."""
-    stamps, common = trial_stamps(engine, ()), common_digest(Wishes())
+    stamps, common = dict(trial_stamps(engine, ())), common_digest(Wishes())
     with open_site(path) as folder:
         manifest = folder.manifest
         for name, entry in list(manifest.entries("trials")):

@@ -31,7 +31,7 @@ MUTANTS = (
     ),
     Mutant(
         "owner: gc ends what somebody else rents",
-        "if not (not_mine or is_same_owner(found.owner, owner) or is_over(found)):",
+        "if not (not_mine or is_same_owner(listed_lease.owner, owner) or is_over(listed_lease)):",
         "if False:",
         ("tests/drills/test_ids.py::test_an_unexpired_lease_of_another_owner_needs_not_mine",),
     ),

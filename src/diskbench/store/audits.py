@@ -20,6 +20,7 @@ from diskbench.fio.log_rows import log_rows
 from diskbench.fio.log_sums import log_sums
 from diskbench.fio.logs import log_name
 from diskbench.fio.totals import totals_of
+from diskbench.importers.fio_report import FIO_REPORTS
 from diskbench.model.audit import AuditCheck, StepAudit
 from diskbench.model.doubts import FIGURES_DISAGREE
 from diskbench.store.archive import read_manifest, run_prefix
@@ -53,21 +54,23 @@ _AUDITS = TypeAdapter(tuple[StepAudit, ...])
 
 def run_audits(evidence: EvidenceStore, run_id: str) -> tuple[StepAudit, ...]:
     """The audit of each step with a report of fio, in order. The audits of a run that has ended are
-    cached.
+    cached. The figures of another tool cannot be audited, so nothing is read or cached for them.
 
     Raises UnknownName for a run without evidence, FioOutputUnreadable, EvidenceDamaged.
     """
+    manifest = read_manifest(evidence, run_id)
+    of_import = manifest.imported if manifest else None
+    if of_import is not None and of_import.kind not in FIO_REPORTS:
+        return ()
     key = f"{derived_folder(run_id)}/{_KEPT}"
     with contextlib.suppress(KeyError, ValueError):
         return _AUDITS.validate_json(evidence.get(key))
-    manifest = read_manifest(evidence, run_id)
     try:
         closed = {
             record.step.index: (folder, record) for folder, record in closed_steps(evidence, run_id)
         }
     except UnknownName:  # imported without logs, in several steps; or nothing was finished
         closed = {}
-    imported = manifest is not None and manifest.imported is not None
     audits = tuple(
         StepAudit(
             run_id=run_id,
@@ -76,7 +79,7 @@ def run_audits(evidence: EvidenceStore, run_id: str) -> tuple[StepAudit, ...]:
             round=step.round,
             checks=audit_step(evidence, run_id, step, output, closed.get(step.index)),
         )
-        for step, output in _outputs(evidence, run_id, closed.values(), imported=imported)
+        for step, output in _outputs(evidence, run_id, closed.values(), imported=bool(of_import))
     )
     if manifest is not None:
         keep(evidence, key, _AUDITS.dump_json(audits, indent=1))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from diskbench.store.query import Filter
 
 _AT_ONCE = 500
+_STAMPS_AT_ONCE = 5000
 _UNFINISHED = tuple(sorted(set(get_args(RunState)) - set(FINAL_STATES)))
 _OF_RUN = (schema.run, schema.step, schema.measurement, schema.warning)
 
@@ -56,9 +57,10 @@ def _time(row: AskedRun) -> tuple[str, str, str]:
     return row.run.measured_at or "", row.run.created_at, row.run.run_id
 
 
-def trial_stamps(database: Engine, filters: Sequence[Filter]) -> dict[str, str]:
-    """A text for each trial with runs that meet `filters`: another one after any write to the rows
-    of these runs, or where others meet them.
+def trial_stamps(database: Engine, filters: Sequence[Filter]) -> Iterator[tuple[str, str]]:
+    """Each trial with runs that meet `filters`, and a text: another one after any write to the rows
+    of these runs, or where others meet them. They are read in parts, because a store of a million
+    runs has some hundred thousand trials.
 
     It is made of how many they are and of the sum of their stamps, which an index holds; of a run
     that has not ended also of a digest of its rows, because a step that ends changes those alone.
@@ -67,13 +69,16 @@ def trial_stamps(database: Engine, filters: Sequence[Filter]) -> dict[str, str]:
     summed = sa.select(run.trial_id, sa.func.count(), sa.func.sum(run.stamp))
     going = sa.select(run.trial_id, run.run_id).where(met, run.state.in_(_UNFINISHED))
     with transaction(database) as connection:
-        rows = connection.execute(summed.where(met).group_by(run.trial_id))
-        stamps = {trial_id: f"{runs}:{stamp}" for trial_id, runs, stamp in rows}
         unfinished = connection.execute(going.order_by(run.run_id)).all()
     digests = run_digests(database, [run_id for _, run_id in unfinished])
+    of_unfinished: dict[str, str] = {}
     for trial_id, run_id in unfinished:
-        stamps[trial_id] += f":{digests[run_id]}"
-    return stamps
+        of_unfinished[trial_id] = f"{of_unfinished.get(trial_id, '')}:{digests[run_id]}"
+    with transaction(database) as connection:
+        in_parts = connection.execution_options(yield_per=_STAMPS_AT_ONCE)
+        rows = in_parts.execute(summed.where(met).group_by(run.trial_id))
+        for trial_id, runs, stamp in rows:
+            yield trial_id, f"{runs}:{stamp}{of_unfinished.get(trial_id, '')}"
 
 
 def run_digests(database: Engine, run_ids: Sequence[str]) -> dict[str, str]:

@@ -27,6 +27,7 @@ from diskbench.store.outputs import read_output
 from diskbench.store.result_tables import STAMP
 from diskbench.store.schema import measurement, run
 from diskbench.store.series import write_series
+from diskbench.store.several import AT_ONCE, is_away
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -226,6 +227,8 @@ def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
     """Compute the missing series of several runs at a time, of large logs one. A series that cannot
     be read is skipped; the caller that needs it gets the error."""
     of_large_logs = threading.Lock()  # each takes all cores, and up to 200 MB
+    parsers = min(4, os.cpu_count() or 1)  # DuckDB lets other threads run
+    parses = threading.BoundedSemaphore(parsers)
 
     def make(run_id: str) -> None:
         with contextlib.suppress(DiskbenchError):
@@ -234,11 +237,12 @@ def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
             for folder, record in steps:
                 if derived_key(run_id, folder, SERIES_FILE) not in made:
                     size = sum(file.bytes for log, file in record.files.items() if log_name(log))
-                    with of_large_logs if size > _LARGE_BYTES else contextlib.nullcontext():
+                    large = of_large_logs if size > _LARGE_BYTES else contextlib.nullcontext()
+                    with large, parses:
                         series_parquet(evidence, run_id, folder, record)
 
-    # DuckDB and the store let other threads run.
-    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
+    workers = AT_ONCE if is_away(evidence) else parsers  # most runs only wait for the network
+    with ThreadPoolExecutor(max_workers=workers) as pool:
         list(pool.map(make, run_ids))
 
 

@@ -1,14 +1,17 @@
-"""An evidence store of which every record is read once.
+"""An evidence store of which every record is read once, and one of which folders are listed once.
 
 Steps, phases and audits of a run are read by different functions, each of which starts with the
-same manifest and the same list of folders: behind a network that was half of the requests.
+same manifest and the same list of folders: behind a network that was half of the requests. The
+charts of a report list the folders of each of its runs again.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
 
 from diskbench.limits import RECORD_BYTES
+from diskbench.store.several import is_away
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +19,25 @@ if TYPE_CHECKING:
     from diskbench.ports import EvidenceStore
 
 _RECORD = ".json"
+_MOST_LISTED = 20_000
+"""Folders whose names are kept, those that were asked for last: 10 MB of a run with a few steps."""
+
+
+class ListedOnce:
+    """A store that keeps the names of folders which were listed, for threads that read runs whose
+    steps have ended. Whatever else is asked of it the store itself does."""
+
+    def __init__(self, store: EvidenceStore) -> None:
+        self._store = store
+        self.folders = lru_cache(_MOST_LISTED)(store.folders)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the store has
+        return getattr(self._store, name)
+
+
+def listed_once(store: EvidenceStore) -> EvidenceStore:
+    """The store, a ListedOnce where it is behind a network."""
+    return cast("EvidenceStore", ListedOnce(store)) if is_away(store) else store
 
 
 class ReadOnce:

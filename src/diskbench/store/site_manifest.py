@@ -29,6 +29,8 @@ FORMER = "diskbench-site.json"
 FORMAT = 2
 _FORMER_FORMAT = 1
 _AT_ONCE = 500
+_AFTER_ALL = "~"
+"""Sorts after every id of a trial."""
 _TABLES = """
 CREATE TABLE file (name TEXT PRIMARY KEY, digest TEXT, bytes INTEGER NOT NULL DEFAULT 0, told TEXT)
     WITHOUT ROWID;
@@ -63,12 +65,26 @@ class TrialLines:
     lines: Sequence[tuple[str, str, str]]
 
 
+@dataclass(frozen=True)
+class ShownTrial:
+    """A trial of the site as it is now: the name of its page, and the stamp of its rows."""
+
+    trial_id: str
+    name: str
+    stamp: str
+
+
 class SiteManifest:
-    """The tables of a manifest; what is changed lasts after `commit`."""
+    """The tables of a manifest; what is changed lasts after `commit`. What is only known while a
+    site is made lies in temporary tables, which SQLite keeps in a file."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         connection.execute("CREATE TEMP TABLE wanted (name TEXT PRIMARY KEY) WITHOUT ROWID")
+        connection.execute(
+            "CREATE TEMP TABLE shown (trial_id TEXT PRIMARY KEY, name TEXT NOT NULL, "
+            "stamp TEXT NOT NULL) WITHOUT ROWID"
+        )
 
     def entry(self, name: str) -> Entry | None:
         """The entry of a file of ours; None for any other."""
@@ -126,9 +142,43 @@ class SiteManifest:
         """Forget files, which are deleted."""
         self._connection.executemany("DELETE FROM file WHERE name = ?", ((n,) for n in names))
 
-    def trials(self) -> Iterator[tuple[str, str]]:
-        """The trials of the site, each with the key of its configuration."""
-        yield from self._connection.execute("SELECT trial_id, key FROM trial ORDER BY trial_id")
+    def show(self, trials: Iterable[ShownTrial]) -> None:
+        """Note the trials of the site as it is now, and forget what is quoted of all others."""
+        self._connection.executemany(
+            "INSERT INTO shown VALUES (?, ?, ?)", ((t.trial_id, t.name, t.stamp) for t in trials)
+        )
+        gone = "SELECT trial_id FROM trial WHERE trial_id NOT IN (SELECT trial_id FROM shown)"
+        self.drop_trials([trial_id for (trial_id,) in self._connection.execute(gone)])
+
+    def new_pages(self) -> list[str]:
+        """The names of pages of trials that no file of ours has."""
+        query = "SELECT name FROM shown WHERE name NOT IN (SELECT name FROM file)"
+        return [name for (name,) in self._connection.execute(query)]
+
+    def pages(self) -> Iterator[tuple[ShownTrial, Entry]]:
+        """The trials of the site, each with the entry of its page."""
+        query = (
+            "SELECT trial_id, name, stamp, digest, bytes, told FROM shown JOIN file USING (name)"
+        )
+        for trial_id, name, stamp, *row in self._connection.execute(query):
+            yield ShownTrial(trial_id, name, stamp), _entry(*row)
+
+    def count_outdated(self) -> int:
+        """How many trials have a page that is not noted as wanted."""
+        query = "SELECT count(*) FROM shown WHERE name NOT IN (SELECT name FROM wanted)"
+        return int(self._connection.execute(query).fetchone()[0])
+
+    def outdated(self) -> Iterator[ShownTrial]:
+        """The trials whose pages are not noted as wanted, the newest first; they may be noted
+        meanwhile."""
+        query = (
+            "SELECT trial_id, name, stamp FROM shown WHERE trial_id < ? "
+            "AND name NOT IN (SELECT name FROM wanted) ORDER BY trial_id DESC LIMIT ?"
+        )
+        below = _AFTER_ALL
+        while some := self._connection.execute(query, (below, _AT_ONCE)).fetchall():
+            yield from (ShownTrial(*row) for row in some)
+            below = some[-1][0]
 
     def put_trial(self, trial: TrialLines) -> None:
         """Note what is quoted of a trial, in place of what was."""

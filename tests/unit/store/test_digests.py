@@ -1,11 +1,16 @@
 import sqlalchemy as sa
 from tests.rigs.replicates import measured
 
+from diskbench.store import digests as stored
 from diskbench.store import schema
 from diskbench.store.database import transaction
-from diskbench.store.digests import load_asked, run_digests, trial_stamps
+from diskbench.store.digests import load_asked, run_digests
 from diskbench.store.query import parse_filter
 from diskbench.store.rows import end_run, move_evidence
+
+
+def trial_stamps(database, filters):
+    return dict(stored.trial_stamps(database, filters))
 
 
 def digests(database):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from diskbench.store.evidence import open_evidence
-from diskbench.store.read_once import ReadOnce
+from diskbench.store.read_once import ListedOnce, ReadOnce, listed_once
 
 
 class Counting:
@@ -54,3 +54,17 @@ def test_large_files_are_not_kept() -> None:
     once = ReadOnce(store)
     assert [once.get("runs/a/derived/000.parquet") for _ in range(2)] == [b"x", b"x"]
     assert len(store.asked) == 2
+
+
+def test_a_report_lists_a_folder_of_a_bucket_once_and_of_this_machine_each_time(tmp_path) -> None:
+    store: Any = Counting()
+    store.put("runs/a/steps/000/step.json", b"{}")
+    listed = listed_once(store)
+    assert isinstance(listed, ListedOnce)
+    for _ in range(3):
+        assert listed.folders("runs/a/steps") == ["000"]
+        assert listed.folders("runs/b/steps") == []
+    assert store.asked == ["runs/a/steps", "runs/b/steps"]
+    assert listed.get("runs/a/steps/000/step.json") == b"{}"
+    here = open_evidence((tmp_path / "evidence").as_uri())
+    assert listed_once(here) is here

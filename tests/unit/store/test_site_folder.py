@@ -8,7 +8,7 @@ import pytest
 
 from diskbench.errors import InvalidValue
 from diskbench.store.site_folder import MANIFEST, open_site
-from diskbench.store.site_manifest import FORMER
+from diskbench.store.site_manifest import FORMER, ShownTrial, TrialLines
 
 
 def fill(path, files, *, only=None):
@@ -194,3 +194,23 @@ def test_a_place_taken_by_a_folder_is_told(tmp_path):
     (tmp_path / "index.html").mkdir()
     with pytest.raises(InvalidValue, match=r"cannot write .*index\.html"):
         fill(tmp_path, {"index.html": "x"})
+
+
+def test_of_the_trials_of_a_site_those_are_outdated_whose_pages_are_not_wanted(tmp_path):
+    many = [ShownTrial(f"{n:04}", f"trials/{n:04}.html", f"1:{n}") for n in range(1200)]
+    with open_site(tmp_path / "site") as folder:
+        folder.claim([many[0].name])
+        folder.manifest.put_trial(TrialLines("gone", "k", "d", [("run", "1", "{}")]))
+        folder.manifest.show(iter(many))
+        assert folder.manifest.count_lines() == 0
+        assert folder.manifest.new_pages() == [trial.name for trial in many[1:]]
+        folder.claim(folder.manifest.new_pages())
+        assert {trial for trial, _ in folder.manifest.pages()} == set(many)
+        folder.manifest.want(trial.name for trial in many[::2])
+        assert folder.manifest.count_outdated() == 600
+        seen = []
+        for trial in folder.manifest.outdated():
+            seen.append(trial)
+            if len(seen) % 3:
+                folder.manifest.want([trial.name])  # every third is left out, as one that is gone
+        assert seen == many[1::2][::-1]

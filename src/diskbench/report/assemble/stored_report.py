@@ -25,6 +25,7 @@ from diskbench.results.stored_trial import read_trial, read_trials
 from diskbench.results.subject import common_fields, subject_of, words
 from diskbench.store.campaigns import find_matrix
 from diskbench.store.frames import read_series_ahead
+from diskbench.store.read_once import listed_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -58,7 +59,7 @@ class ReportReader:
         is_suspended: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.database = database
-        self.evidence = EvidenceOfRuns(open_store, evidence_url)
+        self.evidence = EvidenceOfRuns(lambda url: listed_once(open_store(url)), evidence_url)
         self._is_suspended = is_suspended
         self._books = open_books()
         self._ready: dict[str, ReadTrial] = {}

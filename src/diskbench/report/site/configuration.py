@@ -76,7 +76,7 @@ class MetricPart:
 
 def configuration_page(
     site: Site, configuration: Configuration, runs: Sequence[SiteRunLine]
-) -> str:
+) -> bytes:
     """The page of a configuration; `runs` are its runs, newest first."""
     marks = _marks(configuration.fact_changes)
     parts = tuple(

@@ -57,10 +57,10 @@ def _renew(
             if run_id in lines
         ]
         line = configuration_line(anonymous, runs)
-        html = configuration_page(build.site, anonymous, runs)
+        page = configuration_page(build.site, anonymous, runs)
         build.folder.write(
             configuration_name(anonymous.key),
-            html.encode(),
+            page,
             digests[anonymous.key],
             line.model_dump(mode="json"),
         )

@@ -7,7 +7,6 @@ its own trials.
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from diskbench.report.assemble.stored_report import few_at_a_time
@@ -17,49 +16,42 @@ from diskbench.store.digests import load_asked
 from diskbench.store.site_manifest import TrialLines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from diskbench.model.run import AskedRun, Run
     from diskbench.report.site.build import SiteBuild
     from diskbench.report.site.shown_runs import ShownRuns
     from diskbench.report.site.trial_page import TrialPages
+    from diskbench.store.site_manifest import ShownTrial
 
-_FOLDER = "trials"
 _MOST_RUNS, _MOST_TRIALS = 1000, 200
 """Of runs and trials whose rows are in memory together."""
 
 
-def renew_trials(build: SiteBuild, stamps: Mapping[str, str], pages: TrialPages) -> None:
-    """Write the pages of trials that are out of date, note what the site quotes of them, and forget
-    the trials that are gone. `stamps` are all trials of the site (store/digests.py)."""
+def renew_trials(build: SiteBuild, pages: TrialPages) -> None:
+    """Write the pages of trials that are out of date, and note what the site quotes of them. The
+    manifest knows all trials of the site (`SiteManifest.show`)."""
     manifest = build.folder.manifest
-    fresh = _fresh(build, stamps)
-    manifest.drop_trials(
-        [trial_id for trial_id, _ in list(manifest.trials()) if trial_id not in stamps]
-    )
-    stale = sorted((trial_id for trial_id in stamps if trial_id not in fresh), reverse=True)
-    with progress("trials", len(stale)) as advance:
-        for chunk in _chunks(stale, stamps):
-            rows = load_asked(build.database, build.filters, trial_ids=chunk)
+    manifest.want(_fresh(build))
+    with progress("trials", manifest.count_outdated()) as advance:
+        for chunk in _chunks(manifest.outdated()):
+            stamps = {trial.trial_id: trial.stamp for trial in chunk}
+            rows = load_asked(build.database, build.filters, trial_ids=list(stamps))
             _renew(build, rows, stamps, pages, advance)
 
 
-def _fresh(build: SiteBuild, stamps: Mapping[str, str]) -> set[str]:
-    """The trials whose files are all there and up to date; these are wanted."""
+def _fresh(build: SiteBuild) -> Iterator[str]:
+    """The files of trials all of whose files are there and up to date."""
     folder = build.folder
     digests = _digests(build)
-    fresh, files = set(), list[str]()
-    for name, entry in folder.manifest.entries(_FOLDER):
-        trial_id = PurePosixPath(name).stem
-        if trial_id not in stamps or entry.summary is None:
+    for trial, entry in folder.manifest.pages():
+        if entry.summary is None:
             continue
         evidence = entry.summary["evidence"]
-        digest = digests(trial_id, stamps[trial_id])
-        if folder.is_fresh(name, entry, digest) and all(map(folder.has, evidence)):
-            fresh.add(trial_id)
-            files += (name, *evidence)
-    folder.manifest.want(files)
-    return fresh
+        digest = digests(trial.trial_id, trial.stamp)
+        if folder.is_fresh(trial.name, entry, digest) and all(map(folder.has, evidence)):
+            yield trial.name
+            yield from evidence
 
 
 def _digests(build: SiteBuild) -> Callable[[str, str], str]:
@@ -76,14 +68,15 @@ def _digests(build: SiteBuild) -> Callable[[str, str], str]:
     return digest
 
 
-def _chunks(trial_ids: Sequence[str], stamps: Mapping[str, str]) -> Iterator[list[str]]:
-    chunk, runs = list[str](), 0
-    for trial_id in trial_ids:
-        count = int(stamps[trial_id].partition(":")[0])
+def _chunks(trials: Iterable[ShownTrial]) -> Iterator[list[ShownTrial]]:
+    chunk: list[ShownTrial] = []
+    runs = 0
+    for trial in trials:
+        count = int(trial.stamp.partition(":")[0])
         if chunk and (runs + count > _MOST_RUNS or len(chunk) == _MOST_TRIALS):
             yield chunk
             chunk, runs = [], 0
-        chunk.append(trial_id)
+        chunk.append(trial)
         runs += count
     if chunk:
         yield chunk

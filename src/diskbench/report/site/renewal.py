@@ -21,6 +21,7 @@ from diskbench.report.site.shown_runs import shown_runs_of
 from diskbench.report.site.trial_page import TrialPages
 from diskbench.store.digests import load_asked, trial_stamps
 from diskbench.store.site_folder import open_site
+from diskbench.store.site_manifest import ShownTrial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,7 +73,6 @@ def publish_site(
     open_store: OpenStore,
 ) -> Done:
     """Create or update the site in `path`. Raises InvalidValue, StoreUnavailable."""
-    stamps = trial_stamps(database, filters)
     site = Site(wishes.title, diskbench.__version__, wishes.site_url)
     # Names of machines and pages of an anonymous site depend on all runs of it.
     all_runs = (
@@ -80,12 +80,16 @@ def publish_site(
     )
     with drawn_apart(), open_site(path) as folder:
         manifest = folder.manifest
-        folder.claim([*LISTINGS, *map(trial_name, stamps)])
+        manifest.show(
+            ShownTrial(trial_id, trial_name(trial_id), stamp)
+            for trial_id, stamp in trial_stamps(database, filters)
+        )
+        folder.claim([*LISTINGS, *manifest.new_pages()])
         if wishes.full:
             manifest.forget_digests()
         build = SiteBuild(database, folder, filters, site, common_digest(wishes), all_runs)
         manifest.want(LISTINGS)
-        renew_trials(build, stamps, TrialPages(database, site, wishes, open_store))
+        renew_trials(build, TrialPages(database, site, wishes, open_store))
         manifest.want(_moved_pages(folder))
         renew_configurations(build)
         lines = [
@@ -124,11 +128,11 @@ def _listings(
     runs, newest = folder.manifest.count_lines(), folder.manifest.newest(MOST_LISTED)
 
     def overview() -> bytes:
-        return index_page(site, lines, runs=runs).encode()
+        return index_page(site, lines, runs=runs)
 
     def newest_runs() -> bytes:
-        of_runs = [SiteRunLine.model_validate_json(line) for line in newest]
-        return runs_page(site, of_runs, runs=runs).encode()
+        of_runs = map(SiteRunLine.model_validate_json, newest)
+        return runs_page(site, of_runs, runs=runs)
 
     def feed() -> bytes:
         return regressions_feed(site, lines)

@@ -14,7 +14,7 @@ from diskbench.report.site.in_site import run_href
 from diskbench.units import format_iops, format_usd
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from diskbench.model.site import Best, ConfigurationLine, SiteRunLine
     from diskbench.model.verdict import Trust
@@ -47,7 +47,7 @@ class Column:
         return " ".join(name for name, holds in named if holds)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SiteCell:
     """Text, and the sort key if that differs from the text; `small` is shown below the text."""
 
@@ -102,7 +102,7 @@ def day(utc: str) -> str:
 
 
 def runs_table(
-    lines: Sequence[SiteRunLine], *, up: str = "", one_subject: bool = False
+    lines: Iterable[SiteRunLine], *, up: str = "", one_subject: bool = False
 ) -> SiteTable:
     """Runs, newest first. `up` is the relative path from the page to the site's root. With
     `one_subject`, the columns that are equal in all rows are left out."""

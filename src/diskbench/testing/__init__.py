@@ -14,7 +14,7 @@
 
 import pytest
 
-# Before the tests are imported: their assertions then say both values, as those of a test file do.
+# Before the tests are imported: failed assertions then show both values, as in a test file.
 pytest.register_assert_rewrite(
     "diskbench.testing.end_to_end", "diskbench.testing.renter", "diskbench.testing.swaps"
 )

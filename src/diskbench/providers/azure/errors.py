@@ -56,7 +56,7 @@ TABLE: ErrorTable = (
             "InsufficientCapacity",
         ),
     ),
-    # One code for several kinds of error; the words decide (Virtual Machines, "Common error
+    # One code for several kinds of error; the message decides (Virtual Machines, "Common error
     # messages").
     ErrorRow(
         NoCapacity, _NO_CAPACITY, _ELSEWHERE,

@@ -66,7 +66,7 @@ def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> 
             ) from error
         raise
     if _SHARED.fullmatch(name):
-        # What others share is described in the region alone, and has no plan to accept.
+        # Shared images are described only in their region, and have no plan to accept.
         key = (
             "communityGalleryImageId"
             if "community" in name[:10].lower()

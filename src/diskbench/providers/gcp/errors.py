@@ -214,7 +214,7 @@ def of_reason(reason: str, message: str, action: str, *, status: int = 0) -> Dis
     """The diskbench error for Google's reason, from an answer or an operation; its cause is
     Google's answer (`reason_of`)."""
     text = f"{message} ({reason})" if reason and reason not in message else message
-    # `required` is said of a field that a request lacks, and of a login that it lacks.
+    # Google gives `required` for a request without a field, and for one without a login.
     codes = ("invalid" if (reason, status) == ("required", 400) else reason,)
     if reason in {"conditionNotMet", "CONDITION_NOT_MET"} and (
         constraint := _CONSTRAINT.search(message)

@@ -112,7 +112,7 @@ def _ssh_cidr(
     if reach == "iap":
         return IAP_RANGE
     if reach == "private" and spec.ssh_cidr is None and private is None:
-        # Our public address says nothing of how a private one is reached.
+        # Our public address does not show from which network a private one is reached.
         raise InvalidValue(
             "the network from which SSH reaches a machine without a public address is not known",
             advice="add --ssh-cidr with the network of the jump host or of this machine, "

@@ -86,7 +86,8 @@ def test_each_way_to_bind_a_name_is_seen(source: str) -> None:
 
 
 def test_calls_keywords_and_attributes_of_others_are_no_names_of_ours() -> None:
-    assert vague("x.py", "leases = provider.found(scope, told='one').found") == []
+    source = "leases = provider.found(scope, told='one').found"
+    assert vague("x.py", source) == []
 
 
 def test_every_public_field_is_still_there() -> None:

@@ -1,14 +1,11 @@
 """Comparison of two selections of trials: which figures are paired, and their ratio (MR-9).
 
-Subjects are matched by all requested fields except those in which the two sides differ: with gp2
-on one side and gp3 on the other, subjects with the same machine and profile are matched. The
-figures of matched subjects are paired by the rounds of their matrix; without a common round, in
-order of time, which the comparison reports as a doubt.
+The figures of matched subjects (compare_subjects.py) are paired by the rounds of their matrix;
+without a common round, in order of time, which the comparison reports as a doubt.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -25,29 +22,23 @@ from diskbench.model.comparison import (
 from diskbench.model.ids import short
 from diskbench.results.canaries import off_trials
 from diskbench.results.compare_draft import Draft, doubts, is_one_machine, paired
+from diskbench.results.compare_subjects import FigureGroup, matched_subjects, values_of_fields
 from diskbench.results.compare_tool import aligned
 from diskbench.results.pool import apart, check_alike
 from diskbench.results.replicated import interval_of, replicated
 from diskbench.results.selection import selected
-from diskbench.results.subject import words
 from diskbench.results.trial_figures import REGIME, figures_by_metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from sqlalchemy.engine import Engine
 
     from diskbench.catalog.fidelity import Fidelity
     from diskbench.model.comparison import Metric
     from diskbench.ports import EvidenceStore
-    from diskbench.results.subject import Fields
     from diskbench.results.trial_figures import FigureLine, TrialFigure
     from diskbench.store.query import Filter
-
-_NEVER_ACROSS = ("profile", "job")
-"""Fields that must be equal on both sides: figures of different work have no ratio."""
-
-_Group = dict["FigureLine", list["TrialFigure"]]
 
 
 def compare_metrics(
@@ -124,7 +115,7 @@ def _comparison(
     )
     _check(sides, figures_by_side)
     alike = aligned(figures_by_side[0], figures_by_side[1], metric)
-    matched, alone = _matched(alike.a, alike.b)
+    matched, alone = matched_subjects(alike.a, alike.b)
     alone += alike.left
     drafts = [
         draft
@@ -170,68 +161,8 @@ def _check(sides: Sequence[Side], figures_by_side: Sequence[Sequence[TrialFigure
         )
 
 
-def _matched(
-    a: Sequence[TrialFigure], b: Sequence[TrialFigure]
-) -> tuple[dict[str, tuple[_Group, _Group]], list[NotCompared]]:
-    """The groups of figures to compare, by the name of their subject; and what is left over."""
-    sets_apart = _fields_apart(a, b)
-    of_a, of_b = _by_subject(a, sets_apart), _by_subject(b, sets_apart)
-    matched: dict[str, tuple[_Group, _Group]] = {}
-    alone = []
-    for subject in dict.fromkeys((*of_a, *of_b)):
-        name = words(subject) or "all"
-        figures_a, figures_b = of_a.get(subject), of_b.get(subject)
-        if figures_a and figures_b and not sets_apart & {*_NEVER_ACROSS}:
-            name = name if name not in matched else f"{name} ({len(matched) + 1})"
-            matched[name] = _by_line(figures_a), _by_line(figures_b)
-        elif figures_a and figures_b:
-            why = "profiles or their jobs differ: figures of other work have no ratio"
-            alone.append(NotCompared(block=name, why=why))
-        else:
-            alone.append(
-                NotCompared(block=name, why=f"only {'A' if figures_a else 'B'} measured it")
-            )
-    return matched, alone
-
-
-def _fields_apart(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> set[str]:
-    """The fields that have a single value on each side, where the two values differ."""
-    values = [_values(figure.subject for figure in side) for side in (a, b)]
-    names = {*values[0], *values[1]}
-    values_by_name = [
-        (name, values[0].get(name, {""}), values[1].get(name, {""})) for name in names
-    ]
-    return {
-        name
-        for name, values_a, values_b in values_by_name
-        if len(values_a) == len(values_b) == 1 and values_a != values_b
-    }
-
-
-def _values(fields: Iterable[Fields]) -> dict[str, set[str]]:
-    known = [dict(pairs) for pairs in fields]
-    names = dict.fromkeys(name for mapping in known for name in mapping)
-    return {name: {mapping.get(name, "") for mapping in known} for name in names}
-
-
-def _by_subject(
-    figures: Sequence[TrialFigure], without: set[str]
-) -> dict[Fields, list[TrialFigure]]:
-    groups: dict[Fields, list[TrialFigure]] = defaultdict(list)
-    for figure in figures:
-        groups[tuple((k, v) for k, v in figure.subject if k not in without)].append(figure)
-    return groups
-
-
-def _by_line(figures: Sequence[TrialFigure]) -> _Group:
-    lines: _Group = defaultdict(list)
-    for figure in sorted(figures, key=lambda figure: figure.order):
-        lines[figure.line].append(figure)
-    return lines
-
-
 def _lines(
-    block: str, a: _Group, b: _Group, alone: list[NotCompared], pool: Collection[str]
+    block: str, a: FigureGroup, b: FigureGroup, alone: list[NotCompared], pool: Collection[str]
 ) -> list[Draft]:
     drafts = []
     for line in dict.fromkeys((*a, *b)):
@@ -304,7 +235,9 @@ def _compared(
 
 def differences(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[Difference, ...]:
     """The requested fields and observed facts whose values differ between the sides."""
-    of_a, of_b = (_values((*figure.subject, *figure.facts) for figure in side) for side in (a, b))
+    of_a, of_b = (
+        values_of_fields((*figure.subject, *figure.facts) for figure in side) for side in (a, b)
+    )
     return tuple(
         Difference(fact=name, a=_sorted(of_a.get(name)), b=_sorted(of_b.get(name)))
         for name in dict.fromkeys((*of_a, *of_b))

@@ -12,13 +12,8 @@ from diskbench.model.audit import AuditCheck, StepAudit
 from diskbench.store.audits import run_audits
 from diskbench.store.clock import now
 from diskbench.store.frames import read_series_ahead
-from diskbench.store.imports import (
-    KeptRuns,
-    keep_run,
-    read_source,
-    rows_of_import,
-    run_ids,
-)
+from diskbench.store.import_ids import KeptRuns, run_ids
+from diskbench.store.imports import keep_run, read_source, rows_of_import
 from diskbench.store.phases import run_phases
 from diskbench.store.rebuild import RunRows, rows_of, write_runs
 from diskbench.store.several import WINDOW, each, is_away

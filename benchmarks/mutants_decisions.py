@@ -188,7 +188,7 @@ MUTANTS = (
     Mutant(
         "prune: a mark of one store counts for another",
         "AND {_MARKS}.evidence_url = {place} ",
-        "AND {place} = {place} ",
+        "AND {place} IS NOT NULL ",
         ("tests/unit/results/test_pruning.py", "tests/unit/cli/test_results_prune.py"),
     ),
     Mutant(

@@ -7,13 +7,14 @@ replaced by their authors; so was the subscription's id.
 from __future__ import annotations
 
 import ast
+import fcntl
 import json
 import re
 import subprocess
 import tempfile
 import venv
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,21 +60,32 @@ def of_file(file: Path) -> Recording:
 
 
 def _fetched(package: str) -> Path:
-    """The source package in the cache."""
+    """The source package in the cache; where it is missing, one process fetches all that are."""
     import platformdirs
 
     kept = platformdirs.user_cache_path("diskbench-tests") / "azure-recordings"
     kept.mkdir(parents=True, exist_ok=True)
-    name = package.replace("==", "-") + ".zip"
-    if not (kept / name).exists():
-        with tempfile.TemporaryDirectory(dir=kept) as scratch:
-            # An environment made by uv has no pip.
-            venv.create(f"{scratch}/venv", with_pip=True)
-            command = [f"{scratch}/venv/bin/pip", "download", "--quiet", "--no-deps"]
-            options = ["--no-binary", ":all:", "--dest", scratch, package]
-            subprocess.run([*command, *options], check=True, stdin=subprocess.DEVNULL)
-            (Path(scratch) / name).replace(kept / name)
-    return kept / name
+    with (kept / "lock").open("w") as one_at_a_time:
+        fcntl.flock(one_at_a_time, fcntl.LOCK_EX)
+        missing = [one for one in PACKAGES if not (kept / _file_of(one)).exists()]
+        if missing:
+            _fetch(missing, kept)
+    return kept / _file_of(package)
+
+
+def _file_of(package: str) -> str:
+    return package.replace("==", "-") + ".zip"
+
+
+def _fetch(packages: Sequence[str], kept: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=kept) as scratch:
+        # An environment made by uv has no pip.
+        venv.create(f"{scratch}/venv", with_pip=True)
+        command = [f"{scratch}/venv/bin/pip", "download", "--quiet", "--no-deps"]
+        options = ["--no-binary", ":all:", "--dest", scratch]
+        for package in packages:
+            subprocess.run([*command, *options, package], check=True, stdin=subprocess.DEVNULL)
+            (Path(scratch) / _file_of(package)).replace(kept / _file_of(package))
 
 
 def _exchanges(name: str, text: str) -> Iterator[Exchange]:

@@ -187,8 +187,8 @@ def noted(site: Path) -> list[tuple[str, ...]]:
 @pytest.mark.parametrize(
     ("moment", "words"),
     [
-        ("before pathlib:Path.replace 1", ("results", "export", "--to")),
-        ("before pathlib:Path.replace 1", ("report", "last", "--to")),
+        ("before pathlib:Path.replace 1", ("results", "export", "--to", "kept.csv")),
+        ("before pathlib:Path.replace 1", ("report", "last", "--to", "kept.html")),
     ],
     ids=["export", "report"],
 )
@@ -196,9 +196,10 @@ def test_an_export_that_was_killed_leaves_the_earlier_file(
     user: Cli, moment: str, words: tuple[str, ...]
 ) -> None:
     ended(user, "results", "import", *FILES)
-    file = user.home / "kept.html"
+    *command, name = words
+    file = user.home / name
     file.write_text("the earlier one")
-    killed(user, moment, *words, str(file))
+    killed(user, moment, *command, str(file))
     assert file.read_text() == "the earlier one"
 
 

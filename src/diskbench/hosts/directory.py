@@ -28,40 +28,55 @@ _NOBODYS = "UNKNOWN"
 """How stat names an owner that this machine does not know."""
 
 LOOK = """\
-export LC_ALL=C
-if [ ! -e "$path" ]; then echo missing; exit; fi
-if [ ! -d "$path" ]; then echo file; exit; fi
-above() { # every directory that leads to a path, through symbolic links, too
-    case $1 in *[!/]*) ;; *) echo /; return ;; esac
-    set -- "${1%"${1##*[!/]}"}" # without slashes at its end
-    above "${1%/*}"
-    if ! [ -L "$1" ]; then echo "$1"; return; fi
-    set -- "$1" "$(readlink "$1")"
-    case $2 in /*) above "$2" ;; *) above "${1%/*}/$2" ;; esac
-}
+if [ ! -e "$path" ]; then echo missing; return; fi
+if [ ! -d "$path" ]; then echo file; return; fi
 if [ "$user_id" = 0 ]; then
     echo "sudo ${SUDO_UID:-} ${SUDO_USER:-}"
-    (
-        set -f
-        IFS='
-'
-        # shellcheck disable=SC2046 # a path a line
-        stat -L -c 'above %u %g %a %U %G %n' $(above "$path")
-    )
+    reported=
+    while read -r mode raw looked name; do
+        owner=${name##*" // "} name=${name%" // "*}
+        case "
+$reported" in
+            *"
+$name
+"*) continue ;;
+        esac
+        case "
+$leading" in
+            *"
+$name
+"*) ;;
+            *) continue ;;
+        esac
+        set -- $owner
+        owner="$1 $2"
+        shift 2
+        echo "above $owner $mode $* $name"
+        reported="$reported$name
+"
+    done <<END
+$disk_looked
+END
 fi
 read -r up rest </proc/uptime
 probe=$path/.diskbench-probe-$$-$up
-# Made by this shell, and never what is there already (set -C).
-if ! why=$({ set -C; : >"$probe"; } 2>&1); then echo "closed ${why##*: }"; exit; fi
+set -C # made by this shell, and never what is there already
+if ! { true >"$probe"; } 2>/dev/null; then
+    why=$({ true >"$probe"; } 2>&1)
+    echo "closed ${why##*: }"
+    return
+fi
+set +C
 rm -f "$probe"
 for t in fio awk tar sha256sum setsid mkfifo; do
-    command -v $t >/dev/null 2>&1 || { echo "lacks $t"; exit; }
+    command -v $t >/dev/null 2>&1 || { echo "lacks $t"; return; }
 done
 set -- $statfs
 echo "free ${1:-} ${3:-}"
 """
 """A script that looks at the directory $path; `usable_bytes` reads what it prints. Facts and this
-come in one round trip: facts.sh gives $user_id and $statfs (block size, blocks, free ones)."""
+come in one round trip: facts.sh gives $user_id, $statfs (block size, blocks, free ones), $leading
+(the directories that lead to $path) and $disk_looked (what stat says of them and others)."""
 
 
 def require_absolute(path: str) -> None:

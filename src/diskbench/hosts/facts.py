@@ -76,6 +76,9 @@ class _KnownFio:
 _KNOWN_FIO = _KnownFio()
 
 
+_SCRIPTS = ("block.sh", "lock.sh", "program.sh", "facts.sh")
+
+
 def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
     """The facts of `host` and of the disk under `path`, in one round trip.
 
@@ -97,7 +100,7 @@ def gather_and_look(
         f"path={shlex.quote(path or '')} is_device={int(device)}\nlook={shlex.quote(look)}\n"
         f"known_fio={shlex.quote(_KNOWN_FIO.identity(host.name))}\n"
     )
-    done = host.run(given + script("block.sh") + script("lock.sh") + script("facts.sh"))
+    done = host.run(given + "".join(map(script, _SCRIPTS)))
     received = time.time()
     if done.exit or b"== end\n" not in done.stdout:
         words = done.stderr.decode(errors="replace").strip().splitlines()

@@ -168,7 +168,7 @@ def start_script(unit: Unit, first_line: int | None, *, go: bool = False) -> str
         "begin_limit": str(BEGIN_LIMIT_S),
     }
     given = "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
-    return given + script("start.sh")
+    return given + script("program.sh") + script("start.sh")
 
 
 def stop_script(unit: Unit) -> str:

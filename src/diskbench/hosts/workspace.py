@@ -33,7 +33,8 @@ fi
 # Steps without a mark are of a build that made none. step.sh fetches them and starts no other.
 [ ! -e "$state/run-0" ] || exit 0
 new=$state/work.new.$$
-place_identity "$work" >"$new" && mv -f "$new" "$state/work.id" || exit 1
+place_look "$work"
+echo "$place_found" >"$new" && mv -f "$new" "$state/work.id" || exit 1
 """
 _WORK = """\
 mkdir -p -m 700 "$work" && if [ -n "${SUDO_UID:-}" ]; then chown "$SUDO_UID:$SUDO_GID" "$work"; fi

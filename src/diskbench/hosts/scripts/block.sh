@@ -1,4 +1,5 @@
-# Functions about block devices, for any POSIX sh. $1 is a kernel number MAJOR:MINOR.
+# Functions about block devices, for any POSIX sh. $1 is a kernel number MAJOR:MINOR. What is needed in every run
+# is set as a variable ("-> $NAME"): to capture what a function prints costs a process.
 
 block_number() { # path -> MAJOR:MINOR, nothing when it is no block device
     [ -b "$1" ] || return 1
@@ -25,12 +26,18 @@ block_line() { # KEY, file -> KEY=VALUE, with the first line of the file
     echo "$1=$value"
 }
 
-block_real() { # directory -> $real: its path without symbolic links; empty when there is none
-    real=$(cd -P "$1" 2>/dev/null && pwd -P) || real=
+block_real() { # absolute path of a directory -> $real: it without symbolic links; empty when there is none. Ends in /.
+    real=
+    if cd -P "$1" 2>/dev/null; then real=$PWD; fi
+    cd /
 }
 
-block_disk() { # number of a disk or partition -> number of the disk
-    if [ -e "/sys/dev/block/$1/partition" ]; then block_value "/sys/dev/block/$1/../dev"; else echo "$1"; fi
+block_disk() { # number of a disk or partition -> $disk: number of the disk
+    disk=$1
+    if [ -e "/sys/dev/block/$1/partition" ]; then
+        block_read "/sys/dev/block/$1/../dev"
+        disk=$value
+    fi
 }
 
 block_partitions() { # number of a disk -> "NUMBER NAME" of each of its partitions
@@ -66,13 +73,24 @@ block_stays_busy() { # path looks -> whether it is busy at every look: a process
     return 1
 }
 
-mounted_on() { # path [below] -> numbers of the devices mounted on it; with a second argument also below it
-    at=$1 below=${2:-} awk '{
-        point = $5 # as proc(5) writes it
-        gsub(/\\040/, " ", point); gsub(/\\011/, "\t", point); gsub(/\\012/, "\n", point)
-        gsub(/\\134/, "\\", point)
-        if (point == ENVIRON["at"] || (ENVIRON["below"] != "" && index(point, ENVIRON["at"] "/") == 1)) print $3
-    }' /proc/self/mountinfo
+block_mounts='{
+    point = $5 # as proc(5) writes it
+    gsub(/\\040/, " ", point); gsub(/\\011/, "\t", point); gsub(/\\012/, "\n", point)
+    gsub(/\\134/, "\\", point)
+}'
+
+mounted_on() { # path -> numbers of the devices mounted on it
+    at=$1 awk "$block_mounts"' point == ENVIRON["at"] { print $3 }' /proc/self/mountinfo
+}
+
+mounted_below() { # paths -> the first of them that something is mounted on or below. In a subshell only.
+    exec awk '
+        BEGIN {
+            for (n = 1; n < ARGC; n++) path[n] = ARGV[n]
+            ARGV[1] = "/proc/self/mountinfo"; ARGC = 2
+        }'"$block_mounts"'{
+            for (i = 1; i < n; i++) if (point == path[i] || index(point, path[i] "/") == 1) { print path[i]; exit }
+        }' "$@"
 }
 
 block_inode() { # number of a loop device -> inode of its backing file

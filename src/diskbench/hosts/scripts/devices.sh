@@ -12,7 +12,7 @@ block_swaps
 
 below() { # number -> itself and all devices below it
     echo "$1"
-    if [ -e "/sys/dev/block/$1/partition" ]; then below "$(block_disk "$1")"; fi
+    if [ -e "/sys/dev/block/$1/partition" ]; then below "$(block_disk "$1" && echo "$disk")"; fi
     for slave in "/sys/dev/block/$1/slaves"/*; do
         [ -e "$slave/dev" ] && below "$(cat "$slave/dev")"
     done
@@ -85,7 +85,10 @@ for entry in /sys/class/block/*; do
     else
         block_name "$number"
     fi
-    [ ! -e "$entry/partition" ] || echo "partition_of=$(block_disk "$number")"
+    if [ -e "$entry/partition" ]; then
+        block_disk "$number"
+        echo "partition_of=$disk"
+    fi
     block_partitions "$number" | sed 's/^/partition=/'
     block_holders "$number" | sed 's/^/holder=/'
     if [ -z "$only" ] && [ ! -e "$entry/partition" ] || [ "$number" = "$only_number" ]; then

@@ -1,4 +1,4 @@
-# Start a unit unless it was started, then follow it. Given before this text: state (the trial's
+# Start a unit unless it was started, then follow it. Given before this text: program.sh, state (the trial's
 # directory, which must be there), dir, unit (its name), follow (0: only start it), go (1: fio may start if the
 # unit has asked by now), from (the first
 # line of live.tsv to print, of a unit that was started before) and begin_limit (seconds that a unit may take to
@@ -25,6 +25,19 @@ launch() { # what it starts is known by DISKBENCH_TRIAL: see cleanup.sh
     DISKBENCH_TRIAL=$state setsid sh "$dir/step.sh" "$dir" "$ready" </dev/null >/dev/null 2>"$dir/unit.err" 8>&- &
 }
 
+# Without this option mawk reads whole blocks before it prints. Most often the file says which awk it is.
+choose_awk() { # -> $awk
+    program awk
+    awk=awk awk_file=$program
+    for other in gawk busybox mawk; do
+        program "$other"
+        [ -n "$program" ] && [ "$awk_file" -ef "$program" ] || continue
+        [ "$other" != mawk ] || awk='awk -W interactive'
+        return
+    done
+    case $(awk -W version 2>&1 </dev/null) in mawk*) awk='awk -W interactive' ;; esac
+}
+
 # Shows that the connection is alive, also while the disk blocks everything else. What never began says nothing:
 # no process to be had, no setsid, a disk that gives no script.
 ready=$dir/ready.$$ # of this starter alone: several may start at once
@@ -45,8 +58,7 @@ if ! [ -e "$dir/pid" ]; then
     mkdir -p "$new" 2>/dev/null || fail "cannot make $dir"
     [ -O "$dir" ] || fail "$dir belongs to somebody else"
     tar -xf - -C "$new" || fail "cannot write to $dir"
-    # Without this option mawk reads whole blocks before it prints.
-    case $(awk -W version 2>&1 </dev/null) in mawk*) awk='awk -W interactive' ;; *) awk=awk ;; esac
+    choose_awk
     echo "awk='$awk'" >>"$new/unit.env" || fail "cannot write to $dir"
     mv -f "$new"/* "$dir" || fail "cannot write to $dir"
     : >>"$dir/live.tsv"
@@ -57,7 +69,6 @@ if ! [ -e "$dir/pid" ]; then
     launch
     read -r now <&8
     exec 8>&-
-    rm -f "$ready"
     if [ "$now" = late ] && ! [ -e "$dir/pid" ]; then
         : >"$dir/stop" # for one that begins yet
         fail "it did not begin within $begin_limit s; $(tail -n 1 "$dir/unit.err" 2>/dev/null)"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, TargetRefused
-from diskbench.hosts.told_number import whole
+from diskbench.hosts.whole_number import whole
 from diskbench.limits import COUNTER
 from diskbench.plan.trial import RESERVE
 from diskbench.units import MIB, format_bytes
@@ -124,11 +124,13 @@ def usable_bytes(done: Completed, host_name: str, path: str, size_bytes: int | N
     )
 
 
-def _room(free: int, wanted: int | None, where: str) -> int:
-    """The usable part of `free` bytes. Raises TargetRefused where `wanted` is more."""
+def _room(free: int, requested: int | None, where: str) -> int:
+    """The usable part of `free` bytes. Raises TargetRefused where `requested` is more."""
     usable = max(0, free - max(int(free * RESERVE), _RESERVE_AT_LEAST))
-    if usable <= 0 or (wanted is not None and wanted > usable):
-        problem = f"{format_bytes(wanted)} is more than" if wanted else "nothing can be used of"
+    if usable <= 0 or (requested is not None and requested > usable):
+        problem = (
+            f"{format_bytes(requested)} is more than" if requested else "nothing can be used of"
+        )
         raise TargetRefused(
             f"{problem} the free space of {where}: {format_bytes(free)} are free, and "
             f"{format_bytes(free - usable)} of these must stay free",

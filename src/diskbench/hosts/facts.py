@@ -14,7 +14,7 @@ from diskbench.hosts.cloud import cloud_facts
 from diskbench.hosts.disk_facts import disk_facts, key_values
 from diskbench.hosts.mounts import is_network, mount_facts
 from diskbench.hosts.scripts import script
-from diskbench.hosts.told_number import whole
+from diskbench.hosts.whole_number import whole
 from diskbench.model.facts import CpuFacts, HostFacts
 from diskbench.ports import Completed
 
@@ -96,11 +96,11 @@ def gather_and_look(
     round trip."""
     host.connect()
     sent = time.time()
-    given = (
+    assignments = (
         f"path={shlex.quote(path or '')} is_device={int(device)}\nlook={shlex.quote(look)}\n"
         f"known_fio={shlex.quote(_KNOWN_FIO.identity(host.name))}\n"
     )
-    done = host.run(given + "".join(map(script, _SCRIPTS)))
+    done = host.run(assignments + "".join(map(script, _SCRIPTS)))
     received = time.time()
     if done.exit or b"== end\n" not in done.stdout:
         words = done.stderr.decode(errors="replace").strip().splitlines()

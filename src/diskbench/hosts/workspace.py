@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import MeasurementFailed
-from diskbench.hosts.filesystem import given, make_filesystem
+from diskbench.hosts.filesystem import assignments, make_filesystem
 from diskbench.hosts.scripts import script
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def make_workspace(
         return ()
     commands = make_filesystem(host, target, mount, should_stop)
     assert target.work_dir is not None
-    _run(host, given({"work": target.work_dir}) + _WORK, root=True)
+    _run(host, assignments({"work": target.work_dir}) + _WORK, root=True)
     return commands
 
 
@@ -68,7 +68,7 @@ def directories_script(target: ResolvedTarget) -> str:
     """The script that makes the trial's directories; all of its workspace but a filesystem."""
     work = "" if target.work_dir is None or mount_point(target) else target.work_dir
     values = {"state": target.state_dir, "work": work}
-    return given(values) + script("place.sh") + _DIRECTORIES
+    return assignments(values) + script("place.sh") + _DIRECTORIES
 
 
 def _run(host: Host, text: str, *, root: bool = False) -> None:

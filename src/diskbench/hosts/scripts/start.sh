@@ -9,7 +9,12 @@ set -u
 umask 077
 export LC_ALL=C
 
-fail() { kill "$beats"; echo "! $*"; exit 0; }
+beats=
+fail() {
+    [ -z "$beats" ] || kill "$beats"
+    echo "! $*"
+    exit 0
+}
 
 launch() { # what it starts is known by DISKBENCH_TRIAL: see cleanup.sh
     # A unit of its own outlives the session even where logind kills what a user leaves behind; in a
@@ -38,22 +43,21 @@ choose_awk() { # -> $awk
     case $(awk -W version 2>&1 </dev/null) in mawk*) awk='awk -W interactive' ;; esac
 }
 
-# Shows that the connection is alive, also while the disk blocks everything else. What never began says nothing:
-# no process to be had, no setsid, a disk that gives no script.
-ready=$dir/ready.$$ # of this starter alone: several may start at once
-(
-    while kill -0 $$ && sleep 1 >/dev/null; do
-        echo .
-        [ -p "$ready" ] || continue
-        begin_limit=$((begin_limit - 1))
-        [ "$begin_limit" -gt 0 ] || echo late 1<>"$ready"
-    done
-) 2>/dev/null </dev/null &
-beats=$!
-
 # The trial was removed meanwhile, so it must not start again.
 [ -d "$state" ] || fail "$state is gone"
 if ! [ -e "$dir/pid" ]; then
+    # Shows that the connection is alive, also while the disk blocks everything else. What never began says nothing:
+    # no process to be had, no setsid, a disk that gives no script. A unit that began gives its own signs of life.
+    ready=$dir/ready.$$ # of this starter alone: several may start at once
+    (
+        while kill -0 $$ && sleep 1 >/dev/null; do
+            echo .
+            [ -p "$ready" ] || continue
+            begin_limit=$((begin_limit - 1))
+            [ "$begin_limit" -gt 0 ] || echo late 1<>"$ready"
+        done
+    ) 2>/dev/null </dev/null &
+    beats=$!
     new=$dir/new.$$ from=1
     mkdir -p "$new" 2>/dev/null || fail "cannot make $dir"
     [ -O "$dir" ] || fail "$dir belongs to somebody else"
@@ -73,9 +77,10 @@ if ! [ -e "$dir/pid" ]; then
         : >"$dir/stop" # for one that begins yet
         fail "it did not begin within $begin_limit s; $(tail -n 1 "$dir/unit.err" 2>/dev/null)"
     fi
+    kill "$beats"
+    beats=
 fi
 
-kill "$beats"
 [ "$follow" = 1 ] || exit 0
 
 # Opened both ways first, so that opening to read does not wait for a writer; the end of the FIFO then

@@ -32,31 +32,22 @@ if [ ! -e "$path" ]; then echo missing; return; fi
 if [ ! -d "$path" ]; then echo file; return; fi
 if [ "$user_id" = 0 ]; then
     echo "sudo ${SUDO_UID:-} ${SUDO_USER:-}"
-    reported=
-    while read -r mode raw looked name; do
-        owner=${name##*" // "} name=${name%" // "*}
-        case "
-$reported" in
-            *"
-$name
-"*) continue ;;
-        esac
-        case "
-$leading" in
-            *"
-$name
-"*) ;;
-            *) continue ;;
-        esac
-        set -- $owner
-        owner="$1 $2"
-        shift 2
-        echo "above $owner $mode $* $name"
-        reported="$reported$name
-"
-    done <<END
+    set -f
+    IFS='
+'
+    for above in $leading; do
+        while IFS=' ' read -r mode raw looked name; do
+            [ "${name%" // "*}" = "$above" ] || continue
+            owner=${name##*" // "}
+            group=${owner#* }
+            echo "above ${owner%% *} ${group%% *} $mode ${group#* } $above"
+            break
+        done <<END
 $disk_looked
 END
+    done
+    unset IFS
+    set +f
 fi
 read -r up rest </proc/uptime
 probe=$path/.diskbench-probe-$$-$up

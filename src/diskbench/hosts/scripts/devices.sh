@@ -62,13 +62,13 @@ look_closely() { # number
     [ -n "$only" ] || patience=2
     if block_stays_busy "$dev" "$patience"; then echo "busy=yes"; fi
     names=$name$(block_partitions "$1" | sed 's/.* /|/' | tr -d '\n')
-    while found=$(openers "$names"); [ -n "$found" ]; do
+    while holding=$(openers "$names"); [ -n "$holding" ]; do
         patience=$((patience - 1))
         [ "$patience" -gt 0 ] || break
         udevadm settle --timeout=5 >/dev/null 2>&1
         sleep 0.3
     done
-    [ -z "$found" ] || echo "$found" | sed 's/^/opener=/'
+    [ -z "$holding" ] || echo "$holding" | sed 's/^/opener=/'
 }
 
 for entry in /sys/class/block/*; do

@@ -128,7 +128,7 @@ fi
 
 number= statfs=
 if [ "$is_device" = 1 ]; then
-    number=$(block_number "$path")
+    block_look "$path"
 elif [ -n "$path" ]; then
     real=
     case $at in /*) [ ! -d "$at" ] || block_real "$at" ;; esac
@@ -143,7 +143,7 @@ elif [ -n "$path" ]; then
     number=$(((raw >> 8) & 0xfff)):$(((raw & 0xff) | ((raw >> 12) & 0xfff00)))
     if [ ! -e "/sys/dev/block/$number" ]; then # btrfs, overlay …: by the mount's source
         source=$(quietly findmnt -n -o SOURCE --target "$at")
-        number=$(block_number "${source%%\[*}")
+        block_look "${source%%\[*}"
     fi
 fi
 if [ -n "$number" ] && [ -e "/sys/dev/block/$number" ]; then

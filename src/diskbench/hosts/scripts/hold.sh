@@ -142,7 +142,8 @@ hold_see() { # what identifies this disk now
 hold_same() { hold_each hold_one_same; } # whether each is still held, and the same; prints the difference
 
 hold_one_same() {
-    if [ "$(block_number "$held")" != "$device_number" ]; then echo "$device is no longer held open"; return 1; fi
+    block_look "$held"
+    if [ "$number" != "$device_number" ]; then echo "$device is no longer held open"; return 1; fi
     guard_same "$seen"
 }
 

@@ -70,7 +70,7 @@ disk_below() { # number -> $keys, with the physical disks below it: through part
 }
 
 disk_keys() { # path -> $keys, with those to claim for it: numbers of disks, or the source of a share
-    if [ -b "$1" ]; then disk_below "$(block_number "$1")"; return 0; fi
+    if block_look "$1"; then disk_below "$number"; return 0; fi
     disk_raw "$1" || return 1
     disk_on "$raw" "$1"
 }

@@ -134,9 +134,9 @@ files() { find "$work_dir" -xdev -type f 2>/dev/null; }
 
 cached_bytes() { # bytes of the test files in the cache; nothing where that cannot be counted
     command -v fincore >/dev/null 2>&1 || return 0
-    found=$(files)
-    if [ -z "$found" ]; then echo 0; return 0; fi # before the first step
-    printf '%s\n' "$found" | tr '\n' '\0' | xargs -0 -r fincore -b -n -o RES 2>/dev/null | awk '{ s += $1 } END { printf "%.0f", s }'
+    test_files=$(files)
+    if [ -z "$test_files" ]; then echo 0; return 0; fi # before the first step
+    printf '%s\n' "$test_files" | tr '\n' '\0' | xargs -0 -r fincore -b -n -o RES 2>/dev/null | awk '{ s += $1 } END { printf "%.0f", s }'
 }
 
 meminfo() { awk -v k="$1:" '$1 == k { printf "%.0f", $2 * 1024 }' /proc/meminfo; }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # One step on the measured host: its turn on the disk, drop caches, canary, fio, canary, checksums. Run
-# detached, with the step's directory and a FIFO on which the starter waits as arguments. The process that links the
-# file `pid` (to a file `pid.NUMBER` of its own) first is the unit; a second start ends at once. The file `exit` is written last: "EXIT STOPPED STARTED
-# ENDED KEY=VALUE... REASON", the times as Unix time.
+# detached, with the step's directory and a FIFO on which the starter waits as arguments. The process that links its
+# file `pid.NUMBER` to `pid` first is the unit; a second start ends at once. The file `exit` is written last: "EXIT
+# STOPPED STARTED ENDED KEY=VALUE... REASON", the times as Unix time.
 # While it lives it holds the FIFO `alive` open; its children do not, so that its death is seen.
 set -u
 umask 077
@@ -25,6 +25,8 @@ read -r stat <"/proc/$$/stat"
 set -- ${stat##*) }
 shift 19 # to field 22 of proc(5): start time, which differs from that of a later process with its number
 read -r boot </proc/sys/kernel/random/boot_id
+# One of an earlier process with this number may be linked to `pid`, which must not be written to.
+[ ! -e "pid.$$" ] || rm -f "pid.$$"
 echo "$$ $1 $boot" >"pid.$$"
 if ! ln "pid.$$" pid 2>/dev/null; then
     tell_ready

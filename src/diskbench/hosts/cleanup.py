@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ReleaseFailed
-from diskbench.hosts.filesystem import given, wipe_ours
+from diskbench.hosts.filesystem import assignments, wipe_ours
 from diskbench.hosts.scripts import script
 from diskbench.hosts.workspace import mount_point
 
@@ -35,7 +35,7 @@ def cleanup(host: Host, target: ResolvedTarget) -> None:
         "mount": mount_point(target) or "",
     }
     text = script("block.sh") + script("place.sh") + script("cleanup.sh")
-    done = host.run(given(values) + text, timeout_s=_TIMEOUT_S)
+    done = host.run(assignments(values) + text, timeout_s=_TIMEOUT_S)
     if done.exit:
         left = done.text.strip() or done.stderr.decode(errors="replace").strip()
         raise ReleaseFailed(f"left on {host.name}: {left}")

@@ -131,7 +131,7 @@ def collect(
 
 
 @dataclass
-class _Found:
+class _Collected:
     """The names of the files that were unpacked, and why others were left out."""
 
     kept: list[str] = field(default_factory=list)
@@ -149,7 +149,7 @@ class _Found:
         self.left_out[shown if len(shown) <= NAME_CHARS else f"{shown[:NAME_CHARS]}…"] = why
 
 
-def _collect_once(host: Host, unit: Unit, directory: Path, parts: Parts) -> _Found:
+def _collect_once(host: Host, unit: Unit, directory: Path, parts: Parts) -> _Collected:
     try:
         _fetch(host, unit, parts)
         collected = _unpack(parts, directory, unit, host)
@@ -181,7 +181,7 @@ def _fetch(host: Host, unit: Unit, parts: Parts) -> None:
         )
 
 
-def _unpack(parts: Parts, directory: Path, unit: Unit, host: Host) -> _Found:
+def _unpack(parts: Parts, directory: Path, unit: Unit, host: Host) -> _Collected:
     """Write the plain files of the archive into `directory`. Raises EvidenceDamaged where it is not
     whole."""
     try:
@@ -192,8 +192,8 @@ def _unpack(parts: Parts, directory: Path, unit: Unit, host: Host) -> _Found:
         ) from error
 
 
-def _unpacked(parts: Parts, directory: Path, unit: Unit, host: Host) -> _Found:
-    collected, taken = _Found(), set[str]()
+def _unpacked(parts: Parts, directory: Path, unit: Unit, host: Host) -> _Collected:
+    collected, taken = _Collected(), set[str]()
     # Under tarfile, which would read as much as a header says.
     stream = cast("IO[bytes]", _Bounded(Unpacked(parts), unit, host))
     with tarfile.open(fileobj=stream, mode="r:") as tar:
@@ -275,7 +275,7 @@ def _too_much(unit: Unit) -> str:
     )
 
 
-def _verify(directory: Path, collected: _Found, unit: Unit, host: Host) -> None:
+def _verify(directory: Path, collected: _Collected, unit: Unit, host: Host) -> None:
     """Raise EvidenceDamaged unless every file has the checksum taken on the host."""
     if _SUMS not in collected.kept:
         raise EvidenceDamaged(f"step {unit.name} arrived from {host.name} without checksums")

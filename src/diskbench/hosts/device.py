@@ -155,16 +155,16 @@ def _identity(state: DeviceState, others: list[DeviceState], typed: str | None) 
         return [f"shares its identity ({listed}) with {also or 'another device'}"]
     if typed is None:
         return []
-    wanted = typed.strip()
-    if not wanted:
+    identity = typed.strip()
+    if not identity:
         return [f"was not named: its identity is {own[0]}"]
-    if wanted in own:
+    if identity in own:
         return []
-    if wanted in state.identities:
-        return [f"shares the identity {wanted} with another device; {own[0]} is its own"]
-    owner = next((o.disk.path for o in rivals if wanted in o.identities), None)
+    if identity in state.identities:
+        return [f"shares the identity {identity} with another device; {own[0]} is its own"]
+    owner = next((o.disk.path for o in rivals if identity in o.identities), None)
     whose = f"that is {owner}" if owner else "no device here has that"
-    return [f"is not {wanted!r} ({whose}); its identity is {own[0]}"]
+    return [f"is not {identity!r} ({whose}); its identity is {own[0]}"]
 
 
 def inspect(host: Host, path: str | None) -> Inspection:
@@ -244,7 +244,7 @@ def check_devices(
     proofs: list[DeviceProof] = []
     for path, typed in named:
         proof = check_device(host, path, typed, size_bytes)
-        same = next((one for one in proofs if one.number == proof.number), None)
+        same = next((earlier for earlier in proofs if earlier.number == proof.number), None)
         if same is not None:
             raise TargetRefused(
                 f"{path} on {host.name} is the same disk as {same.path} (number {proof.number})",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, TargetRefused
-from diskbench.hosts.told_number import whole
+from diskbench.hosts.whole_number import whole
 from diskbench.limits import COUNTER
 from diskbench.plan.trial import RESERVE
 from diskbench.units import MIB, format_bytes
@@ -28,40 +28,46 @@ _NOBODYS = "UNKNOWN"
 """How stat names an owner that this machine does not know."""
 
 LOOK = """\
-export LC_ALL=C
-if [ ! -e "$path" ]; then echo missing; exit; fi
-if [ ! -d "$path" ]; then echo file; exit; fi
-above() { # every directory that leads to a path, through symbolic links, too
-    case $1 in *[!/]*) ;; *) echo /; return ;; esac
-    set -- "${1%"${1##*[!/]}"}" # without slashes at its end
-    above "${1%/*}"
-    if ! [ -L "$1" ]; then echo "$1"; return; fi
-    set -- "$1" "$(readlink "$1")"
-    case $2 in /*) above "$2" ;; *) above "${1%/*}/$2" ;; esac
-}
+if [ ! -e "$path" ]; then echo missing; return; fi
+if [ ! -d "$path" ]; then echo file; return; fi
 if [ "$user_id" = 0 ]; then
     echo "sudo ${SUDO_UID:-} ${SUDO_USER:-}"
-    (
-        set -f
-        IFS='
+    set -f
+    IFS='
 '
-        # shellcheck disable=SC2046 # a path a line
-        stat -L -c 'above %u %g %a %U %G %n' $(above "$path")
-    )
+    for above in $leading; do
+        while IFS=' ' read -r mode raw looked name; do
+            [ "${name%" // "*}" = "$above" ] || continue
+            owner=${name##*" // "}
+            group=${owner#* }
+            echo "above ${owner%% *} ${group%% *} $mode ${group#* } $above"
+            break
+        done <<END
+$disk_looked
+END
+    done
+    unset IFS
+    set +f
 fi
 read -r up rest </proc/uptime
 probe=$path/.diskbench-probe-$$-$up
-# Made by this shell, and never what is there already (set -C).
-if ! why=$({ set -C; : >"$probe"; } 2>&1); then echo "closed ${why##*: }"; exit; fi
+set -C # made by this shell, and never what is there already
+if ! { true >"$probe"; } 2>/dev/null; then
+    why=$({ true >"$probe"; } 2>&1)
+    echo "closed ${why##*: }"
+    return
+fi
+set +C
 rm -f "$probe"
 for t in fio awk tar sha256sum setsid mkfifo; do
-    command -v $t >/dev/null 2>&1 || { echo "lacks $t"; exit; }
+    command -v $t >/dev/null 2>&1 || { echo "lacks $t"; return; }
 done
 set -- $statfs
 echo "free ${1:-} ${3:-}"
 """
 """A script that looks at the directory $path; `usable_bytes` reads what it prints. Facts and this
-come in one round trip: facts.sh gives $user_id and $statfs (block size, blocks, free ones)."""
+come in one round trip: facts.sh gives $user_id, $statfs (block size, blocks, free ones), $leading
+(the directories that lead to $path) and $disk_looked (what stat says of them and others)."""
 
 
 def require_absolute(path: str) -> None:
@@ -109,11 +115,13 @@ def usable_bytes(done: Completed, host_name: str, path: str, size_bytes: int | N
     )
 
 
-def _room(free: int, wanted: int | None, where: str) -> int:
-    """The usable part of `free` bytes. Raises TargetRefused where `wanted` is more."""
+def _room(free: int, requested: int | None, where: str) -> int:
+    """The usable part of `free` bytes. Raises TargetRefused where `requested` is more."""
     usable = max(0, free - max(int(free * RESERVE), _RESERVE_AT_LEAST))
-    if usable <= 0 or (wanted is not None and wanted > usable):
-        problem = f"{format_bytes(wanted)} is more than" if wanted else "nothing can be used of"
+    if usable <= 0 or (requested is not None and requested > usable):
+        problem = (
+            f"{format_bytes(requested)} is more than" if requested else "nothing can be used of"
+        )
         raise TargetRefused(
             f"{problem} the free space of {where}: {format_bytes(free)} are free, and "
             f"{format_bytes(free - usable)} of these must stay free",

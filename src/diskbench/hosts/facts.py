@@ -14,7 +14,7 @@ from diskbench.hosts.cloud import cloud_facts
 from diskbench.hosts.disk_facts import disk_facts, key_values
 from diskbench.hosts.mounts import is_network, mount_facts
 from diskbench.hosts.scripts import script
-from diskbench.hosts.told_number import whole
+from diskbench.hosts.whole_number import whole
 from diskbench.model.facts import CpuFacts, HostFacts
 from diskbench.ports import Completed
 
@@ -76,6 +76,9 @@ class _KnownFio:
 _KNOWN_FIO = _KnownFio()
 
 
+_SCRIPTS = ("block.sh", "lock.sh", "program.sh", "facts.sh")
+
+
 def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
     """The facts of `host` and of the disk under `path`, in one round trip.
 
@@ -93,11 +96,11 @@ def gather_and_look(
     round trip."""
     host.connect()
     sent = time.time()
-    given = (
+    assignments = (
         f"path={shlex.quote(path or '')} is_device={int(device)}\nlook={shlex.quote(look)}\n"
         f"known_fio={shlex.quote(_KNOWN_FIO.identity(host.name))}\n"
     )
-    done = host.run(given + script("block.sh") + script("lock.sh") + script("facts.sh"))
+    done = host.run(assignments + "".join(map(script, _SCRIPTS)))
     received = time.time()
     if done.exit or b"== end\n" not in done.stdout:
         words = done.stderr.decode(errors="replace").strip().splitlines()

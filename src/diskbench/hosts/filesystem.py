@@ -74,7 +74,7 @@ def _run(
 def _script(target: ResolvedTarget, name: str, values: Mapping[str, str]) -> str:
     """A script for root with the functions of block.sh and guard.sh before it."""
     return (
-        given({**_values(target), **values})
+        assignments({**_values(target), **values})
         + script("block.sh")
         + script("guard.sh")
         + script(name)
@@ -87,7 +87,7 @@ def _why_nothing(host: Host) -> str:
     return done.stderr.decode(errors="replace").strip() or "it ended without a message"
 
 
-def given(values: Mapping[str, str]) -> str:
+def assignments(values: Mapping[str, str]) -> str:
     """Shell assignments that are put before a script."""
     return "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
 

@@ -14,7 +14,6 @@ from diskbench.hosts.cleanup import cleanup
 from diskbench.hosts.collect import collect
 from diskbench.hosts.last_word import NOT_STARTED, LastWord
 from diskbench.hosts.patience import patiently, undelivered
-from diskbench.hosts.told_number import whole
 from diskbench.hosts.unit import (
     DeviceGuard,
     Unit,
@@ -23,6 +22,7 @@ from diskbench.hosts.unit import (
     start_script,
     stop_script,
 )
+from diskbench.hosts.whole_number import whole
 from diskbench.model.base import Frozen
 
 if TYPE_CHECKING:

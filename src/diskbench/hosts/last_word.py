@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from diskbench.hosts.told_number import whole
 from diskbench.hosts.unit import SYNC_LIMIT_S
+from diskbench.hosts.whole_number import whole
 
 NOT_STARTED = frozenset({"sync", "cache-drop", "go"})
 """Stages before fio; fio is not started where one of them takes too long."""

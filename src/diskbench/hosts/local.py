@@ -40,8 +40,8 @@ class LocalHost:
     ) -> Completed:
         """See ports.Host.run; after `timeout_s` the script and its children are killed."""
         with (
-            _given(stdin) as given,
-            _child(script, root=root, stdin=given, stderr=subprocess.PIPE) as process,
+            _readable(stdin) as read_end,
+            _child(script, root=root, stdin=read_end, stderr=subprocess.PIPE) as process,
         ):
             out, err = _output(process, timeout_s, OutputLimit(self.name, script))
         done = Completed(_shell_exit(process.returncode), out, err)
@@ -54,8 +54,8 @@ class LocalHost:
     ) -> Iterator[bytes]:
         """See ports.Host.stream."""
         with (
-            _given(stdin) as given,
-            _child(script, root=root, stdin=given, stderr=subprocess.DEVNULL) as process,
+            _readable(stdin) as read_end,
+            _child(script, root=root, stdin=read_end, stderr=subprocess.DEVNULL) as process,
         ):
             yield from whole_lines(_chunks(process, timeout_s), self.name)
 
@@ -101,7 +101,7 @@ def _child(
 
 
 @contextlib.contextmanager
-def _given(data: bytes) -> Iterator[int]:
+def _readable(data: bytes) -> Iterator[int]:
     """A file descriptor from which `data` is read; a file, so that no writer can block."""
     with tempfile.TemporaryFile() as file:
         file.write(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from diskbench.hosts.told_number import whole
+from diskbench.hosts.whole_number import whole
 from diskbench.limits import COUNTER
 from diskbench.model.facts import MountFacts
 
@@ -90,8 +90,8 @@ def mount_facts(by_section: dict[str, list[str]]) -> MountFacts | None:
     """The mount that holds the directory: by the mount id of an open descriptor, else by the
     longest mount point above it (of several at one point the last)."""
     mounts = parse_mountinfo(by_section.get("mountinfo", []))
-    wanted = next((line.strip() for line in by_section.get("mountid", []) if line.strip()), "")
-    mount = next((m for m in mounts if m.mount_id == wanted), None)
+    mount_id = next((line.strip() for line in by_section.get("mountid", []) if line.strip()), "")
+    mount = next((m for m in mounts if m.mount_id == mount_id), None)
     directory = next(iter(by_section.get("directory", [])), "")
     if mount is None and directory:
         above = [m for m in mounts if _holds(m.mount_point, directory)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue, MeasurementFailed, ReleaseFailed, TargetRefused
 from diskbench.hosts.device import DeviceProof, check_device
-from diskbench.hosts.filesystem import given
+from diskbench.hosts.filesystem import assignments
 from diskbench.hosts.scripts import script
 from diskbench.model.base import Frozen
 
@@ -118,7 +118,7 @@ def _run(
         "chunk_kib": str(CHUNK_KIB),
         "members": "\n".join(lines),
     }
-    text = given(values) + script("block.sh") + script("guard.sh") + script("stripe.sh")
+    text = assignments(values) + script("block.sh") + script("guard.sh") + script("stripe.sh")
     done = host.run(text, timeout_s=MDADM_TIMEOUT_S, root=True)
     last = (done.text.splitlines() or [""])[-1]
     if last == "none":

@@ -107,7 +107,7 @@ def environment(unit: Unit) -> str:
         "device_size": guard.size_bytes if guard else "",
         "device_mounted": int(bool(guard and guard.mount_point)),
         "mount_point": (guard.mount_point or "") if guard else "",
-        "sampled": unit.sampled or " ".join(one.number for one in guards),
+        "sampled": unit.sampled or " ".join(disk.number for disk in guards),
         "drop": int(unit.drop_caches),
         "drop_every": f"{unit.drop_every_s:g}" if unit.drop_every_s else "",
         "canary_before": int(unit.canary_before),
@@ -120,12 +120,12 @@ def environment(unit: Unit) -> str:
         "fio_limit": math.ceil(unit.fio_limit_s) if unit.fio_limit_s else "",
         "disk_count": len(guards),
     }
-    for number, one in enumerate(guards, start=1):  # read by hold.sh
+    for number, disk in enumerate(guards, start=1):  # read by hold.sh
         values |= {
-            f"device_{number}": one.path,
-            f"number_{number}": one.number,
-            f"identity_{number}": one.identity,
-            f"size_{number}": one.size_bytes,
+            f"device_{number}": disk.path,
+            f"number_{number}": disk.number,
+            f"identity_{number}": disk.identity,
+            f"size_{number}": disk.size_bytes,
         }
     return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in values.items())
 
@@ -167,14 +167,14 @@ def start_script(unit: Unit, first_line: int | None, *, go: bool = False) -> str
         "from": str(first_line or 1),
         "begin_limit": str(BEGIN_LIMIT_S),
     }
-    given = "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
-    return given + script("start.sh")
+    assignments = "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
+    return assignments + script("program.sh") + script("start.sh")
 
 
 def stop_script(unit: Unit) -> str:
     """The script that asks the unit to stop, whether or not it was started."""
-    given = f"state={shlex.quote(unit.state_dir)}\ndir={shlex.quote(unit.directory)}\n"
-    return given + script("stop.sh")
+    assignments = f"state={shlex.quote(unit.state_dir)}\ndir={shlex.quote(unit.directory)}\n"
+    return assignments + script("stop.sh")
 
 
 def go_script(unit: Unit, asked: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import MeasurementFailed
-from diskbench.hosts.filesystem import given, make_filesystem
+from diskbench.hosts.filesystem import assignments, make_filesystem
 from diskbench.hosts.scripts import script
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ fi
 # Steps without a mark are of a build that made none. step.sh fetches them and starts no other.
 [ ! -e "$state/run-0" ] || exit 0
 new=$state/work.new.$$
-place_identity "$work" >"$new" && mv -f "$new" "$state/work.id" || exit 1
+place_look "$work"
+echo "$place_found" >"$new" && mv -f "$new" "$state/work.id" || exit 1
 """
 _WORK = """\
 mkdir -p -m 700 "$work" && if [ -n "${SUDO_UID:-}" ]; then chown "$SUDO_UID:$SUDO_GID" "$work"; fi
@@ -59,7 +60,7 @@ def make_workspace(
         return ()
     commands = make_filesystem(host, target, mount, should_stop)
     assert target.work_dir is not None
-    _run(host, given({"work": target.work_dir}) + _WORK, root=True)
+    _run(host, assignments({"work": target.work_dir}) + _WORK, root=True)
     return commands
 
 
@@ -67,7 +68,7 @@ def directories_script(target: ResolvedTarget) -> str:
     """The script that makes the trial's directories; all of its workspace but a filesystem."""
     work = "" if target.work_dir is None or mount_point(target) else target.work_dir
     values = {"state": target.state_dir, "work": work}
-    return given(values) + script("place.sh") + _DIRECTORIES
+    return assignments(values) + script("place.sh") + _DIRECTORIES
 
 
 def _run(host: Host, text: str, *, root: bool = False) -> None:

@@ -220,7 +220,7 @@ def test_another_trial_waits_for_each_of_them(pair, raw_unit):
     expected = set()
     for device, _ in pair:
         done = subprocess.run(
-            ["sh", "-c", '. "$0"; . "$1"; disk_words "$2"', *scripts(), device],
+            ["sh", "-c", '. "$0"; . "$1"; disk_words "$2"; echo "$words"', *scripts(), device],
             check=True, capture_output=True, text=True,
         )  # fmt: skip
         expected |= set(done.stdout.split())

@@ -6,12 +6,16 @@ import fcntl
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from diskbench.hosts.scripts import script
 
@@ -80,3 +84,58 @@ def test_a_lock_that_is_shared_is_the_look_of_another_and_no_turn(
             how = fcntl.LOCK_EX if number == 0 else fcntl.LOCK_SH
             fcntl.flock(stack.enter_context(claim.open("r+")), how)
         assert living(place, tmp_path / "tools") == ["t0"]
+
+
+@given(st.integers(min_value=1, max_value=99_999_999_999 // 2))
+@example(951_782_400)  # a 29th of February in a year that ends a century
+@example(1_735_689_599)
+@settings(max_examples=20)
+def test_the_date_of_a_claim_needs_no_process_and_is_that_of_the_calendar(unix_s: int) -> None:
+    text = f'{script("lock.sh")}\nPATH=/nowhere; disk_date {unix_s}; echo "$date"'
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
+    expected = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=unix_s)
+    assert done.stdout.strip() == f"{expected:%Y-%m-%d %H:%M:%S} UTC"
+
+
+@pytest.mark.parametrize("since", ["", "08", "x", "1 2", "9" * 14])
+def test_a_claim_without_a_date_is_named_without_one(since: str) -> None:
+    line = f"1 7 trial somebody 1 {since}"
+    text = f"set -u\n{script('lock.sh')}\ndisk_sentence '{line}'; echo \"$sentence\""
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("trial trial (user somebody, process 1 there, since")
+
+
+COUNTED = """\
+import fcntl, subprocess, sys
+held = [open(name) for name in sys.argv[2:]]
+for file in held:
+    fcntl.flock(file, fcntl.LOCK_EX)
+newest = lambda: int(open("/proc/loadavg").read().split()[-1])
+before = newest()
+subprocess.run(["sh", "-c", sys.argv[1]], check=True)
+print(newest() - before, file=sys.stderr)
+"""
+"""Holds claims, runs a script, and prints how many processes that started, in a PID namespace whose
+newest number is how many there were."""
+
+
+def beside(place: Path, count: int) -> tuple[list[str], int]:
+    """Who measures beside ours where `count` other claims live, and how many processes say it."""
+    for number in range(count):
+        claim = CLAIM.format(name=f"t{number:02}")
+        (place / f"diskbench-t{number:02}.claim").write_text(claim)
+    names = [str(path) for path in place.glob("*.claim")]
+    text = f"{script('block.sh')}{script('lock.sh')}\nplace={place} disks=8:0 state_dir=/x"
+    own = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+    done = subprocess.run(
+        [*own, sys.executable, "-c", COUNTED, f"{text} claim={place}/own\ndisk_beside", *names],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout.splitlines(), int(done.stderr)
+
+
+def test_a_hundred_trials_on_a_disk_are_named_by_as_many_processes_as_three(place: Path) -> None:
+    few, for_few = beside(place, 3)
+    many, for_many = beside(place, 100)
+    assert (len(few), len(many)) == (3, 100)
+    assert for_many == for_few

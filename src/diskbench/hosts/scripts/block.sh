@@ -1,9 +1,24 @@
-# Functions about block devices, for any POSIX sh. $1 is a kernel number MAJOR:MINOR.
+# Functions about block devices, for any POSIX sh. $1 is a kernel number MAJOR:MINOR. What is needed in every run
+# is set as a variable ("-> $NAME"): to capture what a function prints costs a process.
+
+block_look() { # path -> $number: MAJOR:MINOR; empty when it is no block device
+    number=
+    [ -b "$1" ] || return 1
+    # shellcheck disable=SC2046 # two words
+    set -- $(stat -L -c '%t %T' "$1" 2>/dev/null)
+    [ $# = 2 ] || return 1
+    number=$((0x$1)):$((0x$2))
+}
 
 block_number() { # path -> MAJOR:MINOR, nothing when it is no block device
-    [ -b "$1" ] || return 1
-    set -- $(stat -L -c '%t %T' "$1")
-    echo "$((0x$1)):$((0x$2))"
+    block_look "$1" && echo "$number"
+}
+
+block_device() { # number -> $kernel_name: its name below /dev, as the kernel has it; empty when there is none
+    kernel_name=
+    while IFS== read -r key value; do
+        [ "$key" != DEVNAME ] || kernel_name=$value
+    done 2>/dev/null <"/sys/dev/block/$1/uevent"
 }
 
 block_read() { # file -> $value: its first line, trimmed; empty when there is none. Starts no process.
@@ -25,12 +40,18 @@ block_line() { # KEY, file -> KEY=VALUE, with the first line of the file
     echo "$1=$value"
 }
 
-block_real() { # directory -> $real: its path without symbolic links; empty when there is none
-    real=$(cd -P "$1" 2>/dev/null && pwd -P) || real=
+block_real() { # absolute path of a directory -> $real: it without symbolic links; empty when there is none. Ends in /.
+    real=
+    if cd -P "$1" 2>/dev/null; then real=$PWD; fi
+    cd /
 }
 
-block_disk() { # number of a disk or partition -> number of the disk
-    if [ -e "/sys/dev/block/$1/partition" ]; then block_value "/sys/dev/block/$1/../dev"; else echo "$1"; fi
+block_disk() { # number of a disk or partition -> $disk: number of the disk
+    disk=$1
+    if [ -e "/sys/dev/block/$1/partition" ]; then
+        block_read "/sys/dev/block/$1/../dev"
+        disk=$value
+    fi
 }
 
 block_partitions() { # number of a disk -> "NUMBER NAME" of each of its partitions
@@ -66,32 +87,45 @@ block_stays_busy() { # path looks -> whether it is busy at every look: a process
     return 1
 }
 
-mounted_on() { # path [below] -> numbers of the devices mounted on it; with a second argument also below it
-    at=$1 below=${2:-} awk '{
-        point = $5 # as proc(5) writes it
-        gsub(/\\040/, " ", point); gsub(/\\011/, "\t", point); gsub(/\\012/, "\n", point)
-        gsub(/\\134/, "\\", point)
-        if (point == ENVIRON["at"] || (ENVIRON["below"] != "" && index(point, ENVIRON["at"] "/") == 1)) print $3
-    }' /proc/self/mountinfo
+block_mounts='{
+    point = $5 # as proc(5) writes it
+    gsub(/\\040/, " ", point); gsub(/\\011/, "\t", point); gsub(/\\012/, "\n", point)
+    gsub(/\\134/, "\\", point)
+}'
+
+mounted_on() { # path -> numbers of the devices mounted on it
+    at=$1 awk "$block_mounts"' point == ENVIRON["at"] { print $3 }' /proc/self/mountinfo
+}
+
+mounted_below() { # paths -> the first of them that something is mounted on or below. In a subshell only.
+    exec awk '
+        BEGIN {
+            for (n = 1; n < ARGC; n++) path[n] = ARGV[n]
+            ARGV[1] = "/proc/self/mountinfo"; ARGC = 2
+        }'"$block_mounts"'{
+            for (i = 1; i < n; i++) if (point == path[i] || index(point, path[i] "/") == 1) { print path[i]; exit }
+        }' "$@"
 }
 
 block_inode() { # number of a loop device -> inode of its backing file
-    inode=$(losetup -n -O BACK-INO "/dev/$(basename "$(readlink -f "/sys/dev/block/$1")")" 2>/dev/null)
+    block_device "$1"
+    inode=$(losetup -n -O BACK-INO "/dev/$kernel_name" 2>/dev/null)
     [ -n "$inode" ] || inode=$(stat -c %i "$(block_value "/sys/dev/block/$1/loop/backing_file")" 2>/dev/null)
     echo $inode
 }
 
 block_backing() { # number -> "DEVICE INODE BEGIN END" of a loop device: its file, and the bytes of it that it maps
     [ -e "/sys/dev/block/$1/loop/backing_file" ] || return 0
+    block_device "$1"
     # shellcheck disable=SC2046 # three words
-    set -- "$1" $(losetup -n -O BACK-MAJ:MIN,BACK-INO,OFFSET "/dev/$(basename "$(readlink -f "/sys/dev/block/$1")")" 2>/dev/null)
+    set -- "$1" $(losetup -n -O BACK-MAJ:MIN,BACK-INO,OFFSET "/dev/$kernel_name" 2>/dev/null)
     if [ $# != 4 ]; then # a losetup that is not of util-linux: use the file name, while it refers to that file
         set -- "$1" $(stat -c '%d %i' "$(block_value "/sys/dev/block/$1/loop/backing_file")" 2>/dev/null) \
             "$(block_value "/sys/dev/block/$1/loop/offset")"
         [ $# = 4 ] || return 0
     fi
-    sectors=$(block_value "/sys/dev/block/$1/size")
-    echo "$2 $3 $4 $(($4 + ${sectors:-0} * 512))"
+    block_read "/sys/dev/block/$1/size"
+    echo "$2 $3 $4 $(($4 + ${value:-0} * 512))"
 }
 
 block_backings() { # -> "PATH DEVICE INODE BEGIN END" of every loop device that has a file
@@ -105,7 +139,8 @@ block_backings() { # -> "PATH DEVICE INODE BEGIN END" of every loop device that 
 block_sharers() { # number -> paths of other loop devices that map bytes of the same file, under any name
     own=$(block_backing "$1")
     [ -n "$own" ] || return 0
-    block_backings | awk -v own="$own" -v self="/dev/$(basename "$(readlink -f "/sys/dev/block/$1")")" '
+    block_device "$1"
+    block_backings | awk -v own="$own" -v self="/dev/$kernel_name" '
         BEGIN { split(own, o, " ") }
         $1 != self && $2 == o[1] && $3 == o[2] && $4 + 0 < o[4] + 0 && o[3] + 0 < $5 + 0 { print $1 }'
 }

@@ -6,16 +6,22 @@ as=
 while read -r key value rest; do [ "$key" != Uid: ] || break; done </proc/self/status # value, rest: real, effective
 [ "${rest%%[!0-9]*}" = 0 ] || { sudo -n true 2>/dev/null && as='sudo -n'; }
 
-living() { # processes of the trial's units: their working directory is its own, and start.sh marked them
-    $as ls -l /proc/[0-9]*/cwd 2>/dev/null | awk '
+living() { # -> $environs: of processes in the trial's directory, as those of its units are: /proc/N/environ
+    environs=
+    links=$($as ls -l /proc/[0-9]*/cwd 2>/dev/null)
+    case $links in *" -> $state"*) ;; *) return ;; esac # most often none lives
+    environs=$(awk '
         { at = index($0, " -> "); to = substr($0, at + 4) }
         at && (to == ENVIRON["state"] || index(to, ENVIRON["state"] "/") == 1) {
             split(substr($0, index($0, "/proc/")), part, "/")
             print "/proc/" part[3] "/environ"
-        }'
+        }' <<END
+$links
+END
+    )
 }
 
-marked() { # files of living -> the processes with the mark. All at once; of two files and more tail names each.
+marked() { # files of living -> the processes with the mark of start.sh. All at once; of two files and more tail names each.
     $as tail -c +1 "$@" /dev/null 2>/dev/null | tr '\000' '\n' | awk '
         /^==> \/proc\/[0-9]+\/environ <==$/ { split($2, part, "/"); process = part[3] }
         $0 == "DISKBENCH_TRIAL=" ENVIRON["state"] { print process }'
@@ -23,8 +29,8 @@ marked() { # files of living -> the processes with the mark. All at once; of two
 
 if [ -d "$state" ]; then
     tries=0
-    # shellcheck disable=SC2046 # paths of the kernel
-    while set -- $(living); [ $# != 0 ] && pids=$(marked "$@") && [ -n "$pids" ]; do
+    # shellcheck disable=SC2086 # paths of the kernel
+    while living; [ -n "$environs" ] && pids=$(marked $environs) && [ -n "$pids" ]; do
         tries=$((tries + 1))
         if [ "$tries" -gt 150 ]; then echo "processes $(echo $pids) do not end"; exit 1; fi
         if [ "$tries" -gt 100 ]; then signal=KILL; else signal=TERM; fi
@@ -33,7 +39,7 @@ if [ -d "$state" ]; then
     done
 fi
 if [ -n "$mount" ]; then
-    if [ -n "$(mounted_on "$mount" below)" ]; then
+    if [ -n "$(mounted_below "$mount")" ]; then
         $as umount "$mount" || { echo "$mount is still mounted"; exit 1; }
     fi
     work=
@@ -45,9 +51,10 @@ if [ -n "$work" ] && { [ -e "$work" ] || [ -L "$work" ]; }; then
         exit 1
     fi
 fi
-for claim in /run/lock /dev/shm /tmp; do # the trial's claims on disks: see lock.sh
+claims= # of the trial on disks: see lock.sh. Their names hold no blanks
+for claim in /run/lock /dev/shm /tmp; do
     claim=$claim/${state##*/}.claim
-    if [ -f "$claim" ] && [ ! -L "$claim" ]; then rm -f "$claim" 2>/dev/null || $as rm -f "$claim"; fi
+    if [ -f "$claim" ] && [ ! -L "$claim" ]; then claims="$claims $claim"; fi
 done
 gone() { # paths -> removed, with what lies in them on the same filesystem
     if rm -rf --one-file-system -- "$@" 2>/dev/null || $as rm -rf --one-file-system -- "$@" 2>/dev/null; then return 0; fi
@@ -57,11 +64,15 @@ gone() { # paths -> removed, with what lies in them on the same filesystem
 
 set --
 for path in "$work" "$state"; do
-    [ -n "$path" ] && [ -e "$path" ] || continue
-    if [ -n "$(mounted_on "$path" below)" ]; then echo "$path holds a mount"; exit 1; fi
-    set -- "$@" "$path"
+    if [ -n "$path" ] && [ -e "$path" ]; then set -- "$@" "$path"; fi
 done
-[ $# = 0 ] || gone "$@"
+if [ $# != 0 ]; then held_by=$(mounted_below "$@"); else held_by=; fi
+if [ -n "$held_by" ]; then
+    [ -z "$claims" ] || gone $claims
+    echo "$held_by holds a mount"
+    exit 1
+fi
+[ $# = 0 ] && [ -z "$claims" ] || gone $claims "$@"
 for path in "$@"; do
     [ ! -e "$path" ] || { echo "$path"; exit 1; }
 done

@@ -12,7 +12,7 @@ block_swaps
 
 below() { # number -> itself and all devices below it
     echo "$1"
-    if [ -e "/sys/dev/block/$1/partition" ]; then below "$(block_disk "$1")"; fi
+    if [ -e "/sys/dev/block/$1/partition" ]; then below "$(block_disk "$1" && echo "$disk")"; fi
     for slave in "/sys/dev/block/$1/slaves"/*; do
         [ -e "$slave/dev" ] && below "$(cat "$slave/dev")"
     done
@@ -62,13 +62,13 @@ look_closely() { # number
     [ -n "$only" ] || patience=2
     if block_stays_busy "$dev" "$patience"; then echo "busy=yes"; fi
     names=$name$(block_partitions "$1" | sed 's/.* /|/' | tr -d '\n')
-    while found=$(openers "$names"); [ -n "$found" ]; do
+    while holding=$(openers "$names"); [ -n "$holding" ]; do
         patience=$((patience - 1))
         [ "$patience" -gt 0 ] || break
         udevadm settle --timeout=5 >/dev/null 2>&1
         sleep 0.3
     done
-    [ -z "$found" ] || echo "$found" | sed 's/^/opener=/'
+    [ -z "$holding" ] || echo "$holding" | sed 's/^/opener=/'
 }
 
 for entry in /sys/class/block/*; do
@@ -85,7 +85,10 @@ for entry in /sys/class/block/*; do
     else
         block_name "$number"
     fi
-    [ ! -e "$entry/partition" ] || echo "partition_of=$(block_disk "$number")"
+    if [ -e "$entry/partition" ]; then
+        block_disk "$number"
+        echo "partition_of=$disk"
+    fi
     block_partitions "$number" | sed 's/^/partition=/'
     block_holders "$number" | sed 's/^/holder=/'
     if [ -z "$only" ] && [ ! -e "$entry/partition" ] || [ "$number" = "$only_number" ]; then

@@ -7,11 +7,11 @@ held= hold_kind=
 
 guard_identity() { # whether it is still that disk, by its name and by the descriptor
     for path in "$device" ${held:+"$held"}; do
-        number=$(block_number "$path")
+        block_look "$path"
         if [ "$number" != "$device_number" ]; then echo "$device is now ${number:-gone}, not $device_number"; return 1; fi
     done
-    sectors=$(block_value "/sys/dev/block/$number/size")
-    if [ "$((${sectors:-0} * 512))" != "$device_size" ]; then echo "$device has another size"; return 1; fi
+    block_read "/sys/dev/block/$number/size"
+    if [ "$((${value:-0} * 512))" != "$device_size" ]; then echo "$device has another size"; return 1; fi
     if ! block_identities "$number" | grep -q -x -F -e "$device_identity"; then
         echo "$device no longer answers to $device_identity"
         return 1
@@ -27,25 +27,26 @@ guard_mounts() { # words: numbers and paths of one device -> their mount points
 }
 
 guard_seen() { # what identifies this disk, as KEY VALUE lines, by the descriptor where there is one
-    number=$(block_number "${held:-$device}")
+    block_look "${held:-$device}"
     echo "number $number"
     # A loop device that is attached again, or another disk of that number, has another one (Linux 5.15).
-    echo "sequence $(block_value "/sys/dev/block/$number/diskseq")"
-    sectors=$(block_value "/sys/dev/block/$number/size")
-    echo "size $((${sectors:-0} * 512))"
+    block_read "/sys/dev/block/$number/diskseq"
+    echo "sequence $value"
+    block_read "/sys/dev/block/$number/size"
+    echo "size $((${value:-0} * 512))"
     block_backing "$number" | awk '{ print "backing " $1 " inode " $2; print "offset " $3 }'
-    block_own_identities "$number" | sed 's/^/identity /'
+    block_own_identities "$number" "identity "
 }
 
 guard_same() { # earlier output of guard_seen -> whether it is the same now; prints the difference
     guard_now=$(guard_seen)
     [ "$guard_now" != "$1" ] || return 0
-    found=
+    differences=
     for key in number sequence size backing offset identity; do
         was=$(echo "$1" | sed -n "s/^$key //p" | paste -s -d ,) is=$(echo "$guard_now" | sed -n "s/^$key //p" | paste -s -d ,)
-        [ "$was" = "$is" ] || found="${found:+$found; }the $key of $device is now ${is:-none}, it was ${was:-none}"
+        [ "$was" = "$is" ] || differences="${differences:+$differences; }the $key of $device is now ${is:-none}, it was ${was:-none}"
     done
-    echo "$found"
+    echo "$differences"
     return 1
 }
 
@@ -59,11 +60,11 @@ guard_use() { # whether no process uses it or a partition of it
 
 guard_taken() { # whether it or a partition of it is mounted, swap, or part of another device
     partitions=$(block_partitions "$device_number")
-    family=$(echo "$device_number $(basename "$(readlink -f "/sys/dev/block/$device_number")" | tr '!' '/')" &&
-        echo "$partitions")
-    words=$(echo "$family" | sed '/./!d;s, , /dev/,' | tr '\n' ' ')
-    found=$(guard_mounts "$words")
-    if [ -n "$found" ]; then echo "$device is mounted on" $found; return 1; fi
+    block_device "$device_number"
+    if [ -z "$kernel_name" ]; then echo "$device has no name that can be read"; return 1; fi
+    words=$(printf '%s %s\n%s\n' "$device_number" "$kernel_name" "$partitions" | sed '/./!d;s, , /dev/,' | tr '\n' ' ')
+    mount_points=$(guard_mounts "$words")
+    if [ -n "$mount_points" ]; then echo "$device is mounted on" $mount_points; return 1; fi
     swaps=$(block_swaps)
     for word in $words; do
         case $word in
@@ -73,33 +74,33 @@ guard_taken() { # whether it or a partition of it is mounted, swap, or part of a
                 ;;
             *)
                 if echo "$swaps" | grep -q -x -F -e "$word"; then echo "$device is swap"; return 1; fi
-                found=$(block_holders "$word")
-                if [ -n "$found" ]; then echo "$device is held by" $found; return 1; fi
+                held_by=$(block_holders "$word")
+                if [ -n "$held_by" ]; then echo "$device is held by" $held_by; return 1; fi
                 ;;
         esac
     done
-    found=$(block_sharers "$device_number")
-    if [ -n "$found" ]; then echo "$device shares its backing file with" $found; return 1; fi
+    sharers=$(block_sharers "$device_number")
+    if [ -n "$sharers" ]; then echo "$device shares its backing file with" $sharers; return 1; fi
 }
 
 guard_content() { # [UUID] whether it is empty, or with a UUID: holds only that filesystem
-    found=$(blkid -p -o export "${held:-$device}" 2>&1)
+    signature=$(blkid -p -o export "${held:-$device}" 2>&1)
     case $? in
         0)
-            what=$(echo "$found" | sed -n 's/^PTTYPE=\(.*\)/a partition table (\1)/p')
-            if [ -z "$1" ] || [ -n "$what" ] || ! echo "$found" | grep -q -x -F -e "UUID=$1"; then
-                [ -n "$what" ] || what=$(echo "$found" | sed -n 's/^TYPE=//p')
+            what=$(echo "$signature" | sed -n 's/^PTTYPE=\(.*\)/a partition table (\1)/p')
+            if [ -z "$1" ] || [ -n "$what" ] || ! echo "$signature" | grep -q -x -F -e "UUID=$1"; then
+                [ -n "$what" ] || what=$(echo "$signature" | sed -n 's/^TYPE=//p')
                 echo "$device holds ${what:-a signature}, which diskbench did not make"
                 return 1
             fi
             ;;
-        2) if [ -n "$found" ]; then echo "$device cannot be examined: $found"; return 1; fi ;;
+        2) if [ -n "$signature" ]; then echo "$device cannot be examined: $signature"; return 1; fi ;;
         8) echo "$device holds signatures that contradict each other, which diskbench did not make"; return 1 ;;
-        *) echo "$device cannot be examined: $found"; return 1 ;;
+        *) echo "$device cannot be examined: $signature"; return 1 ;;
     esac
     # blkid says 2 also of what it cannot open, and stops at the first of several signatures.
-    if ! found=$(wipefs -n -p "${held:-$device}" 2>&1); then echo "$device cannot be examined: $found"; return 1; fi
+    if ! listed=$(wipefs -n -p "${held:-$device}" 2>&1); then echo "$device cannot be examined: $listed"; return 1; fi
     # OFFSET,UUID,LABEL,TYPE
-    found=$(echo "$found" | sed '/^#/d;/./!d' | awk -F , -v ours="$1" 'ours == "" || $2 != ours { print $NF }')
-    if [ -n "$found" ]; then echo "$device holds" $found", which diskbench did not make"; return 1; fi
+    types=$(echo "$listed" | sed '/^#/d;/./!d' | awk -F , -v ours="$1" 'ours == "" || $2 != ours { print $NF }')
+    if [ -n "$types" ]; then echo "$device holds" $types", which diskbench did not make"; return 1; fi
 }

@@ -116,13 +116,20 @@ hold_keep() { # the descriptor of this disk, the first of those that are left
 
 hold_checked() { # before anything else: hold the target, and check that it may be written to
     if hold_target; then
-        reason=$(check_device && check_directory) || return 1
+        hold_checks check_device || return 1
         [ -n "$held" ] || return 0
         { echo "held open $hold_kind"; hold_each hold_see; } >device.txt # evidence
     else # who is mounted says more than who is busy
-        reason=$(check_device && check_directory) && reason=$hold_why
+        hold_checks check_device && reason=$hold_why
         return 1
     fi
+}
+
+hold_checks() { # command that checks the disks, and prints what is wrong -> whether they and the directory are right;
+    # $reason. A directory without a disk of its own is checked without a process for the disks.
+    reason=
+    if [ "$disk_count" != 0 ]; then reason=$("$@") || return 1; fi
+    check_directory
 }
 
 hold_see() { # what identifies this disk now
@@ -135,17 +142,22 @@ hold_see() { # what identifies this disk now
 hold_same() { hold_each hold_one_same; } # whether each is still held, and the same; prints the difference
 
 hold_one_same() {
-    if [ "$(block_number "$held")" != "$device_number" ]; then echo "$device is no longer held open"; return 1; fi
+    block_look "$held"
+    if [ "$number" != "$device_number" ]; then echo "$device is no longer held open"; return 1; fi
     guard_same "$seen"
 }
 
 hold_checked_again() { # right before fio
-    reason=$(hold_same && check_device && check_directory)
+    hold_checks hold_checks_again
 }
 
+hold_checks_again() { hold_same && check_device; }
+
 hold_checked_after() { # right after fio, which may have written anything: whether it is the same device, with its identity
-    reason=$(hold_same && hold_each hold_named && { [ "$device_mounted" = 1 ] || hold_each guard_taken; } && check_directory)
+    hold_checks hold_checks_after
 }
+
+hold_checks_after() { hold_same && hold_each hold_named && { [ "$device_mounted" = 1 ] || hold_each guard_taken; }; }
 
 hold_named() { # does it still have its name and its identity; udev may be about to write it down anew
     looks=4
@@ -156,8 +168,10 @@ hold_named() { # does it still have its name and its identity; udev may be about
     done
 }
 
-hold_jobfile() { # the job file for fio: with the descriptor for each name, which may lead elsewhere by now
-    [ -n "$held" ] && [ "$device_mounted" != 1 ] || { echo job.fio; return; }
+hold_jobfile() { # -> $jobfile, for fio: with the descriptor for each name, which may lead elsewhere by now
+    jobfile=job.fio
+    [ -n "$held" ] && [ "$device_mounted" != 1 ] || return 0
+    jobfile=held.fio
     places=$(hold_each hold_place) awk '
         BEGIN {
             n = split(ENVIRON["places"], line, "\n")
@@ -173,7 +187,6 @@ hold_jobfile() { # the job file for fio: with the descriptor for each name, whic
             next
         }
         { print }' job.fio >held.fio
-    echo held.fio
 }
 
 hold_place() { # its name as fio has it, which takes colons for the ends of names, and its descriptor

@@ -12,15 +12,16 @@ DISK_CHOOSING_S=10 # seconds after which a claim without a ticket counts as a me
 locked= disk_looked=
 DISK_CLAIM_BYTES=16384 # bytes of a claim that are read: more than a claim of diskbench has
 
-disk_look() { # paths -> $disk_looked: lines "MODE DEVICE IDENTITY PATH" of the directories of claims and of them, by one process
-    disk_looked=$(stat -L -c '%a %d %i.%s.%Y.%Z %n' /run/lock /dev/shm /tmp "$@" 2>/dev/null)
+disk_look() { # paths -> $disk_looked: lines "MODE DEVICE IDENTITY PATH // UID GID USER GROUP" of the directories
+    # of claims and of them, by one process. A path may hold blanks; no name of a user or group holds a slash.
+    disk_looked=$(stat -L -c '%a %d %i.%s.%Y.%Z %n // %u %g %U %G' /run/lock /dev/shm /tmp "$@" 2>/dev/null)
 }
 
 disk_place() { # after disk_look -> $place, the directory of claims: the first one that every user may write to
     place=
     while read -r mode raw looked name; do
-        case "$mode $name" in
-            '1777 /run/lock' | '1777 /dev/shm' | '1777 /tmp') if [ -z "$place" ]; then place=$name; fi ;;
+        case "$mode ${name%" // "*}" in
+            '1777 /run/lock' | '1777 /dev/shm' | '1777 /tmp') if [ -z "$place" ]; then place=${name%" // "*}; fi ;;
         esac
     done <<END
 $disk_looked
@@ -34,10 +35,9 @@ disk_raw() { # path -> $raw: the number of the device that it lies on, as stat h
 $disk_looked
 " in
         *"
-"*" $1
-"*)
+"*" $1 // "*)
             while read -r mode raw looked name; do
-                [ "$name" != "$1" ] || return 0
+                [ "${name%" // "*}" != "$1" ] || return 0
             done <<END
 $disk_looked
 END
@@ -47,7 +47,10 @@ END
     raw=$(stat -L -c %d "$1" 2>/dev/null)
 }
 
-disk_below() { # number -> the physical disks below it: through partitions, dm, MD and loops
+disk_add() { keys="$keys$1
+"; } # key -> behind those in $keys, one on each line
+
+disk_below() { # number -> $keys, with the physical disks below it: through partitions, dm, MD and loops
     set -- "$1" "/sys/dev/block/$1/slaves"/*
     if [ -e "/sys/dev/block/$1/partition" ]; then
         block_read "/sys/dev/block/$1/../dev"
@@ -59,19 +62,20 @@ disk_below() { # number -> the physical disks below it: through partitions, dm, 
             disk_below "$value"
         done
     elif [ -e "/sys/dev/block/$1/loop/backing_file" ]; then
-        disk_keys "$(block_value "/sys/dev/block/$1/loop/backing_file")" || echo "$1"
+        block_read "/sys/dev/block/$1/loop/backing_file"
+        disk_keys "$value" || disk_add "$1"
     else
-        echo "$1"
+        disk_add "$1"
     fi
 }
 
-disk_keys() { # path -> the keys to claim for it, one on each line: numbers of disks, or the source of a share
-    if [ -b "$1" ]; then disk_below "$(block_number "$1")"; return 0; fi
+disk_keys() { # path -> $keys, with those to claim for it: numbers of disks, or the source of a share
+    if block_look "$1"; then disk_below "$number"; return 0; fi
     disk_raw "$1" || return 1
     disk_on "$raw" "$1"
 }
 
-disk_on() { # number of a device as stat has it, path of a file on it -> the keys to claim for it
+disk_on() { # number of a device as stat has it, path of a file on it -> $keys, with those to claim for it
     number=$((($1 >> 8) & 0xfff)):$((($1 & 0xff) | (($1 >> 12) & 0xfff00)))
     shift
     if [ -e "/sys/dev/block/$number" ]; then disk_below "$number"; return 0; fi
@@ -83,12 +87,12 @@ disk_on() { # number of a device as stat has it, path of a file on it -> the key
     set -- "$number" $(awk -v id="$mount" '$1 == id { sub(/^.* - /, ""); print $1, $2 }' /proc/self/mountinfo)
     case ${3:-} in
         /dev/*) if [ -b "$3" ]; then disk_pool "$2" "$(block_number "$3")"; return 0; fi ;;
-        *:* | //*) echo "${3%/}"; return 0 ;;
+        *:* | //*) disk_add "${3%/}"; return 0 ;;
     esac
-    case ${2:-} in zfs) echo "zfs:${3%%/*}" ;; *) echo "$1" ;; esac
+    case ${2:-} in zfs) disk_add "zfs:${3%%/*}" ;; *) disk_add "$1" ;; esac
 }
 
-disk_pool() { # type, number of one device of a filesystem -> the disks of all of them
+disk_pool() { # type, number of one device of a filesystem -> $keys, with the disks of all of them
     if [ "$1" = btrfs ]; then
         for member in /sys/fs/btrfs/*/devices/*; do
             [ "$(cat "$member/dev" 2>/dev/null)" = "$2" ] || continue
@@ -99,14 +103,24 @@ disk_pool() { # type, number of one device of a filesystem -> the disks of all o
     disk_below "$2"
 }
 
-disk_words() { disk_sorted "$(for under in "$@"; do disk_keys "$under"; done)"; } # paths -> their keys in one line, sorted
+disk_words() { # paths -> $words: their keys in one line, sorted
+    keys=
+    for under in "$@"; do disk_keys "$under"; done
+    disk_sorted
+}
 
-disk_sorted() { # keys, one on each line -> the same in one line, sorted
-    words=$1
+disk_sorted() { # after $keys -> $words: the same in one line, sorted
+    words=${keys%?}
     case $words in # most often the number of one disk
-        *[!A-Za-z0-9:._/-]*) words=$(echo "$words" | tr -c 'A-Za-z0-9:._/\n-' '?' | sort -u) ;;
+        *[!A-Za-z0-9:._/-]*)
+            words=$(printf %s "$keys" | tr -c 'A-Za-z0-9:._/\n-' '?' | sort -u)
+            set -f # a key may hold what the shell takes for a pattern
+            # shellcheck disable=SC2086 # one line
+            set -- $words
+            set +f
+            words=$*
+            ;;
     esac
-    echo $words
 }
 
 disk_uptime() { read -r up rest </proc/uptime && up=${up%.*}; } # -> $up (s)
@@ -148,7 +162,11 @@ disk_locked() { # files -> those that a process has locked for itself alone, as 
 }
 
 disk_held() { # file, after its lines were read -> whether the process of the claim exists, or its trial keeps its turn
-    case " $locked " in *" $1 "*) return 0 ;; esac
+    case "
+$locked
+" in *"
+$1
+"*) return 0 ;; esac
     if command -v flock >/dev/null 2>&1; then
         if ! flock -n -s 4; then return 0; fi 4<"$1" 2>/dev/null
     elif [ -n "$c_pid" ]; then
@@ -165,7 +183,8 @@ disk_born() { # process -> $born: its start time, which differs from that of a l
     born=$1
 }
 
-disk_rivals() { # [ticket [own claim]] -> a line for each living claim on $disks, with a ticket: before ours
+disk_rivals() { # [ticket [own claim]] -> a line for each living claim on $disks, with a ticket: before ours. In a
+    # subshell only, as disk_alone saves it.
     own_ticket=${1:-} own_claim=${2:-}
     set --
     for file in "$place"/diskbench-*.claim; do
@@ -173,8 +192,7 @@ disk_rivals() { # [ticket [own claim]] -> a line for each living claim on $disks
     done
     [ $# != 0 ] || return 0
     locked= # one look for all instead of a flock for each: a machine may have a hundred
-    # shellcheck disable=SC2116 # one line
-    [ $# -le 2 ] || locked=$(echo $(disk_locked "$@"))
+    if [ $# -gt 2 ]; then locked=$(disk_locked "$@"); fi
     # All at once: a machine may have a hundred. Of two files and more head names each.
     head -c "$DISK_CLAIM_BYTES" "$@" /dev/null 2>/dev/null | {
         file=
@@ -201,7 +219,7 @@ disk_rival() { # $file, after its lines were read: a line when it lives, and is 
     fi
 }
 
-disk_alone() { # whether there is no claim but ours, so that nothing has to be asked about others
+disk_alone() { # whether there is no claim but $claim, so that nothing has to be asked about others
     set -- "$place"/diskbench-*.claim
     [ $# = 1 ] && { [ "$1" = "$claim" ] || ! [ -e "$1" ]; }
 }
@@ -228,7 +246,13 @@ disk_claim() { # ticket runs until -> the claim is written anew; without a ticke
 disk_open() { # -> whether the claim is ours, locked on descriptor 5; else the reason in $lock_why
     claim=$place/diskbench-$trial.claim
     # An existing one is of an earlier step, or a trap: opening a FIFO would block.
-    [ -e "$claim" ] || [ -L "$claim" ] || (umask 022; set -C; : >"$claim") 2>/dev/null
+    if ! [ -e "$claim" ] && ! [ -L "$claim" ]; then
+        umask 022
+        set -C
+        { true >"$claim"; } 2>/dev/null
+        set +C
+        umask 077
+    fi
     if [ -L "$claim" ] || ! [ -f "$claim" ] || ! [ -O "$claim" ]; then
         lock_why="$claim cannot be made, or belongs to somebody else"
         return 1
@@ -256,20 +280,45 @@ disk_ticket() { # -> $ticket: a number behind those of all others that are there
     disk_alone || rivals=$(disk_rivals "" "$claim")
     disk_uptime
     ticket=$up
-    [ -z "$rivals" ] || ticket=$({ echo "$ticket"; echo "$rivals" | awk '{ print $2 + 1 }'; } | sort -n | tail -n 1)
+    while read -r runs before rest; do
+        before=${before#"${before%%[!0]*}"} # 010 would be 8
+        [ "${before:-0}" -lt "$ticket" ] || ticket=$((before + 1))
+    done <<END
+$rivals
+END
 }
 
-disk_told() { # line of disk_rivals, words before it -> the same as a sentence
-    told_before=${2:-}
+disk_date() { # Unix time (s) -> $date: it as a date of UTC. Starts no process: there may be a hundred claims.
+    # Howard Hinnant's civil_from_days; a year begins in March here, an era has 400 years.
+    days=$(($1 / 86400 + 719468)) second=$(($1 % 86400))
+    era=$((days / 146097)) days=$((days % 146097))
+    year=$(((days - days / 1460 + days / 36524 - days / 146096) / 365))
+    days=$((days - (365 * year + year / 4 - year / 100)))
+    month=$(((5 * days + 2) / 153))
+    day=$((days - (153 * month + 2) / 5 + 1))
+    year=$((year + era * 400))
+    if [ "$month" -lt 10 ]; then month=$((month + 3)); else month=$((month - 9)) year=$((year + 1)); fi
+    date=$year-$((month / 10))$((month % 10))-$((day / 10))$((day % 10))
+    set -- $((second / 3600)) $((second / 60 % 60)) $((second % 60))
+    date="$date $(($1 / 10))$(($1 % 10)):$(($2 / 10))$(($2 % 10)):$(($3 / 10))$(($3 % 10)) UTC"
+}
+
+disk_sentence() { # line of disk_rivals -> $sentence: who that is
+    # shellcheck disable=SC2086 # six words, of a claim that anybody may have written
     set -- $1
-    echo "${told_before}trial $3 (user $4, process $5 there, since $(date -u -d "@$6" '+%F %T UTC' 2>/dev/null || echo "$6"))"
+    case ${6:-} in
+        '' | 0* | *[!0-9]* | ????????????*) date=${6:-} ;;
+        *) disk_date "$6" ;;
+    esac
+    sentence="trial ${3:-} (user ${4:-}, process ${5:-} there, since $date)"
 }
 
 disk_take() { # paths -> 0: it is our turn; 1: it is not, with the reason in $reason. A stop ends the wait.
     lock_method=none lock_why= lock_behind= waited=0 disks= claim=
     disk_look "$@"
     if ! disk_place; then lock_why="no directory is shared by all users"; return 0; fi
-    disks=$(disk_words "$@")
+    disk_words "$@"
+    disks=$words
     disk_looked= # later looks are looks of their own
     if [ -z "$disks" ]; then lock_why="what $* lies on cannot be told"; return 0; fi
     disk_open || { lock_method=none; return 0; }
@@ -283,7 +332,8 @@ disk_take() { # paths -> 0: it is our turn; 1: it is not, with the reason in $re
         waited=$((up - begun))
         first=$(echo "$rivals" | grep -v '^choosing' | sort -k 2n | head -n 1)
         if [ -n "$first" ]; then
-            lock_behind=$(disk_told "$first")
+            disk_sentence "$first"
+            lock_behind=$sentence
         elif [ "$waited" -ge "$DISK_CHOOSING_S" ]; then
             lock_behind="a claim in $place that names no trial (user $(echo "$rivals" | sed -n '1s/^choosing //p'))"
         else
@@ -315,11 +365,9 @@ disk_leave() { # the disk is free for the next step of this trial for DISK_KEPT_
     [ "$lock_method" != flock ] || flock -u 5
 }
 
-disk_opened() { # -> "DEVICE PROCESS DESCRIPTOR" for each device and filesystem that a process named fio has files on
-    # One call for all: there may be a hundred of them, or one with thousands of files open.
-    comms=$(grep -l -x fio /proc/[0-9]*/comm 2>/dev/null)
-    [ -n "$comms" ] || return 0
-    for comm in $comms; do
+disk_opened() { # names of processes' files /proc/N/comm -> "DEVICE PROCESS DESCRIPTOR" for each device and filesystem that
+    # they have files on. One call for all: there may be a hundred of them, or one with thousands of files open.
+    for comm in "$@"; do
         for fd in "${comm%/comm}"/fd/*; do echo "$fd"; done
     done | xargs stat -L -c '%f %d %t:%T %n' 2>/dev/null | awk '
         { split($4, part, "/") } # /proc/PROCESS/fd/NUMBER
@@ -330,42 +378,46 @@ disk_opened() { # -> "DEVICE PROCESS DESCRIPTOR" for each device and filesystem 
 }
 
 disk_fios() { # -> "beside WHO" for each other process named fio with a file or device on $disks open, as far as we may see
-    found=$(disk_on_ours)
-    [ -n "$found" ] || return 0
+    fios=$(grep -l -x fio /proc/[0-9]*/comm 2>/dev/null)
+    [ -n "$fios" ] || return 0
+    fios=$(disk_on_ours $fios)
+    [ -n "$fios" ] || return 0
     # All of them at once, since there may be a hundred. Of two files and more tail names each.
     set --
-    for process in $found; do set -- "$@" "/proc/$process/environ"; done
+    for process in $fios; do set -- "$@" "/proc/$process/environ"; done
     own=$(tail -c +1 "$@" /dev/null 2>/dev/null | tr '\000' '\n' | own="DISKBENCH_TRIAL=$state_dir" awk '
         /^==> \/proc\/[0-9]+\/environ <==$/ { split($2, part, "/"); process = part[3] }
-        $0 == ENVIRON["own"] { print process }')
+        $0 == ENVIRON["own"] { printf "%s ", process }')
     set --
-    for process in $found; do
-        case " $(echo $own) " in *" $process "*) ;; *) set -- "$@" "/proc/$process" ;; esac
+    for process in $fios; do
+        case " $own" in *" $process "*) ;; *) set -- "$@" "/proc/$process" ;; esac
     done
     [ $# = 0 ] || stat -c '%n %U' "$@" 2>/dev/null | while read -r process user; do
         echo "beside a process of fio (number ${process#/proc/}, user $user)"
     done
 }
 
-disk_of() { # "file:DEVICE" or "disk:MAJOR:MINOR" (hexadecimal), path of the open file -> the keys of what it is on, in one line
+disk_of() { # "file:DEVICE" or "disk:MAJOR:MINOR" (hexadecimal), path of the open file -> $words: the keys of what it is on
+    keys=
     case $1 in
-        file:*) [ ! -e "$2" ] || disk_sorted "$(disk_on "${1#file:}" "$2")" ;;
+        file:*) [ ! -e "$2" ] || disk_on "${1#file:}" "$2" ;;
         *)
             set -- "${1#disk:}"
-            disk_sorted "$(disk_below "$((0x${1%:*})):$((0x${1#*:}))")"
+            disk_below "$((0x${1%:*})):$((0x${1#*:}))"
             ;;
     esac
+    disk_sorted
 }
 
-disk_on_ours() { # -> the number of each process named fio with a file or device on $disks open
+disk_on_ours() { # names as for disk_opened -> the number of each process with a file or device on $disks open
     on_ours= on_others= met=
-    disk_opened | while read -r on process fd; do
+    disk_opened "$@" | while read -r on process fd; do
         case " $met " in *" $process "*) continue ;; esac
         case " $on_others " in *" $on "*) continue ;; esac
         case " $on_ours " in
             *" $on "*) ;;
             *)
-                words=$(disk_of "$on" "$fd")
+                disk_of "$on" "$fd"
                 [ -n "$words" ] || continue # it has ended, or closed it
                 if ! disk_is_ours "$words"; then on_others="$on_others $on"; continue; fi
                 on_ours="$on_ours $on"
@@ -379,7 +431,12 @@ disk_on_ours() { # -> the number of each process named fio with a file or device
 disk_beside() { # -> "beside WHO" for each measurement that runs on $disks beside ours
     [ -n "$disks" ] || return 0
     disk_alone || disk_rivals "" "$claim" | while read -r line; do
-        case $line in 1*) disk_told "$line" "beside " ;; esac
+        case $line in
+            1*)
+                disk_sentence "$line"
+                echo "beside $sentence"
+                ;;
+        esac
     done
     disk_fios
 }

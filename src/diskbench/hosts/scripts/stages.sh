@@ -10,7 +10,13 @@ limit= # the stage that took too long
 stage_name='' stage_end=''
 # live.tsv reports stages to the process that follows; processes of a stage end with the unit.
 uptime_s() { read -r up up_rest </proc/uptime && up=${up%.*}; }
-oom_kills() { awk '$1 == "oom_kill" { print $2 }' /proc/vmstat 2>/dev/null; }
+
+oom_kills() { # -> $oom_kills: how many processes the kernel has killed for want of memory; empty where it does not say
+    oom_kills=
+    while read -r key value; do
+        if [ "$key" = oom_kill ]; then oom_kills=$value; break; fi
+    done 2>/dev/null </proc/vmstat
+}
 
 caught() { # number of a signal; one to a second starter is not one to the unit
     [ -e stop ] || [ -e .signal ] || { read -r owner owner_rest 2>/dev/null <pid && [ "$owner" = $$ ]; } || return 0
@@ -72,7 +78,8 @@ descendants() { # of a process, itself first
         }'
 }
 
-stage() { # name, limit (s), command: fails when it was not begun or not ended
+stage() { # name, limit (s), command: fails when it was not begun or not ended; else $stage_status is the command's
+    stage_status=
     enter "$1" "$2"
     shift 2
     ending && return 1
@@ -86,7 +93,10 @@ stage() { # name, limit (s), command: fails when it was not begun or not ended
             return 1
         fi
         wait "$stage_pid"
+        stage_status=$?
     done
+    # bash may have noticed its end before the first look.
+    if [ -z "$stage_status" ]; then wait "$stage_pid"; stage_status=$?; fi
     return 0
 }
 
@@ -113,7 +123,7 @@ permitted() { # whether the process that follows lets fio start; waits until the
 # --- Clocks: durations are measured by the uptime, which no correction of the clock changes (sample.awk)
 reading() { read -r up_exact up_rest </proc/uptime && now && reading="$up_exact $now"; } # -> $reading
 
-told_of_end() { # the facts of the end of the unit, for end.txt
+end_facts() { # the facts of the end of the unit, for end.txt
     echo "boot_id $boot"
     echo "oom_kills $((${oom_now:-0} - ${oom_before:-0}))"
     echo "seconds $lasted"

@@ -1,4 +1,4 @@
-# Start a unit unless it was started, then follow it. Given before this text: state (the trial's
+# Start a unit unless it was started, then follow it. Given before this text: program.sh, state (the trial's
 # directory, which must be there), dir, unit (its name), follow (0: only start it), go (1: fio may start if the
 # unit has asked by now), from (the first
 # line of live.tsv to print, of a unit that was started before) and begin_limit (seconds that a unit may take to
@@ -9,7 +9,12 @@ set -u
 umask 077
 export LC_ALL=C
 
-fail() { kill "$beats"; echo "! $*"; exit 0; }
+beats=
+fail() {
+    [ -z "$beats" ] || kill "$beats"
+    echo "! $*"
+    exit 0
+}
 
 launch() { # what it starts is known by DISKBENCH_TRIAL: see cleanup.sh
     # A unit of its own outlives the session even where logind kills what a user leaves behind; in a
@@ -25,28 +30,39 @@ launch() { # what it starts is known by DISKBENCH_TRIAL: see cleanup.sh
     DISKBENCH_TRIAL=$state setsid sh "$dir/step.sh" "$dir" "$ready" </dev/null >/dev/null 2>"$dir/unit.err" 8>&- &
 }
 
-# Shows that the connection is alive, also while the disk blocks everything else. What never began says nothing:
-# no process to be had, no setsid, a disk that gives no script.
-ready=$dir/ready.$$ # of this starter alone: several may start at once
-(
-    while kill -0 $$ && sleep 1 >/dev/null; do
-        echo .
-        [ -p "$ready" ] || continue
-        begin_limit=$((begin_limit - 1))
-        [ "$begin_limit" -gt 0 ] || echo late 1<>"$ready"
+# Without this option mawk reads whole blocks before it prints. Most often the file says which awk it is.
+choose_awk() { # -> $awk
+    program awk
+    awk=awk awk_file=$program
+    for other in gawk busybox mawk; do
+        program "$other"
+        [ -n "$program" ] && [ "$awk_file" -ef "$program" ] || continue
+        [ "$other" != mawk ] || awk='awk -W interactive'
+        return
     done
-) 2>/dev/null </dev/null &
-beats=$!
+    case $(awk -W version 2>&1 </dev/null) in mawk*) awk='awk -W interactive' ;; esac
+}
 
 # The trial was removed meanwhile, so it must not start again.
 [ -d "$state" ] || fail "$state is gone"
 if ! [ -e "$dir/pid" ]; then
+    # Shows that the connection is alive, also while the disk blocks everything else. What never began says nothing:
+    # no process to be had, no setsid, a disk that gives no script. A unit that began gives its own signs of life.
+    ready=$dir/ready.$$ # of this starter alone: several may start at once
+    (
+        while kill -0 $$ && sleep 1 >/dev/null; do
+            echo .
+            [ -p "$ready" ] || continue
+            begin_limit=$((begin_limit - 1))
+            [ "$begin_limit" -gt 0 ] || echo late 1<>"$ready"
+        done
+    ) 2>/dev/null </dev/null &
+    beats=$!
     new=$dir/new.$$ from=1
     mkdir -p "$new" 2>/dev/null || fail "cannot make $dir"
     [ -O "$dir" ] || fail "$dir belongs to somebody else"
     tar -xf - -C "$new" || fail "cannot write to $dir"
-    # Without this option mawk reads whole blocks before it prints.
-    case $(awk -W version 2>&1 </dev/null) in mawk*) awk='awk -W interactive' ;; *) awk=awk ;; esac
+    choose_awk
     echo "awk='$awk'" >>"$new/unit.env" || fail "cannot write to $dir"
     mv -f "$new"/* "$dir" || fail "cannot write to $dir"
     : >>"$dir/live.tsv"
@@ -57,14 +73,14 @@ if ! [ -e "$dir/pid" ]; then
     launch
     read -r now <&8
     exec 8>&-
-    rm -f "$ready"
     if [ "$now" = late ] && ! [ -e "$dir/pid" ]; then
         : >"$dir/stop" # for one that begins yet
         fail "it did not begin within $begin_limit s; $(tail -n 1 "$dir/unit.err" 2>/dev/null)"
     fi
+    kill "$beats"
+    beats=
 fi
 
-kill "$beats"
 [ "$follow" = 1 ] || exit 0
 
 # Opened both ways first, so that opening to read does not wait for a writer; the end of the FIFO then

@@ -1,8 +1,8 @@
 #!/bin/sh
 # One step on the measured host: its turn on the disk, drop caches, canary, fio, canary, checksums. Run
-# detached, with the step's directory and a FIFO on which the starter waits as arguments. The process that links the
-# file `pid` first is the unit; a second start ends at once. The file `exit` is written last: "EXIT STOPPED STARTED
-# ENDED KEY=VALUE... REASON", the times as Unix time.
+# detached, with the step's directory and a FIFO on which the starter waits as arguments. The process that links its
+# file `pid.NUMBER` to `pid` first is the unit; a second start ends at once. The file `exit` is written last: "EXIT
+# STOPPED STARTED ENDED KEY=VALUE... REASON", the times as Unix time.
 # While it lives it holds the FIFO `alive` open; its children do not, so that its death is seen.
 set -u
 umask 077
@@ -25,19 +25,20 @@ read -r stat <"/proc/$$/stat"
 set -- ${stat##*) }
 shift 19 # to field 22 of proc(5): start time, which differs from that of a later process with its number
 read -r boot </proc/sys/kernel/random/boot_id
+# One of an earlier process with this number may be linked to `pid`, which must not be written to.
+[ ! -e "pid.$$" ] || rm -f "pid.$$"
 echo "$$ $1 $boot" >"pid.$$"
 if ! ln "pid.$$" pid 2>/dev/null; then
-    rm -f "pid.$$"
     tell_ready
     exit 0
 fi
-rm -f "pid.$$"
 tell_ready
 enter check 600
 begin_beat
 started=0 ended=0 lasted=0 moved=0 oom_before= oom_now=
-oom_kills >.oom
-read -r oom_before <.oom
+oom_kills
+oom_before=$oom_kills
+echo "$oom_before" >.oom
 
 # -> $now, Unix time with a fraction; where date has none, by the uptime since a first look at the clock.
 now() { now=$(date +%s.%N); }
@@ -57,14 +58,17 @@ finish() { # fio's exit, reason
     { disk_report; [ ! -s .beside ] || sort -u .beside; } >lock.txt
     disk_leave
     hold_end
-    [ -n "$oom_now" ] || oom_now=$(oom_kills)
-    told_of_end >end.txt 9>&-
+    if [ -z "$oom_now" ]; then
+        oom_kills
+        oom_now=$oom_kills
+    fi
+    end_facts >end.txt 9>&-
     stopped=0
     [ -e stop ] && ! [ -e .signal ] && stopped=1
     status=$1 why=${2:-}
     set --
     for name in *; do
-        case $name in alive | pid | exit | stop | exit.new | SHA256SUMS | live.tsv | ready.*) continue ;; esac
+        case $name in alive | pid | pid.* | exit | stop | exit.new | SHA256SUMS | live.tsv | ready.*) continue ;; esac
         # FIFOs and devices are read without end.
         [ ! -f "$name" ] || [ -L "$name" ] || set -- "$@" "$name"
     done
@@ -109,20 +113,20 @@ check_disk() {
     [ "$device_mounted" = 1 ] || { guard_use && guard_content ""; }
 }
 
-check_directory() {
+check_directory() { # -> whether the directory of test files is the right one; else $reason
     [ -n "$work_dir" ] || return 0
-    if ! [ -d "$work_dir" ]; then echo "$work_dir is gone"; return 1; fi
+    if ! [ -d "$work_dir" ]; then reason="$work_dir is gone"; return 1; fi
     if [ "$device_mounted" != 1 ]; then
         place_is "$work_dir" "$state_dir/work.id" && return 0
-        echo "$work_dir is not the directory that diskbench made"
+        reason="$work_dir is not the directory that diskbench made"
         return 1
     fi
     if [ "$(stat -c %D "$work_dir")" != "$(stat -c %D "$mount_point")" ]; then
-        echo "$work_dir is not on $mount_point"
+        reason="$work_dir is not on $mount_point"
         return 1
     fi
     if ! mounted_on "$mount_point" | grep -q -x -F -e "$device_number"; then
-        echo "$device is not mounted on $mount_point"
+        reason="$device is not mounted on $mount_point"
         return 1
     fi
 }
@@ -132,9 +136,9 @@ files() { find "$work_dir" -xdev -type f 2>/dev/null; }
 
 cached_bytes() { # bytes of the test files in the cache; nothing where that cannot be counted
     command -v fincore >/dev/null 2>&1 || return 0
-    found=$(files)
-    if [ -z "$found" ]; then echo 0; return 0; fi # before the first step
-    printf '%s\n' "$found" | tr '\n' '\0' | xargs -0 -r fincore -b -n -o RES 2>/dev/null | awk '{ s += $1 } END { printf "%.0f", s }'
+    test_files=$(files)
+    if [ -z "$test_files" ]; then echo 0; return 0; fi # before the first step
+    printf '%s\n' "$test_files" | tr '\n' '\0' | xargs -0 -r fincore -b -n -o RES 2>/dev/null | awk '{ s += $1 } END { printf "%.0f", s }'
 }
 
 meminfo() { awk -v k="$1:" '$1 == k { printf "%.0f", $2 * 1024 }' /proc/meminfo; }
@@ -145,7 +149,8 @@ drop_by_file() {
     done
 }
 
-flush() { if [ -n "$work_dir" ]; then sync -f "$work_dir" 2>/dev/null || sync; else sync; fi; }
+flush_all() { exec sync; } # in a subshell only, as the next one: the stage then is one process
+flush() { if [ -n "$work_dir" ]; then exec sync -f "$work_dir" 2>/dev/null; else exec sync; fi; }
 
 nothing_there() { # whether the directory of test files is empty, so that no cache holds anything of them
     [ -n "$work_dir" ] || return 1
@@ -155,13 +160,17 @@ nothing_there() { # whether the directory of test files is empty, so that no cac
     done
 }
 
-drop_caches() { # what was done and what it left goes to cache.txt
-    before= after=
+clear_cache() { # fails as stage does
     if nothing_there; then
         # The kernel's own drop would take the whole machine's cache, fio itself included, for nothing.
-        printf 'method fadvise\nwhat files\nbefore_bytes 0\nafter_bytes 0\n'
-        return 0
+        printf 'method fadvise\nwhat files\nbefore_bytes 0\nafter_bytes 0\n' >cache.txt
+    else
+        stage cache-drop "$sync_limit" drop_caches >cache.txt
     fi
+}
+
+drop_caches() { # what was done and what it left goes to cache.txt
+    before= after=
     if [ -n "$work_dir" ]; then before=$(cached_bytes); else before=$(meminfo Buffers); fi
     if { echo 3 >/proc/sys/vm/drop_caches; } 2>/dev/null; then
         method=drop_caches
@@ -186,6 +195,18 @@ sample() { # file of signs of life, or nothing; and to end: the two readings. On
 }
 every_second() { while second; do echo; sleep 1; done; }
 
+micro() { # time in seconds -> $micro: it in microseconds
+    case $1 in *.*) micro_part=${1#*.}000000 ;; *) micro_part=000000 ;; esac
+    micro=$((${1%.*} * 1000000 + 1${micro_part%"${micro_part#??????}"} - 1000000))
+}
+
+micro_between() { # two times in seconds -> $micro: the microseconds between them
+    micro "$1"
+    micro_first=$micro
+    micro "$2"
+    micro=$((micro - micro_first))
+}
+
 canary() { # name of the file
     {
         now
@@ -195,10 +216,13 @@ canary() { # name of the file
         now
         # The uptime has hundredths only, so it is used only where the clock was moved.
         read -r up_end rest </proc/uptime
-        awk -v a="$begin" -v b="$now" -v c="$up_begin" -v d="$up_end" 'BEGIN {
-            s = b - a; u = d - c
-            printf "checksum_8mib_s %.6f\n", ((s - u) * (s - u) > 0.0025) ? u : s
-        }'
+        micro_between "$up_begin" "$up_end"
+        by_uptime=$micro
+        micro_between "$begin" "$now"
+        if [ "$micro" -lt 0 ] || [ "$micro" -lt "$((by_uptime - 50000))" ] || [ "$micro" -gt "$((by_uptime + 50000))" ]; then
+            micro=$by_uptime
+        fi
+        printf 'checksum_8mib_s %d.%06d\n' "$((micro / 1000000))" "$((micro % 1000000))"
         fio --name=null --thread --ioengine=null --rw=randread --bs=4k --size=1g --time_based \
             --runtime=50ms --clocksource=clock_gettime --output-format=json --eta=never \
             --output=.null >/dev/null 2>&1
@@ -224,7 +248,7 @@ prepare() {
     hold_checked || refuse "$reason"
     # A disk that is still written to, or a cache that is still warm, would be measured with the rest.
     if [ "$drop" = 1 ]; then
-        stage sync "$sync_limit" flush && stage cache-drop "$sync_limit" drop_caches >cache.txt
+        stage sync "$sync_limit" flush && { [ "$stage_status" = 0 ] || stage sync "$sync_limit" flush_all; } && clear_cache
     else
         echo "method kept" >cache.txt
     fi
@@ -267,7 +291,7 @@ workers() { # of fio: the processes that it forked, which outlive it when it is 
 changed=
 if may_start; then
     hold_checked_again || refuse "$reason"
-    jobfile=$(hold_jobfile)
+    hold_jobfile
     kill -KILL "$beats" # the samples are signs of life enough; KILL as in finish
     enter fio "${fio_limit:-315360000}"
     disk_beside >.beside 9>&-
@@ -305,10 +329,10 @@ if may_start; then
     (exec <pipe.fio 6>&- 7>&- 8>&- 9>&- && $awk -v LIVE=live.tsv -f interim.awk >fio.json) &
     filter=$!
     exec 6>&- 7>&- 8>&-
-    told=0
+    end_sent=0
     while kill -0 "$filter" 2>/dev/null; do
-        if ending && [ "$told" = 0 ]; then
-            told=1
+        if ending && [ "$end_sent" = 0 ]; then
+            end_sent=1
             asked || limit=fio
             # fio handles SIGTERM like SIGINT, and SIGTERM also ends it before its handler is set.
             read -r fio <fio.pid 2>/dev/null && kill -TERM "$fio" 2>/dev/null
@@ -317,7 +341,7 @@ if may_start; then
             enter end $((stop_patience * 3))
         fi
         # A fio that SIGKILL does not end waits for its disk in the kernel: it is left behind.
-        if [ "$told" = 1 ] && past; then limit=${limit:-kill}; break; fi
+        if [ "$end_sent" = 1 ] && past; then limit=${limit:-kill}; break; fi
         wait "$filter"
     done
     reading
@@ -327,16 +351,20 @@ if may_start; then
     settled $readers || for kept in stdout.txt stderr.txt; do
         cp "$kept" "new.$kept" && mv -f "new.$kept" "$kept" # cut off what a process may still print
     done 9>&-
-    rm -f pipe.*
     # Once more, so that the last part of a second is counted, too; on a line of its own, whatever the
     # sampler was writing. Its shell is not waited for: it may still sleep for most of a second.
     kill "$sampler" 2>/dev/null
-    { echo && echo | (sample "" "$began" "$finished"); } >>samples.txt 9>&-
+    {
+        echo
+        (sample "" "$began" "$finished") <<END
+.
+END
+    } >>samples.txt 9>&-
     read -r lasted moved ended oom_now <.between
-    [ "$told" = 1 ] && kill "$killer" 2>/dev/null
+    [ "$end_sent" = 1 ] && kill "$killer" 2>/dev/null
     [ -n "$dropper" ] && kill "$dropper" 2>/dev/null
     if ending && read -r fio <fio.pid; then # its filter may have been signalled with it
-        [ "$told" = 1 ] || enter end $((stop_patience * 3))
+        [ "$end_sent" = 1 ] || enter end $((stop_patience * 3))
         while kill -0 "$fio" 2>/dev/null && ! past; do sleep 0.1; done
     fi
     enter end 86400

@@ -89,7 +89,7 @@ take_apart() { # a member that is gone, or belongs to something else by now, is 
     fail "$why"
 }
 settle() { udevadm settle --timeout=30 >/dev/null 2>&1 || :; }
-found() { # the running array, if it is the requested one
+is_running() { # the running array, if it is the requested one
     md=$(array) || return 1
     [ "$(block_value "/sys/block/$md/md/level")" = raid0 ] || fail "/dev/$md is no RAID 0"
     each check_held
@@ -102,14 +102,14 @@ each count
 
 case $action in
     find)
-        found && exit 0
+        is_running && exit 0
         if [ "$marked" = "$total" ]; then
             # Made, but not running, as after a restart; or udev is about to start it.
             settle
-            found && exit 0
+            is_running && exit 0
             why=$(mdadm --assemble "/dev/md/$name" --uuid="$uuid" $paths 2>&1 </dev/null) || :
             settle
-            found || fail "$why"
+            is_running || fail "$why"
         elif [ "$marked" != 0 ] && [ -n "$gone" ]; then
             fail "$gone"
         else # its creation was interrupted
@@ -124,7 +124,7 @@ case $action in
             --chunk="$chunk_kib" --metadata=1.2 --homehost=any --name="$name" --uuid="$uuid" \
             $descriptors 2>&1 </dev/null) || fail "$why"
         settle
-        found || fail "the array did not start"
+        is_running || fail "the array did not start"
         ;;
     remove)
         take_apart

@@ -170,10 +170,16 @@ class Locked:
     ) -> None:
         self._connection, self.campaign, self._looks = connection, campaign, looks
         self.changed = False
+        self._read_at: datetime | None = None
+        self._any_live = False
 
     def now(self) -> datetime:
-        """The database's present time, by which turns are given."""
-        return datetime.fromisoformat(self._connection.execute(sa.select(present())).scalar_one())
+        """The database's time by which turns are given: read once, when it is first asked for.
+        PostgreSQL has given the lock by then, so a later turn has a later time."""
+        if self._read_at is None:
+            text = self._connection.execute(sa.select(present())).scalar_one()
+            self._read_at = datetime.fromisoformat(text)
+        return self._read_at
 
     def cells(self) -> list[CellRow]:
         """The cells, in order."""
@@ -188,8 +194,12 @@ class Locked:
         if since is not None:
             decide.append(cell.c.queued_at > since)
         mine = cell.c.campaign_id == self.campaign.campaign_id
-        found = sa.union(*(sa.select(cell.c.position).where(mine, one) for one in decide))
-        return self._cells(cell.c.position.in_(found))
+        positions = sa.union(
+            *(sa.select(cell.c.position).where(mine, condition) for condition in decide)
+        )
+        cells = self._cells(cell.c.position.in_(positions))
+        self._any_live = any(cell.state in LIVE for cell in cells)
+        return cells
 
     def one_of_each(self, machines: Collection[str]) -> list[CellRow]:
         """The first cell of each of these shared machines."""
@@ -204,10 +214,10 @@ class Locked:
         cell = schema.cell.c
         mine = cell.campaign_id == self.campaign.campaign_id
         query = sa.select(cell.block, cell.state, sa.func.count()).where(mine)
-        found: dict[str, dict[CellState, int]] = {}
+        blocks: dict[str, dict[CellState, int]] = {}
         for block, state, count in self._connection.execute(query.group_by(cell.block, cell.state)):
-            found.setdefault(block, {})[state] = count
-        return found
+            blocks.setdefault(block, {})[state] = count
+        return blocks
 
     def waiting_in(self, block: str) -> list[int]:
         """The positions of the waiting cells of a block."""
@@ -250,13 +260,16 @@ class Locked:
         )
 
     def is_over(self) -> bool:
-        """Whether every cell ended."""
+        """Whether every cell ended. The database is not asked where `under_way` read a live cell:
+        the process of the last one looks again when it has ended."""
+        if self._any_live:
+            return False
         cell = schema.cell
         mine = sa.select(cell.c.position).where(cell.c.campaign_id == self.campaign.campaign_id)
         # Apart, and in the order of the index: of half the cells PostgreSQL would read the table.
         live = mine.where(cell.c.state.in_(sorted(LIVE))).limit(1)
         waiting = mine.where(cell.c.state == "waiting").order_by(cell.c.position).limit(1)
-        return all(self._connection.execute(one).first() is None for one in (live, waiting))
+        return all(self._connection.execute(query).first() is None for query in (live, waiting))
 
     def _cells(self, *conditions: sa.ColumnElement[bool], most: int | None = None) -> list[CellRow]:
         cell = schema.cell
@@ -314,12 +327,29 @@ def locked(database: Engine, campaign_id: str) -> Iterator[Locked]:
         yield Locked(connection, _campaign(connection.execute(query).mappings().one()))
 
 
-def partitions_of(database: Engine, campaign_id: str) -> frozenset[str]:
-    """The providers and regions of the cells of a matrix; they never change."""
+@dataclass(frozen=True)
+class MatrixTraits:
+    """What never changes in a matrix: the `partitions` (provider and region) of its cells, and
+    whether cells share machines (`reuse_host`)."""
+
+    partitions: frozenset[str]
+    shares_machines: bool
+
+
+def traits_of(database: Engine, campaign_id: str) -> MatrixTraits:
+    """The traits of a matrix, read from all its cells by one statement."""
     cell = schema.cell
-    query = sa.select(cell.c.partition).where(cell.c.campaign_id == campaign_id).distinct()
+    query = (
+        sa.select(cell.c.partition, cell.c.machine.is_not(None))
+        .where(cell.c.campaign_id == campaign_id)
+        .distinct()
+    )
     with one_statement(database) as connection:
-        return frozenset(connection.execute(query).scalars())
+        rows = connection.execute(query).all()
+    return MatrixTraits(
+        partitions=frozenset(partition for partition, _ in rows),
+        shares_machines=any(has_machine for _, has_machine in rows),
+    )
 
 
 def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, set[str]]:

@@ -7,7 +7,7 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from diskbench.engine.matrix.admission import feed
 from diskbench.model.matrix import Limits
 from diskbench.store import schema
-from diskbench.store.campaigns import Locked, load_campaign, partitions_of, save_campaign
+from diskbench.store.campaigns import Locked, load_campaign, save_campaign, traits_of
 from diskbench.store.cells import live_cells, load_cells
 from diskbench.store.machines import MachineRecord
 
@@ -51,7 +51,7 @@ def turn(database):
         database,
         load_campaign(database, CAMPAIGN),
         machines=(),
-        partitions=partitions_of(database, CAMPAIGN),
+        partitions=traits_of(database, CAMPAIGN).partitions,
     )
 
 
@@ -60,7 +60,7 @@ def test_a_turn_of_ten_thousand_cells_reads_by_indexes_alone(any_database, sent,
     filled(any_database, MANY)
     for _ in range(1 - free):
         turn(any_database)
-    partitions = partitions_of(any_database, CAMPAIGN)
+    partitions = traits_of(any_database, CAMPAIGN).partitions
     campaign = load_campaign(any_database, CAMPAIGN)
     sent.clear()
     fed = feed(any_database, campaign, machines=(), partitions=partitions)

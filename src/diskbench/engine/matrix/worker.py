@@ -34,7 +34,7 @@ from diskbench.engine.trial.watch import Silent
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.outcome import Problem, problem_of
 from diskbench.plan.route import EVERYWHERE, serves
-from diskbench.store.campaigns import list_campaigns, partitions_of
+from diskbench.store.campaigns import list_campaigns, traits_of
 from diskbench.store.cells import live_cells
 from diskbench.store.claims import list_executors
 from diskbench.store.machines import list_machines
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
     from diskbench.model.swept import Swept
-    from diskbench.store.campaigns import CampaignRow
+    from diskbench.store.campaigns import CampaignRow, MatrixTraits
     from diskbench.store.claims import Executor
     from diskbench.store.machines import MachineRecord
 
@@ -91,7 +91,7 @@ class Worker:
         self.session.notices.wake(self.wake, "cells")
         self._ended = False
         self._by_time = True
-        self._partitions: dict[str, frozenset[str]] = {}
+        self._traits: dict[str, MatrixTraits] = {}
         self._others: Sequence[Executor] = ()
         self._alive: set[str] = set()
         self._swept_at = time.monotonic()
@@ -153,7 +153,8 @@ class Worker:
             for campaign in list_campaigns(database, states=("running", "cancelling"))
             if self._is_served(campaign)
         ]
-        machines = list_machines(database) if served else []
+        shares = any(self._traits_of(campaign).shares_machines for campaign in served)
+        machines = list_machines(database) if shares else []
         fed = [self._feed(campaign, machines, is_free=ended) for campaign in served]
         open_ones = [turn.campaign for turn in fed]
         self._by_time = any(turn.by_time for turn in fed) or bool(machines)
@@ -214,9 +215,6 @@ class Worker:
     def _feed(
         self, campaign: CampaignRow, machines: Sequence[MachineRecord], *, is_free: bool
     ) -> Fed:
-        name = campaign.campaign_id
-        if name not in self._partitions:
-            self._partitions[name] = partitions_of(self.session.database, name)
         return feed(
             self.session.database,
             campaign,
@@ -225,8 +223,14 @@ class Worker:
             keep=lambda ending: keep_ending(self.session, ending),
             machines=machines,
             is_free=is_free,
-            partitions=self._partitions[name],
+            partitions=self._traits_of(campaign).partitions,
         )
+
+    def _traits_of(self, campaign: CampaignRow) -> MatrixTraits:
+        name = campaign.campaign_id
+        if name not in self._traits:
+            self._traits[name] = traits_of(self.session.database, name)
+        return self._traits[name]
 
     def _is_served(self, campaign: CampaignRow) -> bool:
         return campaign.campaign_id == self.own if self.own else campaign.queue is None

@@ -159,6 +159,7 @@ class SharedMachines:
 
 
 NOT_SHARED = SharedMachines()
+_READ_AT = "read_at"
 
 
 class Locked:
@@ -174,8 +175,9 @@ class Locked:
         self._any_live = False
 
     def now(self) -> datetime:
-        """The database's time by which turns are given: read once, when it is first asked for.
-        PostgreSQL has given the lock by then, so a later turn has a later time."""
+        """The database's time by which turns are given, read once: with the first cells that are
+        read, or when it is first asked for. The lock is held by then, so that a later turn has a
+        later time."""
         if self._read_at is None:
             text = self._connection.execute(sa.select(present())).scalar_one()
             self._read_at = datetime.fromisoformat(text)
@@ -274,12 +276,17 @@ class Locked:
     def _cells(self, *conditions: sa.ColumnElement[bool], most: int | None = None) -> list[CellRow]:
         cell = schema.cell
         query = (
-            sa.select(cell)
+            # The time comes with the cells: others wait for the lock during each round trip.
+            sa.select(cell, present().label(_READ_AT))
             .where(cell.c.campaign_id == self.campaign.campaign_id, *conditions)
             .order_by(cell.c.position)
             .limit(most)
         )
-        return [cell_row(row) for row in self._connection.execute(query).mappings()]
+        rows = [dict(row) for row in self._connection.execute(query).mappings()]
+        times = [row.pop(_READ_AT) for row in rows]
+        if times and self._read_at is None:
+            self._read_at = datetime.fromisoformat(times[0])
+        return [cell_row(row) for row in rows]
 
     def set_cell(self, position: int, **values: object) -> None:
         """Change one cell."""

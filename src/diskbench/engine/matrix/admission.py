@@ -130,11 +130,12 @@ def _decide(
     """Admit and refuse cells, reading only as many waiting cells as there are places for: a matrix
     may have thousands, and this runs each time that a cell ends. Returns the cells that still wait
     although places are free."""
-    limits, moment, (spent_usd, live_usd) = held.campaign.limits, held.now(), usd
+    limits, (spent_usd, live_usd) = held.campaign.limits, usd
     lately = None
     if limits.calls_per_minute:
-        lately = (moment - timedelta(minutes=1)).isoformat(timespec="microseconds")
+        lately = (held.now() - timedelta(minutes=1)).isoformat(timespec="microseconds")
     around = held.under_way(since=lately)
+    moment = held.now()
     now = AdmissionMoment(
         now=moment.isoformat(timespec="microseconds"),
         elapsed_s=(moment - datetime.fromisoformat(held.campaign.created_at)).total_seconds(),

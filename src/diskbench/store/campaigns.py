@@ -171,6 +171,8 @@ class Locked:
     ) -> None:
         self._connection, self.campaign, self._looks = connection, campaign, looks
         self.changed = False
+        self.begun: list[str] = []
+        """The trials of the cells that were let begin."""
         self._read_at: datetime | None = None
         self._any_live = False
 

@@ -52,10 +52,23 @@ def cells_written(text: str) -> list[Measured]:
         return []
     columns = (("wall", "s", "wall_s"), ("CPU a cell", "s", "cpu_s_a_cell"))
     columns = (*columns, ("makespan to the ideal", "", "makespan_to_ideal"))
-    cells = f"{figures[0]['cells']:,} cells"
+    cells, measured = f"{figures[0]['cells']:,} cells", figures[0]["ended"]
+    if measured < figures[0]["cells"]:
+        cells = f"last {measured:,} of {cells}"
+        columns = (*columns, ("end of the matrix", "s", "matrix_ends_after_s"))
     return [
-        Measured(f"{cells}, {name}", unit, tuple(float(one[column]) for one in figures))
+        Measured(f"{cells}, {name}", unit, tuple(float(line[column]) for line in figures))
         for name, unit, column in columns
+    ]
+
+
+def curve_written(text: str) -> list[Measured]:
+    """A row of each figure in the last line of benchmarks/cells.py, by the name of the figure."""
+    figures = json.loads(text.splitlines()[-1]) if text.startswith("{") else {}
+    return [
+        Measured(name, "", (float(value),))
+        for name, value in figures.items()
+        if isinstance(value, int | float)
     ]
 
 

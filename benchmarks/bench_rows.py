@@ -120,6 +120,20 @@ BENCHES = (
         once=True,
     ),
     Bench(
+        "cells-ended",
+        "benchmarks/cells.py",
+        "--cells 10000 --ended 9700 --workers 16 --parallel 32",
+        (
+            Row("last 300 of 10,000 cells, wall", "–", None, PYTHON),
+            Row("last 300 of 10,000 cells, CPU a cell", "–", None, PYTHON),
+            Row("last 300 of 10,000 cells, makespan to the ideal", "–", None),
+            Row("last 300 of 10,000 cells, end of the matrix", "–", None, PYTHON),
+        ),
+        adapter=cells_written,
+        limit_s=1800,
+        once=True,
+    ),
+    Bench(
         "stored",
         "benchmarks/million.py",
         "--runs 10000 --part list --part 'export csv' --rounds 5",

@@ -1,36 +1,15 @@
-"""Draws the curves of docs/scale.md: what a cell costs in matrices of different sizes.
-
-python benchmarks/cells.py --cells 100 --json benchmarks/cells.jsonl       (and 300, 1000, …)
-python benchmarks/cells_chart.py benchmarks/cells.jsonl docs/images/scale-cells.svg
-"""
+"""The Vega-Lite document of curves, which benchmarks/curves.py draws."""
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
 from typing import Any
-
-import vl_convert
-
-PANELS = {
-    "CPU of the workers, s a cell": {"own_cpu_s_a_cell": "diskbench", "cpu_s_a_cell": "and fio"},
-    "CPU of PostgreSQL, s a cell": {"postgres_cpu_s_a_cell": "PostgreSQL"},
-    "SQL statements a cell": {"statements_a_cell": "statements"},
-}
-
-
-def main(source: Path, target: Path) -> None:
-    """Read the lines of `source` and write the picture."""
-    runs = [json.loads(line) for line in source.read_text().splitlines() if line.strip()]
-    target.write_text(vl_convert.vegalite_to_svg(chart(runs)))
 
 
 def chart(
     runs: list[dict[str, Any]],
-    panels: dict[str, dict[str, str]] = PANELS,
-    x: str = "cells",
-    x_title: str = "cells of the matrix",
+    panels: dict[str, dict[str, str]],
+    x: str,
+    x_title: str,
 ) -> dict[str, Any]:
     """The Vega-Lite document of all panels, side by side: title → field of a line → its name, over
     the field `x`."""
@@ -84,9 +63,3 @@ def _panel(
             },
         },
     }
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit((__doc__ or "").strip())
-    main(Path(sys.argv[1]), Path(sys.argv[2]))

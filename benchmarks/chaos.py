@@ -34,7 +34,8 @@ from emulators import together  # noqa: E402 - the tests' own clouds and rigs
 from tests.rigs.books import Books, audit, in_directories  # noqa: E402
 from tests.rigs.postgres import running_postgres  # noqa: E402
 
-WORKERS = 2
+WORKERS = (("--concurrency", "2"), ())
+"""The options of each worker: one that begins what it has room for, and one that takes all."""
 LOOK_S = 0.5
 ENDS_WITHIN_S = 900.0
 """After the last kill."""
@@ -166,7 +167,7 @@ def workers_hunted(
                 return
             time.sleep(LOOK_S)
 
-    workers = [process.start("worker") for _ in range(WORKERS)]
+    workers = [process.start("worker", *options) for options in WORKERS]
     try:
         began = time.monotonic()
         queued()
@@ -176,14 +177,14 @@ def workers_hunted(
             if not running(database):
                 queued()
                 matrices += 1
-            victim = chance.randrange(WORKERS)
+            victim = chance.randrange(len(WORKERS))
             await_work(workers[victim], database)
             time.sleep(chance.expovariate(1 / every))
             if (code := workers[victim].poll()) is not None:
                 odd += _odd(workers[victim], code, process)
             workers[victim].kill()
             workers[victim].wait()
-            workers[victim] = process.start("worker")
+            workers[victim] = process.start("worker", *WORKERS[victim])
             killed += 1
             tell(f"{killed} workers killed, {matrices} matrices begun")
         over()

@@ -3,12 +3,14 @@
     python -m benchmarks.curves runs [--size 100 --size 1000 --size 10000]
     python -m benchmarks.curves hosts [--size 1 --size 8 --size 32] [--repeats 5]
     python -m benchmarks.curves hosts --kept       what script/bench --write measured last
+    python -m benchmarks.curves cells [--size 100 --size 1000 --size 10000]
+    python -m benchmarks.curves cells --kept       the picture of benchmarks/cells.jsonl anew
     python -m benchmarks.curves runs --draw        the picture anew, nothing measured
 
-Each size is measured by the benchmark that measures it elsewhere (publish.py and million.py, or
-overhead.py), appended to benchmarks/runs.jsonl or benchmarks/hosts.jsonl with date, machine and
-load, and drawn to docs/images/scale-runs.svg or scale-hosts.svg. Lines of one size show as their
-median. The curves over cells are those of cells.py and cells_chart.py.
+Each size is measured by the benchmark that measures it elsewhere (publish.py and million.py,
+overhead.py, or cells.py), appended to benchmarks/runs.jsonl, hosts.jsonl or cells.jsonl with date,
+machine and load, and drawn to docs/images/scale-runs.svg, scale-hosts.svg or scale-cells.svg. Lines
+of one size show as their median. Of a matrix of many cells 16 workers measure the last 300.
 """
 
 from __future__ import annotations
@@ -26,9 +28,12 @@ from typing import Any
 
 import vl_convert
 from benchmarks import bench, cells_chart
-from benchmarks.bench_read import Measured, site_printed, stored_written
+from benchmarks.bench_read import Measured, curve_written, site_printed, stored_written
 from benchmarks.bench_rows import Bench, Row
 from benchmarks.bench_run import ROOT, machine, results
+
+MEASURED_CELLS = 300
+"""The cells of a large matrix that workers measure; those before them have ended."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,13 @@ def _of_hosts(size: int, repeats: int) -> tuple[Bench, ...]:
     return (Bench("overhead", "benchmarks/overhead.py", arguments, (), limit_s=3600),)
 
 
+def _of_cells(size: int, _repeats: int) -> tuple[Bench, ...]:
+    ended = max(0, size - MEASURED_CELLS)
+    arguments = f"--cells {size} --ended {ended} --workers 16 --parallel 32"
+    rows = tuple(Row(name, "–", None) for name in CURVES["cells"].fields)
+    return (Bench("cells", "benchmarks/cells.py", arguments, rows, None, curve_written, 3600),)
+
+
 _COMMANDS = ("import", "list", "report", "publish")
 
 CURVES = {
@@ -110,6 +122,29 @@ CURVES = {
                 "beyond_fio_floor_s": "ssh HOST fio",
             },
             "CPU of the controller, s": {"cpu_s": "diskbench"},
+        },
+    ),
+    "cells": Curve(
+        "cells",
+        "cells of the matrix",
+        (100, 1_000, 10_000),
+        _of_cells,
+        {
+            name: name
+            for name in (
+                *("cpu_s_a_cell", "own_cpu_s_a_cell", "postgres_cpu_s_a_cell"),
+                *("statements_a_cell", "transactions_a_cell", "makespan_to_ideal"),
+                *("matrix_ends_after_s", "rss_mb", "waiting_for_a_lock", "ended"),
+            )
+        },
+        {
+            "CPU of the workers, s a cell": {
+                "own_cpu_s_a_cell": "diskbench",
+                "cpu_s_a_cell": "with host scripts and fio",
+            },
+            "CPU of PostgreSQL, s a cell": {"postgres_cpu_s_a_cell": "PostgreSQL"},
+            "a cell": {"statements_a_cell": "statements", "transactions_a_cell": "transactions"},
+            "the matrix ends after its last cell, s": {"matrix_ends_after_s": "seconds"},
         },
     ),
 }

@@ -27,7 +27,7 @@ from diskbench.engine.matrix.admission import feed  # noqa: E402
 from diskbench.model.campaign import CellRow  # noqa: E402
 from diskbench.model.matrix import Limits  # noqa: E402
 from diskbench.store import schema  # noqa: E402
-from diskbench.store.campaigns import load_campaign, partitions_of, save_campaign  # noqa: E402
+from diskbench.store.campaigns import load_campaign, save_campaign, traits_of  # noqa: E402
 from diskbench.store.database import open_database, transaction  # noqa: E402
 from diskbench.store.machines import MachineRecord  # noqa: E402
 
@@ -70,7 +70,7 @@ def look_at(kind: str, limits: Limits, waiting: int, repeats: int) -> tuple[floa
         sa.event.listen(
             database, "before_cursor_execute", lambda _c, _u, statement, *_: sent.append(statement)
         )
-        partitions = partitions_of(database, CAMPAIGN)
+        partitions = traits_of(database, CAMPAIGN).partitions
         campaign = load_campaign(database, CAMPAIGN)
         machines = (shared(),) if kind == "reuse_host" else ()
         cpus, walls = [], []

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 from tests.rigs.cli import Cli, a_user
@@ -21,6 +22,7 @@ from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import load_cells
 from diskbench.store.claims import list_executors
 from diskbench.store.database import open_database
+from diskbench.store.notices import CHANNEL
 
 pytestmark = pytest.mark.slow
 WAIT_S = 240.0
@@ -72,21 +74,33 @@ def database(user: Cli) -> Iterator[sa.Engine]:
 
 
 @pytest.fixture
-def worker(user: Cli, database: sa.Engine) -> Iterator[None]:
-    """A worker that polls once an hour, and listens."""
+def workers(user: Cli, database: sa.Engine) -> Iterator[Callable[..., None]]:
+    """Starts workers that poll once an hour, and listen."""
     log = user.home / "worker.log"
-    with log.open("w") as sink:
-        process = subprocess.Popen(
-            [sys.executable, "-c", RARELY, "worker"],
-            env=user.env,
-            cwd=user.home,
-            stdout=sink,
-            stderr=sink,
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(*words: str, count: int = 1) -> None:
+        with log.open("a") as sink:
+            processes.extend(
+                subprocess.Popen(
+                    [sys.executable, "-c", RARELY, "worker", *words],
+                    env=user.env,
+                    cwd=user.home,
+                    stdout=sink,
+                    stderr=sink,
+                )
+                for _ in range(count)
+            )
+        until(
+            lambda: len(list_executors(database)) == len(listeners(database)) == len(processes),
+            "workers that listen",
         )
-    until(lambda: list_executors(database) and listeners(database), "a worker that listens")
-    yield
-    process.terminate()
-    process.wait(WAIT_S)
+
+    yield start
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.wait(WAIT_S)
     print(log.read_text())  # shown with a failure
 
 
@@ -97,7 +111,7 @@ def listeners(database: sa.Engine) -> list[int]:
         return list(connection.execute(query).scalars())
 
 
-def queue(user: Cli, name: str, *, seconds: int = 1, cells: int = 1) -> None:
+def queue(user: Cli, name: str, *, seconds: int = 1, cells: int = 1, max_parallel: int = 1) -> None:
     job = user.home / f"{name}.fio"
     job.write_text(JOB.format(seconds=seconds))
     defaults = {"provider": "fake", "disk": "plain", "size": 1, "profile": str(job)}
@@ -105,7 +119,7 @@ def queue(user: Cli, name: str, *, seconds: int = 1, cells: int = 1) -> None:
         "name": name,
         "defaults": defaults,
         "include": [{"replicates": cells}],
-        "limits": {"max_parallel": 1},
+        "limits": {"max_parallel": max_parallel},
     }
     file = user.home / f"{name}.yaml"
     file.write_text(json.dumps(matrix))  # JSON is YAML
@@ -118,9 +132,11 @@ def states(database: sa.Engine, name: str) -> list[str]:
     return [cell.state for cell in load_cells(database, campaign.campaign_id)]
 
 
-@pytest.mark.usefixtures("worker")
-def test_nobody_waits_for_a_poll(user: Cli, database: sa.Engine) -> None:
+def test_nobody_waits_for_a_poll(
+    user: Cli, database: sa.Engine, workers: Callable[..., None]
+) -> None:
     """Cells begin and follow each other, a wish is heard; also on a connection made anew."""
+    workers()
     queue(user, "first", cells=2)
     until(lambda: states(database, "first") == ["done"] * 2, "two cells, one after the other")
 
@@ -140,3 +156,19 @@ def test_nobody_waits_for_a_poll(user: Cli, database: sa.Engine) -> None:
     until(lambda: set(listeners(database)) - set(before), "a connection that listens again")
     queue(user, "second")
     until(lambda: states(database, "second") == ["done"], "a cell after a lost connection")
+
+
+def test_a_worker_that_begins_the_next_cell_itself_wakes_no_other(
+    user: Cli, database: sa.Engine, workers: Callable[..., None]
+) -> None:
+    """Of two workers with room for one cell each, each follows its own cell by the next. The only
+    notices are those of the command that begins the matrix and leaves."""
+    workers("--concurrency", "1", count=2)
+    url = database.url.render_as_string(hide_password=False)
+    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute(f"LISTEN {CHANNEL}")
+        queue(user, "many", cells=8, max_parallel=2)
+        until(lambda: states(database, "many") == ["done"] * 8, "eight cells, two at a time")
+        heard = [notice.payload for notice in connection.notifies(timeout=1.0)]
+    assert heard == ["cells"] * 2
+    until(lambda: list_campaigns(database)[0].state == "done", "the end of the matrix")

@@ -245,7 +245,7 @@ def test_a_worker_that_drains_finishes_its_own_cells_and_takes_no_other(user, wo
     until(lambda: only.has_told("draining"), "its answer")
     assert only.process.wait(timeout=WAIT_S) == 0
     states = [cell.state for cell in cells(user)]
-    assert sorted(states) == ["done", "queued", "queued"]
+    assert sorted(states) == ["done", "waiting", "waiting"]
     assert user.json("status")["workers"] == []
     assert user.run("matrix", "cancel").returncode == 0
     worker("cleaner")

@@ -159,6 +159,7 @@ class SharedMachines:
 
 
 NOT_SHARED = SharedMachines()
+_READ_AT = "read_at"
 
 
 class Locked:
@@ -170,10 +171,19 @@ class Locked:
     ) -> None:
         self._connection, self.campaign, self._looks = connection, campaign, looks
         self.changed = False
+        self.begun: list[str] = []
+        """The trials of the cells that were let begin."""
+        self._read_at: datetime | None = None
+        self._any_live = False
 
     def now(self) -> datetime:
-        """The database's present time, by which turns are given."""
-        return datetime.fromisoformat(self._connection.execute(sa.select(present())).scalar_one())
+        """The database's time by which turns are given, read once: with the first cells that are
+        read, or when it is first asked for. The lock is held by then, so that a later turn has a
+        later time."""
+        if self._read_at is None:
+            text = self._connection.execute(sa.select(present())).scalar_one()
+            self._read_at = datetime.fromisoformat(text)
+        return self._read_at
 
     def cells(self) -> list[CellRow]:
         """The cells, in order."""
@@ -191,7 +201,9 @@ class Locked:
         positions = sa.union(
             *(sa.select(cell.c.position).where(mine, condition) for condition in decide)
         )
-        return self._cells(cell.c.position.in_(positions))
+        cells = self._cells(cell.c.position.in_(positions))
+        self._any_live = any(cell.state in LIVE for cell in cells)
+        return cells
 
     def one_of_each(self, machines: Collection[str]) -> list[CellRow]:
         """The first cell of each of these shared machines."""
@@ -206,10 +218,10 @@ class Locked:
         cell = schema.cell.c
         mine = cell.campaign_id == self.campaign.campaign_id
         query = sa.select(cell.block, cell.state, sa.func.count()).where(mine)
-        counts: dict[str, dict[CellState, int]] = {}
+        blocks: dict[str, dict[CellState, int]] = {}
         for block, state, count in self._connection.execute(query.group_by(cell.block, cell.state)):
-            counts.setdefault(block, {})[state] = count
-        return counts
+            blocks.setdefault(block, {})[state] = count
+        return blocks
 
     def waiting_in(self, block: str) -> list[int]:
         """The positions of the waiting cells of a block."""
@@ -254,7 +266,10 @@ class Locked:
         )
 
     def is_over(self) -> bool:
-        """Whether every cell ended."""
+        """Whether every cell ended. The database is not asked where `under_way` read a live cell:
+        the process of the last one looks again when it has ended."""
+        if self._any_live:
+            return False
         cell = schema.cell
         mine = sa.select(cell.c.position).where(cell.c.campaign_id == self.campaign.campaign_id)
         # Apart, and in the order of the index: of half the cells PostgreSQL would read the table.
@@ -265,12 +280,17 @@ class Locked:
     def _cells(self, *conditions: sa.ColumnElement[bool], most: int | None = None) -> list[CellRow]:
         cell = schema.cell
         query = (
-            sa.select(cell)
+            # The time comes with the cells: others wait for the lock during each round trip.
+            sa.select(cell, present().label(_READ_AT))
             .where(cell.c.campaign_id == self.campaign.campaign_id, *conditions)
             .order_by(cell.c.position)
             .limit(most)
         )
-        return [cell_row(row) for row in self._connection.execute(query).mappings()]
+        rows = [dict(row) for row in self._connection.execute(query).mappings()]
+        times = [row.pop(_READ_AT) for row in rows]
+        if times and self._read_at is None:
+            self._read_at = datetime.fromisoformat(times[0])
+        return [cell_row(row) for row in rows]
 
     def set_cell(self, position: int, **values: object) -> None:
         """Change one cell."""
@@ -318,12 +338,29 @@ def locked(database: Engine, campaign_id: str) -> Iterator[Locked]:
         yield Locked(connection, _campaign(connection.execute(query).mappings().one()))
 
 
-def partitions_of(database: Engine, campaign_id: str) -> frozenset[str]:
-    """The providers and regions of the cells of a matrix; they never change."""
+@dataclass(frozen=True)
+class MatrixTraits:
+    """What never changes in a matrix: the `partitions` (provider and region) of its cells, and
+    whether cells share machines (`reuse_host`)."""
+
+    partitions: frozenset[str]
+    shares_machines: bool
+
+
+def traits_of(database: Engine, campaign_id: str) -> MatrixTraits:
+    """The traits of a matrix, read from all its cells by one statement."""
     cell = schema.cell
-    query = sa.select(cell.c.partition).where(cell.c.campaign_id == campaign_id).distinct()
+    query = (
+        sa.select(cell.c.partition, cell.c.machine.is_not(None))
+        .where(cell.c.campaign_id == campaign_id)
+        .distinct()
+    )
     with one_statement(database) as connection:
-        return frozenset(connection.execute(query).scalars())
+        rows = connection.execute(query).all()
+    return MatrixTraits(
+        partitions=frozenset(partition for partition, _ in rows),
+        shares_machines=any(has_machine for _, has_machine in rows),
+    )
 
 
 def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, set[str]]:

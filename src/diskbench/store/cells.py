@@ -6,7 +6,7 @@ its rows are deleted when its cells end (runs.py).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -16,7 +16,7 @@ from diskbench.store.clock import present
 from diskbench.store.database import one_statement
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from sqlalchemy.engine import Engine
 
@@ -98,6 +98,6 @@ def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | N
     return swapped.rowcount == 1
 
 
-def cell_row(row: sa.RowMapping) -> CellRow:
+def cell_row(row: Mapping[Any, Any]) -> CellRow:
     """A CellRow from a row of the table."""
     return CellRow.model_validate(dict(row))

@@ -21,7 +21,7 @@ from diskbench.store.database import one_statement, transaction
 from diskbench.store.leases import insert_lease
 from diskbench.store.reader import chunks, reader_of
 from diskbench.store.run_row import campaign_row, run_row, trial_row
-from diskbench.store.runs import insert_run_cell
+from diskbench.store.runs import insert_run_cell, is_of_matrix
 from diskbench.store.upsert import insert_missing, upsert
 from diskbench.store.where import among
 
@@ -54,12 +54,15 @@ def save_plan(
     with transaction(database) as connection:
         if lease is not None:
             insert_lease(connection, lease)
-        insert_missing(connection, schema.campaign, [campaign_row(plan.campaign_id)])
+        of_matrix = is_of_matrix(connection, plan.campaign_id)
+        if not of_matrix:  # a matrix has written its campaign
+            insert_missing(connection, schema.campaign, [campaign_row(plan.campaign_id)])
         insert_missing(connection, schema.trial, [trial_row(plan)])
         rows = [run_row(plan, index, evidence_url) for index in range(len(plan.run_ids))]
         insert_missing(connection, schema.run, rows)
         insert_missing(connection, schema.claim, [{"trial_id": plan.trial_id}])
-        insert_run_cell(connection, plan, owner)
+        if not of_matrix:
+            insert_run_cell(connection, plan, owner)
 
 
 def replace_draft(database: Engine, plan: Plan, evidence_url: str) -> None:

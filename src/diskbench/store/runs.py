@@ -27,14 +27,17 @@ RUN = "run"
 """The kind of the matrix of a run; None is that of a matrix."""
 
 
-def insert_run_cell(connection: Connection, plan: Plan, owner: str | None) -> None:
-    """Write the cell of a trial of a run, owned by `owner`; does nothing for a trial of a matrix,
-    and for one that has its cell."""
-    cell, campaign_id = schema.cell, plan.campaign_id
+def is_of_matrix(connection: Connection, campaign_id: str) -> bool:
+    """Whether a campaign is that of a matrix, whose cells are written before any trial."""
     kind = sa.select(schema.matrix.c.kind).where(schema.matrix.c.campaign_id == campaign_id)
+    return bool(connection.execute(kind).scalars().all() == [None])
+
+
+def insert_run_cell(connection: Connection, plan: Plan, owner: str | None) -> None:
+    """Write the cell of a trial of a run, owned by `owner`; does nothing for a trial that has its
+    cell."""
+    cell, campaign_id = schema.cell, plan.campaign_id
     mine = sa.select(cell.c.position).where(cell.c.trial_id == plan.trial_id)
-    if connection.execute(kind).scalars().all() == [None]:
-        return
     if connection.execute(mine).first() is not None:
         return
     began = connection.execute(sa.select(present())).scalar_one()

@@ -84,11 +84,21 @@ def test_rows_of_the_site_are_read_from_what_it_prints() -> None:
 
 
 def test_rows_of_cells_and_of_a_large_store_are_read_from_what_they_write() -> None:
-    cells = '{"cells": 1000, "wall_s": 200.5, "cpu_s_a_cell": 0.4, "makespan_to_ideal": 1.03}\n'
+    figures = {"cells": 1000, "ended": 1000, "wall_s": 200.5, "cpu_s_a_cell": 0.4}
+    figures |= {"makespan_to_ideal": 1.03, "matrix_ends_after_s": 2.0}
+    cells = json.dumps(figures) + "\n"
+    last = json.dumps(figures | {"cells": 10000, "ended": 300, "date": "2026-11-24"}) + "\n"
     cost = {"wall_s": 0.2, "cpu_s": 0.2, "peak_mb": 80.0}
     stored = json.dumps({"runs": 10, "parts": {"floor": [cost], "list": [{**cost, "wall_s": 0.3}]}})
 
     assert bench_read.cells_written(cells)[0] == Measured("1,000 cells, wall", "s", (200.5,))
+    assert [row.name for row in bench_read.cells_written(last)] == [
+        "last 300 of 10,000 cells, wall",
+        "last 300 of 10,000 cells, CPU a cell",
+        "last 300 of 10,000 cells, makespan to the ideal",
+        "last 300 of 10,000 cells, end of the matrix",
+    ]
+    assert Measured("cpu_s_a_cell", "", (0.4,)) in bench_read.curve_written(last)
     assert bench_read.stored_written(stored) == [
         Measured("list", "s", (0.3,), (0.2,)),
         Measured("list, CPU", "s", (0.2,)),

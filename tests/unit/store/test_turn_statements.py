@@ -7,8 +7,9 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from diskbench.engine.matrix.admission import feed
 from diskbench.model.matrix import Limits
 from diskbench.store import schema
-from diskbench.store.campaigns import Locked, load_campaign, partitions_of, save_campaign
+from diskbench.store.campaigns import Locked, load_campaign, looked, save_campaign, traits_of
 from diskbench.store.cells import live_cells, load_cells
+from diskbench.store.clock import database_time
 from diskbench.store.machines import MachineRecord
 
 MANY = 10_000
@@ -51,7 +52,7 @@ def turn(database):
         database,
         load_campaign(database, CAMPAIGN),
         machines=(),
-        partitions=partitions_of(database, CAMPAIGN),
+        partitions=traits_of(database, CAMPAIGN).partitions,
     )
 
 
@@ -60,7 +61,7 @@ def test_a_turn_of_ten_thousand_cells_reads_by_indexes_alone(any_database, sent,
     filled(any_database, MANY)
     for _ in range(1 - free):
         turn(any_database)
-    partitions = partitions_of(any_database, CAMPAIGN)
+    partitions = traits_of(any_database, CAMPAIGN).partitions
     campaign = load_campaign(any_database, CAMPAIGN)
     sent.clear()
     fed = feed(any_database, campaign, machines=(), partitions=partitions)
@@ -99,6 +100,32 @@ def test_a_turn_sends_as_many_statements_in_a_large_matrix_as_in_a_small_one(any
         turn(any_database)
         counts.append(len(sent))
     assert counts[0] == counts[1]
+
+
+def test_while_the_lock_of_a_matrix_is_held_few_statements_are_sent(any_database, sent):
+    """A cell ended, and the next one takes its place: lock, cells under way, cells that wait, the
+    one that begins. Other processes wait for the lock meanwhile."""
+    filled(any_database, 100)
+    partitions = traits_of(any_database, CAMPAIGN).partitions
+    campaign = load_campaign(any_database, CAMPAIGN)
+    sent.clear()
+    fed = feed(any_database, campaign, machines=(), partitions=partitions, is_free=True)
+    assert fed.begun
+    timed = 1  # LIMITS has calls a minute, which needs the time before the cells are read
+    lock = 1 if any_database.dialect.name == "postgresql" else 2
+    assert len(sent) == lock + timed + 3
+
+
+def test_the_cells_of_a_turn_get_the_time_at_which_they_were_read(any_database, sent):
+    filled(any_database, 20)
+    campaign = load_campaign(any_database, CAMPAIGN)
+    before = database_time(any_database)
+    with looked(any_database, campaign) as look:
+        look.under_way(since=None)
+        sent.clear()
+        assert before <= look.now() <= database_time(any_database)
+        assert not look.is_over()
+    assert len(sent) == 1, "the time that is compared with, and nothing of the look"
 
 
 @pytest.mark.parametrize("limits", [{}, {"budget_usd": 1e9, "assume_price_usd_per_hour": 0.1}])

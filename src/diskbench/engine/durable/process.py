@@ -29,9 +29,9 @@ APPLICATION_VERSION = "2"
 """Raised by hand when the sequence of checkpoints changes; cells of another version begin anew."""
 _RARELY_S = 3600.0
 """Only workers use DBOS's schedules: other processes need not poll them."""
-_NOTIFIED_S = 0.05
+_NOTIFIED_S, _NOTIFIED_WORKER_S = 0.05, 0.5
 """DBOS's notifications are not used; its thread for them sleeps for this time before it notices
-that DBOS is stopped."""
+that DBOS is stopped. A command ends soon; a worker would wake twenty times a second for nothing."""
 _DBOS_HANDLER = "__dbos_console_log_handler__"
 _own_poll_s: float | None = None
 suspensions: dict[str, Suspended] = {}
@@ -70,7 +70,9 @@ def launch(
             "application_version": APPLICATION_VERSION,
             "serializer": JsonSerializer(),
             "use_listen_notify": False,
-            "notification_listener_polling_interval_sec": _NOTIFIED_S,
+            "notification_listener_polling_interval_sec": (
+                _NOTIFIED_WORKER_S if schedules else _NOTIFIED_S
+            ),
             "scheduler_polling_interval_sec": clocks.POLL_S if schedules else _RARELY_S,
             "log_level": "CRITICAL",
         }

@@ -40,13 +40,24 @@ is free, and the next cell may have it."""
 
 
 @dataclass(frozen=True)
+class Taker:
+    """A process that takes the cells which it lets begin, and how many more it has room for in this
+    matrix, with those of the matrix that it has."""
+
+    executor_id: str
+    room: int
+
+
+@dataclass(frozen=True)
 class Fed:
-    """A matrix after its turn: `begun` says whether cells were queued, `left` whether cells wait
-    although places are free, and `by_time` whether time alone may let
-    one begin, so that the next look must not wait for an event."""
+    """A matrix after its turn: `begun` says whether cells were queued, `taken` has the trials of
+    those that the process has taken, `left` says whether cells wait although places are free, and
+    `by_time` whether time alone may let one begin, so that the next look must not wait for an
+    event."""
 
     campaign: CampaignRow
     begun: bool = False
+    taken: tuple[str, ...] = ()
     left: bool = False
     by_time: bool = False
 
@@ -61,6 +72,7 @@ def feed(
     machines: Collection[MachineRecord] | None = None,
     partitions: Collection[str] = (),
     is_free: bool = False,
+    taker: Taker | None = None,
 ) -> Fed:
     """Admit cells that may begin, refuse cells that never may, and end a matrix whose cells have
     all ended. With `admits` False no cell is admitted, because the process is about to end. Only
@@ -69,6 +81,9 @@ def feed(
     `machines` are the shared ones whose leases are open (None: they are read). `partitions` are all
     of the matrix, where they are known: waiting cells are then not read while each of them is full.
     `is_free`: a cell of this process has just ended, so that it locks without looking first.
+    `taker`: this process owns the cells that it lets begin, and begins no more than it has room
+    for. Otherwise other processes would be woken to take them, while each of those whose cell ended
+    waits for the lock anyway.
 
     Raises what `keep` raises; the matrix then ends at a later call.
     """
@@ -90,7 +105,7 @@ def feed(
         if not admits:
             return []
         rooms = _rooms(held, seen)
-        return _decide(held, machine_names, reaches, (over, live), rooms, partitions)
+        return _decide(held, machine_names, reaches, (over, live), rooms, partitions, taker)
 
     if not is_free:
         with looked(database, campaign) as look:
@@ -102,7 +117,13 @@ def feed(
         left = decide(held)
         by_time |= any(cell.not_before is not None for cell in left)
         if not held.is_over():
-            return Fed(held.campaign, begun=held.changed, left=bool(left), by_time=by_time)
+            return Fed(
+                held.campaign,
+                begun=held.changed,
+                taken=tuple(held.begun) if taker is not None else (),
+                left=bool(left),
+                by_time=by_time,
+            )
         change = {"state": "done", "finished_at": iso(held.now())}
         ended = held.campaign.model_copy(update=change)
     keep(ended)
@@ -126,15 +147,17 @@ def _decide(
     usd: tuple[float, dict[str, float]],
     rooms: _Rooms | None,
     partitions: Collection[str],
+    taker: Taker | None,
 ) -> list[CellRow]:
     """Admit and refuse cells, reading only as many waiting cells as there are places for: a matrix
     may have thousands, and this runs each time that a cell ends. Returns the cells that still wait
     although places are free."""
-    limits, moment, (spent_usd, live_usd) = held.campaign.limits, held.now(), usd
+    limits, (spent_usd, live_usd) = held.campaign.limits, usd
     lately = None
     if limits.calls_per_minute:
-        lately = (moment - timedelta(minutes=1)).isoformat(timespec="microseconds")
+        lately = (held.now() - timedelta(minutes=1)).isoformat(timespec="microseconds")
     around = held.under_way(since=lately)
+    moment = held.now()
     now = AdmissionMoment(
         now=moment.isoformat(timespec="microseconds"),
         elapsed_s=(moment - datetime.fromisoformat(held.campaign.created_at)).total_seconds(),
@@ -143,6 +166,7 @@ def _decide(
         machines=tuple(held.one_of_each(machine_names)),
     )
     running = [_at_least(cell, live_usd) for cell in around if cell.state != "waiting"]
+    room = None if taker is None else _room_left(taker, running)
     after, most = -1, _FIRST_PAGE
     left: list[CellRow] = []
     while True:
@@ -163,8 +187,12 @@ def _decide(
             if now.ends or reaches(cell)
         }
         decision = admit([*running, *waiting.values()], limits, now)
-        running += [_begin(held, waiting[position]) for position in decision.begin]
-        for position in decision.begin:
+        begin = decision.begin
+        if room is not None:
+            begin = begin[:room]
+            room -= len(begin)
+        running += [_begin(held, waiting[position], taker) for position in begin]
+        for position in begin:
             if rooms is not None:
                 rooms.left[waiting[position].block] -= 1
         for position, problem in decision.refuse:
@@ -172,8 +200,17 @@ def _decide(
                 _spare(held, position, problem.message)
             else:
                 _refuse(held, position, problem)
-        settled = {*decision.begin, *(position for position, _ in decision.refuse)}
+        settled = {*begin, *(position for position, _ in decision.refuse)}
         left += [cell for cell in page if cell.position not in settled]
+        if len(begin) < len(decision.begin) and not decision.refuse:
+            return left  # no room: other processes read on
+
+
+def _room_left(taker: Taker, running: list[CellRow]) -> int:
+    """How many more cells of the matrix a process has room for. Cells that it took over from dead
+    processes may be more than it has room for."""
+    own = sum(cell.owner == taker.executor_id for cell in running if cell.state in LIVE)
+    return max(0, taker.room - own)
 
 
 def _shared(running: list[CellRow], machine_names: set[str], limits: Limits) -> SharedMachines:
@@ -241,17 +278,21 @@ def _spare(held: Locked, position: int, why: str) -> None:
     held.set_cell(position, state="spared", finished_at=over, **spared)
 
 
-def _begin(held: Locked, cell: CellRow) -> CellRow:
+def _begin(held: Locked, cell: CellRow, taker: Taker | None) -> CellRow:
+    moment, trial_id = iso(held.now()), new_id()
     values = {
         "state": "queued",
         "attempt": cell.attempt + 1,
-        "trial_id": new_id(),
+        "trial_id": trial_id,
         "owner": None,
         "not_before": None,
         "note": None,
-        "queued_at": iso(held.now()),
+        "queued_at": moment,
     }
+    if taker is not None:
+        values |= {"owner": taker.executor_id, "started_at": cell.started_at or moment}
     held.set_cell(cell.position, **values)
+    held.begun.append(trial_id)
     return cell.model_copy(update=values)
 
 

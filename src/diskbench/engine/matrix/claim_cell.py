@@ -47,6 +47,8 @@ def take(
         if not claim_cell(session.database, cell.trial_id, owner=me, previous=cell.owner):
             return False
         _say_taken(session, cell, begun=workflow is not None)
+    elif workflow is None:
+        _say_taken(session, cell, begun=False)
     if workflow is None:
         cells.start(cell.trial_id)
     elif workflow.is_over:

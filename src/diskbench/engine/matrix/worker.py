@@ -13,13 +13,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from diskbench.engine.cleanup.gc import is_reached, sweep
 from diskbench.engine.durable import cells, process
-from diskbench.engine.matrix.admission import feed
+from diskbench.engine.matrix.admission import Taker, feed
 from diskbench.engine.matrix.cell_process import launch_cells
 from diskbench.engine.matrix.cell_steps import LiveCells
 from diskbench.engine.matrix.claim_cell import take
@@ -34,7 +35,7 @@ from diskbench.engine.trial.watch import Silent
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.outcome import Problem, problem_of
 from diskbench.plan.route import EVERYWHERE, serves
-from diskbench.store.campaigns import list_campaigns, partitions_of
+from diskbench.store.campaigns import list_campaigns, traits_of
 from diskbench.store.cells import live_cells
 from diskbench.store.claims import list_executors
 from diskbench.store.machines import list_machines
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
     from diskbench.model.swept import Swept
-    from diskbench.store.campaigns import CampaignRow
+    from diskbench.store.campaigns import CampaignRow, MatrixTraits
     from diskbench.store.claims import Executor
     from diskbench.store.machines import MachineRecord
 
@@ -89,9 +90,10 @@ class Worker:
     def __post_init__(self) -> None:
         self.cells = LiveCells(self.session, self.stop, Silent(self.note), self._over)
         self.session.notices.wake(self.wake, "cells")
-        self._ended = False
+        self._counting, self._ended = threading.Lock(), 0
+        self._held: Counter[str] = Counter()
         self._by_time = True
-        self._partitions: dict[str, frozenset[str]] = {}
+        self._traits: dict[str, MatrixTraits] = {}
         self._others: Sequence[Executor] = ()
         self._alive: set[str] = set()
         self._swept_at = time.monotonic()
@@ -123,7 +125,8 @@ class Worker:
         self.wake.clear()
 
     def _over(self, _: CellEnding) -> None:
-        self._ended = True
+        with self._counting:
+            self._ended += 1
         self.wake.set()
 
     def tick(self) -> list[CampaignRow] | None:
@@ -147,19 +150,27 @@ class Worker:
         jumped_s = self._clock.looked()
         if max(jumped_s, began - self._ticked_at) > BEAT_S:
             self._back_at = began
-        ended, self._ended = self._ended, False
+        with self._counting:
+            ended, self._ended = self._ended, 0
         served = [
             campaign
             for campaign in list_campaigns(database, states=("running", "cancelling"))
             if self._is_served(campaign)
         ]
-        machines = list_machines(database) if served else []
-        fed = [self._feed(campaign, machines, is_free=ended) for campaign in served]
+        shares = any(self._traits_of(campaign).shares_machines for campaign in served)
+        machines = list_machines(database) if shares else []
+        self._held = Counter(
+            {campaign.campaign_id: self._held[campaign.campaign_id] for campaign in served}
+        )
+        fed = [self._feed(campaign, machines, is_free=ended > 0) for campaign in served]
         open_ones = [turn.campaign for turn in fed]
         self._by_time = any(turn.by_time for turn in fed) or bool(machines)
-        untaken = self._check_cells({one.campaign_id: one for one in open_ones}) if served else 0
+        taken = {trial_id for turn in fed for trial_id in turn.taken}
+        by_id = {campaign.campaign_id: campaign for campaign in open_ones}
+        untaken = self._check_cells(by_id, taken) if served else 0
         begun, left = any(turn.begun for turn in fed), any(turn.left for turn in fed)
-        if (untaken and begun) or (ended and left):
+        # The place of a cell that ended is free for others where no other cell has it now.
+        if (untaken and begun) or (ended > len(taken) and left):
             announce_now(database, "cells")  # other workers have room for them, or reach them
         patterns = self.serves if self.own is None else EVERYWHERE
         is_due = time.monotonic() - self._swept_at > SWEEP_EVERY_S
@@ -214,10 +225,7 @@ class Worker:
     def _feed(
         self, campaign: CampaignRow, machines: Sequence[MachineRecord], *, is_free: bool
     ) -> Fed:
-        name = campaign.campaign_id
-        if name not in self._partitions:
-            self._partitions[name] = partitions_of(self.session.database, name)
-        return feed(
+        turn = feed(
             self.session.database,
             campaign,
             admits=self.admits,
@@ -225,8 +233,25 @@ class Worker:
             keep=lambda ending: keep_ending(self.session, ending),
             machines=machines,
             is_free=is_free,
-            partitions=self._partitions[name],
+            partitions=self._traits_of(campaign).partitions,
+            taker=self._taker(campaign),
         )
+        self._held[campaign.campaign_id] += len(turn.taken)
+        return turn
+
+    def _taker(self, campaign: CampaignRow) -> Taker | None:
+        """This process with the room that its cells of other matrices leave; None: it has room for
+        as many as matrices allow."""
+        if self.room is None:
+            return None
+        elsewhere = self._held.total() - self._held[campaign.campaign_id]
+        return Taker(self.session.executor_id, max(0, self.room - elsewhere))
+
+    def _traits_of(self, campaign: CampaignRow) -> MatrixTraits:
+        name = campaign.campaign_id
+        if name not in self._traits:
+            self._traits[name] = traits_of(self.session.database, name)
+        return self._traits[name]
 
     def _is_served(self, campaign: CampaignRow) -> bool:
         return campaign.campaign_id == self.own if self.own else campaign.queue is None
@@ -236,9 +261,9 @@ class Worker:
             return lambda _: True
         return lambda cell: serves(self.serves, cell.route)
 
-    def _check_cells(self, campaigns: dict[str, CampaignRow]) -> int:
-        """Take the cells that this process may take, and look after its own; returns how many that
-        it reaches are left without a process."""
+    def _check_cells(self, campaigns: dict[str, CampaignRow], begun: set[str]) -> int:
+        """Start the cells that it has just let begin, by trial; take those that it may take, and
+        look after its own. Returns how many that it reaches are left without a process."""
         database, me = self.session.database, self.session.executor_id
         mine = [
             cell
@@ -258,9 +283,10 @@ class Worker:
         asked = [
             cell.trial_id
             for cell in mine
-            if cell.trial_id and cell.owner is not None and cell.trial_id not in in_hand
+            if cell.trial_id and cell.owner is not None and cell.trial_id not in in_hand | begun
         ]
         workflows = cells.known(asked)
+        self._held = Counter(cell.campaign_id for cell in mine if cell.owner == me)
         for cell in sorted(mine, key=_turn):
             assert cell.trial_id is not None
             workflow = workflows.get(cell.trial_id)
@@ -277,6 +303,7 @@ class Worker:
             elif self._may_take(cell, workflow, taken):
                 won = take(self.session, self.cells, cell, workflow, alive)
                 taken += won and cell.owner != me
+                self._held[cell.campaign_id] += won and cell.owner != me
                 untaken += not won
             else:
                 untaken += cell.owner is None
@@ -287,10 +314,11 @@ class Worker:
         are taken without room, because a machine that nobody watches costs money."""
         if self.own is not None:  # no other process may end its own matrix
             return True
-        is_new = cell.owner in (None, self.session.executor_id)
         if workflow is None:
+            if cell.owner == self.session.executor_id:  # counted in `taken`: its turn gave it here
+                return True
             has_room = self.room is None or taken < self.room
-            return self.admits and has_room and (is_new or not self._clock.is_skewed)
+            return self.admits and has_room and (cell.owner is None or not self._clock.is_skewed)
         return workflow.is_over or (self.admits and not self._clock.is_skewed)
 
     def _find_cell(self, trial_id: str) -> None:

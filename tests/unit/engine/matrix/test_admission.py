@@ -3,7 +3,7 @@
 import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
-from diskbench.engine.matrix.admission import feed
+from diskbench.engine.matrix.admission import Taker, feed
 from diskbench.engine.matrix.campaign import retry_cells
 from diskbench.model.matrix import Limits
 from diskbench.store.campaigns import (
@@ -122,6 +122,37 @@ def test_the_place_of_a_cell_that_ended_is_given_with_a_look_and_without(databas
     update_cell(database, load_cells(database, CAMPAIGN)[0].trial_id, state="done")
     assert again(database, is_free=is_free).begun
     assert states(database) == ["done", "queued", "waiting"]
+
+
+def test_a_process_begins_the_cells_that_it_has_room_for_and_owns_them(database):
+    save_campaign(
+        database, campaign_row(limits=Limits(max_parallel=6)), [cell_row(n) for n in range(9)]
+    )
+    first = again(database, taker=Taker("me", 2))
+    assert (len(first.taken), first.left) == (2, True), "four places are left to others"
+    assert not again(database, taker=Taker("me", 2)).begun
+    assert len(again(database, taker=Taker("you", 8)).taken) == 4
+    cells = load_cells(database, CAMPAIGN)
+    assert [cell.owner for cell in cells] == ["me"] * 2 + ["you"] * 4 + [None] * 3
+    assert {cell.started_at == cell.queued_at for cell in cells[:6]} == {True}
+    assert {cell.trial_id for cell in cells[:2]} == set(first.taken)
+
+
+def test_a_process_without_room_still_refuses_what_may_never_begin(database):
+    save_campaign(database, campaign_row(), [cell_row(n) for n in range(30)])
+    request_end(database, CAMPAIGN)
+    again(database, taker=Taker("me", 0))
+    assert set(states(database)) == {"cancelled"}
+
+
+def test_cells_that_were_taken_over_count_as_room_that_is_used(database):
+    save_campaign(
+        database, campaign_row(limits=Limits(max_parallel=5)), [cell_row(n) for n in range(5)]
+    )
+    again(database, taker=Taker("you", 3))
+    for cell in load_cells(database, CAMPAIGN)[:3]:
+        claim_cell(database, cell.trial_id, owner="me", previous="you")
+    assert again(database, taker=Taker("me", 2)).taken == ()
 
 
 def test_only_one_process_wins_a_matrix(database, begun):

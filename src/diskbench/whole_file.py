@@ -47,7 +47,7 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
         raise
 
 
-def flush_files(paths: Iterable[Path]) -> None:
+def flush_files(paths: Iterable[str]) -> None:
     """Write these files and directories to their disk, and nothing else of their filesystem. Raises
     OSError.
 
@@ -60,7 +60,7 @@ def flush_files(paths: Iterable[Path]) -> None:
         list(pool.map(_flush, paths))
 
 
-def _flush(path: Path) -> None:
+def _flush(path: str) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

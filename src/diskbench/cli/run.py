@@ -219,13 +219,11 @@ def _import_all(names: Sequence[str]) -> None:
 
 
 def _save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None:
-    """Save every plan and keep its host connected."""
-    from diskbench.engine.trial.lease import save
+    """Save all plans and keep their hosts connected."""
+    from diskbench.engine.trial.lease import save_all
 
-    for plan in prepared.plans:
-        save(session, plan, owner=owner)
-        if plan.trial_id in prepared.hosts:
-            session.hosts[plan.trial_id] = prepared.hosts[plan.trial_id]
+    save_all(session, prepared.plans, owner=owner)
+    session.hosts |= prepared.hosts
 
 
 def _report_refused(prepared: Prepared) -> int:

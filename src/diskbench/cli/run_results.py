@@ -1,6 +1,7 @@
 """What `run` and `resume` print at their end: results to stdout, everything else to stderr.
 
-Imported when fio has ended, so that a run begins without waiting for what judges it.
+Imported while the first step begins (cli/run.py). What one kind of output needs alone is imported
+where it is used; what a table shows, by cli/run.py, too.
 """
 
 from __future__ import annotations
@@ -10,11 +11,6 @@ from typing import TYPE_CHECKING
 
 from diskbench.cli.failures import print_error, print_problem
 from diskbench.engine.trial.judge import judge_trial
-from diskbench.report.assemble.next_step import GO_ON, go_on
-from diskbench.report.assemble.trial_facts import trial_facts
-from diskbench.report.assemble.trial_names import names_of
-from diskbench.report.assemble.trial_view import trial_view
-from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.stored_trial import read_trial
 from diskbench.store.document import results_document
@@ -63,6 +59,9 @@ class EndedTrials:
 
     def view(self, ending: TrialEnding) -> TrialView:
         """The trial as every output format shows it."""
+        from diskbench.report.assemble.trial_facts import trial_facts
+        from diskbench.report.assemble.trial_view import trial_view
+
         trial_id = ending.plan.trial_id
         if trial_id not in self._views:
             self._views[trial_id] = trial_view(trial_facts(self.stored(ending)))
@@ -78,6 +77,8 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
 
         print_tables(session, endings, trials, show)
     elif show.output == "csv":
+        from diskbench.results.exported_rows import rows_as_csv
+
         run_ids = [run_id for ending in endings for run_id in ending.plan.run_ids]
         sys.stdout.writelines(rows_as_csv(session.database, run_ids=run_ids))
     else:
@@ -115,6 +116,8 @@ def print_problems(ending: TrialEnding) -> None:
             printed.add(run.problem)
             print_problem(run.problem, prefix=f"{name}run {run.run_id} {run.state}: ")
     if ending.suspended is not None:
+        from diskbench.report.assemble.next_step import GO_ON, go_on
+
         print_error(ending.suspended, prefix=name)
         print(f"  {GO_ON}: {go_on(ending.plan.trial_id)}", file=sys.stderr)
     if ending.not_released is not None:
@@ -127,6 +130,8 @@ def _judge(endings: Sequence[TrialEnding], trials: EndedTrials, show: Show) -> i
     measured = [ending for ending in endings if ending.refused is None]
     if show.junit is None and not any(ending.plan.cell.fail_if for ending in measured):
         return 0
+
+    from diskbench.report.assemble.trial_names import names_of
 
     views = [trials.view(ending) for ending in measured]
     names = names_of([ending.plan for ending in measured])

@@ -22,7 +22,7 @@ from diskbench.store.database import one_statement, transaction
 from diskbench.store.leases import insert_leases
 from diskbench.store.reader import chunks, reader_of
 from diskbench.store.run_row import campaign_row, run_row, trial_row
-from diskbench.store.runs import insert_run_cells
+from diskbench.store.runs import insert_run_cells, is_of_matrix
 from diskbench.store.upsert import insert_missing, upsert
 from diskbench.store.where import among
 
@@ -71,7 +71,9 @@ def save_plans(
     campaign_ids = list(dict.fromkeys(plan.campaign_id for plan in plans))
     with transaction(database) as connection:
         insert_leases(connection, leases)
-        insert_missing(connection, schema.campaign, [*map(campaign_row, campaign_ids)])
+        # A matrix has written its campaign and its cells.
+        of_runs = [name for name in campaign_ids if not is_of_matrix(connection, name)]
+        insert_missing(connection, schema.campaign, [*map(campaign_row, of_runs)])
         insert_missing(connection, schema.trial, [trial_row(plan) for plan in plans])
         rows = [
             run_row(plan, index, evidence_url)
@@ -80,7 +82,7 @@ def save_plans(
         ]
         insert_missing(connection, schema.run, rows)
         insert_missing(connection, schema.claim, [{"trial_id": plan.trial_id} for plan in plans])
-        for campaign_id in campaign_ids:
+        for campaign_id in of_runs:
             insert_run_cells(
                 connection, [plan for plan in plans if plan.campaign_id == campaign_id], owner
             )

@@ -29,13 +29,16 @@ RUN = "run"
 """The kind of the matrix of a run; None is that of a matrix."""
 
 
-def insert_run_cells(connection: Connection, plans: Sequence[Plan], owner: str | None) -> None:
-    """Write the cells of the trials of one run, owned by `owner`; does nothing for trials of a
-    matrix, and for those that have their cell."""
-    cell, campaign_id = schema.cell, plans[0].campaign_id
+def is_of_matrix(connection: Connection, campaign_id: str) -> bool:
+    """Whether a campaign is that of a matrix, whose cells are written before any trial."""
     kind = sa.select(schema.matrix.c.kind).where(schema.matrix.c.campaign_id == campaign_id)
-    if connection.execute(kind).scalars().all() == [None]:
-        return
+    return bool(connection.execute(kind).scalars().all() == [None])
+
+
+def insert_run_cells(connection: Connection, plans: Sequence[Plan], owner: str | None) -> None:
+    """Write the cells of the trials of one run, owned by `owner`; does nothing for those that have
+    their cell."""
+    cell, campaign_id = schema.cell, plans[0].campaign_id
     known = sa.select(cell.c.trial_id, cell.c.position).where(cell.c.campaign_id == campaign_id)
     positions = {row.trial_id: row.position for row in connection.execute(known)}
     new = [plan for plan in plans if plan.trial_id not in positions]

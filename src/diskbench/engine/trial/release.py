@@ -129,13 +129,13 @@ def release(session: Session, plan: Plan) -> None:
             f"not given back: {', '.join(left_behind(plan))} on {where(plan)}: {error.message}",
             advice=f"when that is possible again: diskbench gc {plan.trial_id}",
         ) from error
-    mark_released(session, plan.trial_id, is_rented=plan.rental is not None)
+    mark_released(session, plan.trial_id, of_machine=plan.machine is not None)
 
 
-def mark_released(session: Session, lease_id: str, *, is_rented: bool = True) -> None:
+def mark_released(session: Session, lease_id: str, *, of_machine: bool = True) -> None:
     """Mark a lease as released: in the evidence first, so that a database that is rebuilt from it
     never contains the lease as open. A store that cannot be written to is only logged, because the
-    release has happened already. Where nothing was rented (`is_rented`), no machine is looked for.
+    release has happened already. `of_machine`: whether it may be the lease of a shared machine.
     """
     database = session.database
     lease, now = lease_and_time(database, lease_id)
@@ -145,7 +145,7 @@ def mark_released(session: Session, lease_id: str, *, is_rented: bool = True) ->
         try:
             evidence = session.evidence_of(lease_id)
             keep_lease(evidence, lease.model_copy(update=change))
-            machine = find_machine(database, lease_id) if is_rented else None
+            machine = find_machine(database, lease_id) if of_machine else None
             if machine is not None:
                 keep_matrix(database, evidence, machine.campaign_id)
         except DiskbenchError as error:

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-_AT_ONCE = 16
-"""Files that are flushed at the same time; our choice."""
+_AT_ONCE = 8
+"""Files that are flushed at the same time; our choice. 39 new files took 29 ms with 8, 34 ms and a
+quarter more CPU with 16, 78 ms one by one."""
 
 
 def write_whole(path: Path, data: bytes) -> None:

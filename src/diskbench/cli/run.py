@@ -52,6 +52,11 @@ _NEEDED_AFTER = (
 )
 """Imported while the first step begins on other machines; on this machine before it begins. Nothing
 is imported while fio runs: fio waits for the permission of the workflow, which needs these."""
+_NEEDED_FOR_A_TABLE = (
+    "diskbench.report.assemble.trial_view",
+    "diskbench.report.assemble.trial_names",
+)
+"""Imported with them where the results are printed as tables."""
 
 
 @dataclass(frozen=True)
@@ -146,14 +151,15 @@ def _start(
         _save_all(session, prepared, owner=None)
         _continue_detached(prepared.plans, session, settings.evidence_url)
         raise typer.Exit(worst(refused))
+    needed = _NEEDED_AFTER + (_NEEDED_FOR_A_TABLE if show.output == "table" else ())
     if any(plan.address is None for plan in prepared.plans):
-        _import_all(_NEEDED_AFTER)
+        _import_all(needed)
     code = drive(
         session,
         prepared.plans,
         show,
         begin=lambda: _save_all(session, prepared, owner=session.executor_id),
-        meanwhile=lambda: _import_all(_NEEDED_AFTER),
+        meanwhile=lambda: _import_all(needed),
         refused=refused,
     )
     if prepared.refused and not show.quiet:
@@ -220,13 +226,11 @@ def _import_all(names: Sequence[str]) -> None:
 
 
 def _save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None:
-    """Save every plan and keep its host connected."""
-    from diskbench.engine.trial.lease import save
+    """Save all plans and keep their hosts connected."""
+    from diskbench.engine.trial.lease import save_all
 
-    for plan in prepared.plans:
-        save(session, plan, owner=owner)
-        if plan.trial_id in prepared.hosts:
-            session.hosts[plan.trial_id] = prepared.hosts[plan.trial_id]
+    save_all(session, prepared.plans, owner=owner)
+    session.hosts |= prepared.hosts
 
 
 def _report_refused(prepared: Prepared) -> list[int]:

@@ -1,22 +1,19 @@
 """What `run` and `resume` print at their end: results to stdout, everything else to stderr.
 
-Imported when fio has ended, so that a run begins without waiting for what judges it.
+Imported while the first step begins (cli/run.py). What one kind of output needs alone is imported
+where it is used; what a table shows, by cli/run.py, too.
 """
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.cli.failures import print_error, print_problem
 from diskbench.engine.trial.judge import judge_trial
-from diskbench.report.assemble.next_step import GO_ON, go_on
-from diskbench.report.assemble.trial_facts import trial_facts
-from diskbench.report.assemble.trial_names import names_of
-from diskbench.report.assemble.trial_view import trial_view
-from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.stored_trial import read_trial
+from diskbench.results.stored_trial import read_trial, read_trials
 from diskbench.store.document import results_document
 from diskbench.store.export import json_text
 from diskbench.store.query import Filter, find_runs
@@ -28,24 +25,66 @@ if TYPE_CHECKING:
     from diskbench.cli.foreground import Show
     from diskbench.engine.matrix.execute import TrialEnding
     from diskbench.engine.session import Session
+    from diskbench.model.run import Run
     from diskbench.report.assemble.threshold_lines import ThresholdLine
     from diskbench.report.assemble.trial_view import TrialView
-    from diskbench.results.stored_trial import StoredTrial
+    from diskbench.results.stored_trial import ReadTrial, StoredTrial
 
 
-def stored_trial(session: Session, trial_id: str, *, suspended: bool = False) -> StoredTrial:
-    """A trial that ended in this process, from its rows and its evidence. `suspended`: `diskbench
-    resume` continues it. Raises StoreUnavailable."""
-    runs = find_runs(session.database, [Filter("trial_id", "=", trial_id)])
+@dataclass(frozen=True)
+class ReadRows:
+    """The runs of a trial as they are in the database, and what database and evidence hold of
+    them."""
+
+    runs: Sequence[Run]
+    ready: ReadTrial
+
+
+def stored_trial(
+    session: Session, trial_id: str, *, suspended: bool = False, read: ReadRows | None = None
+) -> StoredTrial:
+    """A trial that ended in this process, from its rows and its evidence; `read` holds them where
+    they were read before. `suspended`: `diskbench resume` continues it. Raises StoreUnavailable."""
+    if read is None:
+        read = read_rows(session, find_runs(session.database, [Filter("trial_id", "=", trial_id)]))[
+            trial_id
+        ]
     run_evidence = EvidenceOfRuns(lambda _: session.evidence_of(trial_id))
-    return read_trial(session.database, runs, run_evidence, session.books, suspended=suspended)
+    return read_trial(
+        session.database,
+        read.runs,
+        run_evidence,
+        session.books,
+        ready=read.ready,
+        suspended=suspended,
+    )
+
+
+def read_rows(session: Session, runs: Sequence[Run]) -> dict[str, ReadRows]:
+    """What is stored of the trials of `runs`, by trial: of many with as many statements as of one.
+    Raises StoreUnavailable."""
+    runs_of: dict[str, list[Run]] = {}
+    for run in runs:
+        runs_of.setdefault(run.trial_id, []).append(run)
+    trial_at = {run.evidence_url: run.trial_id for run in runs}
+    run_evidence = EvidenceOfRuns(lambda url: session.evidence_of(trial_at[url]))
+    ready = read_trials(session.database, runs_of, run_evidence)
+    return {trial_id: ReadRows(rows, ready[trial_id]) for trial_id, rows in runs_of.items()}
+
+
+def read_ended(session: Session, endings: Sequence[TrialEnding]) -> dict[str, ReadRows]:
+    """`read_rows` of all trials that ended."""
+    run_ids = [run_id for ending in endings for run_id in ending.plan.run_ids]
+    return read_rows(session, find_runs(session.database, run_ids=run_ids))
 
 
 class EndedTrials:
-    """The trials that a command ran, each read once, when its result is first asked for."""
+    """The trials that a command ran, which are read when the result of one is first asked for, and
+    judged once."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, endings: Sequence[TrialEnding]) -> None:
+        self._session, self._endings = session, endings
+        self._read: dict[str, ReadRows] | None = None
         self._stored: dict[str, StoredTrial] = {}
         self._views: dict[str, TrialView] = {}
 
@@ -53,8 +92,14 @@ class EndedTrials:
         """The trial as it is stored."""
         trial_id = ending.plan.trial_id
         if trial_id not in self._stored:
-            suspended = ending.end is None
-            self._stored[trial_id] = stored_trial(self._session, trial_id, suspended=suspended)
+            if self._read is None:
+                self._read = read_ended(self._session, self._endings)
+            self._stored[trial_id] = stored_trial(
+                self._session,
+                trial_id,
+                suspended=ending.end is None,
+                read=self._read.get(trial_id),
+            )
         return self._stored[trial_id]
 
     def is_judged(self, ending: TrialEnding) -> bool:
@@ -63,6 +108,9 @@ class EndedTrials:
 
     def view(self, ending: TrialEnding) -> TrialView:
         """The trial as every output format shows it."""
+        from diskbench.report.assemble.trial_facts import trial_facts
+        from diskbench.report.assemble.trial_view import trial_view
+
         trial_id = ending.plan.trial_id
         if trial_id not in self._views:
             self._views[trial_id] = trial_view(trial_facts(self.stored(ending)))
@@ -72,12 +120,14 @@ class EndedTrials:
 def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -> int:
     """Show what was measured and what went wrong; returns 1 where the figures miss a condition of
     `--fail-if`, else 0."""
-    trials = EndedTrials(session)
+    trials = EndedTrials(session, endings)
     if show.output == "table":
         from diskbench.cli.run_tables import print_tables  # imports what draws
 
         print_tables(session, endings, trials, show)
     elif show.output == "csv":
+        from diskbench.results.exported_rows import rows_as_csv
+
         run_ids = [run_id for ending in endings for run_id in ending.plan.run_ids]
         sys.stdout.writelines(rows_as_csv(session.database, run_ids=run_ids))
     else:
@@ -115,6 +165,8 @@ def print_problems(ending: TrialEnding) -> None:
             printed.add(run.problem)
             print_problem(run.problem, prefix=f"{name}run {run.run_id} {run.state}: ")
     if ending.suspended is not None:
+        from diskbench.report.assemble.next_step import GO_ON, go_on
+
         print_error(ending.suspended, prefix=name)
         print(f"  {GO_ON}: {go_on(ending.plan.trial_id)}", file=sys.stderr)
     if ending.not_released is not None:
@@ -127,6 +179,8 @@ def _judge(endings: Sequence[TrialEnding], trials: EndedTrials, show: Show) -> i
     measured = [ending for ending in endings if ending.refused is None]
     if show.junit is None and not any(ending.plan.cell.fail_if for ending in measured):
         return 0
+
+    from diskbench.report.assemble.trial_names import names_of
 
     views = [trials.view(ending) for ending in measured]
     names = names_of([ending.plan for ending in measured])

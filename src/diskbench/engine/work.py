@@ -68,19 +68,19 @@ def _meant(database: sa.Engine, name: str, known: Sequence[Known]) -> Known:
     """What an unfinished name means. Raises as `find_work`."""
     if not known and last_number(name) is not None:
         raise InvalidValue(f"{name.strip()!r}: no run or matrix is unfinished", advice=_ENDED)
-    named = [thing for thing in known if thing.name == name.strip()]
+    named = [item for item in known if item.name == name.strip()]
     if len(named) == 1:
         return named[0]
     try:
         return meant(name, known, _KIND, advice=_ENDED)
     except UnknownName:
-        wanted = name.strip()
-        ended = [thing.id for thing in ids_that_begin(database, beginning(name, _KIND))]
-        ended += filter(None, [newest_matrix_named(database, wanted)])
+        typed = name.strip()
+        ended = [item.id for item in ids_that_begin(database, beginning(name, _KIND))]
+        ended += filter(None, [newest_matrix_named(database, typed)])
         if not ended:
             raise
         advice = f"see 'diskbench results show {short(ended[0])}'"
-        raise InvalidValue(f"{wanted} has ended", advice=advice) from None
+        raise InvalidValue(f"{typed} has ended", advice=advice) from None
 
 
 def _all_work(database: sa.Engine, *, over: bool) -> tuple[Mapping[str, OngoingWork], list[Known]]:

@@ -12,6 +12,7 @@ refused, so that fio runs exactly the file that was checked.
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from diskbench.errors import ProfileError
@@ -118,6 +119,7 @@ class JobGroup(Frozen):
         return first if len(self.jobs) == 1 else f"{first}+{len(self.jobs) - 1}"
 
 
+@lru_cache(maxsize=128)  # of a step the planner, its checks, its rows and its verdict ask for it
 def parse(text: str) -> JobFile:
     """The sections of a job file. Raises ProfileError naming every line that cannot be read."""
     file, mistakes = read(text)

@@ -14,7 +14,6 @@ import errno
 import hashlib
 import re
 import shlex
-import shutil
 import tarfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,6 +134,8 @@ class _Collected:
     """The names of the files that were unpacked, and why others were left out."""
 
     kept: list[str] = field(default_factory=list)
+    digests: dict[str, str] = field(default_factory=dict)
+    """The SHA-256 of each file that is kept, as it arrived."""
     left_out: dict[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
@@ -210,10 +211,15 @@ def _unpacked(parts: Parts, directory: Path, unit: Unit, host: Host) -> _Collect
             taken.add(member.name.casefold())
             source = tar.extractfile(member)
             assert source is not None
+            digest, size = hashlib.sha256(), 0
             with (directory / member.name).open("wb") as file:
-                shutil.copyfileobj(source, file, TAR_READ_BYTES)
-            if _size(directory / member.name) != member.size:
+                while block := source.read(TAR_READ_BYTES):
+                    digest.update(block)
+                    file.write(block)
+                    size += len(block)
+            if size != member.size:
                 raise EvidenceDamaged(f"{member.name} of step {unit.name} arrived incomplete")
+            collected.digests[member.name] = digest.hexdigest()
             collected.kept.append(member.name)
             # tarfile would keep every header, and headers may be large.
             tar.members = []  # type: ignore[attr-defined]
@@ -298,7 +304,7 @@ def _verify(directory: Path, collected: _Collected, unit: Unit, host: Host) -> N
             collected.leave_out(name, "has no checksum from the host")
             collected.kept.remove(name)
             (directory / name).unlink()
-        elif _sha256(directory / name) != expected[name]:
+        elif collected.digests[name] != expected[name]:
             raise _mismatch(name, unit, host)
 
 
@@ -311,8 +317,3 @@ def _mismatch(name: str, unit: Unit, host: Host) -> EvidenceDamaged:
 
 def _size(path: Path) -> int:
     return path.stat().st_size
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

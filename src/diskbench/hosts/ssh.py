@@ -54,7 +54,9 @@ class SshHost:
         """See ports.Host.close."""
         transport, self._transport = self._transport, None
         if transport is not None:
-            transport.close()
+            from diskbench.hosts.ssh_connect import close_transport
+
+            close_transport(transport)
 
     def run(
         self, script: str, *, stdin: bytes = b"", timeout_s: float = 60.0, root: bool = False

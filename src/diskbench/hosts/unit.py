@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import math
 import shlex
 import tarfile
+from functools import cache
+from typing import TYPE_CHECKING
 
 from diskbench.hosts.scripts import script
 from diskbench.model.base import Frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 STOP_PATIENCE_S = 20
 """Seconds that fio may take to end after a stop, before it is killed; our choice."""
@@ -130,29 +134,35 @@ def environment(unit: Unit) -> str:
     return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in values.items())
 
 
+_SCRIPTS = (
+    *("step.sh", "block.sh", "guard.sh", "hold.sh", "place.sh", "stages.sh", "lock.sh"),
+    *("interim.awk", "sample.awk"),
+)
+"""What every unit is sent beside its own files."""
+
+
 def payload(unit: Unit) -> bytes:
     """The unit's files as a tar."""
-    files = {
-        "job.fio": unit.job,
-        "unit.env": environment(unit),
-        "step.sh": script("step.sh"),
-        "block.sh": script("block.sh"),
-        "guard.sh": script("guard.sh"),
-        "hold.sh": script("hold.sh"),
-        "place.sh": script("place.sh"),
-        "stages.sh": script("stages.sh"),
-        "lock.sh": script("lock.sh"),
-        "interim.awk": script("interim.awk"),
-        "sample.awk": script("sample.awk"),
-    }
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        for name, text in files.items():
-            data = text.encode()
-            info = tarfile.TarInfo(name)
-            info.size, info.mode = len(data), 0o600
-            tar.addfile(info, io.BytesIO(data))
-    return buffer.getvalue()
+    own = _members({"job.fio": unit.job, "unit.env": environment(unit)})
+    return own + _scripts() + bytes(2 * tarfile.BLOCKSIZE)
+
+
+@cache
+def _scripts() -> bytes:
+    """The members of the scripts, which are the same for each unit."""
+    return _members({name: script(name) for name in _SCRIPTS})
+
+
+def _members(files: Mapping[str, str]) -> bytes:
+    """The files as members of a tar, without its end."""
+    members = bytearray()
+    for name, text in files.items():
+        data = text.encode()
+        info = tarfile.TarInfo(name)
+        info.size, info.mode = len(data), 0o600
+        members += info.tobuf(tarfile.USTAR_FORMAT) + data
+        members += bytes(-len(data) % tarfile.BLOCKSIZE)
+    return bytes(members)
 
 
 def start_script(unit: Unit, first_line: int | None, *, go: bool = False) -> str:

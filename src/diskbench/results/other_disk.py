@@ -9,8 +9,6 @@ from diskbench.analysis.verdict import sentence
 from diskbench.model.doubts import OTHER_DISK
 from diskbench.model.spec import EMULATED_PROVIDERS
 from diskbench.plan.as_disk import named_disk
-from diskbench.plan.identify import identify
-from diskbench.results.identified import level_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +45,9 @@ def with_other_disk(
     }
     if len(unexplained) < _FEWEST:
         return list(verdicts)
+    from diskbench.plan.identify import identify  # at use: few runs come so far
+    from diskbench.results.identified import level_of
+
     levels = [level for group in groups if (level := level_of(group, plan, run)) is not None]
     day = hint.measured_on or (run.measured_at or "")[:10] or None
     # A disk whose figures are bought would explain any level by what it was bought with.

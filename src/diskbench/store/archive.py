@@ -30,7 +30,14 @@ from diskbench.errors import (
 from diskbench.model.record_names import RECORD_NAMES
 from diskbench.model.spec import Plan, Step
 from diskbench.model.value_fault import value_faults
-from diskbench.store.content import PACKED, Content, put_content, read_ends, read_file
+from diskbench.store.content import (
+    PACKED,
+    Content,
+    put_content,
+    read_ends,
+    read_file,
+    small_in_memory,
+)
 from diskbench.store.content import size_and_digest as _size_and_digest
 from diskbench.store.manifest import FORMAT, FileRecord, Manifest, StepRecord
 from diskbench.store.parse_step import END_BYTES, PARSED_FILES, PARSED_IN_PART
@@ -192,6 +199,7 @@ def close_step(
         return closed
     if closed:
         store.delete(prefix)
+    files = small_in_memory(files)
     record = StepRecord(
         run_id=run_id,
         step=step,

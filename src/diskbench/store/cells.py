@@ -42,6 +42,19 @@ def cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
     return cell_row(row) if row else None
 
 
+def matrix_cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
+    """`cell_of_trial` where the cell is that of a matrix; None for the cell of a run."""
+    cell, matrix = schema.cell, schema.matrix
+    query = (
+        sa.select(cell)
+        .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
+        .where(cell.c.trial_id == trial_id, matrix.c.kind.is_(None))
+    )
+    with one_statement(database) as connection:
+        row = connection.execute(query).mappings().one_or_none()
+    return cell_row(row) if row else None
+
+
 def live_cells(database: Engine) -> list[CellRow]:
     """The cells of all matrices and runs that are queued or that a process has taken."""
     query = sa.select(schema.cell).where(schema.cell.c.state.in_(sorted(LIVE)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -77,7 +78,7 @@ class ObjectEvidence:
     def _keep_private(self, key: str) -> None:
         """Make a file readable by its owner alone where the store's directory is private."""
         if self._is_private and self._directory is not None:
-            (self._directory / key).chmod(FILE_MODE)
+            os.chmod(f"{self._directory}/{key}", FILE_MODE)  # noqa: PTH101 - once for each file
 
     def get(self, key: str, *, limit: int = RECORD_BYTES) -> bytes:
         """The bytes of `key`; raises KeyError when there are none, LimitExceeded when there are
@@ -261,12 +262,16 @@ def open_evidence(url: str) -> ObjectEvidence:
         raise unavailable from error
 
 
-def _with_directories(directory: Path, keys: Sequence[str]) -> list[Path]:
+def _with_directories(directory: Path, keys: Sequence[str]) -> list[str]:
     """The files of `keys`, and each directory from them up to `directory`, which hold their
     names."""
-    files = [directory / key for key in keys]
-    above = {parent for file in files for parent in file.relative_to(directory).parents}
-    return [*files, *(directory / parent for parent in above)]
+    above = {""}
+    for key in keys:
+        folder = key.rpartition("/")[0]
+        while folder not in above:
+            above.add(folder)
+            folder = folder.rpartition("/")[0]
+    return [f"{directory}/{name}" for name in (*keys, *sorted(above))]
 
 
 def _make_directory(directory: Path) -> None:

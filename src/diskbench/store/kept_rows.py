@@ -20,9 +20,8 @@ from pydantic import BaseModel, ConfigDict
 
 from diskbench.errors import KeyTaken
 from diskbench.store import schema
-from diskbench.store.cells import cell_of_trial
+from diskbench.store.cells import matrix_cell_of_trial
 from diskbench.store.database import transaction
-from diskbench.store.runs import is_run
 from diskbench.store.timings import load_timing
 
 if TYPE_CHECKING:
@@ -106,9 +105,7 @@ def keep_trial(
     else the row in the database. Raises StoreUnavailable."""
 
     def read() -> bytes:
-        cell = ending or cell_of_trial(database, trial_id)
-        if cell is not None and ending is None and is_run(database, cell.campaign_id):
-            cell = None
+        cell = ending or matrix_cell_of_trial(database, trial_id)
         record = TrialRecord(
             trial_id=trial_id,
             seconds=load_timing(database, trial_id),

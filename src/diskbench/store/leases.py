@@ -47,14 +47,17 @@ class Lease(Frozen):
 def create_lease(database: Engine, lease: Lease) -> None:
     """Write the row of a new lease; an existing one is unchanged."""
     with transaction(database) as connection:
-        insert_lease(connection, lease)
+        insert_leases(connection, [lease])
 
 
-def insert_lease(connection: Connection, lease: Lease) -> None:
-    """`create_lease` inside the caller's transaction. A lease without `created_at` gets the present
-    time of the database's clock."""
-    row = lease.model_dump(mode="json") | {"created_at": lease.created_at or present()}
-    insert_missing(connection, schema.lease, [row])
+def insert_leases(connection: Connection, leases: Sequence[Lease]) -> None:
+    """`create_lease` for several leases, inside the caller's transaction. One lease alone may come
+    without `created_at`: it gets the present time of the database's clock."""
+    rows = [
+        lease.model_dump(mode="json") | {"created_at": lease.created_at or present()}
+        for lease in leases
+    ]
+    insert_missing(connection, schema.lease, rows)
 
 
 def load_lease(database: Engine, lease_id: str) -> Lease | None:

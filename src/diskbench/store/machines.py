@@ -11,7 +11,7 @@ from diskbench.model.campaign import LIVE
 from diskbench.model.rental import Rental
 from diskbench.store import schema
 from diskbench.store.database import one_statement, transaction
-from diskbench.store.leases import Lease, insert_lease
+from diskbench.store.leases import Lease, insert_leases
 from diskbench.store.upsert import insert_missing
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class MachineRecord(Frozen):
 def save_machine(database: Engine, machine: MachineRecord, lease: Lease) -> None:
     """A new machine and its lease, before it is rented; twice is as once."""
     with transaction(database) as connection:
-        insert_lease(connection, lease)
+        insert_leases(connection, [lease])
         insert_missing(connection, schema.machine, [machine.model_dump(mode="json")])
 
 

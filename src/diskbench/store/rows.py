@@ -18,10 +18,10 @@ from diskbench.model.value_fault import value_faults
 from diskbench.store import schema
 from diskbench.store.clock import now
 from diskbench.store.database import one_statement, transaction
-from diskbench.store.leases import insert_lease
+from diskbench.store.leases import insert_leases
 from diskbench.store.reader import chunks, reader_of
 from diskbench.store.run_row import campaign_row, run_row, trial_row
-from diskbench.store.runs import insert_run_cell, is_of_matrix
+from diskbench.store.runs import insert_run_cells, is_of_matrix
 from diskbench.store.upsert import insert_missing, upsert
 from diskbench.store.where import among
 
@@ -44,25 +44,44 @@ def save_plan(
     owner: str | None = None,
     lease: Lease | None = None,
 ) -> None:
-    """Lease, campaign, trial, its runs as planned and its claim, before anything is made on a host;
-    and the cell of a trial that belongs to no matrix.
+    """`save_plans` for one trial."""
+    save_plans(database, [plan], evidence_url, owner=owner, leases=[lease] if lease else [])
 
-    `evidence_url` is the store's printable URL. The cell is `owner`'s from the start: one that is
-    nobody's looks abandoned. The lease comes with it, all or nothing: one without a claim looks
+
+def save_plans(
+    database: Engine,
+    plans: Sequence[Plan],
+    evidence_url: str,
+    *,
+    owner: str | None = None,
+    leases: Sequence[Lease] = (),
+) -> None:
+    """Leases, campaigns, trials, their runs as planned and their claims, before anything is made on
+    a host; and the cells of trials that belong to no matrix. All are written in one transaction, by
+    as many statements as for one trial.
+
+    `evidence_url` is the store's printable URL. The cells are `owner`'s from the start: one that is
+    nobody's looks abandoned. The leases come with them, all or nothing: one without a claim looks
     like one that outlived its trial, and whoever sweeps would give it back.
     """
+    campaign_ids = list(dict.fromkeys(plan.campaign_id for plan in plans))
     with transaction(database) as connection:
-        if lease is not None:
-            insert_lease(connection, lease)
-        of_matrix = is_of_matrix(connection, plan.campaign_id)
-        if not of_matrix:  # a matrix has written its campaign
-            insert_missing(connection, schema.campaign, [campaign_row(plan.campaign_id)])
-        insert_missing(connection, schema.trial, [trial_row(plan)])
-        rows = [run_row(plan, index, evidence_url) for index in range(len(plan.run_ids))]
+        insert_leases(connection, leases)
+        # A matrix has written its campaign and its cells.
+        of_runs = [name for name in campaign_ids if not is_of_matrix(connection, name)]
+        insert_missing(connection, schema.campaign, [*map(campaign_row, of_runs)])
+        insert_missing(connection, schema.trial, [trial_row(plan) for plan in plans])
+        rows = [
+            run_row(plan, index, evidence_url)
+            for plan in plans
+            for index in range(len(plan.run_ids))
+        ]
         insert_missing(connection, schema.run, rows)
-        insert_missing(connection, schema.claim, [{"trial_id": plan.trial_id}])
-        if not of_matrix:
-            insert_run_cell(connection, plan, owner)
+        insert_missing(connection, schema.claim, [{"trial_id": plan.trial_id} for plan in plans])
+        for campaign_id in of_runs:
+            insert_run_cells(
+                connection, [plan for plan in plans if plan.campaign_id == campaign_id], owner
+            )
 
 
 def replace_draft(database: Engine, plan: Plan, evidence_url: str) -> None:

@@ -19,6 +19,8 @@ from diskbench.store.database import one_statement, transaction
 from diskbench.store.upsert import insert_missing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy.engine import Connection, Engine
 
     from diskbench.model.spec import Plan
@@ -33,12 +35,14 @@ def is_of_matrix(connection: Connection, campaign_id: str) -> bool:
     return bool(connection.execute(kind).scalars().all() == [None])
 
 
-def insert_run_cell(connection: Connection, plan: Plan, owner: str | None) -> None:
-    """Write the cell of a trial of a run, owned by `owner`; does nothing for a trial that has its
-    cell."""
-    cell, campaign_id = schema.cell, plan.campaign_id
-    mine = sa.select(cell.c.position).where(cell.c.trial_id == plan.trial_id)
-    if connection.execute(mine).first() is not None:
+def insert_run_cells(connection: Connection, plans: Sequence[Plan], owner: str | None) -> None:
+    """Write the cells of the trials of one run, owned by `owner`; does nothing for those that have
+    their cell."""
+    cell, campaign_id = schema.cell, plans[0].campaign_id
+    known = sa.select(cell.c.trial_id, cell.c.position).where(cell.c.campaign_id == campaign_id)
+    positions = {row.trial_id: row.position for row in connection.execute(known)}
+    new = [plan for plan in plans if plan.trial_id not in positions]
+    if not new:
         return
     began = connection.execute(sa.select(present())).scalar_one()
     matrix = {
@@ -52,12 +56,19 @@ def insert_run_cell(connection: Connection, plan: Plan, owner: str | None) -> No
         "created_at": began,
     }
     insert_missing(connection, schema.matrix, [matrix])
-    last = sa.select(sa.func.max(cell.c.position)).where(cell.c.campaign_id == campaign_id)
-    before = connection.execute(last).scalar_one_or_none()
-    position = 0 if before is None else before + 1
+    first = max(positions.values(), default=-1) + 1
+    rows = [
+        _cell_of(plan, position, owner, began).model_dump(mode="json")
+        for position, plan in enumerate(new, first)
+    ]
+    insert_missing(connection, cell, rows)
+
+
+def _cell_of(plan: Plan, position: int, owner: str | None, began: str) -> CellRow:
+    """The cell of a trial of a run at `position`, which began at `began` (ISO 8601)."""
     name = f"{plan.cell.provider}/{plan.profile.name}"
-    row = CellRow(
-        campaign_id=campaign_id,
+    return CellRow(
+        campaign_id=plan.campaign_id,
         position=position,
         key=f"{name}#{position}",
         block=name,
@@ -71,7 +82,6 @@ def insert_run_cell(connection: Connection, plan: Plan, owner: str | None) -> No
         queued_at=began,
         started_at=began,
     )
-    insert_missing(connection, cell, [row.model_dump(mode="json")])
 
 
 def run_cells(database: Engine) -> list[CellRow]:
@@ -80,13 +90,6 @@ def run_cells(database: Engine) -> list[CellRow]:
     query = sa.select(cell).where(cell.c.campaign_id.in_(_runs())).order_by(cell.c.trial_id)
     with one_statement(database) as connection:
         return [cell_row(row) for row in connection.execute(query).mappings()]
-
-
-def is_run(database: Engine, campaign_id: str) -> bool:
-    """Whether the matrix is that of a run."""
-    query = _runs().where(schema.matrix.c.campaign_id == campaign_id)
-    with one_statement(database) as connection:
-        return connection.execute(query).first() is not None
 
 
 def end_run_cell(database: Engine, trial_id: str) -> None:

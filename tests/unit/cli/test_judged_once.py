@@ -3,8 +3,15 @@
 from types import SimpleNamespace
 
 import pytest
+import sqlalchemy as sa
+from tests.rigs.plans import make_plan
 
 from diskbench.cli import run_results
+from diskbench.report.assemble import trial_facts, trial_names, trial_view
+from diskbench.results import exported_rows
+from diskbench.store.database import open_database
+from diskbench.store.evidence import open_evidence
+from diskbench.store.rows import save_plans
 
 
 def ending(name, *fail_if):
@@ -21,16 +28,42 @@ def ending(name, *fail_if):
 )
 def test_csv_judges_each_trial_once_with_fail_if_and_without(monkeypatch, fail_if, read, judged):
     calls = {"read": [], "judged": []}
-    monkeypatch.setattr(run_results, "rows_as_csv", lambda *_, **__: [])
+    monkeypatch.setattr(exported_rows, "rows_as_csv", lambda *_, **__: [])
     monkeypatch.setattr(run_results, "judge_trial", lambda _, name: calls["judged"].append(name))
+    monkeypatch.setattr(run_results, "read_ended", lambda *_: {})
     monkeypatch.setattr(
         run_results, "stored_trial", lambda _, name, **__: calls["read"].append(name)
     )
-    monkeypatch.setattr(run_results, "trial_facts", lambda _: None)
-    monkeypatch.setattr(run_results, "trial_view", lambda _: SimpleNamespace(missed=()))
-    monkeypatch.setattr(run_results, "names_of", lambda plans: [plan.trial_id for plan in plans])
+    monkeypatch.setattr(trial_facts, "trial_facts", lambda _: None)
+    monkeypatch.setattr(trial_view, "trial_view", lambda _: SimpleNamespace(missed=()))
+    monkeypatch.setattr(trial_names, "names_of", lambda plans: [plan.trial_id for plan in plans])
     show = SimpleNamespace(output="csv", junit=None, timing=False)
     session = SimpleNamespace(database=None)
     endings = [ending("a", *fail_if), ending("b", *fail_if)]
     assert run_results.show_results(session, endings, show) == 0
     assert calls == {"read": read, "judged": judged}
+
+
+def statements_to_read(database, evidence, count):
+    """The statements that read the results of `count` trials of one run."""
+    plans = [make_plan((f"{count * 10 + n:026}",)) for n in range(count)]
+    save_plans(database, plans, evidence.url)
+    sent: list[str] = []
+
+    def note(_connection, _cursor, statement, *_):
+        sent.append(statement)
+
+    sa.event.listen(database, "before_cursor_execute", note)
+    session = SimpleNamespace(database=database, evidence_of=lambda _: evidence)
+    read = run_results.read_ended(session, [SimpleNamespace(plan=plan) for plan in plans])
+    sa.event.remove(database, "before_cursor_execute", note)
+    assert list(read) == [plan.trial_id for plan in reversed(plans)]
+    return len(sent)
+
+
+def test_the_results_of_many_hosts_are_read_with_as_many_statements_as_one(tmp_path):
+    database = open_database(f"sqlite:///{tmp_path}/rows.db")
+    evidence = open_evidence(f"file://{tmp_path}/evidence")
+    one, many = (statements_to_read(database, evidence, count) for count in (1, 8))
+    database.dispose()
+    assert many == one

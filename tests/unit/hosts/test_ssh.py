@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from tests.rigs.ssh_fixtures import QUICK
 from tests.rigs.sshd import keygen, running_sshd
 
 from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.hosts import ssh_connect
+from diskbench.hosts.bare_paramiko import paramiko
 from diskbench.hosts.known_hosts import fingerprint_of, known_keys, parse_found
 from diskbench.hosts.ssh import SshHost
 from diskbench.hosts.ssh_config import (
@@ -56,6 +59,20 @@ def refused(address="box", limits=None):
     with pytest.raises(HostUnavailable) as caught:
         hello(address, limits)
     return str(caught.value)
+
+
+# --- The connection
+
+
+def test_a_closed_connection_ends_at_once_however_rarely_its_thread_looks(configure, monkeypatch):
+    configure()
+    monkeypatch.setattr(ssh_connect, "LOOKS_EVERY_S", 3600.0)
+    host = SshHost("box")
+    assert host.run("echo hello").text.strip() == "hello"
+    (thread,) = [one for one in threading.enumerate() if isinstance(one, paramiko.Transport)]
+    host.close()
+    thread.join(240)
+    assert not thread.is_alive()
 
 
 # --- Trust

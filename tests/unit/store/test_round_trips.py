@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
+from tests.rigs.plans import make_plan
 
 from diskbench.store import database as opened
 from diskbench.store import schema
 from diskbench.store.database import one_statement, open_database, transaction
+from diskbench.store.leases import Lease
+from diskbench.store.rows import save_plans
+from diskbench.store.runs import run_cells
 from diskbench.store.upsert import insert_missing, upsert
 
 ROWS = [{"campaign_id": f"c{n}", "created_at": f"2026-11-0{n}"} for n in range(1, 6)]
@@ -57,6 +61,35 @@ def test_one_row_may_hold_an_expression(any_database):
     with transaction(any_database) as connection:
         insert_missing(connection, schema.campaign, [row])
     assert campaigns(any_database) == {"c1": "now"}
+
+
+def saved_at_once(database, sent, count):
+    """The statements that save `count` trials of one run, with their leases."""
+    plans = [
+        make_plan((f"{count * 10 + n:026}",), campaign_id=f"{count:026}") for n in range(count)
+    ]
+    held = [
+        Lease(lease_id=plan.trial_id, provider="ssh", created_at="2026-11-21T10:00:00")
+        for plan in plans
+    ]
+    before = len(sent)
+    save_plans(database, plans, "file:///e", owner="me", leases=held)
+    assert [cell.position for cell in run_cells(database)][-count:] == list(range(count))
+    return len(sent) - before - 1
+
+
+def test_many_hosts_are_saved_with_as_many_statements_as_one(any_database, sent):
+    one, many = (saved_at_once(any_database, sent, count) for count in (1, 8))
+    assert many == one
+
+
+def test_a_host_that_is_saved_again_or_later_keeps_the_places_of_the_others(any_database):
+    plans = [make_plan((f"{n:026}",)) for n in range(3)]
+    save_plans(any_database, plans[:2], "file:///e", owner="me")
+    save_plans(any_database, plans, "file:///e", owner="another")
+    places = {cell.trial_id: (cell.position, cell.owner) for cell in run_cells(any_database)}
+    names = [plan.trial_id for plan in plans]
+    assert places == dict(zip(names, [(0, "me"), (1, "me"), (2, "another")], strict=True))
 
 
 def end_connections(url):

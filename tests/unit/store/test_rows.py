@@ -13,10 +13,10 @@ from diskbench.model.outcome import Problem
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
 from diskbench.store import claims, leases, rows, schema, step_rows
 from diskbench.store.campaigns import list_campaigns
-from diskbench.store.cells import claim_cell, unfinished_cells
+from diskbench.store.cells import claim_cell, matrix_cell_of_trial, unfinished_cells
 from diskbench.store.clock import now, ulid_time
 from diskbench.store.query import find_run, find_runs
-from diskbench.store.runs import end_run_cell, is_run, run_cells
+from diskbench.store.runs import end_run_cell, run_cells
 from diskbench.store.wishes import asked_to_stop, request_cancel
 
 FINISHED = "2026-11-21T10:00:05.000000+00:00"
@@ -182,14 +182,15 @@ def test_a_settled_run_cannot_be_claimed_and_leaves_no_matrix(saved):
     end_run_cell(saved, TRIAL_ID)
     assert not claim_cell(saved, TRIAL_ID, owner="a", previous="a")
     assert not request_cancel(saved, TRIAL_ID)
-    assert not is_run(saved, CAMPAIGN_ID)
+    with saved.connect() as connection:
+        assert connection.execute(sa.select(schema.matrix)).first() is None
 
 
 def test_the_matrix_of_a_run_is_no_matrix_to_anybody(saved):
     assert [cell.trial_id for cell in run_cells(saved)] == [TRIAL_ID]
     assert list_campaigns(saved) == []
     assert unfinished_cells(saved) == []
-    assert is_run(saved, CAMPAIGN_ID)
+    assert matrix_cell_of_trial(saved, TRIAL_ID) is None
 
 
 def test_a_wish_to_stop_is_seen_by_whoever_runs_the_trial(saved):
@@ -203,9 +204,10 @@ def test_a_wish_to_stop_is_seen_by_whoever_runs_the_trial(saved):
 
 def test_progress_is_one_row_that_goes_with_the_end(saved):
     for elapsed in (1.0, 2.0):
-        claims.save_progress(
-            saved, RUN_IDS[0], step_index=0, step="read", tick={"elapsed_s": elapsed}
+        row = claims.progress_row(
+            RUN_IDS[0], step_index=0, step="read", tick={"elapsed_s": elapsed}
         )
+        claims.save_progress(saved, row)
     assert claims.progress_of_trials(saved, [TRIAL_ID])[TRIAL_ID].tick == {"elapsed_s": 2.0}
     rows.end_run(saved, RUN_IDS[0], "done", None, started_at=None, finished_at=FINISHED)
     assert claims.progress_of_trials(saved, [TRIAL_ID]) == {}
@@ -283,4 +285,5 @@ def test_deleting_all_runs_of_a_run_takes_its_cells_along(saved):
     assert run_cells(saved)
     assert rows.delete_runs(saved, RUN_IDS) == len(RUN_IDS)
     assert run_cells(saved) == []
-    assert not is_run(saved, CAMPAIGN_ID)
+    with saved.connect() as connection:
+        assert connection.execute(sa.select(schema.matrix)).first() is None

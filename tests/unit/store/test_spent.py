@@ -11,7 +11,7 @@ from diskbench.catalog.prices.cost import spent_usd
 from diskbench.store import schema
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.database import transaction
-from diskbench.store.leases import Lease, insert_lease
+from diskbench.store.leases import Lease, insert_leases
 from diskbench.store.moments import iso
 from diskbench.store.spent import spent_on_trials
 
@@ -73,7 +73,7 @@ def test_the_sum_is_that_of_the_catalogue(any_database, seed, assumed):
         for lease in leases:
             trial = {"trial_id": lease.lease_id, "campaign_id": CAMPAIGN, "replicate": 0}
             connection.execute(sa.insert(schema.trial).values(**trial))
-            insert_lease(connection, lease)
+            insert_leases(connection, [lease])
     over, live = spent_on_trials(any_database, CAMPAIGN, assumed)
     of_all, of_live = expected(leases, cells, assumed)
     assert over == pytest.approx(of_all, abs=0.01)

@@ -68,10 +68,8 @@ def execute(
     cells = LiveCells(session, stop, watcher, settled.append, waits=False, plans=own, begun=begun)
     with session.timing.span("launch"), as_unavailable(session.database):
         launch_cells(cells, poll_s=_OWN_POLL_S if take_over else None)
-    if begun is not None:
-        begun.wait()
     reports = [TrialEnding(plan) for plan in plans]
-    waits = _continued(cells, plans) if take_over else _started(plans)
+    waits = _continued(cells, plans) if take_over else _started(plans, begun)
     threads = [
         _spawn(_to_its_end, session, stop, report, wait)
         for report, wait in zip(reports, waits, strict=True)
@@ -88,12 +86,19 @@ def execute(
     return reports
 
 
-def _started(plans: Sequence[Plan]) -> Iterator[Callable[[], object]]:
-    """Start the cell of each plan; functions that wait for their ends."""
+def _started(plans: Sequence[Plan], begun: FirstSteps | None) -> Iterator[Callable[[], object]]:
+    """Functions that start the cell of each plan and wait for its end. A cell is started when the
+    first step of its own host is begun: no host waits for a slower one."""
+    for plan in plans:
+        yield partial(_start, plan.trial_id, begun)
+
+
+def _start(trial_id: str, begun: FirstSteps | None) -> object:
     from diskbench.engine.durable import cells
 
-    for plan in plans:
-        yield cells.start(plan.trial_id)
+    if begun is not None:
+        begun.wait(trial_id)
+    return cells.start(trial_id)()
 
 
 def _continued(stations: LiveCells, plans: Sequence[Plan]) -> Iterator[Callable[[], object]]:

@@ -32,16 +32,17 @@ class FirstSteps:
     def __init__(self, session: Session, stop: Stop, plans: Iterable[Plan]) -> None:
         self._session, self._stop = session, stop
         self._made: dict[str, tuple[str, ...]] = {}
-        self._threads = [
-            threading.Thread(target=self._begin, args=(plan,), daemon=True) for plan in plans
-        ]
-        for thread in self._threads:
+        self._threads = {
+            plan.trial_id: threading.Thread(target=self._begin, args=(plan,), daemon=True)
+            for plan in plans
+        }
+        for thread in self._threads.values():
             thread.start()
 
-    def wait(self) -> None:
-        """Wait until each was begun, or could not be."""
-        for thread in self._threads:
-            thread.join()
+    def wait(self, trial_id: str) -> None:
+        """Wait until the trial's first step was begun, or could not be."""
+        if trial_id in self._threads:
+            self._threads[trial_id].join()
 
     def take(self, trial_id: str) -> tuple[str, ...] | None:
         """The commands that made the trial's workspace a moment ago; None where it has to be

@@ -11,6 +11,7 @@ them, the row is unchanged, and work that would outlast it is refused.
 from __future__ import annotations
 
 import math
+import time
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,12 @@ from diskbench.ports import EndsMachines, ExtendsLeases
 from diskbench.store.archive import write_plan
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import Lease, extend_lease, lease_and_time, load_lease
-from diskbench.store.rows import save_plan
+from diskbench.store.rows import save_plan, save_plans
 from diskbench.store.step_rows import load_results
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import sqlalchemy as sa
 
     from diskbench.engine.session import Session
@@ -38,8 +41,35 @@ GRACE = timedelta(hours=1)
 
 def save(session: Session, plan: Plan, *, owner: str | None) -> None:
     """Write the lease and the rows of a trial, before anything is made on its host."""
+    with session.timing.span("save plan", plan.trial_id):
+        lease = _lease_of(plan, database_time(session.database))
+        save_plan(session.database, plan, session.evidence.url, owner=owner, lease=lease)
+        _write_plan(session, plan)
+
+
+def save_all(session: Session, plans: Sequence[Plan], *, owner: str | None) -> None:
+    """`save` for all trials of a run, in one transaction: the first of many hosts does not wait for
+    a write to disk for each of the others."""
+    started, moment = time.monotonic(), database_time(session.database)
+    leases = [_lease_of(plan, moment) for plan in plans]
+    save_plans(session.database, plans, session.evidence.url, owner=owner, leases=leases)
+    for plan in plans:
+        _write_plan(session, plan)
+    share = (time.monotonic() - started) / len(plans)
+    for plan in plans:
+        session.timing.add("save plan", share, plan.trial_id)
+
+
+def _write_plan(session: Session, plan: Plan) -> None:
+    """Make a plan that does not change any more evidence."""
+    if not plan.is_draft:
+        write_plan(session.evidence, plan)
+
+
+def _lease_of(plan: Plan, moment: datetime) -> Lease:
+    """The lease of a trial that is saved at `moment`, by the database's clock."""
     scope = plan.rental.scope if plan.rental else None
-    lease = Lease(
+    return Lease(
         lease_id=plan.trial_id,
         provider=plan.cell.provider,
         account=scope.account if scope else None,
@@ -48,20 +78,21 @@ def save(session: Session, plan: Plan, *, owner: str | None) -> None:
         address=plan.cell.address,
         target=plan.target.model_dump(mode="json"),
         run_ids=plan.run_ids,
-        expires_at=expiry(session.database, plan),
+        created_at=iso(moment),
+        expires_at=_expiry_at(moment, plan),
         hourly_usd=plan.rental.hourly_usd if plan.rental else None,
     )
-    with session.timing.span("save plan", plan.trial_id):
-        save_plan(session.database, plan, session.evidence.url, owner=owner, lease=lease)
-        if not plan.is_draft:
-            write_plan(session.evidence, plan)
 
 
 def expiry(database: sa.Engine, plan: Plan) -> str:
     """The expiry of a lease that begins or is extended now, by the database's clock: UTC, ISO 8601.
     It is generous, because a rented machine that ends before a loop's last round loses the result.
     """
-    return iso(database_time(database) + timedelta(seconds=2 * longest_s(plan)) + GRACE)
+    return _expiry_at(database_time(database), plan)
+
+
+def _expiry_at(moment: datetime, plan: Plan) -> str:
+    return iso(moment + timedelta(seconds=2 * longest_s(plan)) + GRACE)
 
 
 def extend(session: Session, plan: Plan) -> bool:

@@ -39,24 +39,26 @@ def preview(
     """The plans of a request; with `offline` no cloud is asked. Raises UserError for a fault of the
     request as a whole."""
     profile = find_profile(request.profile)
-    wanted = cells(request)
+    requested = cells(request)
     with Providers() as providers:
-        renter = providers.renter(wanted[0].provider)
+        renter = providers.renter(requested[0].provider)
         if renter is not None:
-            return _rented(renter, wanted, profile, books, offline=offline)
+            return _rented(renter, requested, profile, books, offline=offline)
     timing = Timing()
-    prepared = Preparation(wanted, profile, books, install_fio=install_fio, timing=timing).result()
+    prepared = Preparation(
+        requested, profile, books, install_fio=install_fio, timing=timing
+    ).result()
     for host in prepared.hosts.values():
         host.close()
     return Previewed([(plan, True) for plan in prepared.plans], prepared.refused)
 
 
 def _rented(
-    renter: Renter, wanted: Sequence[Cell], profile: Profile, books: Books, *, offline: bool
+    renter: Renter, requested: Sequence[Cell], profile: Profile, books: Books, *, offline: bool
 ) -> Previewed:
     """The plans of rented machines, one for all replicates, because their rental is the same."""
     previewed = Previewed()
-    for cell in wanted:
+    for cell in requested:
         check_rentable(renter, cell, profile)
         if cell.replicate:
             continue

@@ -11,7 +11,7 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -21,7 +21,7 @@ from diskbench.engine.trial.first_step import hold_credit
 from diskbench.engine.trial.host_lost import HostLost
 from diskbench.engine.trial.host_stages import Stages
 from diskbench.engine.trial.step_unit import unit_of
-from diskbench.engine.trial.watch import StepProgress
+from diskbench.engine.trial.watch import ProgressRows, StepProgress
 from diskbench.errors import (
     ConnectionLost,
     DiskbenchError,
@@ -66,6 +66,10 @@ class LiveStations:
     retry: RetryPolicy
     begun: FirstSteps | None = None
     """The first steps that were begun on their hosts already."""
+    progress: ProgressRows = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.progress = ProgressRows(self.session.database)
 
     def prepare(self, plan: Plan) -> Outcome:
         """Make the trial's directories, and its filesystem where it has one."""
@@ -147,7 +151,7 @@ class LiveStations:
         """Run fio and store its files, however it ended. Returns the files (None where the stop
         came before anything was started), and whether the step was stopped."""
         trial_id, run_id = plan.trial_id, plan.run_ids[run_index]
-        progress = StepProgress(self.watcher, self.session.database, trial_id, run_id, step)
+        progress = StepProgress(self.watcher, self.progress, trial_id, run_id, step)
         progress.note(None)
         self.watcher.step_started(plan.trial_id, run_index, step)
         host, unit = self.session.connect(plan), unit_of(plan, run_index, step)
@@ -174,6 +178,8 @@ class LiveStations:
                 kept = self._keep(plan, run_index, step, unit, (now, now), stopped=True)
             words = last_words(kept.files) if kept else ""
             raise type(error)(error.message + words, advice=error.advice) from error
+        finally:
+            self.progress.end(run_id)
         if not end.began:
             return None, True
         self.session.timing.add("fio itself", end.seconds_in_fio, plan.trial_id)

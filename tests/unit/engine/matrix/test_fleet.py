@@ -16,7 +16,7 @@ from diskbench.engine.matrix.matrix_status import status_of_matrix
 from diskbench.report.terminal.fleet_table import fleet_table
 from diskbench.report.terminal.matrix_table import matrix_line
 from diskbench.store.campaigns import find_campaign, save_campaign
-from diskbench.store.claims import describe_executor, register_executor, save_progress
+from diskbench.store.claims import describe_executor, progress_row, register_executor, save_progress
 from diskbench.store.clock import iso
 from diskbench.store.database import open_database
 from diskbench.store.leases import Lease, create_lease
@@ -58,7 +58,7 @@ def busy(database):
     plan = make_plan()
     save_plan(database, plan, "file:///evidence", owner="e1")
     tick = {"elapsed_s": 12.0, "read_iops": 0.0, "write_iops": 3000.0}
-    save_progress(database, plan.run_ids[0], step_index=0, step="write", tick=tick)
+    save_progress(database, progress_row(plan.run_ids[0], step_index=0, step="write", tick=tick))
     create_lease(
         database,
         Lease(

@@ -6,11 +6,11 @@ import pytest
 from tests.rigs.plans import make_plan
 
 from diskbench.engine.trial import watch
-from diskbench.engine.trial.watch import Silent, StepProgress
+from diskbench.engine.trial.watch import ProgressRows, Silent, StepProgress
 from diskbench.model.result import Tick
 from diskbench.store.claims import progress_of_trials
 from diskbench.store.database import open_database
-from diskbench.store.rows import save_plan
+from diskbench.store.rows import save_plan, save_plans
 
 PLAN = make_plan()
 
@@ -31,12 +31,74 @@ def clock(monkeypatch):
     return seconds
 
 
+def tick_of(database, plan):
+    """The second that is in the row of a plan's run; None where no row is there."""
+    progress = progress_of_trials(database, [plan.trial_id]).get(plan.trial_id)
+    return progress and progress.tick and progress.tick["elapsed_s"]
+
+
+def step_of(rows, plan):
+    return StepProgress(
+        Silent(lambda *_: None), rows, plan.trial_id, plan.run_ids[0], plan.steps[0]
+    )
+
+
 def test_progress_is_kept_every_second(database, clock):
-    watcher = Silent(lambda *_: None)
-    row = StepProgress(watcher, database, PLAN.trial_id, PLAN.run_ids[0], PLAN.steps[0])
-    row.note(None)
+    step = step_of(ProgressRows(database), PLAN)
+    step.note(None)
     for second in range(1, 6):
         clock[0] += 1.0
-        row.note(Tick(elapsed_s=second))
-        (kept,) = progress_of_trials(database, [PLAN.trial_id]).values()
-        assert kept.tick["elapsed_s"] == second
+        step.note(Tick(elapsed_s=second))
+        assert tick_of(database, PLAN) == second
+
+
+def test_a_step_that_begins_is_in_its_row_at_once(database, clock):
+    step = step_of(ProgressRows(database), PLAN)
+    step.note(None)
+    clock[0] += 0.1
+    step_of(ProgressRows(database), PLAN).note(None)
+    assert list(progress_of_trials(database, [PLAN.trial_id])) == [PLAN.trial_id]
+
+
+def test_all_hosts_are_one_write_a_second(database, clock, monkeypatch):
+    plans = [PLAN, *(make_plan((f"{n:026}",), trial_id=f"{n + 50:026}") for n in range(8))]
+    save_plans(database, plans[1:], "file:///evidence")
+    rows = ProgressRows(database)
+    steps = [step_of(rows, plan) for plan in plans]
+    for step in steps:
+        step.note(None)
+    writes = []
+    monkeypatch.setattr(watch, "save_progress", lambda _, *new: writes.append(len(new)))
+    for second in range(1, 4):
+        for step in steps:
+            clock[0] += 1.0 / len(steps)
+            step.note(Tick(elapsed_s=second))
+    assert sum(writes) in range(2 * len(plans), 3 * len(plans) + 1)  # each host, each second
+    assert len(writes) in (2, 3)
+
+
+def test_many_rows_are_written_with_the_database_s_time(database, clock):
+    other = make_plan(("c" * 26,), trial_id="d" * 26)
+    save_plans(database, [other], "file:///evidence")
+    rows = ProgressRows(database)
+    steps = [step_of(rows, plan) for plan in (PLAN, other)]
+    for step in steps:
+        step.note(None)
+    for step in steps:
+        clock[0] += 0.6
+        step.note(Tick(elapsed_s=1))
+    assert [tick_of(database, plan) for plan in (PLAN, other)] == [1, 1]
+
+
+def test_nothing_is_written_of_a_step_that_ended(database, clock):
+    other = make_plan(("c" * 26,), trial_id="d" * 26)
+    save_plans(database, [other], "file:///evidence")
+    rows = ProgressRows(database)
+    ended, runs = step_of(rows, PLAN), step_of(rows, other)
+    ended.note(None)
+    runs.note(None)
+    ended.note(Tick(elapsed_s=1))  # not written yet
+    rows.end(PLAN.run_ids[0])
+    clock[0] += 1.0
+    runs.note(Tick(elapsed_s=1))
+    assert [tick_of(database, plan) for plan in (PLAN, other)] == [None, 1]

@@ -26,10 +26,10 @@ as much on an idle machine, and with identical readings any other reading would 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One reading of a canary. `what` is its name, `when` is before or after the trial."""
+    """One reading of a canary. `quantity` is its name, `when` is before or after the trial."""
 
     trial: str
-    what: str
+    quantity: str
     when: str
     value: float
 
@@ -45,7 +45,7 @@ class Off:
         """`checksum of 8 MiB s 0.312 after, 0.204 on the others`."""
         reading = self.reading
         return (
-            f"{reading.what} {_shown(reading.value)} {reading.when}, "
+            f"{reading.quantity} {_shown(reading.value)} {reading.when}, "
             f"{_shown(self.median)} on the others"
         )
 
@@ -57,8 +57,8 @@ def _shown(value: float) -> str:
 def off(fleet: Sequence[Reading]) -> Mapping[str, tuple[Off, ...]]:
     """Return the readings of a fleet that stand out, by trial; trials without any are left out."""
     by_trial: dict[str, tuple[Off, ...]] = {}
-    for quantity in dict.fromkeys(reading.what for reading in fleet):
-        readings = [reading for reading in fleet if reading.what == quantity]
+    for quantity in dict.fromkeys(reading.quantity for reading in fleet):
+        readings = [reading for reading in fleet if reading.quantity == quantity]
         if len(readings) < LEAST_READINGS:
             continue
         middle = median(reading.value for reading in readings)

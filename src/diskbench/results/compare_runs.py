@@ -116,7 +116,7 @@ def _comparison(
     _check(sides, figures_by_side)
     alike = aligned(figures_by_side[0], figures_by_side[1], metric)
     matched, alone = matched_subjects(alike.a, alike.b)
-    alone += alike.left
+    alone += alike.not_compared
     drafts = [
         draft
         for name, (of_a, of_b) in matched.items()

@@ -54,7 +54,7 @@ class Aligned:
     a: Sequence[TrialFigure]
     b: Sequence[TrialFigure]
     fidelity: Mapping[FigureLine, Fidelity]
-    left: Sequence[NotCompared]
+    not_compared: Sequence[NotCompared]
 
 
 def aligned(a: Sequence[TrialFigure], b: Sequence[TrialFigure], metric: Metric) -> Aligned:
@@ -88,7 +88,7 @@ def aligned(a: Sequence[TrialFigure], b: Sequence[TrialFigure], metric: Metric) 
             why = f"{' '.join(place)} of {tool} has no counterpart among our steps"
             not_compared.append(NotCompared(block=block, why=why))
     sides = (of_theirs, of_ours) if theirs_first else (of_ours, of_theirs)
-    return Aligned(*sides, fidelity=known, left=not_compared)
+    return Aligned(*sides, fidelity=known, not_compared=not_compared)
 
 
 def _at(figures: Sequence[TrialFigure], place: tuple[str, str]) -> list[TrialFigure]:

@@ -157,7 +157,7 @@ class _Work:
     """What is to be written, and then deleted, each by key: bytes, and sizes in the store."""
 
     doomed: Mapping[str, int] = field(default_factory=dict)
-    kept: Mapping[str, bytes] = field(default_factory=dict)
+    derived: Mapping[str, bytes] = field(default_factory=dict)
     record: PrunedRun | None = None
     """To be written; None where it is there."""
     left: str | None = None
@@ -167,7 +167,7 @@ class _Work:
     @property
     def freed_bytes(self) -> int:
         """The bytes that the store needs less afterwards."""
-        added = sum(map(len, self.kept.values()))
+        added = sum(map(len, self.derived.values()))
         if self.record is not None:
             added += len(_json(self.record))
         return sum(self.doomed.values()) - added
@@ -175,7 +175,7 @@ class _Work:
 
 def _do(store: EvidenceStore, run_id: str, work: _Work) -> None:
     if work.record is not None:
-        for key, data in work.kept.items():
+        for key, data in work.derived.items():
             store.replace(key, data)
         store.replace(pruned_key(run_id), _json(work.record))
         store.settle()

@@ -85,7 +85,7 @@ def setting_of(
         device_share=_device_share(group),
         memory_share=memory_bytes / written if memory_bytes and written else None,
         is_synced=_is_synced(group),
-        keeps_cache=bool(group.kept) and group.kept[0].step.page_cache == "keep",
+        keeps_cache=bool(group.evidence) and group.evidence[0].step.page_cache == "keep",
         host_cache=plan.cell.has_host_cache if plan is not None else hint.has_cache,
         network=_network(plan),
         medium=_medium(plan),
@@ -102,21 +102,21 @@ def setting_of(
 
 def _is_synced(group: StepGroup) -> bool:
     """Whether its jobs wait at their end until all that they wrote is on the disk."""
-    jobs = [evidence.step.job for evidence in group.kept if evidence.step.job]
+    jobs = [evidence.step.job for evidence in group.evidence if evidence.step.job]
     return bool(jobs) and all(_SYNC.search(job) for job in jobs)
 
 
 def _processor(group: StepGroup) -> Processor:
     """The processor in its busiest round: one round short of CPU makes the figure with care."""
     return busiest(
-        processor_of(evidence.output, group.rows, evidence.samples) for evidence in group.kept
+        processor_of(evidence.output, group.rows, evidence.samples) for evidence in group.evidence
     )
 
 
 def _device_share(group: StepGroup) -> float | None:
     """The device's bytes over fio's, in the direction where this share is smaller."""
     moved: dict[str, list[int]] = {"read": [0, 0], "write": [0, 0]}
-    by_index = {evidence.step.index: evidence for evidence in group.kept}
+    by_index = {evidence.step.index: evidence for evidence in group.evidence}
     for row in group.rows:
         evidence = by_index.get(row.step_index)
         if evidence is None or row.scope != "step" or row.direction not in moved or not row.bytes:
@@ -166,7 +166,7 @@ def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:
     rows = group.rows
     return doubts + [
         doubt
-        for evidence in group.kept
+        for evidence in group.evidence
         if evidence.output is not None
         for doubt in step_warnings(evidence.step, rows, evidence.output, HostFacts(), None)
         if doubt.code not in {warning.code for warning in doubts}
@@ -224,7 +224,7 @@ def counted_otherwise(group: StepGroup) -> tuple[Reason, ...]:
     if load is None or not load.direct:
         return ()
     ios = device = moved = device_bytes = 0
-    by_index = {evidence.step.index: evidence.samples for evidence in group.kept}
+    by_index = {evidence.step.index: evidence.samples for evidence in group.evidence}
     for row in (row for rows in group.rounds for row in rows):
         samples = by_index.get(row.step_index)
         if samples is None or row.direction not in ("read", "write"):

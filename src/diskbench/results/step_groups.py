@@ -38,7 +38,7 @@ class StepGroup:
     """
 
     results: tuple[StepResult, ...]
-    kept: tuple[StepEvidence, ...]
+    evidence: tuple[StepEvidence, ...]
     phases: StepPhases | None
     index: int
     name: str
@@ -74,7 +74,7 @@ def groups_of(
         of(result.step, result.step_index, result.round, result.role).results.append(result)
     for evidence in evidence_of_steps:
         step = evidence.step
-        of(step.name, step.index, step.round, step.role).kept.append(evidence)
+        of(step.name, step.index, step.round, step.role).evidence.append(evidence)
     for course in phases:
         of(course.step, course.step_index, course.rounds, None).phases = course
     groups = [_group(part, plan, provider) for part in parts.values()]
@@ -92,7 +92,7 @@ class _Parts:
     of_round: int | None
     role: str | None
     results: list[StepResult] = field(default_factory=list)
-    kept: list[StepEvidence] = field(default_factory=list)
+    evidence: list[StepEvidence] = field(default_factory=list)
     phases: StepPhases | None = None
 
 
@@ -107,7 +107,7 @@ def _group(parts: _Parts, plan: Plan | None, provider: str) -> StepGroup:
     ran_s = sum(max(row.runtime_ns or 0 for row in of_round) / NS_PER_S for of_round in rounds)
     return StepGroup(
         results=tuple(parts.results),
-        kept=tuple(parts.kept),
+        evidence=tuple(parts.evidence),
         phases=parts.phases,
         index=parts.index,
         name=parts.step,
@@ -123,13 +123,13 @@ def _group(parts: _Parts, plan: Plan | None, provider: str) -> StepGroup:
 
 
 def _load(parts: _Parts, plan: Plan | None) -> Load | None:
-    if not parts.kept or not parts.kept[0].step.job:
+    if not parts.evidence or not parts.evidence[0].step.job:
         return _of_log(parts.phases)
     disk = plan.facts.disk if plan else None
     capacity_bytes = plan.target.capacity_bytes if plan else None
     try:
         asked = asked_by(
-            parts.kept[0].step,
+            parts.evidence[0].step,
             capacity_bytes=capacity_bytes,
             read_ahead_kb=disk.read_ahead_kb if disk else None,
             disks=max(len(plan.target.disks), 1) if plan else 1,

@@ -40,7 +40,7 @@ def test_each_figure_of_a_tool_stands_beside_ours_of_the_same_name(known, swappe
     assert found.a[0].line == found.b[0].line
     assert found.a[0].subject == found.b[0].subject
     assert found.fidelity == {found.a[0].line: known}
-    assert found.left == []
+    assert found.not_compared == []
 
 
 def test_other_sides_stay_as_they_are():
@@ -59,14 +59,14 @@ def test_rates_of_other_block_sizes_are_compared_in_bytes_alone():
     mine = [ours("dd", "dd-write", "write", block=2**20)]
     found = aligned(theirs, mine, "iops")
     assert not found.a
-    assert "--metric bytes_per_s" in found.left[0].why
+    assert "--metric bytes_per_s" in found.not_compared[0].why
     assert aligned(theirs, mine, "bytes_per_s").a
 
 
 def test_what_has_no_counterpart_is_named():
     theirs = [imported("hdparm", "direct-reads", "read"), imported("hdparm", "x", "read")]
     found = aligned(theirs, [ours("hdparm", "buffered-reads-t", "read")], "bytes_per_s")
-    assert ["direct-reads read" in left.why for left in found.left] == [True, False]
+    assert ["direct-reads read" in left.why for left in found.not_compared] == [True, False]
 
 
 def test_the_table_says_what_the_page_says_and_names_steps_that_there_are():

@@ -81,5 +81,5 @@ def test_where_the_bytes_differ_the_count_says_nothing():
 
 def test_without_samples_nothing_is_said():
     sampled = group(400)
-    unsampled = replace(sampled, kept=(StepEvidence(sampled.kept[0].step),))
+    unsampled = replace(sampled, evidence=(StepEvidence(sampled.evidence[0].step),))
     assert counted_otherwise(unsampled) == ()

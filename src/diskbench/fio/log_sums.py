@@ -44,8 +44,8 @@ Rates = dict[tuple[str, int, int], float]
 class _Series:
     """The averaged rows of one kind, job and direction, in order of time, in ms.
 
-    `gaps`: the time since the row before; None for the first. `late`: whether rows after a gap
-    stand for all of it, by row.
+    `late`: the rows after a gap that stand for all of it. `first_gap`: the time before the first
+    row, where the job was at work for longer than a window.
     """
 
     kind: LogKind
@@ -55,12 +55,14 @@ class _Series:
     values: Sequence[int]
     usual: int
     late: frozenset[int] = frozenset()
+    first_gap: int | None = None
 
     def rows(self) -> Iterator[tuple[int, int, int, int | None, int, int]]:
-        """Index, time, value, gap, width and reach of each row."""
+        """Index, time, value, gap (None where nothing is known of one), width and reach of each
+        row."""
         before: int | None = None
         for index, time in enumerate(self.times):
-            gap = None if before is None else time - before
+            gap = self.first_gap if before is None else time - before
             before = time
             if index in self.late and gap is not None:
                 yield index, time, self.values[index], gap, gap, gap
@@ -216,6 +218,8 @@ def _late_by_latencies(one: _Series, windows: Sequence[_Series]) -> _Series:
         if other.kind in _LATENCIES and (other.job, other.direction) == (one.job, one.direction)
         for time in other.times
     )
+    if seen and (first := one.times[0] - seen[0] + one.usual) >= LATE_WINDOWS * one.usual:
+        one = replace(one, first_gap=first)
     late = set()
     for index, time, _, gap in one.late_rows():
         half = one.usual // 2

@@ -5,7 +5,8 @@ then (`__add_samples` in fio's stat.c). Where it is kept from looking for three 
 stands for all three. Where nothing is done it looks and writes no row, and the next row stands for
 its own second alone. In the log both leave the same gap. Which of both it was,
 
-* the latency log of the same job says, where there is one: its rows are written as I/Os complete;
+* the latency log of the same job says, where there is one: its rows are written as I/Os complete,
+  also before the first row of the rates, which on a busy machine comes some windows late;
 * else what fio counted: the gaps were I/O where what the windows lack of the JSON's total is nearer
   to the rates of the rows after them, over the gaps, than to nothing.
 
@@ -77,13 +78,18 @@ def _within(one: Windows) -> float:
 def _late_by_seen(one: Windows, windows: Sequence[Windows]) -> Windows:
     import numpy as np
 
-    wide = np.flatnonzero(_wide(one))
     seen = [
         other.times
         for other in windows
         if other.kind in LATENCIES and (other.job, other.direction) == (one.job, one.direction)
     ]
-    if not wide.size or not seen:
+    if not seen:
+        return one
+    first = int(one.times[0]) - min(int(times[0]) for times in seen) + one.usual
+    if first >= LATE_WINDOWS * one.usual:
+        one = replace(one, first_gap=first)
+    wide = np.flatnonzero(_wide(one))
+    if not wide.size:
         return one
     times = np.sort(np.concatenate(seen))
     half, gaps = one.usual // 2, one.gaps[wide]

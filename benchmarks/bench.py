@@ -164,6 +164,8 @@ def _judge(
                 f"({now.low:.2f}–{now.high:.2f}), was {kept.median:.2f} "
                 f"({kept.low:.2f}–{kept.high:.2f}); profile it, or keep it with --write"
             )
+        elif is_worse(kept, now) and not write:
+            line += "  BETTER: keep it with --write"  # else it may become this much worse unseen
     print(line, flush=True)
     if write:
         baseline[key] = {

@@ -189,7 +189,7 @@ BENCHES = (
                 Row(f"S3 {part}, requests a run", "–", None),
             )
         ),
-        limit_s=900,
+        limit_s=1800,
     ),
     Bench(
         "logs",

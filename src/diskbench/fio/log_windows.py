@@ -27,8 +27,8 @@ _LATENCIES: tuple[LogKind, ...] = ("lat", "clat")
 class LogWindows:
     """The averaged rows of one kind, job and direction, in order of time, in ms.
 
-    `gaps`: the time since the row before; None for the first. `late`: whether rows after a gap
-    stand for all of it, by row.
+    `late`: the rows after a gap that stand for all of it. `first_gap`: the time before the first
+    row, where the job was at work for longer than a window.
     """
 
     kind: LogKind
@@ -38,12 +38,14 @@ class LogWindows:
     values: Sequence[int]
     usual: int
     late: frozenset[int] = frozenset()
+    first_gap: int | None = None
 
     def rows(self) -> Iterator[tuple[int, int, int, int | None, int, int]]:
-        """Index, time, value, gap, width and reach of each row."""
+        """Index, time, value, gap (None where nothing is known of one), width and reach of each
+        row."""
         before: int | None = None
         for index, time in enumerate(self.times):
-            gap = None if before is None else time - before
+            gap = self.first_gap if before is None else time - before
             before = time
             if index in self.late and gap is not None:
                 yield index, time, self.values[index], gap, gap, gap
@@ -102,6 +104,10 @@ def late_by_latencies(job_log: LogWindows, windows: Sequence[LogWindows]) -> Log
         and (other.job, other.direction) == (job_log.job, job_log.direction)
         for time in other.times
     )
+    if completed:
+        first_gap = job_log.times[0] - completed[0] + job_log.usual
+        if first_gap >= LATE_WINDOWS * job_log.usual:
+            job_log = replace(job_log, first_gap=first_gap)
     late = set()
     for index, time, _, gap in job_log.late_rows():
         half = job_log.usual // 2

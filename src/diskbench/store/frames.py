@@ -42,12 +42,13 @@ if TYPE_CHECKING:
     from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import StepRecord
 
-SERIES_VERSION = 4
+SERIES_VERSION = 5
 """Incremented when the same logs give another series; older Parquet files are then unused.
 
 2: the rate of a second that fio did not log is limited by the log's rates and by the bytes.
 3: a late row is no stall where I/O continued meanwhile.
 4: the only window of a log is one of a second, not of a millisecond.
+5: the first row of a log may be late, too.
 """
 SERIES_FILE = f"series-{SERIES_VERSION}.parquet"
 LATENCIES_VERSION = 1

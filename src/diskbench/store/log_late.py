@@ -5,7 +5,8 @@ then (`__add_samples` in fio's stat.c). Where it is kept from looking for three 
 stands for all three. Where nothing is done it looks and writes no row, and the next row stands for
 its own second alone. In the log both leave the same gap. Which of both it was,
 
-* the latency log of the same job says, where there is one: its rows are written as I/Os complete;
+* the latency log of the same job says, where there is one: its rows are written as I/Os complete,
+  also before the first row of the rates, which on a busy machine comes some windows late;
 * else what fio counted: the gaps were I/O where what the windows lack of the JSON's total is nearer
   to the rates of the rows after them, over the gaps, than to nothing.
 
@@ -81,14 +82,20 @@ def _within(job_log: Windows) -> float:
 def _late_by_seen(job_log: Windows, windows: Sequence[Windows]) -> Windows:
     import numpy as np
 
-    wide = np.flatnonzero(_wide(job_log))
     times_of_latencies = [
         other.times
         for other in windows
         if other.kind in LATENCIES
         and (other.job, other.direction) == (job_log.job, job_log.direction)
     ]
-    if not wide.size or not times_of_latencies:
+    if not times_of_latencies:
+        return job_log
+    first_completed = min(int(times[0]) for times in times_of_latencies)
+    first_gap = int(job_log.times[0]) - first_completed + job_log.usual
+    if first_gap >= LATE_WINDOWS * job_log.usual:
+        job_log = replace(job_log, first_gap=first_gap)
+    wide = np.flatnonzero(_wide(job_log))
+    if not wide.size:
         return job_log
     times = np.sort(np.concatenate(times_of_latencies))
     half, gaps = job_log.usual // 2, job_log.gaps[wide]

@@ -39,6 +39,7 @@ class Windows:
 
     `maxima`: the highest value of each window, where it was logged. `usual`: the usual width of a
     window of the step. `late`: whether a row stands for all of the gap before it; None for no row.
+    `first_gap`: the time before the first row, where the job was at work for longer than a window.
     """
 
     kind: LogKind
@@ -49,13 +50,15 @@ class Windows:
     maxima: Ints | None
     usual: int = _USUAL_MS
     late: Bools | None = None
+    first_gap: int | None = None
 
     @property
     def gaps(self) -> Ints:
-        """The time since the row before; the usual width for the first."""
+        """The time since the row before; for the first `first_gap`, else the usual width."""
         import numpy as np
 
-        return np.diff(self.times, prepend=self.times[0] - self.usual)
+        first = self.usual if self.first_gap is None else self.first_gap
+        return np.diff(self.times, prepend=self.times[0] - first)
 
     @property
     def widths(self) -> Ints:

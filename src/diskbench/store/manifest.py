@@ -126,7 +126,7 @@ class PrunedStep(_Record):
     """A step whose raw logs were removed.
 
     `logs` are those, by name, as its step.json has them; `kept` is what was derived from them, by
-    name (`series-4.parquet`), with keys under the run; `audit` is the check of the logs, made while
+    name (`series-5.parquet`), with keys under the run; `audit` is the check of the logs, made while
     they were there.
     """
 

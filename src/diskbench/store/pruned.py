@@ -1,7 +1,7 @@
 """The record of raw logs that `diskbench results prune` removed, and what is read in their place.
 
     runs/<run_id>/pruned.json                           which files, their sizes, checksums, when
-    runs/<run_id>/pruned/<iii>-<name>.series-4.parquet  what was derived from them before
+    runs/<run_id>/pruned/<iii>-<name>.series-5.parquet  what was derived from them before
 
 The copies under `pruned/` are evidence, unlike the same files under `derived/`: nothing can make
 them again.
@@ -46,7 +46,7 @@ def read_pruned(evidence: EvidenceStore, run_id: str) -> PrunedRun | None:
 
 def kept_instead(evidence: EvidenceStore, run_id: str, folder: str, name: str) -> bytes | None:
     """What was derived from the pruned logs of the step in `folder`, for the derived file `name`
-    (`series-4.parquet`): of another version where its logs were pruned by another diskbench. None
+    (`series-5.parquet`): of another version where its logs were pruned by another diskbench. None
     where the step was not pruned. Raises EvidenceDamaged."""
     record = read_pruned(evidence, run_id)
     step = record.steps.get(folder) if record else None

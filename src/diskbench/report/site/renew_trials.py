@@ -17,7 +17,7 @@ from diskbench.store.digests import load_asked
 from diskbench.store.site_manifest import TrialLines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from diskbench.model.run import AskedRun, Run
     from diskbench.report.site.build import SiteBuild
@@ -33,8 +33,9 @@ def renew_trials(build: SiteBuild, stamps: Mapping[str, str], pages: TrialPages)
     """Write the pages of trials that are out of date, note what the site quotes of them, and forget
     the trials that are gone. `stamps` are all trials of the site (store/digests.py)."""
     manifest = build.folder.manifest
-    fresh = _fresh(build, stamps)
-    manifest.drop_trials([one for one, _ in list(manifest.trials()) if one not in stamps])
+    noted = {trial_id for trial_id, _ in manifest.trials()}
+    fresh = _fresh(build, stamps, noted)
+    manifest.drop_trials(sorted(noted - stamps.keys()))
     stale = sorted((one for one in stamps if one not in fresh), reverse=True)
     with progress("trials", len(stale)) as advance:
         for chunk in _chunks(stale, stamps):
@@ -42,14 +43,15 @@ def renew_trials(build: SiteBuild, stamps: Mapping[str, str], pages: TrialPages)
             _renew(build, rows, stamps, pages, advance)
 
 
-def _fresh(build: SiteBuild, stamps: Mapping[str, str]) -> set[str]:
-    """The trials whose files are all there and up to date; these are wanted."""
+def _fresh(build: SiteBuild, stamps: Mapping[str, str], noted: Collection[str]) -> set[str]:
+    """The trials whose files are all there and up to date, and of which it is `noted` what the
+    site quotes; their files are wanted."""
     folder = build.folder
     digests = _digests(build)
     fresh, wanted = set(), list[str]()
     for name, entry in folder.manifest.entries(_FOLDER):
         trial_id = PurePosixPath(name).stem
-        if trial_id not in stamps or entry.told is None:
+        if trial_id not in stamps or trial_id not in noted or entry.told is None:
             continue
         evidence = entry.told["evidence"]
         digest = digests(trial_id, stamps[trial_id])
@@ -113,6 +115,13 @@ def _write(
     copied = pages.copy_evidence(folder, rows)
     page = pages.page(rows, around, copied)
     name = trial_name(trial_id)
+    lines = [
+        (row.run.run_id, place_of(row.run), line.model_dump_json(exclude_defaults=True))
+        for row, line in zip(rows, page.lines, strict=True)
+    ]
+    # Before the page: `write` may save the manifest, and a page that is up to date is not made
+    # again after a kill, so that what the site quotes of it would be missing for good.
+    folder.manifest.put_trial(TrialLines(trial_id, around.key, digest_of(digest, lines), lines))
     folder.write(
         name,
         page.html.encode(),
@@ -120,12 +129,6 @@ def _write(
         digest if page.complete else "",
         {"evidence": copied},
     )
-    lines = [
-        (row.run.run_id, place_of(row.run), line.model_dump_json(exclude_defaults=True))
-        for row, line in zip(rows, page.lines, strict=True)
-    ]
-    quoted = TrialLines(trial_id, around.key, digest_of(digest, lines), lines)
-    folder.manifest.put_trial(quoted)
     folder.manifest.want([name, *copied])
 
 

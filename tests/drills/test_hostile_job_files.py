@@ -202,6 +202,7 @@ def test_nothing_of_fios_own_lists_passes_unjudged() -> None:
     holds="fio opens, removes and executes nothing outside its directory",
     quick=False,
 )
+@pytest.mark.timeout(1800)  # hundreds of fio under strace: 300 s are too few on a busy machine
 def test_no_accepted_value_lets_fio_touch_a_foreign_file(tmp_path: Path) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     inside.mkdir()

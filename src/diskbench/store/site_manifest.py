@@ -156,9 +156,11 @@ class SiteManifest:
         return [name for (name,) in self._connection.execute(query)]
 
     def pages(self) -> Iterator[tuple[ShownTrial, Entry]]:
-        """The trials of the site, each with the entry of its page."""
+        """The trials of the site of which it is noted what the site quotes, each with the entry of
+        its page."""
         query = (
-            "SELECT trial_id, name, stamp, digest, bytes, told FROM shown JOIN file USING (name)"
+            "SELECT shown.trial_id, name, stamp, file.digest, bytes, told FROM shown "
+            "JOIN file USING (name) JOIN trial USING (trial_id)"
         )
         for trial_id, name, stamp, *row in self._connection.execute(query):
             yield ShownTrial(trial_id, name, stamp), _entry(*row)

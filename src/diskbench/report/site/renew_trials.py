@@ -41,7 +41,8 @@ def renew_trials(build: SiteBuild, pages: TrialPages) -> None:
 
 
 def _fresh(build: SiteBuild) -> Iterator[str]:
-    """The files of trials all of whose files are there and up to date."""
+    """The files of trials all of whose files are there and up to date, and of which it is noted what
+    the site quotes."""
     folder = build.folder
     digests = _digests(build)
     for trial, entry in folder.manifest.pages():
@@ -108,6 +109,13 @@ def _write(
     copied = pages.copy_evidence(folder, rows)
     page = pages.page(rows, around, copied)
     name = trial_name(trial_id)
+    lines = [
+        (row.run.run_id, place_of(row.run), line.model_dump_json(exclude_defaults=True))
+        for row, line in zip(rows, page.lines, strict=True)
+    ]
+    # Before the page: `write` may save the manifest, and a page that is up to date is not made
+    # again after a kill, so that what the site quotes of it would be missing for good.
+    folder.manifest.put_trial(TrialLines(trial_id, around.key, digest_of(digest, lines), lines))
     folder.write(
         name,
         page.html.encode(),
@@ -115,12 +123,6 @@ def _write(
         digest if page.complete else "",
         {"evidence": copied},
     )
-    lines = [
-        (row.run.run_id, place_of(row.run), line.model_dump_json(exclude_defaults=True))
-        for row, line in zip(rows, page.lines, strict=True)
-    ]
-    quoted = TrialLines(trial_id, around.key, digest_of(digest, lines), lines)
-    folder.manifest.put_trial(quoted)
     folder.manifest.want([name, *copied])
 
 

@@ -143,7 +143,10 @@ CURVES = {
                 "cpu_s_a_cell": "with host scripts and fio",
             },
             "CPU of PostgreSQL, s a cell": {"postgres_cpu_s_a_cell": "PostgreSQL"},
-            "a cell": {"statements_a_cell": "statements", "transactions_a_cell": "transactions"},
+            "statements and transactions a cell": {
+                "statements_a_cell": "statements",
+                "transactions_a_cell": "transactions",
+            },
             "the matrix ends after its last cell, s": {"matrix_ends_after_s": "seconds"},
         },
     ),

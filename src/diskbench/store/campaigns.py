@@ -160,6 +160,8 @@ class SharedMachines:
 
 NOT_SHARED = SharedMachines()
 _READ_AT = "read_at"
+_ENDING = 0x656E64696E67
+"""The seed of the keys of PostgreSQL's advisory locks around the end of a matrix: "ending"."""
 
 
 class Locked:
@@ -336,6 +338,18 @@ def locked(database: Engine, campaign_id: str) -> Iterator[Locked]:
         else:
             connection.execute(sa.update(matrix).where(mine).values(state=matrix.c.state))
         yield Locked(connection, _campaign(connection.execute(query).mappings().one()))
+
+
+@contextmanager
+def ending(database: Engine, campaign_id: str) -> Iterator[bool]:
+    """Whether this process is the one that writes the end of a matrix until the block ends. SQLite
+    lets all of them: each writes the same."""
+    if database.dialect.name != "postgresql":
+        yield True
+        return
+    key = sa.func.hashtextextended(campaign_id, _ENDING)
+    with transaction(database) as connection:
+        yield connection.execute(sa.select(sa.func.pg_try_advisory_xact_lock(key))).scalar_one()
 
 
 @dataclass(frozen=True)

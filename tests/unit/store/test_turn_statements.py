@@ -128,6 +128,22 @@ def test_the_cells_of_a_turn_get_the_time_at_which_they_were_read(any_database, 
     assert len(sent) == 1, "the time that is compared with, and nothing of the look"
 
 
+@pytest.mark.parametrize("any_database_url", ["postgresql"], indirect=True)
+def test_one_process_writes_the_end_of_a_matrix_while_the_others_look(any_database):
+    save_campaign(any_database, campaign_row(), [cell_row(n, state="done") for n in range(3)])
+    campaign = load_campaign(any_database, CAMPAIGN)
+    kept, others = [], []
+
+    def keep(ended):
+        kept.append(ended.state)
+        others.append(feed(any_database, campaign, machines=(), keep=keep))
+
+    fed = feed(any_database, campaign, machines=(), keep=keep)
+    assert kept == ["done"]
+    assert fed.campaign.state == "done"
+    assert [(other.campaign.state, other.by_time) for other in others] == [("running", True)]
+
+
 @pytest.mark.parametrize("limits", [{}, {"budget_usd": 1e9, "assume_price_usd_per_hour": 0.1}])
 def test_a_turn_reads_as_many_cells_whatever_waits_for_a_shared_machine(
     any_database, monkeypatch, limits

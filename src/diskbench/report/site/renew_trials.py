@@ -41,7 +41,7 @@ def renew_trials(build: SiteBuild, pages: TrialPages) -> None:
 
 
 def _fresh(build: SiteBuild) -> Iterator[str]:
-    """The files of trials all of whose files are there and up to date, and of which it is noted what
+    """The files of trials whose files are all there and up to date, and of which it is noted what
     the site quotes."""
     folder = build.folder
     digests = _digests(build)

@@ -13,7 +13,7 @@ user= # none where the number has no name
 while IFS=: read -r name rest; do
     rest=${rest#*:}
     case $rest in "$user_id":*) user=$name; break ;; esac
-done </etc/passwd
+done 2>/dev/null </etc/passwd
 [ -n "$user" ] || user=$(quietly id -un) || user=
 for name in hostname osrelease arch; do # arch since Linux 6.1
     block_read "/proc/sys/kernel/$name"

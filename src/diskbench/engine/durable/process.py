@@ -104,8 +104,8 @@ def move_here(trial_id: str, executor_id: str) -> WorkflowHandle[Any]:
 
 
 def _is_of_another_version(trial_id: str) -> bool:
-    found = DBOS.list_workflows(workflow_ids=[trial_id], load_input=False, load_output=False)
-    return any(one.app_version != APPLICATION_VERSION for one in found)
+    workflows = DBOS.list_workflows(workflow_ids=[trial_id], load_input=False, load_output=False)
+    return any(workflow.app_version != APPLICATION_VERSION for workflow in workflows)
 
 
 def stop(within_s: float = _LEAVES_WITHIN_S) -> bool:

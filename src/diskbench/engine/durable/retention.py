@@ -55,4 +55,5 @@ def _ended(database: sa.Engine, before: str) -> list[str]:
     )
     # Read afterwards: a cell whose workflow is over never becomes live again under the same trial.
     live = {cell.trial_id for cell in live_cells(database)} if workflows else set[str | None]()
-    return [one.workflow_id for one in workflows if one.workflow_id not in live]
+    ids = [workflow.workflow_id for workflow in workflows]
+    return [workflow_id for workflow_id in ids if workflow_id not in live]

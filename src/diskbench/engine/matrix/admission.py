@@ -98,7 +98,9 @@ def feed(
         over, live = spent_by(database, campaign.campaign_id, assumed)
     if machines is None:
         machines = list_machines(database, campaign.campaign_id)
-    machine_names = {one.name for one in machines if one.campaign_id == campaign.campaign_id}
+    machine_names = {
+        machine.name for machine in machines if machine.campaign_id == campaign.campaign_id
+    }
     by_time = _depends_on_time(limits)
 
     def decide(held: Locked) -> list[CellRow]:

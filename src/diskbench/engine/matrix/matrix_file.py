@@ -154,17 +154,20 @@ def _beside(folder: Path, profile: str) -> str:
 def _with_found_profiles(matrix: Matrix, folder: Path) -> Matrix:
     """The matrix with absolute paths of profiles, since its cells run in any directory."""
 
-    def found(fields: CellFields) -> CellFields:
+    def with_absolute_profile(fields: CellFields) -> CellFields:
         if fields.profile is None:
             return fields
         return fields.model_copy(update={"profile": _beside(folder, fields.profile)})
 
     return matrix.model_copy(
         update={
-            "defaults": found(matrix.defaults),
-            "axes": {axis: tuple(map(found, values)) for axis, values in matrix.axes.items()},
-            "include": tuple(map(found, matrix.include)),
-            "exclude": tuple(map(found, matrix.exclude)),
+            "defaults": with_absolute_profile(matrix.defaults),
+            "axes": {
+                axis: tuple(map(with_absolute_profile, values))
+                for axis, values in matrix.axes.items()
+            },
+            "include": tuple(map(with_absolute_profile, matrix.include)),
+            "exclude": tuple(map(with_absolute_profile, matrix.exclude)),
         }
     )
 

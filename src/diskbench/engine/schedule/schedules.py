@@ -180,16 +180,16 @@ def backfill(
             advice="type the earlier time first",
         )
     just_before = datetime.fromtimestamp(first.timestamp() - 1e-3, UTC)
-    wanted = [
+    missed = [
         moment
         for moment in due(clock.cron, clock.zone, just_before, last, most=MOST_AT_ONCE + 1)
         if not comes_again(clock.cron, moment)
     ]
-    if len(wanted) > MOST_AT_ONCE:
+    if len(missed) > MOST_AT_ONCE:
         raise InvalidValue(
             f"it was missed more than {MOST_AT_ONCE} times", advice="choose a shorter range"
         )
-    by_key = {iso(moment): moment for moment in wanted}
+    by_key = {iso(moment): moment for moment in missed}
     with locked_schedule(database, name) as held:
         if held is None:
             return []

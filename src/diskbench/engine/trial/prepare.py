@@ -79,7 +79,7 @@ class Preparation:
 
         self._parsed, self._planner = ParsedOnce(), Future[None]()
         plugins()  # they say which cloud a host is in
-        self._found = [
+        self._examined_hosts = [
             pool.submit(self._examined, *pair) for pair in zip(cells, connected, strict=True)
         ]
         pool.shutdown(wait=False)  # its threads end with their work, also if no result is read
@@ -94,7 +94,7 @@ class Preparation:
         from diskbench.engine.trial.same_machine import queued_behind
 
         prepared = Prepared()
-        for cell, future in zip(self._cells, self._found, strict=True):
+        for cell, future in zip(self._cells, self._examined_hosts, strict=True):
             try:
                 plan, host = future.result()
             except DiskbenchError as error:

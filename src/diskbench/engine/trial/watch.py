@@ -79,11 +79,11 @@ class ProgressRows:
     _written_s: float = -math.inf
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def note(self, row: Mapping[str, Any], *, is_urgent: bool = False) -> None:
+    def note(self, run_id: str, row: Mapping[str, Any], *, is_urgent: bool = False) -> None:
         """Keep a row, and write all rows that are kept, unless the last write is less than a second
         old; an urgent row is written in any case. Raises StoreUnavailable."""
         with self._lock:
-            self._unwritten[row["run_id"]] = row
+            self._unwritten[run_id] = row
             if not is_urgent and time.monotonic() - self._written_s < PROGRESS_EVERY_S:
                 return
             self._written_s = time.monotonic()
@@ -117,4 +117,4 @@ class StepProgress:
             round=self.step.round,
             tick=tick.model_dump(mode="json") if tick else None,
         )
-        self.rows.note(row, is_urgent=tick is None)
+        self.rows.note(self.run_id, row, is_urgent=tick is None)

@@ -7,7 +7,7 @@ from tests.drills.book import drill
 from tests.rigs.chaos import Chaos
 
 CELLS = "diskbench.engine.matrix.cell_steps:LiveCells."
-STATIONS = "diskbench.engine.trial.trial_steps:LiveStations."
+STATIONS = "diskbench.engine.trial.trial_steps:LiveTrialSteps."
 IN_ORDER = (
     f"{CELLS}open 1",
     f"{CELLS}rent 1",

@@ -10,7 +10,7 @@ import pytest
 from tests.drills.book import drill
 from tests.rigs.chaos import Chaos
 
-MEASURE = "before diskbench.engine.trial.trial_steps:LiveStations.measure 1"
+MEASURE = "before diskbench.engine.trial.trial_steps:LiveTrialSteps.measure 1"
 
 
 def states(chaos: Chaos) -> Counter[str]:

@@ -14,9 +14,9 @@ from diskbench.store.clock import now
 from diskbench.store.frames import read_series_ahead
 from diskbench.store.import_ids import KeptRuns, run_ids
 from diskbench.store.imports import keep_run, read_source, rows_of_import
+from diskbench.store.parallel_evidence import WINDOW, each, is_away
 from diskbench.store.phases import run_phases
 from diskbench.store.rebuild import RunRows, rows_of, write_runs
-from diskbench.store.several import WINDOW, each, is_away
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

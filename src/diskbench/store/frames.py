@@ -24,10 +24,10 @@ from diskbench.store.content import read_file
 from diskbench.store.database import transaction
 from diskbench.store.derived import derived_folder, derived_key, keep, read_from_logs
 from diskbench.store.outputs import read_output
+from diskbench.store.parallel_evidence import AT_ONCE, is_away
 from diskbench.store.result_tables import STAMP
 from diskbench.store.schema import measurement, run
 from diskbench.store.series import write_series
-from diskbench.store.several import AT_ONCE, is_away
 
 if TYPE_CHECKING:
     from pathlib import Path

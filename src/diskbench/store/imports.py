@@ -23,9 +23,9 @@ from diskbench.store.clock import now
 from diskbench.store.content import read_file
 from diskbench.store.import_ids import KeptRuns, run_ids
 from diskbench.store.manifest import FileRecord, ImportRecord, Manifest
+from diskbench.store.parallel_evidence import each
 from diskbench.store.parse_step import FIO_JSON, PARSER_VERSION
 from diskbench.store.run_row import imported_run_row
-from diskbench.store.several import each
 
 if TYPE_CHECKING:
     from diskbench.importers.form import Imported, ImportedRun

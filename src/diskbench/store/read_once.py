@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from diskbench.limits import RECORD_BYTES
-from diskbench.store.several import is_away
+from diskbench.store.parallel_evidence import is_away
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,12 +23,12 @@ from diskbench.store.content import read_file
 from diskbench.store.database import transaction
 from diskbench.store.database_errors import ABOUT_THE_ROWS
 from diskbench.store.imports import imported_rows
+from diskbench.store.parallel_evidence import WINDOW, each, is_away
 from diskbench.store.parse_step import step_result
 from diskbench.store.read_once import ReadOnce
 from diskbench.store.restore import restore
 from diskbench.store.rows import ending
 from diskbench.store.run_row import campaign_row, run_row, trial_row
-from diskbench.store.several import WINDOW, each, is_away
 from diskbench.store.step_rows import write_steps
 from diskbench.store.upsert import insert_missing, upsert
 

@@ -17,7 +17,7 @@ from diskbench.engine.trial.release import end_hold, end_unfinished, hand_back, 
 from diskbench.engine.trial.rent import rent
 from diskbench.engine.trial.retry import RetryPolicy
 from diskbench.engine.trial.stop import BY_USER
-from diskbench.engine.trial.trial_steps import LiveStations
+from diskbench.engine.trial.trial_steps import LiveTrialSteps
 from diskbench.errors import DiskbenchError, ReleaseFailed, StoreUnavailable, Suspended
 from diskbench.model.campaign import LIVE
 from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
@@ -103,9 +103,9 @@ class LiveCells:
         return RetryPolicy(self.stop, self.noted, waits=self.waits)
 
     @cached_property
-    def trials(self) -> LiveStations:
+    def trials(self) -> LiveTrialSteps:
         """The stations of their trials."""
-        return LiveStations(self.session, self.stop, self.watcher, self.retry, self.begun)
+        return LiveTrialSteps(self.session, self.stop, self.watcher, self.retry, self.begun)
 
     def plan(self, trial_id: str) -> Plan:
         """The plan of a trial, read once where it does not change any more. Raises UnknownName."""

@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class LiveStations:
+class LiveTrialSteps:
     """The stations on real hosts, a real evidence store and a real database.
 
     `stop` is set by Ctrl-C and `diskbench cancel`. A station that raises Suspended leaves its

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diskbench.providers.aws import requests
+from diskbench.providers.aws.account_leases import regions_of
 from diskbench.providers.aws.inventory import inventory_by_all, kind_and_id, tag
-from diskbench.providers.aws.sweep import regions_of
 from diskbench.providers.guest import move_timer
 
 if TYPE_CHECKING:

@@ -6,6 +6,12 @@ from typing import TYPE_CHECKING
 
 from diskbench.model.ours import Which
 from diskbench.providers.asked import check_shared_machine, provisioned_types
+from diskbench.providers.aws.account_leases import (
+    found_leases,
+    regions_of,
+    release_everywhere,
+    why_gone,
+)
 from diskbench.providers.aws.client import AwsSessions
 from diskbench.providers.aws.disk_request import AwsDiskRequest, disk_request
 from diskbench.providers.aws.examine import examine, present
@@ -22,7 +28,6 @@ from diskbench.providers.aws.refresh import refreshed
 from diskbench.providers.aws.rehearse import rehearse
 from diskbench.providers.aws.resolved import AwsResolved
 from diskbench.providers.aws.swap import swapped
-from diskbench.providers.aws.sweep import found_leases, regions_of, release_everywhere, why_gone
 from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.keys import lease_keys

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.model.ours import Which
 from diskbench.providers.asked import provisioned_types
+from diskbench.providers.azure.account_leases import found_leases, why_gone
 from diskbench.providers.azure.client import AzureSessions
 from diskbench.providers.azure.disk_request import (
     CACHES,
@@ -28,7 +29,6 @@ from diskbench.providers.azure.refresh import refreshed
 from diskbench.providers.azure.rehearse import rehearse
 from diskbench.providers.azure.resolved import AzureResolved
 from diskbench.providers.azure.swap import swapped
-from diskbench.providers.azure.sweep import found_leases, why_gone
 from diskbench.providers.azure.teardown import release
 from diskbench.providers.azure.timing import AzureTiming
 from diskbench.providers.caller import caller_cidr

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from diskbench.model.ours import Which
 from diskbench.providers.asked import check_shared_machine, provisioned_types
 from diskbench.providers.caller import caller_cidr
+from diskbench.providers.gcp.account_leases import found_leases, release_lease, why_gone
 from diskbench.providers.gcp.client import GcpSessions
 from diskbench.providers.gcp.disk_request import GcpDiskRequest, disk_request
 from diskbench.providers.gcp.examine import examine, present
@@ -21,7 +22,6 @@ from diskbench.providers.gcp.refresh import refreshed
 from diskbench.providers.gcp.rehearse import rehearse
 from diskbench.providers.gcp.resolved import GcpResolved
 from diskbench.providers.gcp.swap import swapped
-from diskbench.providers.gcp.sweep import found_leases, release_lease, why_gone
 from diskbench.providers.gcp.timing import GceTiming
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.skeleton.provider import CloudCalls, CloudProvider, today

@@ -8,6 +8,7 @@ one is neither used by other threads nor given to other processes. The threads t
 from __future__ import annotations
 
 import ctypes
+import sys
 
 _ARENA_MAX = -8
 """M_ARENA_MAX of malloc.h."""
@@ -16,13 +17,14 @@ _ARENAS = 2
 
 def share_arenas() -> None:
     """Let the threads that start from now on share two arenas; nothing with another C library."""
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "mallopt"):
-        libc.mallopt(_ARENA_MAX, _ARENAS)
+    _call("mallopt", _ARENA_MAX, _ARENAS)
 
 
 def return_free_memory() -> None:
     """Give free memory back to the system; nothing with another C library."""
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "malloc_trim"):
-        libc.malloc_trim(0)
+    _call("malloc_trim", 0)
+
+
+def _call(name: str, *arguments: int) -> None:
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), name):
+        getattr(libc, name)(*arguments)

@@ -23,9 +23,10 @@ from diskbench.engine.ids import new_id
 from diskbench.engine.matrix.cell_plan import run_ids
 from diskbench.model.campaign import CellRow
 from diskbench.store import schema
-from diskbench.store.campaigns import list_campaigns, locked
+from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import load_cells
 from diskbench.store.database import open_database, transaction
+from diskbench.store.matrix_lock import locked
 from diskbench.store.result_tables import STAMP
 from diskbench.store.upsert import insert_missing
 

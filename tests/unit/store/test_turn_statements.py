@@ -7,10 +7,11 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from diskbench.engine.matrix.admission import feed
 from diskbench.model.matrix import Limits
 from diskbench.store import schema
-from diskbench.store.campaigns import Locked, load_campaign, looked, save_campaign, traits_of
+from diskbench.store.campaigns import load_campaign, save_campaign, traits_of
 from diskbench.store.cells import live_cells, load_cells
 from diskbench.store.clock import database_time
 from diskbench.store.machines import MachineRecord
+from diskbench.store.matrix_lock import Locked, looked
 
 MANY = 10_000
 LIVE_CELLS = 12

@@ -19,10 +19,10 @@ from diskbench.model.outcome import Problem
 from diskbench.plan.admit import AdmissionMoment, admit, full
 from diskbench.plan.until import BlockStatus, turn_of
 from diskbench.results.until import statuses_of
-from diskbench.store.campaigns import NOT_SHARED, SharedMachines, ending, locked, looked
 from diskbench.store.cells import load_cells
 from diskbench.store.clock import iso
 from diskbench.store.machines import list_machines
+from diskbench.store.matrix_lock import NOT_SHARED, SharedMachines, ending, locked, looked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
     from diskbench.model.campaign import CellRow
     from diskbench.model.matrix import Limits
-    from diskbench.store.campaigns import CampaignRow, Locked
+    from diskbench.store.campaigns import CampaignRow
     from diskbench.store.machines import MachineRecord
+    from diskbench.store.matrix_lock import Locked
 
 _FIRST_PAGE, _PAGE = 8, 100
 """Number of waiting cells that are read together, first and at most; our choice. Mostly one place

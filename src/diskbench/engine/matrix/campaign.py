@@ -10,14 +10,10 @@ from diskbench.errors import CostRefused, InvalidValue
 from diskbench.model.campaign import ERROR_COLUMNS, FINAL, CellRow, error_columns
 from diskbench.model.ids import short
 from diskbench.plan.matrix import expand
-from diskbench.store.campaigns import (
-    CampaignRow,
-    claim_campaign,
-    locked,
-    save_campaign,
-)
+from diskbench.store.campaigns import CampaignRow, claim_campaign, save_campaign
 from diskbench.store.claims import list_executors
 from diskbench.store.clock import now
+from diskbench.store.matrix_lock import locked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

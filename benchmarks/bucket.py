@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from multiprocessing import get_context
@@ -178,7 +178,15 @@ def serve(pipe, latency_s):
 
     server = make_server("127.0.0.1", 0, counted, threaded=True)
     pipe.send(server.port)
+    threading.Thread(target=_stop_with, args=(pipe, server), daemon=True).start()
     server.serve_forever()
+
+
+def _stop_with(pipe, server):
+    """End the server with its parent, also one that was killed."""
+    with suppress(EOFError):
+        pipe.recv()
+    server.shutdown()
 
 
 if __name__ == "__main__":

@@ -92,12 +92,11 @@ def test_rows_of_cells_and_of_a_large_store_are_read_from_what_they_write() -> N
     stored = json.dumps({"runs": 10, "parts": {"floor": [cost], "list": [{**cost, "wall_s": 0.3}]}})
 
     assert bench_read.cells_written(cells)[0] == Measured("1,000 cells, wall", "s", (200.5,))
-    assert [row.name for row in bench_read.cells_written(last)] == [
-        "last 300 of 10,000 cells, wall",
-        "last 300 of 10,000 cells, CPU a cell",
-        "last 300 of 10,000 cells, makespan to the ideal",
-        "last 300 of 10,000 cells, end of the matrix",
-    ]
+    of_all, of_last = bench_read.cells_written(cells), bench_read.cells_written(last)
+    assert {row.name.rpartition(", ")[0] for row in of_last} == {"last 300 of 10,000 cells"}
+    assert {row.name.rpartition(", ")[2] for row in of_all} <= {
+        row.name.rpartition(", ")[2] for row in of_last
+    }
     assert Measured("cpu_s_a_cell", "", (0.4,)) in bench_read.curve_written(last)
     assert bench_read.stored_written(stored) == [
         Measured("list", "s", (0.3,), (0.2,)),
@@ -200,7 +199,7 @@ def test_what_is_better_by_a_third_asks_to_be_kept_because_it_may_become_worse_u
     for ours, better in (([2.0, 2.2], True), ([3.9, 4.1], False)):
         now = declared(script(tmp_path, [row(ours, [1.0, 1.0])]))
         assert bench.run_all([now], everything=True, write=False, files=files) == 0
-        assert ("BETTER: keep it with --write" in capsys.readouterr().out) is better
+        assert ("BETTER:" in capsys.readouterr().out) is better
 
 
 def test_a_slower_machine_does_not_fail(files: bench.Files, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_a_claim_without_a_date_is_named_without_one(since: str) -> None:
     line = f"1 7 trial somebody 1 {since}"
     text = f"set -u\n{script('lock.sh')}\ndisk_sentence '{line}'; echo \"$sentence\""
     done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("trial trial (user somebody, ")
+    assert "trial (user somebody, " in done.stdout
     assert "process 1 there, since" in done.stdout
 
 

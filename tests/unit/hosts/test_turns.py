@@ -86,6 +86,63 @@ def test_a_lock_that_is_shared_is_the_look_of_another_and_no_turn(
         assert living(place, tmp_path / "tools") == ["t0"]
 
 
+def take_turn(place: Path, before: str = "") -> None:
+    """Look as the unit of the trial `ours` does: claim, and look at all others. `before` are
+    functions of the shell that replace its own. A claim is dead after 30 s, as a machine may have
+    been up for minutes only."""
+    text = (
+        f"{script('block.sh')}{script('lock.sh')}{before}\n"
+        f"ending() {{ return 1; }}; DISK_DEAD_S=30 place={place} disks=8:0\n"
+        "trial=ours state_dir=/nowhere\n"
+        "disk_open && disk_ticket && [ /proc/self/fd/5 -ef $place/diskbench-ours.claim ]"
+    )
+    subprocess.run(["sh", "-c", text], check=True, timeout=60)
+
+
+def left(name: str, since_s: int) -> str:
+    """The claim of a trial that lost its turn `since_s` seconds ago."""
+    up_s = int(float(Path("/proc/uptime").read_text().split()[0]))
+    return CLAIM.format(name=name).replace("until 0", f"until {up_s - since_s}")
+
+
+@pytest.mark.parametrize(
+    ("since_s", "is_held", "stays"),
+    [(40, False, False), (40, True, True), (0, False, True)],
+    ids=["long ago", "long ago, and held", "now"],
+)
+def test_a_claim_that_lost_its_turn_long_ago_is_removed_by_the_next_unit(
+    since_s: int, is_held: bool, stays: bool, place: Path
+) -> None:
+    claim = place / "diskbench-t0.claim"
+    claim.write_text(left("t0", since_s))
+    with claim.open("r+") as file:
+        if is_held:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        assert living(place, place) == (["t0"] if is_held else [])
+        assert claim.exists(), "who only looks removes nothing"
+        take_turn(place)
+    assert claim.exists() is stays
+
+
+def test_a_dead_claim_of_another_user_stays(place: Path) -> None:
+    place.chmod(0o1777)
+    claim = place / "diskbench-t0.claim"
+    claim.write_text(left("t0", 40))
+    os.chown(claim, 65534, 65534)
+    take_turn(place)
+    assert claim.exists()
+
+
+def test_a_claim_that_was_removed_while_it_was_opened_is_made_again(place: Path) -> None:
+    removed = (
+        '\nflock() { command flock "$@" || return; [ -e "$place/once" ] || '
+        '{ true >"$place/once"; rm "$claim"; }; }'
+    )
+    take_turn(place, removed)
+    assert (place / "once").exists()
+    assert (place / "diskbench-ours.claim").stat().st_size > 0
+
+
 @given(st.integers(min_value=1, max_value=99_999_999_999 // 2))
 @example(951_782_400)  # a 29th of February in a year that ends a century
 @example(1_735_689_599)

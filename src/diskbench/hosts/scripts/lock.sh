@@ -9,6 +9,7 @@
 
 DISK_KEPT_S=60 # seconds that a trial keeps its turn between two of its steps; our choice
 DISK_CHOOSING_S=10 # seconds after which a claim without a ticket counts as a measurement; our choice
+DISK_DEAD_S=3600 # seconds after its turn from which a claim that no process holds is removed; our choice
 locked= disk_looked=
 DISK_CLAIM_BYTES=16384 # bytes of a claim that are read: more than a claim of diskbench has
 
@@ -210,13 +211,23 @@ disk_rivals() { # [ticket [own claim]] -> a line for each living claim on $disks
 disk_rival() { # $file, after its lines were read: a line when it lives, and is before $own_ticket where there is one
     case $file in "$place"/diskbench-*.claim) ;; *) return 0 ;; esac
     { [ -z "$c_disks" ] || disk_is_ours "$c_disks"; } || return 0
-    disk_held "$file" || return 0
+    disk_held "$file" || { disk_remove "$file"; return 0; }
     if [ -z "$c_ticket" ]; then
         [ -z "$own_ticket" ] || echo "choosing $(stat -c %U "$file" 2>/dev/null)"
     elif [ -z "$own_ticket" ] || [ "$c_ticket" -lt "$own_ticket" ] ||
         { [ "$c_ticket" = "$own_ticket" ] && expr "$file" \< "$own_claim" >/dev/null; }; then
         echo "${c_runs:-0} $c_ticket $c_trial $c_user $c_pid $c_since"
     fi
+}
+
+disk_remove() { # file of a dead claim, after its lines were read -> it is removed by a unit of the same user, when its
+    # trial lost its turn long ago: each one that is left costs every later look a flock.
+    [ -n "$own_claim" ] && [ "$lock_method" = flock ] && [ -O "$1" ] || return 0
+    [ -n "$c_trial" ] && [ -n "$c_until" ] || return 0 # not written by diskbench
+    disk_uptime
+    [ "$((up - c_until))" -gt "$DISK_DEAD_S" ] || return 0
+    # Under its lock, so that nobody else removes it, or takes it, between the look and the removal.
+    if flock -n 4 && [ "$1" -ef /proc/self/fd/4 ]; then rm -f "$1"; fi 4<"$1" 2>/dev/null
 }
 
 disk_alone() { # whether there is no claim but $claim, so that nothing has to be asked about others
@@ -245,25 +256,30 @@ disk_claim() { # ticket runs until -> the claim is written anew; without a ticke
 
 disk_open() { # -> whether the claim is ours, locked on descriptor 5; else the reason in $lock_why
     claim=$place/diskbench-$trial.claim
-    # An existing one is of an earlier step, or a trap: opening a FIFO would block.
-    if ! [ -e "$claim" ] && ! [ -L "$claim" ]; then
-        umask 022
-        set -C
-        { true >"$claim"; } 2>/dev/null
-        set +C
-        umask 077
-    fi
-    if [ -L "$claim" ] || ! [ -f "$claim" ] || ! [ -O "$claim" ]; then
-        lock_why="$claim cannot be made, or belongs to somebody else"
-        return 1
-    fi
-    command -v flock >/dev/null 2>&1 || { lock_method=pid; return 0; }
-    exec 5<>"$claim"
     looks=100
-    until flock -n 5; do
+    while :; do
+        # An existing one is of an earlier step, or a trap: opening a FIFO would block.
+        if ! [ -e "$claim" ] && ! [ -L "$claim" ]; then
+            umask 022
+            set -C
+            { true >"$claim"; } 2>/dev/null
+            set +C
+            umask 077
+        fi
+        if [ -L "$claim" ] || ! [ -f "$claim" ] || ! [ -O "$claim" ]; then
+            lock_why="$claim cannot be made, or belongs to somebody else"
+            return 1
+        fi
+        command -v flock >/dev/null 2>&1 || { lock_method=pid; return 0; }
+        exec 5<>"$claim"
+        if flock -n 5; then
+            # A lock on a file that was removed meanwhile (disk_remove) would be seen by nobody.
+            if ! [ -e /proc/self/fd/5 ] || [ "$claim" -ef /proc/self/fd/5 ]; then break; fi
+        else
+            sleep 0.1
+        fi
         looks=$((looks - 1))
         if [ "$looks" = 0 ] || ending; then lock_why="$claim is locked by what an earlier step left"; return 1; fi
-        sleep 0.1
     done
     lock_method=flock
 }

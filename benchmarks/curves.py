@@ -164,7 +164,10 @@ def main() -> int:
     curve = CURVES[options.curve]
     if options.kept:
         kept = json.loads(bench.FILES.measured.read_text(encoding="utf-8"))
-        for line in kept_lines(curve, kept, options.size or curve.sizes):
+        lines = kept_lines(curve, kept, options.size or curve.sizes)
+        if lines:
+            curve.lines.unlink(missing_ok=True)  # lines of another build would move the medians
+        for line in lines:
             keep(curve, line)
     else:
         for size in () if options.draw else options.size or curve.sizes:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from diskbench.results.imported_runs import imported
-from diskbench.store import several
+from diskbench.store import parallel_evidence
 from diskbench.store.database import open_database
 from diskbench.store.evidence import ObjectEvidence, open_evidence
 from diskbench.store.import_sources import read_sources
@@ -82,7 +82,7 @@ def database(tmp_path):
 def test_import_and_rebuild_call_a_bucket_several_times_at_once(
     store, database, tmp_path, monkeypatch
 ):
-    away = several.is_away(store)
+    away = parallel_evidence.is_away(store)
     files = [gobonniego(tmp_path / f"{n}.json", runs=RUNS, first=n * RUNS) for n in range(FILES)]
     with watched(monkeypatch, "put") as (_, most):
         done = list(imported(database, store, read_sources(files).sources, {}, "0"))
@@ -118,5 +118,7 @@ def test_calls_within_calls_are_no_more_at_a_time(monkeypatch):
             under_way[0] -= 1
 
     monkeypatch.setattr(several, "AT_ONCE", 4)
-    several.each(store, lambda _: several.each(store, inner, range(4)), range(8))
+    parallel_evidence.each(
+        store, lambda _: parallel_evidence.each(store, inner, range(4)), range(8)
+    )
     assert 1 < most[0] <= 4

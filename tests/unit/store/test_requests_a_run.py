@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from tests.unit.store.test_several import gobonniego, watched
+from tests.unit.store.test_parallel_evidence import gobonniego, watched
 
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.stored_report import ReportReader

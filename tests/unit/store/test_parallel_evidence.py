@@ -117,7 +117,7 @@ def test_calls_within_calls_are_no_more_at_a_time(monkeypatch):
         with lock:
             under_way[0] -= 1
 
-    monkeypatch.setattr(several, "AT_ONCE", 4)
+    monkeypatch.setattr(parallel_evidence, "AT_ONCE", 4)
     parallel_evidence.each(
         store, lambda _: parallel_evidence.each(store, inner, range(4)), range(8)
     )

@@ -227,9 +227,9 @@ def _import_all(names: Sequence[str]) -> None:
 
 def _save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None:
     """Save all plans and keep their hosts connected."""
-    from diskbench.engine.trial.lease import save_all
+    from diskbench.engine.trial.lease import save
 
-    save_all(session, prepared.plans, owner=owner)
+    save(session, prepared.plans, owner=owner)
     session.hosts |= prepared.hosts
 
 

@@ -54,7 +54,7 @@ def plan_cell(session: Session, row: CellRow) -> Plan:
         zone = zone_of(row)
         shares = row.machine is not None
         plan = placed(session, row, draft_in, zone) if shares else draft_in(zone)
-    save(session, plan, owner=session.executor_id)
+    save(session, [plan], owner=session.executor_id)
     return plan
 
 

@@ -23,7 +23,7 @@ from diskbench.ports import EndsMachines, ExtendsLeases
 from diskbench.store.archive import write_plan
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import Lease, extend_lease, lease_and_time, load_lease
-from diskbench.store.rows import save_plan, save_plans
+from diskbench.store.rows import save_plans
 from diskbench.store.step_rows import load_results
 
 if TYPE_CHECKING:
@@ -39,31 +39,19 @@ GRACE = timedelta(hours=1)
 """A lease lasts twice the longest time of its runs, and this much longer; our choice."""
 
 
-def save(session: Session, plan: Plan, *, owner: str | None) -> None:
-    """Write the lease and the rows of a trial, before anything is made on its host."""
-    with session.timing.span("save plan", plan.trial_id):
-        lease = _lease_of(plan, database_time(session.database))
-        save_plan(session.database, plan, session.evidence.url, owner=owner, lease=lease)
-        _write_plan(session, plan)
-
-
-def save_all(session: Session, plans: Sequence[Plan], *, owner: str | None) -> None:
-    """`save` for all trials of a run, in one transaction: the first of many hosts does not wait for
-    a write to disk for each of the others."""
+def save(session: Session, plans: Sequence[Plan], *, owner: str | None) -> None:
+    """Write the leases and the rows of trials, before anything is made on their hosts. All are one
+    transaction: the first of many hosts does not wait for a write to disk for each of the
+    others."""
     started, moment = time.monotonic(), database_time(session.database)
     leases = [_lease_of(plan, moment) for plan in plans]
     save_plans(session.database, plans, session.evidence.url, owner=owner, leases=leases)
     for plan in plans:
-        _write_plan(session, plan)
+        if not plan.is_draft:  # it does not change any more
+            write_plan(session.evidence, plan)
     share = (time.monotonic() - started) / len(plans)
     for plan in plans:
         session.timing.add("save plan", share, plan.trial_id)
-
-
-def _write_plan(session: Session, plan: Plan) -> None:
-    """Make a plan that does not change any more evidence."""
-    if not plan.is_draft:
-        write_plan(session.evidence, plan)
 
 
 def _lease_of(plan: Plan, moment: datetime) -> Lease:

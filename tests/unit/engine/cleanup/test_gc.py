@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from tests.rigs.plans import TRIAL_ID, make_plan
 
 from diskbench.engine.cleanup.gc import cost_of_lease, sweep
 from diskbench.engine.cleanup.orphans import sweep_provider
-from diskbench.engine.session import Session, open_session
+from diskbench.engine.session import Session
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.rental import Scope
 from diskbench.providers.fake import VARIABLE, FakeProvider, plan_fault
@@ -23,14 +22,6 @@ from diskbench.store.leases import Lease, create_lease, load_lease, release_leas
 from diskbench.store.rows import save_plan
 
 FAKE = Scope(provider="fake")
-
-
-@pytest.fixture
-def session(tmp_path, monkeypatch) -> Iterator[Session]:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "cloud"))
-    made = open_session(f"sqlite:///{tmp_path}/rows.db", (tmp_path / "evidence").as_uri())
-    yield made
-    made.close()
 
 
 def leave(lease_id: str, *kinds: str, expires: float | None = 1.0) -> list[Path]:

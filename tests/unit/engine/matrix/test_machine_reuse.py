@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from diskbench.engine.matrix.admission import feed
 from diskbench.engine.matrix.cell_plan import run_ids
 from diskbench.engine.matrix.machine_reuse import let_idle_go, placed
 from diskbench.engine.matrix.spend import spent_by
-from diskbench.engine.session import Session, open_session
+from diskbench.engine.session import Session
 from diskbench.engine.trial.draft import draft_of
 from diskbench.engine.trial.lease import save
 from diskbench.errors import InvalidValue
@@ -37,14 +36,6 @@ from diskbench.store.machines import end_machine, give_machine, keep_machine, li
 from diskbench.store.profile_file import find_profile
 
 MACHINE = "fake~1f0c3a"
-
-
-@pytest.fixture
-def session(tmp_path, monkeypatch) -> Iterator[Session]:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "cloud"))
-    made = open_session(f"sqlite:///{tmp_path}/rows.db", (tmp_path / "evidence").as_uri())
-    yield made
-    made.close()
 
 
 def begin(session: Session, count: int, **limits) -> list[str]:
@@ -161,7 +152,7 @@ def test_a_machine_without_time_for_the_next_cell_is_kept_where_its_end_can_be_m
     one, _ = place(session, first)
     rent(one.lease_id)
     acquired = Acquired(address="", directory="/tmp", size_bytes=1, emulated=True)
-    save(session, one.model_copy(update={"acquired": acquired}), owner=session.executor_id)
+    save(session, [one.model_copy(update={"acquired": acquired})], owner=session.executor_id)
     soon = (datetime.now(UTC) + timedelta(minutes=5)).isoformat(timespec="microseconds")
     extend_lease(session.database, one.lease_id, soon)
     end(session, first)
@@ -202,7 +193,7 @@ def test_it_expires_after_all_its_cells_and_not_only_after_the_first(session):
 def test_what_a_machine_costs_between_its_cells_is_spent_too(session):
     (first,) = begin(session, 1)
     plan, _ = place(session, first)
-    save(session, plan, owner=session.executor_id)
+    save(session, [plan], owner=session.executor_id)
     for lease_id, hours in ((plan.lease_id, 3), (plan.trial_id, 2)):
         since = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="microseconds")
         with session.database.begin() as connection:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +13,7 @@ from tests.rigs.plans import make_plan, make_step
 from diskbench.engine.durable import process
 from diskbench.engine.matrix import claim_cell
 from diskbench.engine.matrix.takeover import claim
-from diskbench.engine.session import Session, open_session
+from diskbench.engine.session import Session
 from diskbench.engine.trial.lease import check_lasts, move_end, renew
 from diskbench.errors import InvalidValue, RentalFailed, StoreUnavailable
 from diskbench.model.disk import Acquired
@@ -23,7 +22,7 @@ from diskbench.model.rental import Claim, Rental, RentSpec, Scope
 from diskbench.model.spec import SharedMachine
 from diskbench.plan.cost import left_s, longest_s
 from diskbench.ports import ExtendsLeases
-from diskbench.providers.fake import VARIABLE, FakeProvider
+from diskbench.providers.fake import FakeProvider
 from diskbench.store import cells
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import Lease, create_lease, load_lease
@@ -53,14 +52,6 @@ class Away(FakeProvider):
 
     def extend(self, *_: object) -> None:
         raise RentalFailed("no answer", advice="look at the network")
-
-
-@pytest.fixture
-def session(tmp_path, monkeypatch) -> Iterator[Session]:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "cloud"))
-    made = open_session(f"sqlite:///{tmp_path}/rows.db", (tmp_path / "evidence").as_uri())
-    yield made
-    made.close()
 
 
 def rented_plan(session: Session, renter: object, monkeypatch, *, left: timedelta, **changes: Any):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 from tests.rigs.plans import make_plan
 
-from diskbench.engine.session import Session, open_session
+from diskbench.engine.session import Session
 from diskbench.engine.trial.release import hand_back
 from diskbench.errors import DiskbenchError, ReleaseFailed, RentalFailed
 from diskbench.model.disk import Acquired
 from diskbench.model.rental import Rental, RentSpec, Scope
-from diskbench.providers.fake import VARIABLE, FakeProvider
+from diskbench.providers.fake import FakeProvider
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import Lease, load_lease
 from diskbench.store.rows import save_plan
@@ -30,14 +29,6 @@ class Failing(FakeProvider):
 
     def release(self, *_: object, **__: object) -> None:
         raise self.error
-
-
-@pytest.fixture
-def session(tmp_path, monkeypatch) -> Iterator[Session]:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "cloud"))
-    made = open_session(f"sqlite:///{tmp_path}/rows.db", (tmp_path / "evidence").as_uri())
-    yield made
-    made.close()
 
 
 def handed_back(session: Session, cloud: FakeProvider, monkeypatch) -> tuple[str, Lease | None]:

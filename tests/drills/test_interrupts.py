@@ -33,7 +33,7 @@ MORE = (
     "after diskbench.hosts.jobs:start_and_watch 1",
     "before diskbench.store.archive:write_step_evidence 1",
     "after diskbench.store.archive:write_step_evidence 2",
-    "before diskbench.store.rows:save_step 1",
+    "before diskbench.store.step_rows:save_step 1",
     "after diskbench.store.archive:write_manifest 1",
     "before diskbench.store.rows:end_run 1",
     "before diskbench.store.leases:release_lease 1",

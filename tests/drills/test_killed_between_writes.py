@@ -12,8 +12,8 @@ FROM_FILE_TO_WORKFLOW = (
     "after diskbench.engine.matrix.worker:feed 1",
     "after diskbench.engine.durable.cells:start 1",
     "before diskbench.store.cells:claim_cell 1",
-    "before diskbench.store.rows:save_plan 1",
-    "after diskbench.store.rows:save_plan 1",
+    "before diskbench.store.rows:save_plans 1",
+    "after diskbench.store.rows:save_plans 1",
 )
 FROM_MACHINE_TO_ROWS = (
     "after diskbench.providers.fake:FakeProvider.acquire 1",

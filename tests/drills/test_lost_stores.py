@@ -25,10 +25,10 @@ from tests.rigs.postgres import postgres_server
 @pytest.mark.parametrize(
     "moment",
     [
-        "before diskbench.store.rows:save_plan 1",
-        "after diskbench.store.rows:save_plan 1",
+        "before diskbench.store.rows:save_plans 1",
+        "after diskbench.store.rows:save_plans 1",
         "before diskbench.store.rows:replace_draft 1",
-        "before diskbench.store.rows:save_step 2",
+        "before diskbench.store.step_rows:save_step 2",
         "before diskbench.store.rows:end_run 1",
         "before diskbench.store.leases:release_lease 1",
         "before diskbench.engine.durable.cells:start 1",

@@ -156,7 +156,7 @@ def test_killed_while_fio_runs_it_is_gone_on_with_on_the_same_machine(user, prof
 
 
 def test_killed_right_after_it_was_saved_it_is_rented_by_whoever_goes_on(user, profile):
-    moment = {dying.MOMENT: "kill after diskbench.store.rows:save_plan 1"}
+    moment = {dying.MOMENT: "kill after diskbench.store.rows:save_plans 1"}
     dies = Cli(user.home, user.extra_env | moment, (dying.__file__,))
     assert dies.run("run", *FAKE, "--profile", profile(1)).returncode == -signal.SIGKILL
     assert the_run(user)["state"] == "suspended"

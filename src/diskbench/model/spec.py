@@ -215,6 +215,9 @@ class Plan(Frozen):
     acquired: Acquired | None = None
     machine: SharedMachine | None = None
     """None for a machine of the trial's own."""
+    shares_machine: bool = False
+    """Whether other trials of its run measure on the same machine at the same time: then it has no
+    canary."""
     campaign_id: str
     trial_id: str
     run_ids: tuple[str, ...]

@@ -11,7 +11,7 @@ from diskbench.engine.matrix.machine_reuse import placed
 from diskbench.engine.trial.draft import check_rentable, draft_of
 from diskbench.engine.trial.lease import save
 from diskbench.engine.trial.prepare import plan_on_host
-from diskbench.engine.trial.same_machine import queued_behind
+from diskbench.engine.trial.same_machine import queued_behind, without_canary_of_others
 from diskbench.errors import DiskbenchError
 from diskbench.hosts.connect import host_at
 from diskbench.plan.cell_outcome import zone_of
@@ -39,7 +39,8 @@ def plan_cell(session: Session, row: CellRow) -> Plan:
             host, row.cell, profile, names, books, install_fio=False, parsed=session.parsed
         )
         try:
-            plan = queued_behind(plan, _measured_now(session, row))
+            others = _measured_now(session, row)
+            plan, *_ = without_canary_of_others([queued_behind(plan, others), *others])
         except DiskbenchError:
             host.close()
             raise

@@ -33,12 +33,12 @@ _NEEDED_TO_LOOK = "diskbench.engine.trial.probe"
 """Imported while the hosts are connected to."""
 _NEEDED_TO_PLAN = (
     "diskbench.engine.trial.same_machine",
-    "jinja2.sandbox",
     "diskbench.plan.trial",
     "diskbench.plan.expectation",
 )
-"""Imported while the hosts answer, and by one thread: two that import jinja2 at once can find half
-of it."""
+"""Imported while the hosts answer."""
+_NEEDED_FOR_A_TEMPLATE = "jinja2.sandbox"
+"""Imported with them, and by one thread: two that import jinja2 at once can find half of it."""
 
 
 @dataclass
@@ -84,14 +84,14 @@ class Preparation:
         ]
         pool.shutdown(wait=False)  # its threads end with their work, also if no result is read
         try:
-            for name in _NEEDED_TO_PLAN:
+            for name in (*_NEEDED_TO_PLAN, *[_NEEDED_FOR_A_TEMPLATE] * profile.is_template):
                 import_module(name)
         finally:
             self._planner.set_result(None)
 
     def result(self) -> Prepared:
         """Plans in the order of the cells."""
-        from diskbench.engine.trial.same_machine import queued_behind
+        from diskbench.engine.trial.same_machine import queued_behind, without_canary_of_others
 
         prepared = Prepared()
         for cell, future in zip(self._cells, self._examined_hosts, strict=True):
@@ -108,6 +108,7 @@ class Preparation:
             else:
                 prepared.plans.append(plan)
                 prepared.hosts[plan.trial_id] = host
+        prepared.plans = without_canary_of_others(prepared.plans)
         return prepared
 
     def _connected(self, cell: Cell, trial_id: str) -> tuple[str, Host]:

@@ -9,57 +9,114 @@ new, and machines of the lab share this machine's kernel by design.
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import TargetRefused
 
-_HALVED = "measured at once, each gets about half of its rate"
 _OWN = ("localhost", "127.", "[::1]")
 """How the export of a machine's own file server begins."""
 _LEAST_SERIAL = 8
 """Shorter serial numbers are those of emulated disks (`1`, `sda`); our choice."""
+_NAMED = 4
+"""Most addresses that a note names; of more it says how many there are."""
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from diskbench.model.spec import Plan
 
 
+@dataclass(frozen=True)
+class _Shared:
+    """What two plans share, and what that means for their figures. `divided` is what each of those
+    that are measured at once gets a part of; empty where they are measured in turn."""
+
+    what: str
+    divided: str = ""
+
+    def note(self, addresses: Sequence[str]) -> str:
+        """The note on all plans that share it."""
+        named = [*addresses[: _NAMED - 1], f"{len(addresses) - _NAMED + 1} more"]
+        names = list(addresses) if len(addresses) <= _NAMED else named
+        part = "half" if len(addresses) == 2 else f"1/{len(addresses)}"
+        means = self.divided.format(part=part) or "they are measured one after the other"
+        return f"{', '.join(names[:-1])} and {names[-1]} {self.what}: {means}"
+
+
+_RATE = "measured at once, each gets about {part} of its rate"
+_LIMIT = "what limits it for all of its disks is divided between them"
+
+
 def queued_behind(plan: Plan, others: Iterable[Plan]) -> Plan:
-    """`plan` with a note on each of `others` that takes a part of what it measures: the same disk,
+    """`plan` with a note on those of `others` that take a part of what it measures: the same disk,
     reached through one machine or through two, or another disk of the same machine.
 
     Raises TargetRefused instead where both measure one disk of one machine and the plan is not to
     wait (`--if-busy fail`).
     """
-    notes = [note for other in others if (note := _shared(plan, other))]
-    return plan.model_copy(update={"notes": (*plan.notes, *notes)}) if notes else plan
+    sharing: dict[_Shared, list[str]] = {}
+    for other in others:
+        shared = _shared(plan, other)
+        if shared is not None:
+            sharing.setdefault(shared, []).append(_address(other))
+    if not sharing:
+        return plan
+    notes = [
+        shared.note(sorted({*addresses, _address(plan)}, key=_numbered))
+        for shared, addresses in sharing.items()
+    ]
+    return plan.model_copy(update={"notes": (*plan.notes, *notes)})
 
 
-def _shared(plan: Plan, other: Plan) -> str:
-    """What two plans share, and what that means for their figures; empty for nothing."""
+def without_canary_of_others(plans: Sequence[Plan]) -> list[Plan]:
+    """`plans` of one run; those that are measured at the same time on one machine have
+    `shares_machine`: the canary of each would measure the others, and take processor time from
+    their fio."""
+    return [
+        plan.model_copy(update={"shares_machine": True})
+        if any(_is_beside(plan, other) for other in plans)
+        else plan
+        for plan in plans
+    ]
+
+
+def _is_beside(plan: Plan, other: Plan) -> bool:
+    """Whether two plans may run fio on one machine at the same time."""
+    shared = _shared(plan, other) if _same_kernel(plan, other) else None
+    return shared is not None and bool(shared.divided)
+
+
+def _shared(plan: Plan, other: Plan) -> _Shared | None:
+    """What two plans share; None for nothing."""
     if plan.trial_id == other.trial_id or plan.rental is not None or other.rental is not None:
-        return ""
-    names = " and ".join(sorted(each.address or "this machine" for each in (plan, other)))
+        return None
     if not _same_kernel(plan, other):
         disk = _same_identity(plan, other)
-        return f"{names} reach one disk ({disk}): {_HALVED}" * bool(disk)
+        return _Shared(f"reach one disk ({disk})", _RATE) if disk else None
     disks = ", ".join(sorted(set(_disks(plan)) & set(_disks(other))))
+    machine = f"reach the same {_machine(plan, other)}"
     if not disks:
-        return (
-            f"{names} reach the same {_machine(plan, other)}: what limits it for all of its disks "
-            "is divided between them" * bool(_disks(plan) and _disks(other))
-        )
-    same = f"{names} reach the same {_machine(plan, other)} and the same disk ({disks})"
+        return _Shared(machine, _LIMIT) if _disks(plan) and _disks(other) else None
+    same = f"{machine} and the same disk ({disks})"
     if plan.cell.if_busy == "fail":
+        names = " and ".join(sorted((_address(plan), _address(other))))
         raise TargetRefused(
-            f"{same}, which would be measured twice at the same time",
+            f"{names} {same}, which would be measured twice at the same time",
             advice="name it once and repeat with --runs, or measure one after the other: "
             "--if-busy wait",
         )
-    if plan.cell.if_busy == "share":
-        return f"{same}: {_HALVED}"
-    return f"{same}: they are measured one after the other"
+    return _Shared(same, _RATE if plan.cell.if_busy == "share" else "")
+
+
+def _address(plan: Plan) -> str:
+    return plan.address or "this machine"
+
+
+def _numbered(address: str) -> tuple[str | int, ...]:
+    """A key that sorts host2 before host10."""
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", address))
 
 
 def _same_kernel(plan: Plan, other: Plan) -> bool:

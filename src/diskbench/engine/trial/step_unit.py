@@ -19,11 +19,12 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
     """The unit that runs `step`; its name is unique in the run and sorts in the run's order.
 
     The canary (MR-13) runs before the first step and after every step: which one is the last is
-    not known while it runs, and an interrupted run keeps one too. The machines of the fake cloud
-    are this one: a canary there would measure the cells beside it, and its disks are files beside
-    each other.
+    not known while it runs, and an interrupted run keeps one too. There is none where other trials
+    measure on the same machine at once: it would measure them, and take processor time from their
+    fio. The machines of the fake cloud are this one, and its disks are files beside each other.
     """
     target, guards, is_fake = plan.target, _guards(plan), plan.cell.provider == "fake"
+    has_canary = not (is_fake or plan.shares_machine)
     return Unit(
         trial_id=plan.trial_id,
         run_index=run_index,
@@ -36,8 +37,8 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
         sampled=_sampled(plan),
         drop_caches=step.page_cache == "drop",
         drop_every_s=step.drop_caches_every_s,
-        canary_before=step.index == 0 and not is_fake,
-        canary_after=_may_be_last(plan, step) and not is_fake,
+        canary_before=step.index == 0 and has_canary,
+        canary_after=_may_be_last(plan, step) and has_canary,
         fio_limit_s=_time_limit_s(step),
         if_busy="share" if is_fake else plan.cell.if_busy,
         user=plan.facts.user,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.rigs.plans import make_plan
 
-from diskbench.engine.trial.same_machine import queued_behind
+from diskbench.engine.trial.same_machine import queued_behind, without_canary_of_others
+from diskbench.engine.trial.step_unit import unit_of
 from diskbench.errors import TargetRefused
 from diskbench.model.facts import DiskFacts, MountFacts
 
@@ -110,3 +111,34 @@ def test_two_clients_of_one_export_halve_each_other(source, is_one):
     mount = MountFacts(mount_point="/mnt", source=source, fstype="nfs4", options="rw")
     one, two = (elsewhere(at, at, mount=mount, network_filesystem=True) for at in ("a", "b"))
     assert bool(queued_behind(two, [one]).notes) == is_one
+
+
+def test_more_than_two_addresses_share_one_note_and_their_part_is_counted():
+    others = [plan_of(f"h{n}", f"t{n}", if_busy="share") for n in (10, 9, 2, 1)]
+    (note,) = queued_behind(plan_of("h11", "t11", if_busy="share"), others).notes
+    assert note.startswith("h1, h2, h9 and 2 more reach")
+    assert "1/5" in note
+
+
+@pytest.mark.parametrize(
+    ("other", "is_beside"),
+    [
+        ({"if_busy": "share"}, True),  # one disk, at once
+        ({"if_busy": "wait"}, False),  # one disk, in turn
+        ({"disks": ("8:16",)}, True),  # two disks of one machine
+        ({"boot": "b2", "disks": ("8:16",)}, False),  # two machines
+    ],
+)
+def test_trials_that_measure_on_one_machine_at_once_have_no_canary(other, is_beside):
+    first = plan_of("a", "t1", if_busy=other.get("if_busy", "wait"))
+    plans = without_canary_of_others([first, plan_of("b", "t2", **other)])
+    assert [plan.shares_machine for plan in plans] == [is_beside, is_beside]
+    step = first.steps[0]
+    units = [unit_of(plan, 0, step) for plan in plans]
+    assert [unit.canary_before for unit in units] == [not is_beside, not is_beside]
+    assert not is_beside or not any(unit.canary_after for unit in units)
+
+
+def test_a_machine_of_its_own_keeps_its_canary():
+    (plan,) = without_canary_of_others([plan_of("a", "t1")])
+    assert unit_of(plan, 0, plan.steps[0]).canary_before

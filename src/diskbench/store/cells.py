@@ -23,13 +23,10 @@ if TYPE_CHECKING:
     from diskbench.model.campaign import CellState
 
 
-def load_cells(database: Engine, campaign_id: str, *, tried: bool = False) -> list[CellRow]:
-    """The cells of a matrix, in order; with `tried` those that had an attempt, which are few while
-    thousands wait."""
+def load_cells(database: Engine, campaign_id: str) -> list[CellRow]:
+    """All cells of a matrix, in order; a command that shows some reads these (shown_cells.py)."""
     cell = schema.cell
     query = sa.select(cell).where(cell.c.campaign_id == campaign_id).order_by(cell.c.position)
-    if tried:
-        query = query.where(cell.c.trial_id.is_not(None))
     with one_statement(database) as connection:
         return [cell_row(row) for row in connection.execute(query).mappings()]
 
@@ -58,6 +55,20 @@ def matrix_cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
 def live_cells(database: Engine) -> list[CellRow]:
     """The cells of all matrices and runs that are queued or that a process has taken."""
     query = sa.select(schema.cell).where(schema.cell.c.state.in_(sorted(LIVE)))
+    with one_statement(database) as connection:
+        return [cell_row(row) for row in connection.execute(query).mappings()]
+
+
+def owned_cells(database: Engine) -> list[CellRow]:
+    """The cells of all matrices that a process has taken, in the order of matrices and cells; those
+    of runs are left out."""
+    cell, matrix = schema.cell, schema.matrix
+    query = (
+        sa.select(cell)
+        .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
+        .where(cell.c.state.in_(sorted(LIVE)), cell.c.owner.is_not(None), matrix.c.kind.is_(None))
+        .order_by(cell.c.campaign_id, cell.c.position)
+    )
     with one_statement(database) as connection:
         return [cell_row(row) for row in connection.execute(query).mappings()]
 

@@ -10,7 +10,7 @@ from diskbench.engine.matrix.changed_cells import changed_cells
 from diskbench.engine.matrix.matrix_status import look_at
 from diskbench.errors import StoreUnavailable
 from diskbench.report.assemble.beside import rows_of_replicates
-from diskbench.report.terminal.cell_lines import print_cells, print_header, widths_of
+from diskbench.report.terminal.cell_lines import print_cells, widest_of
 from diskbench.report.terminal.matrix_table import (
     LISTED,
     matrix_end,
@@ -113,10 +113,9 @@ def _print_all(console: Console, look: MatrixLook) -> None:
         print_trimmed(console, line)
     live = ((cell.row.position, cell.row.key, cell.doing) for cell in look.live())
     texts = (*texts_of_cells(look.database, totals.campaign_id), *live)
-    widths = widths_of(console, look.longest_key, texts)
-    print_header(console, widths)
-    for page in look.pages():
-        print_cells(console, widths, [cell for cell in page if cell.row.state in LISTED])
+    widest = widest_of(look.longest_key, texts)
+    pages = ([cell for cell in page if cell.row.state in LISTED] for page in look.pages())
+    print_cells(console, widest, pages)
 
 
 def _end(look: MatrixLook, width: int) -> RenderableType:

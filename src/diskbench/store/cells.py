@@ -6,7 +6,7 @@ its rows are deleted when its cells end (runs.py).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -73,18 +73,32 @@ def owned_cells(database: Engine) -> list[CellRow]:
         return [cell_row(row) for row in connection.execute(query).mappings()]
 
 
-def unfinished_cells(database: Engine) -> list[CellRow]:
+class UnfinishedCell(NamedTuple):
+    """The names of a cell that has not ended."""
+
+    campaign_id: str
+    position: int
+    key: str
+    trial_id: str | None
+
+    @property
+    def id(self) -> str:
+        """The id that commands print: the trial's, before the first attempt MATRIX/POSITION."""
+        return self.trial_id or f"{self.campaign_id}/{self.position}"
+
+
+def unfinished_cells(database: Engine) -> list[UnfinishedCell]:
     """The unfinished cells of all matrices, in the order of matrices and cells; those of runs are
     left out."""
     cell, matrix = schema.cell, schema.matrix
     query = (
-        sa.select(cell)
+        sa.select(cell.c.campaign_id, cell.c.position, cell.c.key, cell.c.trial_id)
         .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
         .where(cell.c.finished_at.is_(None), matrix.c.kind.is_(None))
         .order_by(cell.c.campaign_id, cell.c.position)
     )
     with one_statement(database) as connection:
-        return [cell_row(row) for row in connection.execute(query).mappings()]
+        return [UnfinishedCell(*row) for row in connection.execute(query)]
 
 
 def update_cell(

@@ -68,12 +68,14 @@ def unfinished_routes(database: Engine, campaign_id: str) -> set[str]:
 @dataclass(frozen=True)
 class WaitingGroup:
     """Waiting cells of one partition and shared machine that are expected to take equally long,
-    None where that is not known."""
+    None where that is not known; and the positions of the `first` and the `last` of them."""
 
     partition: str
     machine: str | None
     expected_s: float | None
     count: int
+    first: int
+    last: int
 
 
 def waiting_groups(database: Engine, campaign_id: str) -> list[WaitingGroup]:
@@ -81,7 +83,7 @@ def waiting_groups(database: Engine, campaign_id: str) -> list[WaitingGroup]:
     cell = schema.cell.c
     alike = (cell.partition, cell.machine, cell.expected_s)
     query = (
-        sa.select(*alike, sa.func.count())
+        sa.select(*alike, sa.func.count(), sa.func.min(cell.position), sa.func.max(cell.position))
         .where(cell.campaign_id == campaign_id, cell.state == "waiting")
         .group_by(*alike)
         .order_by(sa.func.min(cell.position))
@@ -94,12 +96,15 @@ def waiting_in_order(database: Engine, campaign_id: str) -> list[WaitingGroup]:
     """Each waiting cell of a matrix as a group of its own, in order."""
     cell = schema.cell.c
     query = (
-        sa.select(cell.partition, cell.machine, cell.expected_s)
+        sa.select(cell.partition, cell.machine, cell.expected_s, cell.position)
         .where(cell.campaign_id == campaign_id, cell.state == "waiting")
         .order_by(cell.position)
     )
     with one_statement(database) as connection:
-        return [WaitingGroup(*row, 1) for row in connection.execute(query)]
+        return [
+            WaitingGroup(partition, machine, expected_s, 1, at, at)
+            for partition, machine, expected_s, at in connection.execute(query)
+        ]
 
 
 @dataclass(frozen=True)

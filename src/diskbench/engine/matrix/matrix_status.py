@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from diskbench.store.matrix_sums import WaitingGroup
 
 MOST_IN_ORDER = 500
-"""Waiting cells whose order counts for the expected end; our choice. Of more the end is that of
-equal groups, which are read instead: it differs by less than the longest cell takes."""
+"""Waiting cells that are read one by one for the expected end; our choice. Of more the database
+counts those that are alike, and each kind is taken to lie evenly in the order: the end may differ
+by what a cell takes."""
 
 
 @dataclass(frozen=True)
@@ -158,18 +159,17 @@ def _expected_end(
 
 
 def _tasks(groups: Sequence[WaitingGroup]) -> list[Task] | None:
-    """The waiting cells as tasks, the cells of each group evenly among the others; None where the
-    expected time of one is not known."""
-    placed: list[tuple[float, int, Task]] = []
-    for number, group in enumerate(groups):
+    """The waiting cells as tasks in order, those of a group evenly between its first and its last;
+    None where the expected time of one is not known."""
+    placed: list[tuple[float, Task]] = []
+    for group in groups:
         if group.expected_s is None:
             return None
         provider = group.partition.partition("/")[0]
         task = Task(provider, group.partition, max(group.expected_s, 1.0), group.machine)
-        placed += [((n + 0.5) / group.count, number, task) for n in range(group.count)]
-    if len(groups) == len(placed):
-        return [task for _, _, task in placed]
-    return [task for _, _, task in sorted(placed, key=lambda place: place[:2])]
+        step = (group.last - group.first) / max(1, group.count - 1)
+        placed += [(group.first + n * step, task) for n in range(group.count)]
+    return [task for _, task in sorted(placed, key=lambda place: place[0])]
 
 
 def doing(cell: CellRow, progress: SavedProgress | None) -> str:

@@ -1,7 +1,8 @@
 """A line for each cell of a large matrix, printed page by page.
 
 They are the lines of the table of matrix_table.py, which rich lays out and holds in memory as a
-whole: of 10,000 cells that takes seconds.
+whole: of 10,000 cells that takes seconds. Where a line has room for the longest texts, it is made
+here; where rich cuts or drops columns, rich lays out each page.
 """
 
 from __future__ import annotations
@@ -10,9 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
-from rich.text import Text
+from rich.segment import Segment, SegmentLines
+from rich.style import Style
 
-from diskbench.report.terminal.matrix_table import ORDER, STYLE, cell_table
+from diskbench.report.terminal.matrix_table import (
+    LEAST_NAME,
+    ORDER,
+    STYLE,
+    add_cells,
+    cell_table,
+)
 from diskbench.visible import visible
 
 if TYPE_CHECKING:
@@ -24,77 +32,87 @@ if TYPE_CHECKING:
 
 _BETWEEN = "  "
 _TAB = 8
+_STATE = max(map(len, ORDER))
 
 
 @dataclass(frozen=True)
-class CellWidths:
-    """The columns of the terminal that the position, name, state and last text of a cell take."""
+class Widest:
+    """The columns of the terminal that the longest texts of all cells take: position, name and last
+    text. `longest` is the most characters of a name."""
 
     position: int
     key: int
-    state: int
     doing: int
+    longest: int
+
+    def row(self) -> tuple[str, str, str, str]:
+        """A row with a text as long as the longest in each column."""
+        return tuple("x" * n for n in (self.position, self.key, _STATE, self.doing))  # type: ignore[return-value]
 
 
-def widths_of(console: Console, longest: int, texts: Iterable[tuple[int, str, str]]) -> CellWidths:
-    """The widths on this console. `longest` is the most characters of a name, and `texts` are the
-    position, the name and the last text of each cell that is shown."""
-    last = key = doing = 0
+def widest_of(longest: int, texts: Iterable[tuple[int, str, str]]) -> Widest:
+    """The widest texts. `longest` is the most characters of any name, and `texts` are the position,
+    the name and the last text of each cell that is shown."""
+    last, key, doing = 0, min(longest, LEAST_NAME), 0
     for position, name, text in texts:
-        last, key = max(last, position + 1), max(key, *map(cell_len, _lines(name)))
+        last = max(last, position + 1)
+        key = max(key, *map(cell_len, _lines(name)))
         doing = max(doing, *map(cell_len, _lines(text)))
-    # rich lays out one row with the longest text of each column: what fills a column is not blank.
-    table = cell_table(longest)
-    widest = max(map(len, ORDER))
-    table.add_row(str(last), *("x" * width for width in (key, widest, doing)))
-    row = console.render_lines(table, pad=False)[-1]
-    columns = [len(word) for word in "".join(segment.text for segment in row).split()]
-    return CellWidths(*columns, *[0] * (4 - len(columns)))
+    return Widest(len(str(last)), key, doing, longest)
 
 
-def print_header(console: Console, widths: CellWidths) -> None:
-    """Print the line above the first cell."""
-    header = Text.assemble(
-        ("#".rjust(widths.position), "bold"),
-        _BETWEEN,
-        ("cell".ljust(widths.key)[: widths.key], "bold"),
-        _BETWEEN,
-        ("state".ljust(widths.state), "bold"),
-    )
+def print_cells(console: Console, widest: Widest, pages: Iterable[Sequence[CellStatus]]) -> None:
+    """Print a header, and these cells in the layout that they have as one table."""
+    header, row = _laid_out(console, widest, ())
     _print(console, [header])
+    has_room = _plain(row).rstrip() == _BETWEEN.join(widest.row()).rstrip()
+    for page in pages:
+        if has_room:
+            _print(console, [line for cell in page for line in _of_cell(cell, widest)])
+        else:
+            _print(console, _laid_out(console, widest, page)[1:-1])
 
 
-def print_cells(console: Console, widths: CellWidths, cells: Sequence[CellStatus]) -> None:
-    """Print these cells, each on a line; one whose text has several lines on as many."""
-    _print(console, [line for cell in cells for line in _of_cell(cell, widths)])
+def _laid_out(console: Console, widest: Widest, cells: Sequence[CellStatus]) -> list[list[Segment]]:
+    """The lines of a table of these cells as rich lays it out beside the widest texts of all cells:
+    the header, the cells, and last the row of the widest texts."""
+    table = cell_table(widest.longest)
+    add_cells(table, cells)
+    table.add_row(*widest.row())
+    return console.render_lines(table, pad=False)
 
 
-def _of_cell(cell: CellStatus, widths: CellWidths) -> Iterator[Text]:
+def _of_cell(cell: CellStatus, widest: Widest) -> Iterator[list[Segment]]:
     row = cell.row
     keys, doings = _lines(row.key), _lines(cell.doing)
     for number in range(max(len(keys), len(doings))):
         key = keys[number] if number < len(keys) else ""
         doing = doings[number] if number < len(doings) else ""
         place, state = (str(row.position + 1), row.state) if number == 0 else ("", "")
-        yield Text.assemble(
-            place.rjust(widths.position), _BETWEEN, _cut(key, widths.key), _BETWEEN,
-            (state.ljust(widths.state), STYLE[row.state]), _BETWEEN, _cut(doing, widths.doing),
-        )  # fmt: skip
+        before = (place.rjust(widest.position), _padded(key, widest.key), "")
+        style = Style.parse(STYLE[row.state])
+        yield [
+            Segment(_BETWEEN.join(before)),
+            Segment(state.ljust(_STATE), style),
+            Segment(_BETWEEN + doing),
+        ]
 
 
 def _lines(text: str) -> list[str]:
     return visible(text).expandtabs(_TAB).split("\n")
 
 
-def _cut(text: str, width: int) -> str:
-    """The text in exactly `width` columns of the terminal; an ellipsis ends one that was longer."""
-    if cell_len(text) > width:
-        text = set_cell_size(text, width - 1) + "…"
-    return set_cell_size(text, width)
+def _padded(text: str, width: int) -> str:
+    return text.ljust(width) if text.isascii() else set_cell_size(text, width)
 
 
-def _print(console: Console, lines: Sequence[Text]) -> None:
+def _plain(line: Sequence[Segment]) -> str:
+    return "".join(segment.text for segment in line)
+
+
+def _print(console: Console, lines: Sequence[list[Segment]]) -> None:
+    """Print; as `print_trimmed` does, without trailing blanks if that is not on a terminal."""
     if console.is_terminal:
-        console.print(Text("\n").join(lines), soft_wrap=True)
+        console.print(SegmentLines(lines, new_lines=True), end="")
     else:
-        console.file.write("".join(f"{line.plain.rstrip()}\n" for line in lines))
+        console.file.write("".join(f"{_plain(line).rstrip()}\n" for line in lines))

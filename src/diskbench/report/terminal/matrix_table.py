@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from diskbench.model.campaign import CellState
-    from diskbench.model.matrix_progress import MatrixStatus, UntilStatus
+    from diskbench.model.matrix_progress import CellStatus, MatrixStatus, UntilStatus
     from diskbench.report.assemble.beside import BesideRow
 
 
@@ -43,7 +43,7 @@ STYLE: dict[CellState, str] = {
 }
 
 
-_LEAST_NAME = 36
+LEAST_NAME = 36
 """Characters of a cell's name that a long note does not cut; our choice, for 80 columns."""
 
 
@@ -105,10 +105,7 @@ def matrix_table(status: MatrixStatus, *, longest: int | None = None) -> Rendera
     if longest is None:
         longest = max((len(cell.row.key) for cell in status.cells), default=0)
     table = cell_table(longest)
-    for cell in status.cells:
-        row = cell.row
-        state = Text(row.state, style=STYLE[row.state])
-        table.add_row(str(row.position + 1), row.key, state, cell.doing)
+    add_cells(table, status.cells)
     parts: list[RenderableType] = [*matrix_head(status), table]
     hidden = sum(status.counts.get(state, 0) for state in LISTED) - len(status.cells)
     if hidden > 0:
@@ -125,11 +122,19 @@ def matrix_head(status: MatrixStatus) -> list[RenderableType]:
     ]
 
 
+def add_cells(table: Table, cells: Sequence[CellStatus]) -> None:
+    """Add a row for each cell to a `cell_table`."""
+    for cell in cells:
+        row = cell.row
+        state = Text(row.state, style=STYLE[row.state])
+        table.add_row(str(row.position + 1), row.key, state, cell.doing)
+
+
 def cell_table(longest: int) -> Table:
     """A table for cells, without a row; the longest name of any has `longest` characters."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
     table.add_column("#", justify="right", no_wrap=True)
-    least = min(longest, _LEAST_NAME)
+    least = min(longest, LEAST_NAME)
     table.add_column("cell", overflow="ellipsis", no_wrap=True, ratio=2, min_width=least)
     table.add_column("state", no_wrap=True, min_width=max(map(len, ORDER)))
     table.add_column("", overflow="ellipsis", no_wrap=True, ratio=3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from diskbench.engine.matrix.changed_cells import changed_cells
@@ -112,7 +113,7 @@ def _print_all(console: Console, look: MatrixLook) -> None:
     for line in matrix_head(totals):
         print_trimmed(console, line)
     live = ((cell.row.position, cell.row.key, cell.doing) for cell in look.live())
-    texts = (*texts_of_cells(look.database, totals.campaign_id), *live)
+    texts = chain(live, texts_of_cells(look.database, totals.campaign_id))
     widest = widest_of(look.longest_key, texts)
     pages = ([cell for cell in page if cell.row.state in LISTED] for page in look.pages())
     print_cells(console, widest, pages)

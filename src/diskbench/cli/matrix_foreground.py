@@ -9,23 +9,29 @@ from diskbench.cli.background import in_background
 from diskbench.cli.events import emit_problem
 from diskbench.cli.failures import report
 from diskbench.cli.foreground import worst
-from diskbench.cli.matrix_display import print_matrix_status, shown_while
+from diskbench.cli.matrix_display import (
+    print_changes_while,
+    print_matrix_status,
+    show_table_while,
+)
 from diskbench.cli.run_results import say_missed, stored_trial
 from diskbench.engine.matrix.campaign import claim_foreground
 from diskbench.engine.matrix.machine_reuse import let_idle_go
-from diskbench.engine.matrix.matrix_status import status_of_matrix
+from diskbench.engine.matrix.matrix_status import look_at
 from diskbench.engine.matrix.worker import TICK_S, Worker
 from diskbench.engine.trial.interrupt import StopThenLeave, on_signals
-from diskbench.errors import StoreUnavailable
+from diskbench.model.campaign import FINAL, LIVE
 from diskbench.model.ids import short
 from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
-from diskbench.store.campaigns import find_campaign
+from diskbench.store.campaigns import find_campaign, load_campaign
 from diskbench.store.leases import leases_of_campaign
 from diskbench.store.machines import list_machines
+from diskbench.store.shown_cells import cells_in, done_cells
 from diskbench.whole_file import write_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from diskbench.cli.matrix_display import Output
@@ -51,24 +57,12 @@ def foreground(
     claim_foreground(session, campaign)
     assert campaign.queue is not None
     worker = Worker(session, serves=(campaign.queue,), own=name)
-    shows_table = sys.stderr.isatty() and not quiet
 
     def stopping() -> None:
         print("stopping cleanly; press Ctrl-C again to stop at once", file=sys.stderr)
 
     def left() -> str:
         return f"resume:    diskbench matrix resume {name}\n  give back: diskbench gc"
-
-    last: MatrixStatus | None = None
-
-    def status_now() -> MatrixStatus:
-        nonlocal last
-        try:
-            last = status_of_matrix(session.database, find_campaign(session.database, name))
-        except StoreUnavailable:  # the worker reports it and waits
-            if last is None:
-                raise
-        return last
 
     def goes_on() -> bool:
         worker.wake.wait(TICK_S)
@@ -85,20 +79,34 @@ def foreground(
         with on_signals(StopThenLeave(worker.stop, stopping, left)):
             worker.launch()
             worker.wake.set()
-            shown_while(status_now, goes_on, quiet=not shows_table, lines=not quiet)
+            _show_while(session, name, goes_on, quiet=quiet)
             let_idle_go(session, name, all_of_them=True)
             worker.sweep()
-        end = status_now()
+        end = look_at(session.database, load_campaign(session.database, name))
         if output is not None:
-            print_matrix_status(session.database, end, output)
-        code = exit_code(session, end, stopped=worker.stop.all_asked)
-        return worst([code, _judge(session, end, junit)])
+            print_matrix_status(end, output)
+        code = exit_code(session, end.totals, stopped=worker.stop.all_asked)
+        return worst([code, _judge(session, name, junit)])
     except Exception as error:  # noqa: BLE001 - reported, with how to go on
         code = report(error)
         print(f"  {left()}", file=sys.stderr)
         return code
     finally:
         worker.stop.leave()  # after an error, what still runs is suspended
+
+
+def _show_while(
+    session: Session, campaign_id: str, goes_on: Callable[[], bool], *, quiet: bool
+) -> None:
+    """Show the matrix while `goes_on` returns true: as a live table on a terminal, else by a line
+    for every change of a cell's state, or, if `quiet`, not at all."""
+    if quiet:
+        while goes_on():
+            pass
+    elif sys.stderr.isatty():
+        show_table_while(session.database, campaign_id, goes_on)
+    else:
+        print_changes_while(session.database, campaign_id, goes_on)
 
 
 def end_here(session: Session, campaign: CampaignRow) -> int:
@@ -114,8 +122,7 @@ def exit_code(session: Session, last: MatrixStatus, *, stopped: bool) -> int:
     """0 every cell measured · 1 not every cell · 3 something is not given back · 130 stopped."""
     not_released = [
         lease.lease_id
-        for lease in leases_of_campaign(session.database, last.campaign_id)
-        if lease.state == "open"
+        for lease in leases_of_campaign(session.database, last.campaign_id, state="open")
     ]
     not_released += [
         machine.lease_id for machine in list_machines(session.database, last.campaign_id)
@@ -131,11 +138,11 @@ def exit_code(session: Session, last: MatrixStatus, *, stopped: bool) -> int:
     return 1 if bad else 0
 
 
-def _judge(session: Session, last: MatrixStatus, junit: Path | None) -> int:
+def _judge(session: Session, campaign_id: str, junit: Path | None) -> int:
     """Say which conditions of `--fail-if` the figures of each cell miss, and write the JUnit
     report; the exit code that this means."""
-    measured = [cell.row for cell in last.cells if cell.row.state == "done"]
-    judged = [row for row in measured if junit is not None or row.cell.fail_if]
+    database = session.database
+    judged = done_cells(database, campaign_id, with_conditions=junit is None)
     named = [
         (row.key, trial_view(trial_facts(stored_trial(session, row.trial_id or ""))))
         for row in judged
@@ -143,7 +150,7 @@ def _judge(session: Session, last: MatrixStatus, junit: Path | None) -> int:
     if junit is not None:
         from diskbench.report.junit import junit_report  # imports an XML library
 
-        rows = (cell.row for cell in last.cells if cell.row.state != "done")
+        rows = cells_in(database, campaign_id, {*FINAL, *LIVE, "waiting"} - {"done"})
         without = [(row.key, row.state, row.error or "it has no result") for row in rows]
         write_whole(junit, junit_report(named, without))
     return say_missed((key, view.missed) for key, view in named)

@@ -133,30 +133,32 @@ def status(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Show the state of every cell, the cost and the expected end."""
-    from diskbench.cli.matrix_display import print_matrix_status, shown_while
-    from diskbench.engine.matrix.matrix_status import status_of_matrix
+    from diskbench.cli.matrix_display import (
+        print_matrix_status,
+        show_table_while,
+    )
+    from diskbench.engine.matrix.matrix_status import look_at
     from diskbench.report.terminal.matrix_table import matrix_line
-    from diskbench.store.campaigns import find_campaign, list_campaigns
+    from diskbench.store.campaigns import find_campaign, list_campaigns, load_campaign
 
     database = opened_database(database_url)
     if every:
         for campaign in list_campaigns(database):
-            status = status_of_matrix(database, campaign)
-            print(f"{campaign.campaign_id}  {campaign.name}  {matrix_line(status)}")
+            totals = look_at(database, campaign, until=False).totals
+            print(f"{campaign.campaign_id}  {campaign.name}  {matrix_line(totals)}")
         return
     campaign = find_campaign(database, matrix)
     if watch:
         pause = threading.Event()
-        shown_while(
-            lambda: status_of_matrix(database, find_campaign(database, campaign.campaign_id)),
+        show_table_while(
+            database,
+            campaign.campaign_id,
             lambda: (
                 not pause.wait(1.0)
-                and find_campaign(database, campaign.campaign_id).state != "done"
+                and load_campaign(database, campaign.campaign_id).state != "done"
             ),
-            quiet=False,
         )
-    last = status_of_matrix(database, find_campaign(database, campaign.campaign_id))
-    print_matrix_status(database, last, output)
+    print_matrix_status(look_at(database, load_campaign(database, campaign.campaign_id)), output)
 
 
 def retry(

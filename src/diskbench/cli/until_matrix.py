@@ -17,7 +17,6 @@ from diskbench.cli.terminal import print_json
 from diskbench.engine.matrix.campaign import begin_campaign, check_outlook
 from diskbench.engine.matrix.matrix_file import MatrixFile, rents, seed_of
 from diskbench.engine.matrix.matrix_outlook import outlook_of
-from diskbench.engine.matrix.matrix_status import status_of_matrix
 from diskbench.errors import InvalidValue
 from diskbench.model.matrix import CellFields, Limits, Matrix
 from diskbench.model.options import own_options
@@ -31,6 +30,7 @@ from diskbench.report.terminal.replicates_text import replicate_lines
 from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.replicate_set import replicates_of
+from diskbench.results.until import until_statuses
 from diskbench.store.campaigns import find_campaign
 from diskbench.store.profile_file import find_profile
 from diskbench.store.query import Filter
@@ -159,7 +159,7 @@ def _print_until(session: Session, campaign: CampaignRow, show: Show) -> None:
         sys.stdout.writelines(rows_as_csv(session.database, filters))
         return
     replicates = replicates_of(session.database, filters, asked=name)
-    (until,) = status_of_matrix(session.database, find_campaign(session.database, name)).until
+    (until,) = until_statuses(session.database, find_campaign(session.database, name))
     if show.output == "json":
         print_json(replicates.model_copy(update={"until": until}).model_dump_json(indent=2))
         return

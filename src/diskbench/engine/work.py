@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from diskbench.engine.trial.release import where
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import Known, beginning, last_number, meant, short
-from diskbench.store.campaigns import list_campaigns
+from diskbench.store.campaigns import list_campaigns, load_campaign
 from diskbench.store.cells import unfinished_cells
 from diskbench.store.names import ids_that_begin, newest_matrix_named
 from diskbench.store.rows import load_plan
 from diskbench.store.runs import run_cells
+from diskbench.store.shown_cells import cells_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from diskbench.model.campaign import CampaignState, CellRow
     from diskbench.model.spec import Plan
     from diskbench.store.campaigns import CampaignRow
+    from diskbench.store.cells import UnfinishedCell
 
 _UNFINISHED: frozenset[CampaignState] = frozenset({"running", "cancelling"})
 _KIND = "unfinished run or matrix"
@@ -59,9 +61,15 @@ def find_work(
     Only unfinished work; with `over` also matrices that have ended. Raises UnknownName, and
     InvalidValue for an empty name, for one that fits several, and for what has ended.
     """
-    work, known = _all_work(database, over=over)
+    work, cells, known = _all_work(database, over=over)
     meanings = [_meant(database, name, known) for name in names]
-    return [work[name] for name in dict.fromkeys(meaning.stands_for for meaning in meanings)]
+    chosen = dict.fromkeys(meaning.stands_for for meaning in meanings)
+    return [work[name] if name in work else _cell_work(database, cells[name]) for name in chosen]
+
+
+def _cell_work(database: sa.Engine, name: UnfinishedCell) -> OngoingWork:
+    (cell,) = cells_at(database, name.campaign_id, [name.position])
+    return OngoingWork(name.id, cell=cell, campaign=load_campaign(database, name.campaign_id))
 
 
 def _meant(database: sa.Engine, name: str, known: Sequence[Known]) -> Known:
@@ -83,12 +91,17 @@ def _meant(database: sa.Engine, name: str, known: Sequence[Known]) -> Known:
         raise InvalidValue(f"{typed} has ended", advice=advice) from None
 
 
-def _all_work(database: sa.Engine, *, over: bool) -> tuple[Mapping[str, OngoingWork], list[Known]]:
+def _all_work(
+    database: sa.Engine, *, over: bool
+) -> tuple[Mapping[str, OngoingWork], Mapping[str, UnfinishedCell], list[Known]]:
+    """The runs and matrices, the cells, and the ids and names of all of them. Of the cells, which
+    may be thousands, only the names are read."""
     campaigns = {
         campaign.campaign_id: campaign
         for campaign in list_campaigns(database, states=None if over else _UNFINISHED)
     }
     work: dict[str, OngoingWork] = {}
+    cells: dict[str, UnfinishedCell] = {}
     known: list[Known] = []
     for run in run_cells(database):
         if run.trial_id is not None:
@@ -98,15 +111,14 @@ def _all_work(database: sa.Engine, *, over: bool) -> tuple[Mapping[str, OngoingW
     for cell in unfinished_cells(database):
         if cell.campaign_id not in campaigns:
             continue
-        name = cell.trial_id or f"{cell.campaign_id}/{cell.position}"
-        work[name] = OngoingWork(name, cell=cell, campaign=campaigns[cell.campaign_id])
-        known.append(Known(name, "cell", where=cell.key))
-        known.append(Known(cell.key.lower(), "cell", means=name))
+        cells[cell.id] = cell
+        known.append(Known(cell.id, "cell", where=cell.key))
+        known.append(Known(cell.key.lower(), "cell", means=cell.id))
     for campaign in campaigns.values():
         work[campaign.campaign_id] = OngoingWork(campaign.campaign_id, campaign=campaign)
         where_ = f"{campaign.name}, {campaign.state}"
         known.append(Known(campaign.campaign_id, "matrix", where=where_, name=campaign.name))
-    return work, known
+    return work, cells, known
 
 
 def _ids_of_trial(plan: Plan) -> Iterator[Known]:

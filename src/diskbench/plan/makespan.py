@@ -38,7 +38,9 @@ def starts(tasks: Sequence[Task], limits: Limits) -> tuple[float, ...]:
     """
     numbers = _chains(tasks)
     of_chains = [
-        replace(tasks[chain[0]], seconds=math.fsum(tasks[n].seconds for n in chain))
+        tasks[chain[0]]
+        if len(chain) == 1
+        else replace(tasks[chain[0]], seconds=math.fsum(tasks[n].seconds for n in chain))
         for chain in numbers
     ]
     at = [0.0] * len(tasks)
@@ -62,23 +64,36 @@ def _starts(tasks: Sequence[Task], limits: Limits) -> list[float]:
     for number, task in enumerate(tasks):
         waiting[task.partition].append(number)
     at = [0.0] * len(tasks)
+    # Tasks may be 100,000, and their partitions are few.
+    bounds = {
+        partition: [
+            (name, _limit_of(name, tasks[queue[0]], limits)) for name in _names(tasks[queue[0]])
+        ]
+        for partition, queue in waiting.items()
+    }
     taken = Counter[str]()
     running: list[tuple[float, int]] = []
     now, unstarted = 0.0, len(tasks)
     while unstarted:
-        free = [queue[0] for queue in waiting.values() if _admits(tasks[queue[0]], taken, limits)]
+        free = [
+            queue[0]
+            for partition, queue in waiting.items()
+            if all(taken[name] < limit for name, limit in bounds[partition])
+        ]
         if free:
             number = min(free)
             task = tasks[number]
             waiting[task.partition].popleft()
             if not waiting[task.partition]:
                 del waiting[task.partition]
-            taken.update(_names(task))
+            for name, _ in bounds[task.partition]:
+                taken[name] += 1
             heapq.heappush(running, (now + task.seconds, number))
             at[number], unstarted = now, unstarted - 1
             continue
         now, number = heapq.heappop(running)
-        taken.subtract(_names(tasks[number]))
+        for name, _ in bounds[tasks[number].partition]:
+            taken[name] -= 1
     return at
 
 
@@ -110,10 +125,6 @@ def one_at_a_time(provider: str) -> bool:
     """Whether the provider's machines run one trial at a time, whatever the limits."""
     plugin = known_plugin(provider)
     return plugin is not None and plugin.one_at_a_time
-
-
-def _admits(task: Task, taken: Counter[str], limits: Limits) -> bool:
-    return all(taken[name] < _limit_of(name, task, limits) for name in _names(task))
 
 
 def _names(task: Task) -> set[str]:

@@ -56,8 +56,9 @@ def check_alike(
 def apart(figures: Sequence[TrialFigure]) -> Iterator[tuple[str, str]]:
     """Each checked fact that differs, with its values: `6.1.0 (5), 6.5.0 (5)`. An unknown regime
     does not count as a different one."""
+    known = [dict(figure.facts) for figure in figures]
     for fact in CHECKED:
-        values = Counter(dict(figure.facts).get(fact, _NOT_KNOWN) for figure in figures)
+        values = Counter(facts.get(fact, _NOT_KNOWN) for facts in known)
         if fact == REGIME:
             del values[_NOT_KNOWN]
         if len(values) > 1:

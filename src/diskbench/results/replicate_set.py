@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.model.comparison import Metric
+    from diskbench.model.run import MeasuredFigure
     from diskbench.model.verdict import StepVerdict
     from diskbench.ports import EvidenceStore
     from diskbench.results.subject import Fields
@@ -44,12 +45,15 @@ def replicates_of(
     asked: str = "",
     pool: Collection[str] = (),
     evidence: EvidenceStore | None = None,
+    canaries: bool = True,
 ) -> Replicates:
     """Median, interval, variation and outliers of each step, over all trials that are replicates of
     each other. Trials of a block whose facts differ get separate lines unless the fact is in
-    `pool`."""
+    `pool`. Without `canaries` no trial is flagged, and the evidence of none is read for its canary.
+    """
     figures = main_figures(database, filters, evidence)
-    flagged = off_trials(database, [figure.trial_id for _, figure in figures], evidence)
+    trial_ids = [figure.trial_id for _, figure in figures] if canaries else []
+    flagged = off_trials(database, trial_ids, evidence)
     groups: dict[tuple[Fields, FigureLine, Metric], list[TrialFigure]] = defaultdict(list)
     for metric, figure in figures:
         groups[figure.subject, figure.line, metric].append(figure)
@@ -84,17 +88,15 @@ def main_figures(
 ) -> list[tuple[Metric, TrialFigure]]:
     """The main figure of each step and direction of each trial: IOPS; for large blocks bytes a
     second."""
-    figures = figures_by_metric(database, filters, ("iops", "bytes_per_s"), evidence)
-    return [
-        (metric, figure)
-        for metric, of_metric in figures.items()
-        for figure in of_metric
-        if _is_large(figure) == (metric == "bytes_per_s")
-    ]
+    figures = figures_by_metric(
+        database, filters, ("iops", "bytes_per_s"), evidence, of_row=_is_main
+    )
+    return [(metric, figure) for metric, of_metric in figures.items() for figure in of_metric]
 
 
-def _is_large(figure: TrialFigure) -> bool:
-    return (figure.line.block_bytes or 0) >= LARGE_BYTES
+def _is_main(metric: Metric, row: MeasuredFigure) -> bool:
+    is_large = (row.block_bytes or 0) >= LARGE_BYTES
+    return is_large == (metric == "bytes_per_s")
 
 
 def _place(figures: Sequence[TrialFigure]) -> tuple[object, ...]:

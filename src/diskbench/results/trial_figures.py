@@ -114,9 +114,11 @@ def figures_by_metric(
     evidence: EvidenceStore | None = None,
     *,
     trial_ids: Sequence[str] | None = None,
+    of_row: Callable[[Metric, MeasuredFigure], bool] = lambda _metric, _row: True,
 ) -> dict[Metric, list[TrialFigure]]:
     """As `trial_figures`, of several metrics: runs, rows and phases are read once for all; with
-    `trial_ids` (some hundreds) only of these trials."""
+    `trial_ids` (some hundreds) only of these trials. `of_row` says whether a load of which this is
+    a row gets a figure in the metric; it looks at the load alone."""
     rows = load_figures(database, filters, metrics, trial_ids=trial_ids)
     steps = {
         (row.run_id, row.step_index, row.round, row.direction): row
@@ -131,7 +133,8 @@ def figures_by_metric(
         key = tuple((row.run_id, row.step_index, row.round, row.direction) for row in of_metric)
         if key not in alike:
             alike[key] = _steps(of_metric, courses)
-        figures[metric] = _of_metric(of_metric, metric, courses, alike[key])
+        chosen = [row for row in of_metric if of_row(metric, row)]
+        figures[metric] = _of_metric(chosen, metric, courses, alike[key])
     return figures
 
 

@@ -17,6 +17,7 @@ from diskbench.model.matrix_progress import UntilStatus
 from diskbench.plan.until import BlockStatus
 from diskbench.results.pool import alike
 from diskbench.results.replicate_set import main_figures
+from diskbench.store.block_ends import block_ends, done_trials
 from diskbench.store.query import Filter
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
     import sqlalchemy as sa
 
-    from diskbench.model.campaign import CellRow
     from diskbench.results.trial_figures import FigureLine, TrialFigure
+    from diskbench.store.block_ends import BlockEnds
     from diskbench.store.campaigns import CampaignRow
 
 _JUDGED_ROLE = "measure"
@@ -33,12 +34,9 @@ _JUDGED_ROLE = "measure"
 
 
 def statuses_of(
-    database: sa.Engine, campaign_id: str, cells: Sequence[CellRow], share: float
+    database: sa.Engine, campaign_id: str, done: frozenset[tuple[str, str]], share: float
 ) -> Mapping[str, BlockStatus]:
-    """The status of each block, from its finished replicates."""
-    done = frozenset(
-        (cell.block, cell.trial_id) for cell in cells if cell.state == "done" and cell.trial_id
-    )
+    """The status of each block, from its finished replicates (`done_trials`)."""
     return _read(database, campaign_id, done, share) if done else {}
 
 
@@ -83,35 +81,29 @@ def _of_line(n: int, line: FigureLine, figures: Sequence[TrialFigure], share: fl
     )
 
 
-def until_statuses(
-    database: sa.Engine, campaign: CampaignRow, cells: Sequence[CellRow]
-) -> tuple[UntilStatus, ...]:
+def until_statuses(database: sa.Engine, campaign: CampaignRow) -> tuple[UntilStatus, ...]:
     """The status of each block of a matrix; empty for a matrix without `until_ci`."""
     limits = campaign.limits
     if limits.until_ci is None:
         return ()
-    statuses = statuses_of(database, campaign.campaign_id, cells, limits.until_ci)
+    done = done_trials(database, campaign.campaign_id)
+    statuses = statuses_of(database, campaign.campaign_id, done, limits.until_ci)
     return tuple(
-        _until_status(block, statuses.get(block, BlockStatus(0)), limits.until_ci, cells)
-        for block in dict.fromkeys(cell.block for cell in cells)
+        _until_status(ends, statuses.get(ends.block, BlockStatus(0)), limits.until_ci)
+        for ends in block_ends(database, campaign.campaign_id)
     )
 
 
-def _until_status(
-    block: str, block_status: BlockStatus, share: float, cells: Sequence[CellRow]
-) -> UntilStatus:
-    own = [cell for cell in cells if cell.block == block]
-    over = all(cell.finished_at is not None for cell in own)
+def _until_status(ends: BlockEnds, block_status: BlockStatus, share: float) -> UntilStatus:
     reached = block_status.more == 0
-    spared = next((cell.error for cell in own if cell.state == "spared"), None)
-    ended = spared or ("" if reached else f"all {len(own)} replicates were measured")
+    ended = ends.spared or ("" if reached else f"all {ends.cells} replicates were measured")
     return UntilStatus(
-        block=block,
+        block=ends.block,
         wanted=share,
         n=block_status.n,
         step=block_status.step,
         width=block_status.width,
         more=block_status.more,
         reached=reached,
-        ended=(ended or "") if over else "",
+        ended="" if ends.unfinished else ended,
     )

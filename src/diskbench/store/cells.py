@@ -6,7 +6,7 @@ its rows are deleted when its cells end (runs.py).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -23,13 +23,10 @@ if TYPE_CHECKING:
     from diskbench.model.campaign import CellState
 
 
-def load_cells(database: Engine, campaign_id: str, *, tried: bool = False) -> list[CellRow]:
-    """The cells of a matrix, in order; with `tried` those that had an attempt, which are few while
-    thousands wait."""
+def load_cells(database: Engine, campaign_id: str) -> list[CellRow]:
+    """All cells of a matrix, in order; a command that shows some reads these (shown_cells.py)."""
     cell = schema.cell
     query = sa.select(cell).where(cell.c.campaign_id == campaign_id).order_by(cell.c.position)
-    if tried:
-        query = query.where(cell.c.trial_id.is_not(None))
     with one_statement(database) as connection:
         return [cell_row(row) for row in connection.execute(query).mappings()]
 
@@ -62,18 +59,46 @@ def live_cells(database: Engine) -> list[CellRow]:
         return [cell_row(row) for row in connection.execute(query).mappings()]
 
 
-def unfinished_cells(database: Engine) -> list[CellRow]:
+def owned_cells(database: Engine) -> list[CellRow]:
+    """The cells of all matrices that a process has taken, in the order of matrices and cells; those
+    of runs are left out."""
+    cell, matrix = schema.cell, schema.matrix
+    query = (
+        sa.select(cell)
+        .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
+        .where(cell.c.state.in_(sorted(LIVE)), cell.c.owner.is_not(None), matrix.c.kind.is_(None))
+        .order_by(cell.c.campaign_id, cell.c.position)
+    )
+    with one_statement(database) as connection:
+        return [cell_row(row) for row in connection.execute(query).mappings()]
+
+
+class UnfinishedCell(NamedTuple):
+    """The names of a cell that has not ended."""
+
+    campaign_id: str
+    position: int
+    key: str
+    trial_id: str | None
+
+    @property
+    def id(self) -> str:
+        """The id that commands print: the trial's, before the first attempt MATRIX/POSITION."""
+        return self.trial_id or f"{self.campaign_id}/{self.position}"
+
+
+def unfinished_cells(database: Engine) -> list[UnfinishedCell]:
     """The unfinished cells of all matrices, in the order of matrices and cells; those of runs are
     left out."""
     cell, matrix = schema.cell, schema.matrix
     query = (
-        sa.select(cell)
+        sa.select(cell.c.campaign_id, cell.c.position, cell.c.key, cell.c.trial_id)
         .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
         .where(cell.c.finished_at.is_(None), matrix.c.kind.is_(None))
         .order_by(cell.c.campaign_id, cell.c.position)
     )
     with one_statement(database) as connection:
-        return [cell_row(row) for row in connection.execute(query).mappings()]
+        return [UnfinishedCell(*row) for row in connection.execute(query)]
 
 
 def update_cell(

@@ -131,14 +131,18 @@ def _update(database: Engine, lease_id: str, **values: object) -> None:
         )
 
 
-def leases_of_campaign(database: Engine, campaign_id: str) -> list[Lease]:
-    """The leases of all trials of a campaign, released ones included."""
+def leases_of_campaign(
+    database: Engine, campaign_id: str, *, state: LeaseState | None = None
+) -> list[Lease]:
+    """The leases of all trials of a campaign, or those in `state`."""
     lease, trial = schema.lease, schema.trial
     query = (
         sa.select(lease)
         .join(trial, trial.c.trial_id == lease.c.lease_id)
         .where(trial.c.campaign_id == campaign_id)
     )
+    if state is not None:
+        query = query.where(lease.c.state == state)
     with one_statement(database) as connection:
         rows = [dict(row) for row in connection.execute(query).mappings()]
     return [Lease.model_validate(row) for row in rows]

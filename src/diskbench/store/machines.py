@@ -84,28 +84,6 @@ def list_machines(database: Engine, campaign_id: str | None = None) -> list[Mach
         return [_machine(row) for row in connection.execute(query).mappings()]
 
 
-def leases_by_machine(database: Engine, campaign_id: str) -> list[tuple[Lease, list[Lease]]]:
-    """The lease of each machine that a matrix had, and those of the trials that had it."""
-    machine, run, lease = schema.machine, schema.run, schema.lease
-    mine = machine.c.campaign_id == campaign_id
-    machines = sa.select(lease).join(machine, machine.c.lease_id == lease.c.lease_id).where(mine)
-    trials = (
-        sa.select(run.c.machine_lease, lease)
-        .join(machine, machine.c.lease_id == run.c.machine_lease)
-        .join(lease, lease.c.lease_id == run.c.trial_id)
-        .where(mine, run.c.run_index == 0)
-    )
-    with transaction(database) as connection:
-        leases = [
-            Lease.model_validate(dict(row)) for row in connection.execute(machines).mappings()
-        ]
-        turns: dict[str, list[Lease]] = {}
-        for row in connection.execute(trials).mappings():
-            of = {name: value for name, value in row.items() if name != "machine_lease"}
-            turns.setdefault(row["machine_lease"], []).append(Lease.model_validate(of))
-    return [(machine_lease, turns.get(machine_lease.lease_id, [])) for machine_lease in leases]
-
-
 def give_machine(database: Engine, machine: MachineRecord, trial_id: str) -> MachineRecord | None:
     """The next turn on a machine (compare and swap); None when it is not to be had any more."""
     table = schema.machine

@@ -12,6 +12,7 @@ from diskbench.engine.matrix.matrix_status import status_of_matrix
 from diskbench.model.matrix import Limits
 from diskbench.report.terminal.matrix_table import until_words
 from diskbench.results.until import statuses_of
+from diskbench.store.block_ends import done_trials
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import load_cells
 from diskbench.store.clock import now
@@ -74,7 +75,7 @@ def test_ten_alike_end_it_and_the_rest_is_spared_not_refused(database):
 
 def test_noise_lets_as_many_more_begin_as_are_predicted(database):
     matrix(database, drawn(10, 0.045))
-    (seen,) = statuses_of(database, CAMPAIGN, load_cells(database, CAMPAIGN), 0.05).values()
+    (seen,) = statuses_of(database, CAMPAIGN, done_trials(database, CAMPAIGN), 0.05).values()
     assert seen.more
     assert counted(database) == {"done": 10, "queued": seen.more, "waiting": 20 - seen.more}
     assert f"about {seen.more} more" in words(database)
@@ -83,7 +84,7 @@ def test_noise_lets_as_many_more_begin_as_are_predicted(database):
 def test_the_step_that_is_worst_off_decides(database):
     measured(database, drawn(10, 0.10), step="noisy")
     matrix(database, drawn(10, 0.01, seed=2))
-    (seen,) = statuses_of(database, CAMPAIGN, load_cells(database, CAMPAIGN), 0.05).values()
+    (seen,) = statuses_of(database, CAMPAIGN, done_trials(database, CAMPAIGN), 0.05).values()
     assert (seen.step, seen.more) == ("read read", 0), "the other trials are of no cell"
 
 

@@ -6,14 +6,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
+from tests.rigs.plans import make_plan
 
 from diskbench.catalog.prices.cost import spent_usd
+from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.store import schema
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.database import transaction
 from diskbench.store.leases import Lease, insert_leases
+from diskbench.store.machines import MachineRecord
 from diskbench.store.moments import iso
-from diskbench.store.spent import spent_on_trials
+from diskbench.store.run_row import run_row
+from diskbench.store.spent import spent_on_idle_machines, spent_on_trials
+from diskbench.store.upsert import insert_missing
 
 NOW = datetime.now(UTC)
 ASSUMED = 0.25
@@ -79,6 +84,54 @@ def test_the_sum_is_that_of_the_catalogue(any_database, seed, assumed):
     assert over == pytest.approx(of_all, abs=0.01)
     assert live == {one: pytest.approx(usd, abs=0.01) for one, usd in of_live.items()}
     assert live
+
+
+RENTAL = Rental(scope=Scope(provider="aws"), spec=RentSpec(), offer="a machine")
+
+
+def lease_of(lease_id, hours):
+    """A lease of so many hours that was given back, without a known price."""
+    return Lease(
+        lease_id=lease_id,
+        provider="aws",
+        created_at=iso(NOW - timedelta(hours=100)),
+        state="released",
+        released_at=iso(NOW - timedelta(hours=100 - hours)),
+    )
+
+
+def save_turn(connection, trial_id, machine_id):
+    """A trial on a shared machine, with two runs."""
+    trial = {"trial_id": trial_id, "campaign_id": CAMPAIGN, "replicate": 0}
+    connection.execute(sa.insert(schema.trial).values(**trial))
+    for index in range(2):
+        run = run_row(make_plan((f"{trial_id}{index}",)), 0, "file:///e") | {
+            "trial_id": trial_id,
+            "campaign_id": CAMPAIGN,
+            "run_index": index,
+            "machine_lease": machine_id,
+        }
+        insert_missing(connection, schema.run, [run])
+
+
+def test_shared_machines_cost_what_they_stood_idle(any_database):
+    """Three machines of 60 h: one had no trial, one had two of 10 h, one a trial dearer than it."""
+    save_campaign(any_database, campaign_row(), [cell_row(0)])
+    with transaction(any_database) as connection:
+        for m, turns in enumerate(((), (10, 10), (70,))):
+            machine_id = f"01kq8z6rhm{m:016d}"
+            insert_leases(connection, [lease_of(machine_id, 60)])
+            record = MachineRecord(
+                lease_id=machine_id, campaign_id=CAMPAIGN, name=f"m{m}", trial_id="t", rental=RENTAL
+            )
+            insert_missing(connection, schema.machine, [record.model_dump(mode="json")])
+            for t, hours in enumerate(turns):
+                trial_id = f"01kq8z6rht{m:08d}{t:08d}"
+                insert_leases(connection, [lease_of(trial_id, hours)])
+                save_turn(connection, trial_id, machine_id)
+    assert spent_on_idle_machines(any_database, CAMPAIGN, ASSUMED) == pytest.approx(
+        ASSUMED * (60 + 60 - 20), abs=0.01
+    )
 
 
 def test_a_matrix_without_trials_cost_nothing(any_database):

@@ -19,7 +19,7 @@ from diskbench.model.outcome import Problem
 from diskbench.plan.admit import AdmissionMoment, admit, full
 from diskbench.plan.until import BlockStatus, turn_of
 from diskbench.results.until import statuses_of
-from diskbench.store.cells import load_cells
+from diskbench.store.block_ends import done_trials
 from diskbench.store.clock import iso
 from diskbench.store.machines import list_machines
 from diskbench.store.matrix_lock import NOT_SHARED, SharedMachines, ending, locked, looked
@@ -92,8 +92,8 @@ def feed(
     seen: Mapping[str, BlockStatus] = {}
     # Read before the lock is taken: it only grows, and the next turn sees it.
     if limits.until_ci is not None:
-        before = load_cells(database, campaign.campaign_id, tried=True)
-        seen = statuses_of(database, campaign.campaign_id, before, limits.until_ci)
+        done = done_trials(database, campaign.campaign_id)
+        seen = statuses_of(database, campaign.campaign_id, done, limits.until_ci)
     if limits.budget_usd is not None:
         assumed = limits.assume_price_usd_per_hour
         over, live = spent_by(database, campaign.campaign_id, assumed)

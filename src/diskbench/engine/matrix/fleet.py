@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from diskbench.engine.cleanup.gc import cost_of_lease, leases_at_work
 from diskbench.engine.matrix.executor import living
 from diskbench.engine.matrix.matrix_status import doing
-from diskbench.model.campaign import LIVE
 from diskbench.model.fleet import CellSeen, FleetDocument, LeaseSeen, QueueSeen, WorkerSeen
 from diskbench.plan.route import serves
 from diskbench.store.campaigns import list_campaigns
-from diskbench.store.cells import unfinished_cells
+from diskbench.store.cells import owned_cells
 from diskbench.store.claims import list_executors, progress_of_trials
 from diskbench.store.clock import database_time, iso, ulid_time
 from diskbench.store.leases import list_leases
 from diskbench.store.machines import list_machines
+from diskbench.store.matrix_sums import count_queues
 from diskbench.store.rows import find_plan
 from diskbench.store.runs import run_cells
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from diskbench.model.campaign import CellRow
     from diskbench.store.claims import Executor, SavedProgress
     from diskbench.store.leases import Lease
+    from diskbench.store.matrix_sums import QueueCount
 
 
 def fleet(database: sa.Engine) -> FleetDocument:
@@ -38,15 +39,13 @@ def fleet(database: sa.Engine) -> FleetDocument:
     executors = {executor.executor_id: executor for executor in list_executors(database)}
     alive = living(list(executors.values()))
     names = {executor_id: _name(executors[executor_id]) for executor_id in alive}
-    cells = unfinished_cells(database)
-    at_work = [cell for cell in cells if cell.state in LIVE and cell.owner is not None]
+    at_work = owned_cells(database)
     runs = [cell for cell in run_cells(database) if cell.trial_id is not None]
     progress = progress_of_trials(
         database,
         [cell.trial_id for cell in [*at_work, *runs] if cell.trial_id],
     )
     matrices = {campaign.campaign_id: campaign for campaign in list_campaigns(database)}
-    for_workers = [cell for cell in cells if matrices[cell.campaign_id].queue is None]
     busy = Counter(cell.owner for cell in [*at_work, *runs])
     used = leases_at_work(database)
     # What is rented for a trial that shares a machine is in the machine's lease.
@@ -70,7 +69,9 @@ def fleet(database: sa.Engine) -> FleetDocument:
             or executor.queues is not None
             or busy[executor.executor_id]
         ),
-        queues=_queues(for_workers, [executors[executor_id] for executor_id in sorted(alive)]),
+        queues=_queues(
+            count_queues(database), [executors[executor_id] for executor_id in sorted(alive)]
+        ),
         cells=tuple(
             CellSeen(
                 trial_id=cell.trial_id or "",
@@ -136,10 +137,12 @@ def _worker(executor: Executor, now: datetime, *, alive: bool, running: int) -> 
     )
 
 
-def _queues(cells: Sequence[CellRow], living_ones: Sequence[Executor]) -> tuple[QueueSeen, ...]:
+def _queues(
+    counted: Sequence[QueueCount], living_ones: Sequence[Executor]
+) -> tuple[QueueSeen, ...]:
     counts: dict[tuple[str, str], Counter[str]] = {}
-    for cell in cells:
-        counts.setdefault((cell.route, cell.partition), Counter())[_place(cell)] += 1
+    for some in counted:
+        counts.setdefault((some.route, some.partition), Counter())[some.place] += some.count
     return tuple(
         QueueSeen(
             route=route,
@@ -151,12 +154,6 @@ def _queues(cells: Sequence[CellRow], living_ones: Sequence[Executor]) -> tuple[
         )
         for (route, partition), count in sorted(counts.items())
     )
-
-
-def _place(cell: CellRow) -> str:
-    if cell.state not in LIVE:
-        return "waiting"
-    return "running" if cell.owner is not None else "queued"
 
 
 def _run(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.prices.cost import cost_of_lease, spent_usd
-from diskbench.store.clock import database_time
-from diskbench.store.machines import leases_by_machine
-from diskbench.store.spent import spent_on_trials
+from diskbench.catalog.prices.cost import cost_of_lease
+from diskbench.store.spent import spent_on_idle_machines, spent_on_trials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,17 +34,4 @@ def spent_by(
     """The cost of a matrix in US dollars without its running attempts, and the cost so far of each
     running attempt, by trial id. Where no price is known, an hour costs `assumed`."""
     over, live = spent_on_trials(database, campaign_id, assumed)
-    return over + _idle(database, campaign_id, database_time(database), assumed), live
-
-
-def _idle(database: sa.Engine, campaign_id: str, now: datetime, assumed: float | None) -> float:
-    """The cost in US dollars of shared machines while no cell used them."""
-    leases = leases_by_machine(database, campaign_id)
-    return sum(
-        max(
-            spent_usd([machine], now, assume_price_usd_per_hour=assumed)
-            - spent_usd(turns, now, assume_price_usd_per_hour=assumed),
-            0.0,
-        )
-        for machine, turns in leases
-    )
+    return over + spent_on_idle_machines(database, campaign_id, assumed), live

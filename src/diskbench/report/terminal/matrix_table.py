@@ -1,4 +1,4 @@
-"""A running matrix for a terminal: totals first, then a line per cell."""
+"""A matrix for a terminal: totals first, then a line for each cell that is given."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from diskbench.report.assemble.beside import BesideRow
 
 
-_ORDER: tuple[CellState, ...] = (
+ORDER: tuple[CellState, ...] = (
     "measuring", "renting", "queued", "failed", "refused", "waiting", "done", "cancelled",
     "spared",
 )  # fmt: skip
-_STYLE: dict[CellState, str] = {
+"""The states by how much a user needs to see their cells."""
+LISTED = tuple(state for state in ORDER if state != "spared")
+"""The states whose cells have a line; spared cells are counted in the line of their block."""
+STYLE: dict[CellState, str] = {
     "measuring": "cyan",
     "renting": "yellow",
     "queued": "yellow",
@@ -40,7 +43,7 @@ _STYLE: dict[CellState, str] = {
 }
 
 
-_LEAST_NAME = 36
+LEAST_NAME = 36
 """Characters of a cell's name that a long note does not cut; our choice, for 80 columns."""
 
 
@@ -50,7 +53,7 @@ def matrix_line(status: MatrixStatus, now: datetime | None = None) -> str:
     total = sum(counts.values()) - counts.get("spared", 0)
     words = [f"{counts.get('done', 0)} of {total} done"]
     words += [
-        f"{counts[state]} {state}" for state in _ORDER if state != "done" and counts.get(state)
+        f"{counts[state]} {state}" for state in ORDER if state != "done" and counts.get(state)
     ]
     spent = f"${status.spent_usd:.2f}"
     if status.budget_usd is not None:
@@ -76,8 +79,9 @@ def matrix_line(status: MatrixStatus, now: datetime | None = None) -> str:
 def matrix_end(
     status: MatrixStatus, rows: Sequence[BesideRow], marks: Sequence[str], *, width: int
 ) -> RenderableType:
-    """A matrix that is over: its totals, the cells without a result, its figures side by side, and
-    the commands for its page and for all of it. `marks` qualify the figures: emulated."""
+    """A matrix that is over: its totals, the cells of `status`, which have no result, its figures
+    side by side, and the commands for its page and for all of it. `marks` qualify the figures:
+    emulated."""
     id_ = short(status.campaign_id)
     marked = f"  [{', '.join(marks)}]" if marks else ""
     parts: list[RenderableType] = [
@@ -86,9 +90,8 @@ def matrix_end(
         *(Text(f"{block.block}: {until_words(block)}") for block in status.until),
     ]
     for cell in status.cells:
-        if cell.row.state not in ("done", "spared"):
-            state = (cell.row.state, _STYLE[cell.row.state])
-            parts.append(Text.assemble(state, f"  {cell.row.key}: {cell.doing}"))
+        state = (cell.row.state, STYLE[cell.row.state])
+        parts.append(Text.assemble(state, f"  {cell.row.key}: {cell.doing}"))
     if rows:
         parts += [Text(), beside_table(rows, "disk", width=width), Text()]
         commands = f"diskbench report {id_} · all: diskbench results show {id_}"
@@ -96,40 +99,46 @@ def matrix_end(
     return Group(*parts)
 
 
-def matrix_table(status: MatrixStatus, *, rows: int | None = None) -> RenderableType:
-    """The totals and the cells; at most `rows` cells, running ones preferred."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
-    table.add_column("#", justify="right", no_wrap=True)
-    longest = max((len(cell.row.key) for cell in status.cells), default=0)
-    least = min(longest, _LEAST_NAME)
-    table.add_column("cell", overflow="ellipsis", no_wrap=True, ratio=2, min_width=least)
-    table.add_column("state", no_wrap=True, min_width=max(map(len, _ORDER)))
-    table.add_column("", overflow="ellipsis", no_wrap=True, ratio=3)
-    # Spared cells are counted in the line of their block.
-    cells = tuple(cell for cell in status.cells if cell.row.state != "spared")
-    chosen = _chosen(cells, rows)
-    for cell in chosen:
-        row = cell.row
-        state = Text(row.state, style=_STYLE[row.state])
-        table.add_row(str(row.position + 1), row.key, state, cell.doing)
-    parts: list[RenderableType] = [
-        Text(f"matrix {status.name}  {short(status.campaign_id)}", style="bold"),
-        Text(matrix_line(status)),
-        *(Text(f"{block.block}: {until_words(block)}") for block in status.until),
-        table,
-    ]
-    hidden = len(cells) - len(chosen)
-    if hidden:
+def matrix_table(status: MatrixStatus, *, longest: int | None = None) -> RenderableType:
+    """The totals and the cells of `status`; the other cells are counted. `longest` is the most
+    characters of the name of any cell (default: of those of `status`)."""
+    if longest is None:
+        longest = max((len(cell.row.key) for cell in status.cells), default=0)
+    table = cell_table(longest)
+    add_cells(table, status.cells)
+    parts: list[RenderableType] = [*matrix_head(status), table]
+    hidden = sum(status.counts.get(state, 0) for state in LISTED) - len(status.cells)
+    if hidden > 0:
         parts.append(Text(f"and {hidden} more: diskbench matrix status {status.name}", style="dim"))
     return Group(*parts)
 
 
-def _chosen(cells: tuple[CellStatus, ...], rows: int | None) -> list[CellStatus]:
-    """All cells, or the `rows` most important ones, in their original order."""
-    if rows is None or len(cells) <= rows:
-        return list(cells)
-    by_need = sorted(cells, key=lambda cell: (_ORDER.index(cell.row.state), cell.row.position))
-    return sorted(by_need[:rows], key=lambda cell: cell.row.position)
+def matrix_head(status: MatrixStatus) -> list[RenderableType]:
+    """The lines above the cells: the name, the totals, and how far each block is."""
+    return [
+        Text(f"matrix {status.name}  {short(status.campaign_id)}", style="bold"),
+        Text(matrix_line(status)),
+        *(Text(f"{block.block}: {until_words(block)}") for block in status.until),
+    ]
+
+
+def add_cells(table: Table, cells: Sequence[CellStatus]) -> None:
+    """Add a row for each cell to a `cell_table`."""
+    for cell in cells:
+        row = cell.row
+        state = Text(row.state, style=STYLE[row.state])
+        table.add_row(str(row.position + 1), row.key, state, cell.doing)
+
+
+def cell_table(longest: int) -> Table:
+    """A table for cells, without a row; the longest name of any has `longest` characters."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
+    table.add_column("#", justify="right", no_wrap=True)
+    least = min(longest, LEAST_NAME)
+    table.add_column("cell", overflow="ellipsis", no_wrap=True, ratio=2, min_width=least)
+    table.add_column("state", no_wrap=True, min_width=max(map(len, ORDER)))
+    table.add_column("", overflow="ellipsis", no_wrap=True, ratio=3)
+    return table
 
 
 def until_words(until: UntilStatus) -> str:

@@ -29,7 +29,9 @@ WAIT_S = 240.0
 RARELY = """
 import sys
 from diskbench.cli.main import main
+from diskbench.engine.durable import process
 from diskbench.engine.matrix import cell_process, worker
+process.RESTS_AFTER_S = 0.0
 worker.TICK_S = worker.LISTENING_TICK_S = 3600.0
 cell_process.WISHES_EVERY_S = cell_process.WISHES_LISTENING_S = 3600.0
 main()

@@ -11,7 +11,7 @@ from diskbench.errors import UnknownName
 from diskbench.model.schedule import Occurrence, ScheduleRow
 from diskbench.store import schema
 from diskbench.store.clock import now
-from diskbench.store.database import transaction
+from diskbench.store.database import one_statement, transaction
 from diskbench.store.upsert import insert_missing, upsert
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def save_schedule(database: Engine, row: ScheduleRow) -> None:
 def list_schedules(database: Engine) -> list[ScheduleRow]:
     """All schedules, by name."""
     query = sa.select(schema.schedule).order_by(schema.schedule.c.name)
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return [_schedule(row) for row in connection.execute(query).mappings()]
 
 
@@ -66,7 +66,7 @@ def occurrences_of(database: Engine, name: str, *, most: int) -> list[Occurrence
         .order_by(table.c.scheduled_for.desc())
         .limit(most)
     )
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return [_occurrence(row) for row in connection.execute(query).mappings()]
 
 
@@ -74,7 +74,7 @@ def schedules_with_queued(database: Engine) -> list[str]:
     """The names of the schedules that have an occurrence to begin."""
     table = schema.occurrence
     query = sa.select(table.c.schedule).distinct().where(table.c.state == "queued")
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return sorted(connection.execute(query).scalars())
 
 
@@ -86,7 +86,7 @@ def count_queued(database: Engine, name: str) -> int:
         .select_from(table)
         .where(table.c.schedule == name, table.c.state == "queued")
     )
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         return connection.execute(query).scalar_one()
 
 
@@ -102,7 +102,7 @@ def progress_of(
         .group_by(matrix.c.campaign_id, matrix.c.state, cell.c.state)
     )
     progress: dict[str, tuple[CampaignState, dict[CellState, int]]] = {}
-    with transaction(database) as connection:
+    with one_statement(database) as connection:
         for campaign_id, campaign_state, cell_state, count in connection.execute(query):
             progress.setdefault(campaign_id, (campaign_state, {}))[1][cell_state] = count
     return progress

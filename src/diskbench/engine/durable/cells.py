@@ -7,7 +7,7 @@ between two checkpoints are repeated after a crash and find what they made; the 
 manifest and the end of a cell its row, so neither needs a checkpoint.
 
 The workflow's id is the trial's. A killed controller's cell continues, in another process, at the
-station where it stood. The four properties in docs/design.md#durable-execution shape this file: the
+station where it stood. The five properties in docs/design.md#durable-execution shape this file: the
 application version is fixed, and a stop is a message that stations obey, never a DBOS cancel.
 """
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.engine.durable.bare_dbos import DBOS, SetWorkflowID
-from diskbench.engine.durable.process import move_here, own_queue, suspensions, working_on
+from diskbench.engine.durable.process import move_here, own_queue, suspensions, wake, working_on
 from diskbench.errors import MeasurementFailed
 from diskbench.model.base import Frozen
 from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
@@ -161,6 +161,7 @@ def known(trial_ids: Sequence[str]) -> dict[str, WorkflowState]:
     """The workflow state of each of these cells that has a workflow, by trial id."""
     if not trial_ids:
         return {}
+    wake()
     workflows = DBOS.list_workflows(
         workflow_ids=list(trial_ids), load_input=False, load_output=False
     )
@@ -175,6 +176,7 @@ def known(trial_ids: Sequence[str]) -> dict[str, WorkflowState]:
 def start(trial_id: str) -> Callable[[], object]:
     """Start a cell in this process, without a queue; returns a function that waits for its end. A
     second call for the same cell starts nothing."""
+    wake()
     with SetWorkflowID(trial_id):
         handle = DBOS.start_workflow(cell, trial_id)
     return handle.get_result

@@ -11,14 +11,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from diskbench.engine.durable.bare_dbos import DBOS
-from diskbench.engine.durable.schedules import APPLICATION
+from diskbench.engine.durable.schedules import APPLICATION, client_of
 from diskbench.store.cells import live_cells
 from diskbench.store.clock import database_time, iso
-from diskbench.store.database_errors import as_unavailable
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
+
+    from diskbench.engine.durable.bare_dbos import DBOSClient
 
 KEPT = timedelta(minutes=10)
 """How long a workflow that ended is kept: a process that took a cell over asks DBOS ten times a
@@ -30,21 +30,22 @@ _OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 
 def forget_ended(database: sa.Engine, *, kept: timedelta = KEPT) -> int:
     """Remove the workflows of settled cells that ended longer than `kept` ago; returns how many.
-    Safe in several processes at once; called after launch. Raises StoreUnavailable."""
-    with as_unavailable(database):
+    Safe in several processes at once, also while DBOS rests; called after the first launch. Raises
+    StoreUnavailable."""
+    with client_of(database) as client:
         removed = 0
         before = iso(database_time(database) - kept)
-        while ended := _ended(database, before):
-            DBOS.delete_workflows(ended)
+        while ended := _ended(client, database, before):
+            client.delete_workflows(ended)
             removed += len(ended)
             if len(ended) < AT_ONCE:
                 break
         return removed
 
 
-def _ended(database: sa.Engine, before: str) -> list[str]:
+def _ended(client: DBOSClient, database: sa.Engine, before: str) -> list[str]:
     """Ids of cells whose workflows ended before a time, oldest first."""
-    workflows = DBOS.list_workflows(
+    workflows = client.list_workflows(
         name="cell",
         status=_OVER,
         completed_before=before,

@@ -80,7 +80,7 @@ def make_room(engine: sa.Engine) -> None:
 def keep_clock(engine: sa.Engine, clock: ScheduleClock) -> None:
     """Add or change a schedule; a paused schedule stays paused. The caller has checked the cron
     expression and the timezone (plan/cron.py)."""
-    with _client(engine) as client:
+    with client_of(engine) as client:
         client.apply_schedules(
             [
                 {
@@ -97,7 +97,7 @@ def keep_clock(engine: sa.Engine, clock: ScheduleClock) -> None:
 
 def clocks(engine: sa.Engine) -> dict[str, ScheduleClock]:
     """All schedules by name."""
-    with _client(engine) as client:
+    with client_of(engine) as client:
         known: list[Any] = list(client.list_schedules(workflow_name=_WORKFLOW))
     return {
         schedule["schedule_name"]: ScheduleClock(
@@ -112,29 +112,31 @@ def clocks(engine: sa.Engine) -> dict[str, ScheduleClock]:
 
 def pause_clock(engine: sa.Engine, name: str) -> None:
     """Pause a schedule until it is resumed."""
-    with _client(engine) as client:
+    with client_of(engine) as client:
         client.pause_schedule(name)
 
 
 def resume_clock(engine: sa.Engine, name: str) -> None:
     """Resume a paused schedule."""
-    with _client(engine) as client:
+    with client_of(engine) as client:
         client.resume_schedule(name)
 
 
 def forget_clock(engine: sa.Engine, name: str) -> None:
     """Remove a schedule; an unknown name changes nothing."""
-    with _client(engine) as client:
+    with client_of(engine) as client:
         client.delete_schedule(name)
 
 
 @contextmanager
-def _client(engine: sa.Engine) -> Iterator[DBOSClient]:
+def client_of(engine: sa.Engine) -> Iterator[DBOSClient]:
+    """DBOS's client, which has no threads and needs no launch. Raises StoreUnavailable."""
     with as_unavailable(engine):
         client = DBOSClient(
             system_database_engine=engine,
             serializer=JsonSerializer(),
             application_name=APPLICATION,
+            lazy=True,  # its first statement finds a database that is away
             retry_connection_errors=False,
         )
         try:

@@ -102,12 +102,14 @@ class Worker:
         self._stuck = StuckCells()
         self._kept: set[str] = set()
         self._clock = DatabaseClock(self.session.database)
+        self._schedules: ScheduleWatch | None = None
 
     def launch(self, *, schedules: bool = False) -> None:
         """Start the workflow engine, listening to this process's own queue; `schedules` also begins
         the matrices of schedules when they are due."""
         watch = ScheduleWatch(self.session.database, self.session.executor_id, begun=self.wake.set)
         if schedules:
+            self._schedules = watch
             watch.bind()
         launch_cells(self.cells, poll_s=OWN_POLL_S, schedules=schedules)
         if schedules:
@@ -184,8 +186,19 @@ class Worker:
         if is_due:
             self._swept_at = time.monotonic()
             self.sweep()
+        self._rest_or_wake()
         self._ticked_at = time.monotonic()
         return [campaign for campaign in open_ones if campaign.state != "done"]
+
+    def _rest_or_wake(self) -> None:
+        """Let the workflow engine of a worker run while it has a cell or a schedule is due, and
+        rest otherwise."""
+        if self._schedules is None:
+            return
+        if self._held.total() or self._schedules.is_due_soon():
+            process.wake()
+        else:
+            process.rest()
 
     def _keep_begun(self, campaign: CampaignRow) -> None:
         if campaign.campaign_id not in self._kept:

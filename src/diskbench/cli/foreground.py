@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from diskbench.report.terminal.quiet import Progress
 
 Output = Literal["table", "json", "csv"]
+_BEGIN_S = 0.05
+"""Seconds for the first steps to be begun before the rest is imported, since imports share a
+processor with the requests; farther hosts are not waited for. Our choice."""
 _SEVERITY = (3, 130, 2, 1, 0)
 """Which exit code wins when several hosts end differently: what costs money or data first."""
 
@@ -88,6 +91,7 @@ def drive(
             begin()
             ready = () if take_over else [plan for plan in plans if not plan.is_draft]
             begun = FirstSteps(session, stop, ready)
+            begun.wait_for_all(_BEGIN_S)
             displays.append(_display(session, plans, quiet=show.quiet))
             try:
                 meanwhile()

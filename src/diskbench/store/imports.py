@@ -24,7 +24,7 @@ from diskbench.store.content import read_file
 from diskbench.store.import_ids import KeptRuns, run_ids
 from diskbench.store.manifest import FileRecord, ImportRecord, Manifest
 from diskbench.store.parallel_evidence import each
-from diskbench.store.parse_step import FIO_JSON, PARSER_VERSION
+from diskbench.store.parsed_files import FIO_JSON, PARSER_VERSION
 from diskbench.store.run_row import imported_run_row
 
 if TYPE_CHECKING:

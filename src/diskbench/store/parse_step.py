@@ -19,6 +19,7 @@ from diskbench.model.doubts import FILES_LEFT_OUT
 from diskbench.model.record_names import LEFT_OUT
 from diskbench.model.result import StepResult
 from diskbench.store.outputs import read_output
+from diskbench.store.parsed_files import CACHE, FIO_EXIT, FIO_JSON, SAMPLES
 from diskbench.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -28,39 +29,6 @@ if TYPE_CHECKING:
     from diskbench.model.result import Warning  # noqa: A004
     from diskbench.model.spec import Step
 
-PARSER_VERSION = 4
-"""Raised when the same files give other rows; rows of different versions are not pooled.
-
-2: quantiles lie between the exact extremes; a latency stands only where all jobs were timed.
-3: every fsync and fdatasync is counted as a sync, none as a short I/O; fio 2.2 to 2.21 is read in
-   its own units.
-4: what another tool does not print is empty; before, its rows held the figures of one second.
-"""
-FIO_JSON = "fio.json"
-FIO_EXIT = "fio.exit"
-STDERR = "stderr.txt"
-SAMPLES = "samples.txt"
-CACHE = "cache.txt"
-CANARIES = ("canary-before.txt", "canary-after.txt")
-LIVE = "live.tsv"
-LOCK = "lock.txt"
-PARSED_FILES = (
-    FIO_JSON,
-    FIO_EXIT,
-    STDERR,
-    SAMPLES,
-    CACHE,
-    LIVE,
-    LOCK,
-    "end.txt",
-    *CANARIES,
-    LEFT_OUT,
-)
-"""All that `step_result` reads; logs are read when a series is requested."""
-PARSED_IN_PART = (STDERR, SAMPLES, LIVE)
-"""Those of which the first and the last sample are enough: a day of 192 cores is 1 GB."""
-END_BYTES = 4 * 2**20
-"""Of each end; a sample of 1,000 cores takes 70 kB."""
 _LARGEST_EXIT = 255
 
 

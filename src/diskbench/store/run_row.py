@@ -8,7 +8,7 @@ from diskbench.model.spec import Plan
 from diskbench.store.bought import bought, bought_by_others
 from diskbench.store.clock import ulid_time
 from diskbench.store.manifest import ImportRecord, Manifest
-from diskbench.store.parse_step import PARSER_VERSION
+from diskbench.store.parsed_files import PARSER_VERSION
 
 _EPOCH = "1970-01-01T00:00:00.000000+00:00"
 

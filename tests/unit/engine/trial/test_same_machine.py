@@ -139,6 +139,16 @@ def test_trials_that_measure_on_one_machine_at_once_have_no_canary(other, is_bes
     assert not is_beside or not any(unit.canary_after for unit in units)
 
 
+def test_trials_of_one_address_are_counted():
+    (note,) = queued_behind(plan_of("a", "t2"), [plan_of("a", "t1")]).notes
+    assert note.startswith("2 trials on a reach")
+
+
+def test_a_cell_that_shares_is_beside_one_that_would_have_failed():
+    plans = [plan_of("a", "t1", if_busy="fail"), plan_of("b", "t2", if_busy="share")]
+    assert all(plan.shares_machine for plan in without_canary_of_others(plans))
+
+
 def test_a_machine_of_its_own_keeps_its_canary():
     (plan,) = without_canary_of_others([plan_of("a", "t1")])
     assert unit_of(plan, 0, plan.steps[0]).canary_before

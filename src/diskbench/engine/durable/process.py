@@ -40,6 +40,7 @@ _NOTIFIED_S, _NOTIFIED_WORKER_S = 0.02, 0.5
 """DBOS's notifications are not used; its thread for them sleeps for this time before it notices
 that DBOS is stopped. A command ends soon; a worker would wake fifty times a second for nothing."""
 _DBOS_HANDLER = "__dbos_console_log_handler__"
+_DBOS_THREADS = "dbos-executor-"
 RESTS_AFTER_S = 10.0
 """Seconds without use after which DBOS may stop. To launch it again costs as many statements as two
 seconds of its polls; our choice."""
@@ -159,10 +160,21 @@ def _end() -> None:
     _is_awake = False
     with contextlib.suppress(Exception):
         DBOS.destroy()
+    if none_at_work(0):
+        _join_threads()
     logger = logging.getLogger("dbos")
     for handler in logger.handlers[:]:
         if handler.name == _DBOS_HANDLER:  # it keeps the standard error of this launch
             logger.removeHandler(handler)
+
+
+def _join_threads() -> None:
+    """Wait a moment for the threads in which DBOS ran workflows: `destroy` tells them to end and
+    does not wait."""
+    end = time.monotonic() + _LEAVES_WITHIN_S
+    for thread in threading.enumerate():
+        if thread.name.startswith(_DBOS_THREADS) and thread is not threading.current_thread():
+            thread.join(max(0.0, end - time.monotonic()))
 
 
 def move_here(trial_id: str, executor_id: str) -> WorkflowHandle[Any]:

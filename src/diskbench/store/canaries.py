@@ -12,6 +12,7 @@ from diskbench.store import schema
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.content import read_file
 from diskbench.store.database import transaction
+from diskbench.store.parsed_files import CANARIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from diskbench.ports import EvidenceStore
 
-BEFORE, AFTER = "canary-before.txt", "canary-after.txt"
+BEFORE, AFTER = CANARIES
 _AT_A_TIME = 500
 
 

@@ -13,8 +13,6 @@ from diskbench.store import schema
 from diskbench.store.database import one_statement
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from sqlalchemy.engine import Engine
 
 
@@ -160,14 +158,9 @@ def count_states(database: Engine, campaign_id: str) -> dict[CellState, int]:
         return {row.state: row.cells for row in connection.execute(query)}
 
 
-def states_of(
-    database: Engine, campaign_id: str, states: Collection[CellState] | None = None
-) -> dict[int, CellState]:
-    """The state of each cell of a matrix by its position; with `states` of those that are in one of
-    them."""
+def states_of(database: Engine, campaign_id: str) -> dict[int, CellState]:
+    """The state of each cell of a matrix by its position."""
     cell = schema.cell.c
     query = sa.select(cell.position, cell.state).where(cell.campaign_id == campaign_id)
-    if states is not None:
-        query = query.where(cell.state.in_(sorted(states)))
     with one_statement(database) as connection:
         return {position: cast("CellState", state) for position, state in connection.execute(query)}

@@ -5,10 +5,10 @@ import random
 import pytest
 from tests.rigs.matrix_rows import campaign_row, cell_row
 from tests.rigs.replicates import measured, ulid
+from tests.rigs.whole_matrix import status_of_matrix
 from tests.unit.engine.matrix.test_matrix_file import mistakes
 
 from diskbench.engine.matrix.admission import feed
-from diskbench.engine.matrix.matrix_status import status_of_matrix
 from diskbench.model.matrix import Limits
 from diskbench.report.terminal.matrix_table import until_words
 from diskbench.results.until import statuses_of

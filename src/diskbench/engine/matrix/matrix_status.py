@@ -112,13 +112,6 @@ def look_at(database: sa.Engine, campaign: CampaignRow, *, until: bool = True) -
     return MatrixLook(database, totals, sums.longest_key, live)
 
 
-def status_of_matrix(database: sa.Engine, campaign: CampaignRow) -> MatrixStatus:
-    """The current state of the matrix and of all its cells, in memory at once."""
-    look = look_at(database, campaign)
-    cells = tuple(cell for page in look.pages() for cell in page)
-    return look.totals.model_copy(update={"cells": cells})
-
-
 def _is_worked_on(database: sa.Engine, campaign: CampaignRow) -> bool:
     """Whether a live process runs the matrix, or a live worker reaches any unfinished cell."""
     if campaign.queue is not None:

@@ -1,0 +1,20 @@
+"""A matrix with all of its cells in memory, which no command needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.engine.matrix.matrix_status import look_at
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from diskbench.model.matrix_progress import MatrixStatus
+    from diskbench.store.campaigns import CampaignRow
+
+
+def status_of_matrix(database: sa.Engine, campaign: CampaignRow) -> MatrixStatus:
+    """The current state of the matrix and of all its cells."""
+    look = look_at(database, campaign)
+    cells = tuple(cell for page in look.pages() for cell in page)
+    return look.totals.model_copy(update={"cells": cells})

@@ -5,28 +5,25 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import psycopg
 import pytest
 import sqlalchemy as sa
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import Cli
+from tests.rigs.fake_cloud import a_user_of_the_fake_cloud
 from tests.rigs.postgres import running_postgres
+from tests.rigs.waiting import WAIT_S, until
 
 from diskbench.model.campaign import CellRow
-from diskbench.providers.fake import VARIABLE as FAKE_DIR
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import load_cells
 from diskbench.store.claims import list_executors
 from diskbench.store.database import open_database
 
 pytestmark = pytest.mark.slow
-WAIT_S = 240.0
 COUNTED = ("shared_preload_libraries=pg_stat_statements",)
 COUNT = """SELECT query, calls FROM pg_stat_statements
     WHERE query NOT LIKE '%pg_stat%' AND query <> 'SELECT clock_timestamp()'"""
@@ -62,24 +59,10 @@ class Sent:
         return self.of("pg_try_advisory_xact_lock")
 
 
-def until(what: Callable[[], Any], why: str) -> Any:
-    """What `what` returns as soon as that is anything."""
-    deadline = time.monotonic() + WAIT_S
-    while not (result := what()):
-        assert time.monotonic() < deadline, f"it never came: {why}"
-        time.sleep(0.1)
-    return result
-
-
 @pytest.fixture
 def user(tmp_path) -> Iterator[Cli]:
     """A user whose rows are in a PostgreSQL that counts statements, with a fake cloud."""
-    made = a_user(tmp_path)
-    with (
-        tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory,
-        running_postgres(*COUNTED) as url,
-    ):
-        made.extra_env |= {FAKE_DIR: f"{directory}/fake", "DISKBENCH_DATABASE_URL": url}
+    with running_postgres(*COUNTED) as url, a_user_of_the_fake_cloud(tmp_path, url) as made:
         yield made
 
 

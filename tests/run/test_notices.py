@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 import sqlalchemy as sa
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import Cli
+from tests.rigs.fake_cloud import a_user_of_the_fake_cloud
 from tests.rigs.postgres import running_postgres
+from tests.rigs.waiting import WAIT_S, until
 
-from diskbench.providers.fake import VARIABLE as FAKE_DIR
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import load_cells
 from diskbench.store.claims import list_executors
@@ -25,7 +23,6 @@ from diskbench.store.database import open_database
 from diskbench.store.notices import CHANNEL
 
 pytestmark = pytest.mark.slow
-WAIT_S = 240.0
 RARELY = """
 import sys
 from diskbench.cli.main import main
@@ -46,26 +43,11 @@ runtime={seconds}
 LISTENS = "datname = current_database() AND query LIKE 'LISTEN%'"
 
 
-def until(what: Callable[[], Any], why: str) -> Any:
-    """What `what` returns as soon as that is anything."""
-    deadline = time.monotonic() + WAIT_S
-    while not (found := what()):
-        assert time.monotonic() < deadline, f"it never came: {why}"
-        time.sleep(0.1)
-    return found
-
-
 @pytest.fixture
 def user(tmp_path: Path) -> Iterator[Cli]:
     """A user whose rows are in PostgreSQL, with a fake cloud."""
-    made = a_user(tmp_path)
-    with (
-        tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory,
-        running_postgres() as url,
-    ):
-        made.extra_env |= {FAKE_DIR: f"{directory}/fake", "DISKBENCH_DATABASE_URL": url}
+    with running_postgres() as url, a_user_of_the_fake_cloud(tmp_path, url) as made:
         yield made
-        assert [*(Path(directory) / "fake/resources").glob("*")] == []
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,13 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user
+from tests.rigs.cli import WRITE_THEN_READ, Cli
+from tests.rigs.fake_cloud import a_user_of_the_fake_cloud
 from tests.rigs.postgres import running_postgres
 
 from diskbench.engine.schedule.schedules import schedule_statuses
 from diskbench.model.campaign import CampaignState
 from diskbench.model.schedule import OccurrenceStatus
-from diskbench.providers.fake import VARIABLE as FAKE_DIR
 from diskbench.store.database import open_database
 
 pytestmark = pytest.mark.slow
@@ -34,19 +33,14 @@ WAIT_S = 200.0
 @pytest.fixture(params=["sqlite", "postgresql"])
 def user(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cli]:
     """A user with a fake cloud that must be empty in the end."""
-    made = a_user(tmp_path)
-    (made.home / "short.fio").write_text(WRITE_THEN_READ.format(seconds=1))
-    (made.home / "nightly.yaml").write_text(MATRIX)
     with contextlib.ExitStack() as until_then:
-        place = tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp")
-        directory = until_then.enter_context(place)
         url = f"sqlite:///{tmp_path}/rows.db"
         if request.param == "postgresql":
             url = until_then.enter_context(running_postgres())
-        made.extra_env |= {FAKE_DIR: f"{directory}/fake", "DISKBENCH_DATABASE_URL": url}
+        made = until_then.enter_context(a_user_of_the_fake_cloud(tmp_path, url))
+        (made.home / "short.fio").write_text(WRITE_THEN_READ.format(seconds=1))
+        (made.home / "nightly.yaml").write_text(MATRIX)
         yield made
-        left = [*(Path(directory) / "fake/resources").glob("*")]
-        assert left == [], "a test leaves nothing rented behind"
 
 
 @pytest.fixture

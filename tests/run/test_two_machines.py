@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rigs import waiting
 from tests.rigs.cli import Cli
 from tests.rigs.postgres import running_postgres
 from tests.rigs.sshd import running_sshd
@@ -28,7 +29,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # two minutes where n
 
 LONG_S = 90
 """Longer than it takes until the silence of another machine is noticed."""
-WAIT_S = 300.0
+until = partial(waiting.until, within_s=300.0)
 PROFILE = f"""[global]
 filename=data
 size=1m
@@ -91,16 +92,6 @@ def told(machine: Cli) -> list[dict[str, Any]]:
     whole = (machine.home / "log").read_text().rpartition("\n")[0]  # it is being written
     lines = whole.splitlines()
     return [json.loads(line) for line in lines if line.startswith("{")]
-
-
-def until(what: Callable[[], Any], why: str) -> Any:
-    """What `what` returns as soon as that is anything."""
-    deadline = time.monotonic() + WAIT_S
-    while time.monotonic() < deadline:
-        if found := what():
-            return found
-        time.sleep(0.2)
-    raise AssertionError(f"it never came: {why}")
 
 
 def test_a_machine_that_dies_is_replaced_by_the_other_where_it_stood(

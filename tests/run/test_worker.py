@@ -6,8 +6,6 @@ import functools
 import json
 import signal
 import subprocess
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,15 +13,16 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import Cli
+from tests.rigs.fake_cloud import a_user_of_the_fake_cloud
 from tests.rigs.postgres import Server, postgres_server
+from tests.rigs.waiting import WAIT_S, until
 
 from diskbench.engine.matrix.executor import DEAD_AFTER_S
 from diskbench.engine.matrix.fleet import fleet
 from diskbench.model.campaign import CellRow
 from diskbench.model.fleet import CellSeen
 from diskbench.model.result import StepResult
-from diskbench.providers.fake import VARIABLE as FAKE_DIR
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import load_cells
 from diskbench.store.claims import list_executors
@@ -57,7 +56,6 @@ bs=4k
 number_ios=50
 """
 STEPS = ["write", "long", "last"]
-WAIT_S = 240.0
 """After this a test has failed; a machine that does nothing else needs a tenth of it."""
 
 
@@ -70,12 +68,8 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def user(tmp_path: Path, server: Server) -> Iterator[Cli]:
     """A user whose rows are in PostgreSQL, with a fake cloud that must be empty in the end."""
-    made = a_user(tmp_path)
-    with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory:
-        made.extra_env |= {FAKE_DIR: f"{directory}/fake", "DISKBENCH_DATABASE_URL": server.url}
+    with a_user_of_the_fake_cloud(tmp_path, server.url) as made:
         yield made
-        left = [*(Path(directory) / "fake/resources").glob("*")]
-        assert left == [], "a test leaves nothing rented behind"
 
 
 @pytest.fixture
@@ -121,17 +115,6 @@ class Worker:
 
     def has_told(self, begin: str) -> bool:
         return any(event["event"].startswith(begin) for event in self.told())
-
-
-def until(what: Callable[[], Any], why: str) -> Any:
-    """What `what` returns as soon as that is anything."""
-    deadline = time.monotonic() + WAIT_S
-    while time.monotonic() < deadline:
-        found = what()
-        if found:
-            return found
-        time.sleep(0.1)
-    raise AssertionError(f"it never came: {why}")
 
 
 def a_profile(user: Cli, seconds: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from datetime import timedelta
 
 import pytest
@@ -11,38 +10,12 @@ from tests.rigs.matrix_rows import campaign_row, cell_row
 from diskbench.engine.durable import cells, process
 from diskbench.engine.durable.process import none_at_work
 from diskbench.engine.durable.retention import forget_ended
-from diskbench.errors import Interrupted, Suspended
-from diskbench.model.outcome import Outcome, Problem
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.cells import update_cell
 from diskbench.store.database import open_database
 
 AT_ONCE = timedelta(0)
 AFTER_A_DAY = timedelta(days=1)
-
-
-class Cells:
-    """Cells without a machine: `a…` end as soon as they begin, `s…` are suspended, `w…` wait."""
-
-    def __init__(self) -> None:
-        self.begun, self.go_on = threading.Event(), threading.Event()
-        self.settled: list[str] = []
-
-    def open(self, trial_id):
-        if trial_id.startswith("s"):
-            raise Suspended(Interrupted("the process leaves"))
-        if trial_id.startswith("w"):
-            self.begun.set()
-            self.go_on.wait(30)
-        return Outcome(state="failed", problem=Problem(kind="Refused", message="no machine"))
-
-    def settle(self, trial_id, _end, _problem):
-        self.settled.append(trial_id)
-
-
-@pytest.fixture
-def stations():
-    return Cells()
 
 
 @pytest.fixture

@@ -4,13 +4,11 @@ and knows no instance store, so it is not shown them."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.aws import volume_rules
-
-if TYPE_CHECKING:
-    from emulators.aws.call import Call
-    from emulators.aws.cloud import Cloud, Machine
+from emulators.aws.call import Call
+from emulators.aws.cloud import Cloud, Machine
 
 ROOT_GIB = 8
 

@@ -8,14 +8,12 @@ names what moto writes and EC2's model does not have; nothing else may differ.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 
+from emulators.aws.call import Answer, Call
+from emulators.aws.cloud import Cloud
 from emulators.aws.service_model import model
-
-if TYPE_CHECKING:
-    from emulators.aws.call import Answer, Call
-    from emulators.aws.cloud import Cloud
 
 DIFFERS = {
     "requestId": "in every answer, and in no output shape",

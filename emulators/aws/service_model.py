@@ -4,13 +4,10 @@ beyond what a client checks by itself, the enumerations and that nothing else wa
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from emulators.aws.call import Refusal
-
-if TYPE_CHECKING:
-    from emulators.aws.call import Answer, Call, Proceed
-    from emulators.aws.cloud import Cloud
+from emulators.aws.call import Answer, Call, Proceed, Refusal
+from emulators.aws.cloud import Cloud
 
 MODELLED = {"ec2", "ssm", "sts"}
 

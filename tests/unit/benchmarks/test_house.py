@@ -88,3 +88,9 @@ def test_the_table_says_what_changed() -> None:
         ["files", "3", "1", "-2"],
         ["…", "small", "1", "1,200", "+1,199"],
     ]
+
+
+@pytest.mark.parametrize("name", ["benchmarks", "emulators"])
+def test_no_two_files_beside_the_package_import_each_other(name: str) -> None:
+    sources = house_counts.sources(house.ROOT / name)
+    assert house_counts.circles(house_counts.imports(sources, name)) == []

@@ -18,7 +18,6 @@ from emulators.aws import (
     instances,
     lag,
     launch_rules,
-    output_model,
     rights,
     service_limits,
     service_model,
@@ -108,7 +107,7 @@ def _read(response: BaseResponse) -> Call:
 def _answered(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     try:
         answer = _through(HOOKS, cloud, call, proceed)
-        output_model.check(cloud, call, answer)
+        service_model.check_answer(cloud, call, answer)
         return answer
     except ServiceException as error:
         return refused(call, error)

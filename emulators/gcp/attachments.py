@@ -11,8 +11,8 @@ from emulators import guests
 from emulators.gcp import disk_types, disks, launch_rules, machine_types
 from emulators.gcp.call import Call, Refusal, invalid, not_found
 from emulators.gcp.cloud import Cloud, Machine, Work
-from emulators.gcp.links import last, link, path_of, rfc3339
 from emulators.gcp.operations import start
+from emulators.gcp.regions import last, link, path_of, rfc3339
 
 LOCAL_LINKS = {"NVME": "local-nvme-ssd", "SCSI": "local-ssd"}
 """Their names below /dev/disk/by-id/google-: Compute Engine, "Format and mount local SSD"."""

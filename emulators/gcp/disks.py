@@ -8,9 +8,8 @@ from emulators.gcp import disk_types, images, labels, lists, quotas
 from emulators.gcp.call import Call, Refusal, invalid
 from emulators.gcp.cloud import Cloud, Work
 from emulators.gcp.disk_types import Sized
-from emulators.gcp.links import last, link, rfc3339
 from emulators.gcp.operations import force, look_at, start
-from emulators.gcp.regions import ZONES
+from emulators.gcp.regions import ZONES, last, link, rfc3339
 
 
 def insert(cloud: Cloud, call: Call) -> dict[str, Any]:

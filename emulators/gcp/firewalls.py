@@ -10,9 +10,8 @@ from emulators.gcp import lists, places
 from emulators.gcp.call import Call, Refusal, invalid
 from emulators.gcp.cloud import Cloud, Work
 from emulators.gcp.disks import check_free
-from emulators.gcp.links import link, path_of, rfc3339
 from emulators.gcp.operations import look_at, start
-from emulators.gcp.regions import DEFAULT_NETWORK
+from emulators.gcp.regions import DEFAULT_NETWORK, link, path_of, rfc3339
 from emulators.guests import Reach, write_ssh_config
 
 CALLER = ipaddress.ip_address("127.0.0.1")

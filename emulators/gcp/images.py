@@ -13,7 +13,7 @@ from typing import Any
 from emulators.gcp import lists, regions
 from emulators.gcp.call import Call, not_found
 from emulators.gcp.cloud import Cloud
-from emulators.gcp.links import path_of
+from emulators.gcp.regions import path_of
 
 
 @dataclass(frozen=True)

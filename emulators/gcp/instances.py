@@ -26,9 +26,8 @@ from emulators.gcp import (
 from emulators.gcp.call import Call, Refusal
 from emulators.gcp.cloud import Cloud, Machine, Work
 from emulators.gcp.launch_rules import Launch
-from emulators.gcp.links import last, link, path_of, rfc3339
 from emulators.gcp.operations import force, look_at, start
-from emulators.gcp.regions import ZONES
+from emulators.gcp.regions import ZONES, last, link, path_of, rfc3339
 from emulators.guests import TAG, behaving
 
 SERVICE = "system@google.com"

@@ -23,9 +23,8 @@ from emulators.gcp import (
 from emulators.gcp.call import Call, Refusal, invalid, not_found
 from emulators.gcp.cloud import Cloud
 from emulators.gcp.images import Image
-from emulators.gcp.links import last, link, path_of
 from emulators.gcp.machine_types import MachineType
-from emulators.gcp.regions import DEFAULT_NETWORK, ZONES
+from emulators.gcp.regions import DEFAULT_NETWORK, ZONES, last, link, path_of
 
 DEVICE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9_.-]{0,61}[a-zA-Z0-9])?")
 _TAG = re.compile(r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?")

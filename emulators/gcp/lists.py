@@ -10,7 +10,7 @@ from typing import Any
 from emulators.gcp import regions
 from emulators.gcp.call import Call, invalid
 from emulators.gcp.filters import compile_filter
-from emulators.gcp.links import link
+from emulators.gcp.regions import link
 
 PAGE = 500
 """Results in a page where none is asked for: description of `maxResults`."""

@@ -14,7 +14,7 @@ from typing import Any
 from diskbench.errors import ReleaseFailed
 from emulators.gcp.call import Call, Failure, not_found
 from emulators.gcp.cloud import Cloud, Operation, Work
-from emulators.gcp.links import link, rfc3339
+from emulators.gcp.regions import link, rfc3339
 
 WAIT_S = 20.0
 """How long `wait` waits for the lab; the service's limit is two minutes."""

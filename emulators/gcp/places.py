@@ -7,8 +7,7 @@ from typing import Any
 from emulators.gcp import lists, quotas
 from emulators.gcp.call import Call, Refusal, not_found
 from emulators.gcp.cloud import Cloud
-from emulators.gcp.links import link, path_of
-from emulators.gcp.regions import DEFAULT_NETWORK, REGIONS, ZONES, fixed, fixed_id
+from emulators.gcp.regions import DEFAULT_NETWORK, REGIONS, ZONES, fixed, fixed_id, link, path_of
 
 
 def check(cloud: Cloud, call: Call) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from emulators.gcp import machine_types
 from emulators.gcp.call import Failure
 from emulators.gcp.cloud import Cloud
-from emulators.gcp.links import last
+from emulators.gcp.regions import last
 
 LIMITS: dict[str, float] = {
     "CPUS": 2400,

@@ -4,7 +4,6 @@
     script/bench --write                   keep the ratios of the quick ones as the baseline
     script/bench --write --only NAME       NAME at full size: its rows of the table and its ratios
     script/bench --all [--write]           all of them at full size
-    script/bench --repeats 5 …             run a benchmark until each of its rows has five values
     script/bench --list                    what there is; --table writes the table, running nothing
 
 NAME is a benchmark (logs), not a row. The table of benchmarks/README.md is written anew after each
@@ -29,8 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import bench_table
-from benchmarks.bench_compare import Span, is_worse, ratios, span
-from benchmarks.bench_read import Measured
+from benchmarks.bench_compare import Measured, Span, is_worse, ratios, span
 from benchmarks.bench_rows import BENCHES, Bench, Row
 from benchmarks.bench_run import ROOT, NotRunError, arguments, machine, missing, results
 
@@ -55,9 +53,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="script/bench", description=__doc__.splitlines()[0])
     parser.add_argument("--all", action="store_true", help="all, at full size")
     parser.add_argument("--write", action="store_true", help="keep the results as the baseline")
-    parser.add_argument(
-        "--repeats", type=int, default=1, metavar="N", help="values of each row, at least"
-    )
     parser.add_argument("--only", action="append", metavar="NAME", help="only this benchmark")
     parser.add_argument("--list", action="store_true", help="print the names and commands")
     parser.add_argument("--table", action="store_true", help="write the table, run nothing")
@@ -79,20 +74,11 @@ def main() -> int:
         for bench in chosen:
             print(f"{bench.name:<10} {_command(bench, everything)}")
         return 0
-    return run_all(
-        chosen,
-        everything=everything,
-        write=options.write,
-        files=FILES,
-        at_least=options.repeats,
-    )
+    return run_all(chosen, everything=everything, write=options.write, files=FILES)
 
 
-def run_all(
-    benches: Sequence[Bench], *, everything: bool, write: bool, files: Files, at_least: int = 1
-) -> int:
-    """Run `benches` one after another, each until its rows have `at_least` so many values; 0 where
-    none failed and none became worse."""
+def run_all(benches: Sequence[Bench], *, everything: bool, write: bool, files: Files) -> int:
+    """Run `benches` one after another; 0 where none failed and none became worse."""
     begun = time.monotonic()
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
     print(
@@ -104,7 +90,7 @@ def run_all(
     for bench in benches:
         started = time.monotonic()
         try:
-            rows = results(bench, everything=everything, at_least=at_least)
+            rows = results(bench, everything=everything)
         except NotRunError as error:
             faults.append(f"{bench.name} was not measured: {error}")
             print(f"\n{faults[-1]}", flush=True)

@@ -15,6 +15,16 @@ WORSE = 4 / 3
 
 
 @dataclass(frozen=True)
+class Measured:
+    """The values of one row in one sitting; `floor` is None where nothing was measured beside."""
+
+    name: str
+    unit: str
+    ours: tuple[float, ...]
+    floor: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
 class Span:
     """A median with its range, of `n` values."""
 

@@ -24,20 +24,11 @@ def replaced(page: str, kept: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def table(kept: Mapping[str, Mapping[str, Any]]) -> str:
-    """One row for each row that is declared, and for each that a script gave beside them."""
-    lines = [*_HEAD]
-    for bench in BENCHES:
-        prefix = key(bench, "")
-        declared = {row.name: row for row in bench.rows}
-        names = [
-            *declared,
-            *(name.removeprefix(prefix) for name in kept if name.startswith(prefix)),
-        ]
-        lines += [
-            _line(bench, declared.get(name, Row(name, "–", None)), kept.get(key(bench, name)))
-            for name in dict.fromkeys(names)
-        ]
-    return "\n".join(lines) + "\n"
+    """One line for each row that is declared."""
+    lines = [
+        _line(bench, row, kept.get(key(bench, row.name))) for bench in BENCHES for row in bench.rows
+    ]
+    return "\n".join([*_HEAD, *lines]) + "\n"
 
 
 def key(bench: Bench, row: str) -> str:

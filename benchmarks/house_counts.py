@@ -6,183 +6,136 @@ Nothing is imported from the tree that is counted, so an old commit is counted l
 from __future__ import annotations
 
 import ast
-import io
-import re
-import tokenize
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-CLOUD = re.compile(r"\b(aws|azure|gcp|google|vsphere|ebs)\b", re.IGNORECASE)
-CLOUD_ROOMS = ("providers/", "catalog/")
-"""Where a cloud may be named."""
-NOT_OF_A_CANCEL = ("providers/", "store/migrations/")
-"""A provider's own API may cancel things of its own, and a migration is never edited."""
+SMALL = 60
+"""A file with fewer lines needs a reason."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 @dataclass(frozen=True)
 class Source:
-    """One Python file: its path below the package, its text, and its syntax tree."""
+    """One Python file: its path below the folder that was read, its text, and its syntax tree."""
 
     path: str
     text: str
     tree: ast.Module
 
+    @property
+    def lines(self) -> int:
+        """Lines of the file, as `wc -l` counts them."""
+        return self.text.count("\n")
 
-def sources(package: Path) -> list[Source]:
-    """Every Python file below `package`, in the order of their paths."""
+
+def sources(folder: Path) -> list[Source]:
+    """Every Python file below `folder`, in the order of their paths."""
     found = []
-    for file in sorted(package.rglob("*.py")):
+    for file in sorted(folder.rglob("*.py")):
         text = file.read_text(encoding="utf-8")
-        found.append(Source(file.relative_to(package).as_posix(), text, ast.parse(text)))
+        found.append(Source(file.relative_to(folder).as_posix(), text, ast.parse(text)))
     return found
 
 
-def line_count(source: Source) -> int:
-    """Lines of the file, as `wc -l` counts them."""
-    return source.text.count("\n")
+def small_files(all_sources: Iterable[Source]) -> list[str]:
+    """Files of fewer than SMALL lines, with how many they have."""
+    return [f"{one.path}: {one.lines}" for one in all_sources if one.lines < SMALL]
 
 
-def code_lines(source: Source) -> int:
-    """Lines that hold code: no blank line, no comment of its own, no docstring, no import.
-
-    A string that stands alone as a statement counts as a docstring wherever it stands, because
-    constants and fields are documented by such strings too.
-    """
-    skipped = (
-        tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
-        tokenize.ENDMARKER, tokenize.ENCODING,
-    )  # fmt: skip
-    lines: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
-        if token.type not in skipped:
-            lines.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            if isinstance(node.value.value, str):
-                lines -= _spanned(node)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            lines -= _spanned(node)
-    return len(lines)
-
-
-def _spanned(node: ast.stmt) -> set[int]:
-    return set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-
-
-def import_lines(source: Source) -> int:
-    """Lines of `import` and `from … import` statements, wherever they stand."""
+def hidden_imports(source: Source, package: str) -> int:
+    """Statements inside functions that import modules of `package`."""
+    inside = {
+        id(node): node
+        for function in ast.walk(source.tree)
+        if isinstance(function, _FUNCTIONS)
+        for node in ast.walk(function)
+        if isinstance(node, _IMPORTS)
+    }
     return sum(
-        len(_spanned(node))
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        any(f"{name}.".startswith(f"{package}.") for name, _ in named(node, source.path, package))
+        for node in inside.values()
     )
 
 
-def hidden_imports(source: Source) -> int:
-    """`import` and `from … import` statements inside a function."""
-    inside: set[int] = set()
-    for function in ast.walk(source.tree):
-        if isinstance(function, _FUNCTIONS):
-            for node in ast.walk(function):
-                if isinstance(node, ast.Import | ast.ImportFrom):
-                    inside.add(id(node))
-    return len(inside)
+def type_checking(source: Source) -> int:
+    """Blocks below `if TYPE_CHECKING:`."""
+    return sum(
+        isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        for node in ast.walk(source.tree)
+    )
 
 
-def string_keys(source: Source) -> int:
-    """Reads such as `row["iops"]` and `document["runs"]`: a subscript by a literal string.
+def named(node: ast.AST, path: str, package: str) -> Iterator[tuple[str, str | None]]:
+    """What one statement imports into the file `path` of `package`: pairs of a module and the name
+    taken from it, None for `import MODULE`."""
+    if isinstance(node, ast.Import):
+        yield from ((alias.name, None) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        folders = [package, *path.split("/")[:-1]]
+        start = folders[: len(folders) - node.level + 1] if node.level else []
+        module = ".".join([*start, *([node.module] if node.module else [])])
+        yield from ((module, alias.name) for alias in node.names)
 
-    Annotations, and types such as Literal["read"], are not reads.
+
+def imports(all_sources: Sequence[Source], package: str) -> dict[str, set[str]]:
+    """Each file → the other files of `package` that it imports, wherever the statement stands.
+
+    `from a import b` is the file of the module a.b where there is one, and else that of `a`, which
+    is `a/__init__.py` for a package. That importing a.b also runs `a/__init__.py` does not count,
+    nor does a name taken from the package itself (its version): every module runs that file.
     """
-    return sum(1 for _ in _string_reads(source.tree))
+    modules = {_module(one.path, package): one.path for one in all_sources}
+    modules.pop(package, None)
+    graph: dict[str, set[str]] = {}
+    for one in all_sources:
+        found = set()
+        for node in ast.walk(one.tree):
+            for module, name in named(node, one.path, package):
+                found |= {modules.get(f"{module}.{name}") or modules.get(module)}
+        graph[one.path] = {path for path in found if path is not None} - {one.path}
+    return graph
 
 
-def row_keys(source: Source) -> int:
-    """Those of `string_keys` whose subject is called `row`, or ends so (`first_row["…"]`)."""
-    return sum(1 for read in _string_reads(source.tree) if _last_name(read.value).endswith("row"))
+def _module(path: str, package: str) -> str:
+    parts = [package, *path.removesuffix(".py").split("/")]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _string_reads(tree: ast.Module) -> Iterator[ast.Subscript]:
-    types = {id(node) for annotation in _annotations(tree) for node in ast.walk(annotation)}
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Subscript)
-            and isinstance(node.ctx, ast.Load)
-            and isinstance(node.slice, ast.Constant)
-            and isinstance(node.slice.value, str)
-            and _last_name(node.value) not in ("Literal", "Annotated")
-            and id(node) not in types
-        ):
-            yield node
+def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """The groups of files each of which imports all others of its group, by way of others or not:
+    the strongly connected components of more than one file."""
+    reached = {path: _reached(path, graph) for path in graph}
+    groups = {
+        frozenset(other for other in reached[path] if path in reached[other])
+        for path in graph
+        if path in reached[path]
+    }
+    return sorted(sorted(group) for group in groups)
 
 
-def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
-            yield node.annotation
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
-            yield node.returns
-
-
-def _last_name(node: ast.expr) -> str:
-    if isinstance(node, ast.Name):
-        return node.id
-    return node.attr if isinstance(node, ast.Attribute) else ""
-
-
-def named_clouds(package: Path) -> list[str]:
-    """Files of every kind that name a cloud outside `CLOUD_ROOMS`, as the issue's grep finds them.
-
-    A file that is not UTF-8 text is skipped.
-    """
-    found = []
-    for file in sorted(package.rglob("*")):
-        path = file.relative_to(package).as_posix()
-        if not file.is_file() or path.startswith(CLOUD_ROOMS) or "__pycache__" in path:
-            continue
-        try:
-            text = file.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            continue
-        if CLOUD.search(text):
-            found.append(path)
+def _reached(path: str, graph: Mapping[str, set[str]]) -> set[str]:
+    """The files that are imported by `path`, by way of others or not."""
+    found: set[str] = set()
+    waiting = set(graph[path])
+    while waiting:
+        found |= waiting
+        waiting = {other for one in waiting for other in graph[one]} - found
     return found
 
 
-def of_a_cancel(all_sources: list[Source]) -> list[str]:
-    """Files whose code names a cancel: a function, class, variable, attribute, argument or import
-    with `cancel` in its name. Words in strings, comments and docstrings do not count, nor do
-    `NOT_OF_A_CANCEL`. Who mends a fault in cancelling has to know these files."""
-    return [
-        source.path
-        for source in all_sources
-        if not source.path.startswith(NOT_OF_A_CANCEL)
-        and any("cancel" in name.lower() for name in _identifiers(source.tree))
-    ]
+def imported_once(graph: Mapping[str, set[str]]) -> list[str]:
+    """The files that exactly one other imports."""
+    by: dict[str, int] = defaultdict(int)
+    for imported in graph.values():
+        for path in imported:
+            by[path] += 1
+    return sorted(path for path, count in by.items() if count == 1)
 
 
-def _identifiers(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Attribute):
-            yield node.attr
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.keyword):
-            yield node.arg or ""
-        elif isinstance(node, ast.alias):
-            yield node.name
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
-
-
-def classes(all_sources: list[Source]) -> dict[str, list[str]]:
+def classes(all_sources: Iterable[Source]) -> dict[str, list[str]]:
     """Every class at the top of a module → the files that define one of that name."""
     found: dict[str, list[str]] = defaultdict(list)
     for source in all_sources:
@@ -192,7 +145,7 @@ def classes(all_sources: list[Source]) -> dict[str, list[str]]:
     return dict(found)
 
 
-def repeated_classes(all_sources: list[Source]) -> dict[str, list[str]]:
+def repeated_classes(all_sources: Iterable[Source]) -> dict[str, list[str]]:
     """`classes` that stand in several files and are not private (`_Row` is its file's own)."""
     return {
         name: paths
@@ -201,22 +154,15 @@ def repeated_classes(all_sources: list[Source]) -> dict[str, list[str]]:
     }
 
 
-def functions_named(all_sources: list[Source], start: str) -> int:
-    """Functions and methods whose name begins with `start`, a leading underscore aside."""
+def lines_of(folder: Path, *endings: str) -> int:
+    """Lines of all files below `folder` that end so."""
     return sum(
-        1
-        for source in all_sources
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.name.lstrip("_").startswith(start)
+        file.read_bytes().count(b"\n")
+        for file in folder.rglob("*")
+        if file.name.endswith(endings) and file.is_file()
     )
 
 
-def longest(all_sources: list[Source], limit: int = 300) -> int:
-    """How many files have more than `limit` lines."""
-    return sum(1 for source in all_sources if line_count(source) > limit)
-
-
-def rooms(paths: list[str]) -> Counter[str]:
-    """The first folder of each path → how many of the paths lie in it."""
-    return Counter(path.split("/")[0] if "/" in path else "." for path in paths)
+def words_of(folder: Path) -> int:
+    """Words of the pages (*.md) below `folder`, as `wc -w` counts them."""
+    return sum(len(page.read_text(encoding="utf-8").split()) for page in folder.rglob("*.md"))

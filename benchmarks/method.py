@@ -1,13 +1,11 @@
 """How often the detectors are right, on made series whose answers are known.
 
     python benchmarks/method.py [--cases 50] [--only NAME…]
-    python benchmarks/method.py --lab 50 [--at-once 2]
 
 Prints a table for each and fails (exit 1) where a rate is out of its bounds. The bounds are those
 of the method's requirements (docs/METHOD.md names them); each series has its own seed, so that the
 same cases come out the same. Tables: cliffs, false alarms, stalls; of replicates (in
-method_statistics.py) intervals, order, histories. With --lab the cliffs are those of real lab disks
-(in method_lab.py), which takes root and half a minute each.
+method_statistics.py) intervals, order, histories.
 """
 
 import argparse
@@ -55,8 +53,6 @@ class Rate:
 
 def main():
     options = arguments().parse_args()
-    if options.lab:
-        return lab(options.lab, options.at_once)
     good = True
     for name in options.only or TABLES:
         rates = list(TABLES[name](options.cases))
@@ -71,24 +67,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=50, help="series a line")
     parser.add_argument("--only", nargs="+", choices=tuple(TABLES))
-    parser.add_argument("--lab", type=int, metavar="N", help="N cliffs of lab disks, and no others")
-    parser.add_argument("--at-once", type=int, default=2, help="lab hosts side by side")
     return parser
-
-
-def lab(count, at_once):
-    from benchmarks import method_lab
-
-    good = True
-    print(f"cliffs of lab disks (n = {count}, {at_once} at once)")
-    for row in method_lab.rows(count, at_once):
-        if len(row) == 1:
-            print(row[0], flush=True)
-            continue
-        rate = Rate(*row)
-        good = good and rate.holds
-        print(rate.line(), flush=True)
-    return 0 if good else 1
 
 
 def phases(values):

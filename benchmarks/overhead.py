@@ -176,6 +176,12 @@ def rows_of(count: int, floors: list[Cost], costs: list[Cost]) -> list[dict[str,
     return [
         {"name": f"{hosts}, beyond fio", "unit": "s", "ours": beyond, "floor": floor},
         {"name": f"{hosts}, CPU", "unit": "s", "ours": [one.cpu_s for one in costs], "floor": None},
+        {
+            "name": f"{hosts}, memory",
+            "unit": "MB",
+            "ours": [c.rss_mb for c in costs],
+            "floor": None,
+        },
     ]
 
 

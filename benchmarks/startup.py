@@ -1,4 +1,4 @@
-"""How long `diskbench --help`, completion and `version` take, as a ratio to two floors.
+"""How long `diskbench --help` and `version` take, as a ratio to two floors.
 
     python benchmarks/startup.py [--rounds 15] [--json FILE]
 
@@ -10,7 +10,6 @@ range.
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -25,33 +24,22 @@ app = typer.Typer(add_completion=False)
 def main(name: str = ""): pass
 app()
 """
-COMPLETE = {"_DISKBENCH_COMPLETE": "complete_bash", "COMP_WORDS": "diskbench re", "COMP_CWORD": "1"}
-CASES: dict[str, tuple[list[str], dict[str, str]]] = {
-    "python -c pass": (["-c", "pass"], {}),
-    "python -c 'import typer'": (["-c", "import typer"], {}),
-    "typer, one option": (["-c", PEER], {}),
-    "diskbench --help": (["-c", MAIN, "--help"], {}),
-    "diskbench <TAB>": (["-c", "import sys; sys.argv = ['diskbench']; " + MAIN], COMPLETE),
-    "diskbench version": (["-c", MAIN, "version"], {}),
-    "diskbench run --help": (["-c", MAIN, "run", "--help"], {}),
+CASES: dict[str, list[str]] = {
+    "python -c pass": ["-c", "pass"],
+    "python -c 'import typer'": ["-c", "import typer"],
+    "typer, one option": ["-c", PEER],
+    "diskbench --help": ["-c", MAIN, "--help"],
+    "diskbench version": ["-c", MAIN, "version"],
+    "diskbench run --help": ["-c", MAIN, "run", "--help"],
 }
 
-ROWS = {
-    "--help": "diskbench --help",
-    "completion": "diskbench <TAB>",
-    "version": "diskbench version",
-}
+ROWS = {"--help": "diskbench --help", "version": "diskbench version"}
 """The rows of script/bench."""
 
 
-def seconds(arguments: list[str], environment: dict[str, str]) -> float:
+def seconds(arguments: list[str]) -> float:
     start = time.perf_counter()
-    subprocess.run(
-        [sys.executable, *arguments],
-        env=os.environ | environment,
-        stdout=subprocess.DEVNULL,
-        check=True,
-    )
+    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - start
 
 
@@ -61,12 +49,12 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the rows of script/bench to this file")
     options = parser.parse_args()
     rounds = options.rounds
-    for arguments, environment in CASES.values():
-        seconds(arguments, environment)  # compiles and warms the file cache
+    for arguments in CASES.values():
+        seconds(arguments)  # compiles and warms the file cache
     times: dict[str, list[float]] = {name: [] for name in CASES}
     for _ in range(rounds):
-        for name, (arguments, environment) in CASES.items():
-            times[name].append(seconds(arguments, environment))
+        for name, arguments in CASES.items():
+            times[name].append(seconds(arguments))
     medians = {name: statistics.median(found) for name, found in times.items()}
     floor, typer = (medians[name] for name in list(CASES)[:2])
     print(f"{'':<26} {'median':>8} {'range of ' + str(rounds):>15}  {'÷ pass':>6} {'÷ typer':>7}")

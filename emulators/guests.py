@@ -9,6 +9,7 @@ import contextlib
 import os
 import select
 import signal
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,10 +31,18 @@ from diskbench.providers.lab.names import Style as Style  # for those who know n
 from diskbench.providers.lab.places import VARIABLE, locked, place
 from diskbench.providers.lab.request import LabKeys, LabRequest, disk_limits
 from diskbench.providers.lab.supervisor.orders import LabPool, ThrottledDisk
+from diskbench.units import MIB
 from emulators import dead_man
 
 LAB_VARIABLE = VARIABLE
 """The environment variable that says where lab hosts are kept."""
+TAG = "diskbench-lab"
+"""The tag in which diskbench hands `--time-scale`, `--noise` and their like to an emulated cloud:
+`noise=0.05 time_scale=60.0`. No real cloud would know what to do with it."""
+_NUMBERS = (
+    "time_scale", "noise", "latency_ms", "latency_jitter", "stall_every_s", "stall_for_s",
+    "vm_iops",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,44 @@ class Guest:
     expires_at: float | None = None
     switch: str = ""
     """The script of the user data that arms the machine's dead-man's switch."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """One guest: the addresses that its cloud tells of it, and where its sshd is."""
+
+    told: tuple[str, ...]
+    address: str
+    port: int
+
+
+def behaving(guest: Guest, tags: Mapping[str, str]) -> Guest:
+    """The guest as its tags ask for it. Raises ValueError for a figure that is none."""
+    told = dict(pair.split("=", 1) for pair in tags.get(TAG, "").split())
+    figures: dict[str, float] = {key: float(told[key]) for key in _NUMBERS if key in told}
+    changed = replace(guest, **figures)  # type: ignore[arg-type]  # all are floats
+    if "vm_throughput_mib_per_s" in told:
+        changed = replace(changed, vm_bytes_per_s=float(told["vm_throughput_mib_per_s"]) * MIB)
+    return replace(changed, seed=int(told["seed"])) if "seed" in told else changed
+
+
+def write_ssh_config(path: Path, guests: Mapping[str, Reach]) -> None:
+    """Write the OpenSSH configuration that leads to these guests, all at once, as a user behind a
+    bastion has one.
+
+    A lab host's sshd is on port 22 of its own loopback address, or on 2222 where this machine's own
+    sshd has 22 on all addresses; nothing but this file tells that.
+    """
+    blocks = [
+        f"# {name}\nHost {told}\n  HostName {reach.address}\n  Port {reach.port}\n"
+        # Whoever verifies the host looks its key up by the address that the cloud told.
+        f"  HostKeyAlias {told}\n"
+        for name, reach in sorted(guests.items())
+        for told in reach.told
+    ]
+    new = path.with_suffix(".new")
+    new.write_text("\n".join(blocks), "utf-8")
+    new.replace(path)
 
 
 def boot(guest: Guest) -> tuple[str, int]:

@@ -7,22 +7,18 @@ device_naming.md (2023-03-07).
 from __future__ import annotations
 
 import re
+from concurrent.futures import Future
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.model.disk import DiskSpec
 from diskbench.units import GIB
 from emulators import guests
 from emulators.aws import volume_rules
-from emulators.aws.call import Refusal
+from emulators.aws.call import Answer, Call, Proceed, Refusal
+from emulators.aws.cloud import Cloud, Machine
 from emulators.aws.rights import opens_volumes
 from emulators.aws.transitions import Transition
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from emulators.aws.call import Answer, Call, Proceed
-    from emulators.aws.cloud import Cloud, Machine
 
 _DEVICE = re.compile(r"/dev/(?:sd|xvd)([b-z]|[b-c][a-z])")
 GP3_MIB_PER_S = 125

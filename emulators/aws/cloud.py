@@ -10,13 +10,37 @@ from pathlib import Path
 from typing import Any
 
 from diskbench.providers.aws.policy import policy as printed_policy
+from emulators.aws.call import Answer
 from emulators.aws.faults import Faults
-from emulators.aws.lag import Late
 from emulators.aws.policies import Demand
-from emulators.aws.tokens import Tokens
 from emulators.aws.transitions import Pace, Transitions
-from emulators.guests import Guest
-from emulators.ssh_config import Reach, write_ssh_config
+from emulators.guests import Guest, Reach, write_ssh_config
+
+Name = tuple[str, str, str]
+"""Region, kind and id."""
+
+
+@dataclass
+class Late:
+    """How many looks are left for each new thing, each deleted one, and each ended instance with
+    the state that is still told."""
+
+    new: dict[Name, int] = field(default_factory=dict)
+    gone: dict[Name, tuple[int, Any]] = field(default_factory=dict)
+    states: dict[Name, tuple[int, Any]] = field(default_factory=dict)
+
+    def clear(self) -> None:
+        """Nothing is late."""
+        self.new.clear()
+        self.gone.clear()
+        self.states.clear()
+
+
+@dataclass
+class Tokens:
+    """What was answered to each token."""
+
+    seen: dict[tuple[str, str, str], tuple[str, Answer]] = field(default_factory=dict)
 
 
 @dataclass

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -13,34 +12,44 @@ from moto.core.exceptions import ServiceException
 
 from emulators.aws import (
     attachments,
+    deletions,
     dry_run,
-    faults,
-    groups,
     images,
     instances,
-    key_pairs,
     lag,
     launch_rules,
-    output_model,
     rights,
     service_limits,
     service_model,
     tokens,
 )
-from emulators.aws.call import Call, Refusal, refused
+from emulators.aws.call import Answer, Call, Proceed, Refusal, refused
+from emulators.aws.cloud import Cloud
 
 if TYPE_CHECKING:
     from moto.core.responses import BaseResponse
 
-    from emulators.aws.call import Answer, Proceed
-    from emulators.aws.cloud import Cloud
+GOVERNED = frozenset({"ec2", "ssm", "sts"})
 
-HOOKS: tuple[ModuleType, ...] = (
-    faults, service_model, service_limits, images, rights, dry_run, tokens, lag, launch_rules,
-    groups, key_pairs, attachments, instances,
+
+def _noted(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
+    """Note every request; refuse what is to be refused."""
+    cloud.faults.note(call)
+    cloud.faults.check_credentials(call)
+    if call.service == "ec2":
+        cloud.faults.check_refusals(call)
+    cloud.faults.meet("lost", call.action)
+    answer = proceed()
+    cloud.faults.meet("done", call.action)
+    return answer
+
+
+Hook = Callable[[Cloud, Call, Proceed], Answer]
+HOOKS: tuple[Hook, ...] = (
+    _noted, service_model.hook, service_limits.hook, images.hook, rights.hook, dry_run.hook,
+    tokens.hook, lag.hook, launch_rules.hook, deletions.hook, attachments.hook, instances.hook,
 )  # fmt: skip
 """In the order in which a request passes them."""
-GOVERNED = frozenset({"ec2", "ssm", "sts"})
 
 
 @contextlib.contextmanager
@@ -98,7 +107,7 @@ def _read(response: BaseResponse) -> Call:
 def _answered(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     try:
         answer = _through(HOOKS, cloud, call, proceed)
-        output_model.check(cloud, call, answer)
+        service_model.check_answer(cloud, call, answer)
         return answer
     except ServiceException as error:
         return refused(call, error)
@@ -108,11 +117,10 @@ def _answered(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
         )
 
 
-def _through(hooks: Sequence[ModuleType], cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
+def _through(hooks: Sequence[Hook], cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     if not hooks:
         return proceed()
-    answer: Answer = hooks[0].hook(cloud, call, partial(_through, hooks[1:], cloud, call, proceed))
-    return answer
+    return hooks[0](cloud, call, partial(_through, hooks[1:], cloud, call, proceed))
 
 
 def _checks(instance: Any) -> dict[str, Any]:

@@ -6,14 +6,9 @@ InvalidParameterValue; a lack of capacity is never told by one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from emulators.aws import launch_rules, volume_rules
-from emulators.aws.call import Refusal
-
-if TYPE_CHECKING:
-    from emulators.aws.call import Answer, Call, Proceed
-    from emulators.aws.cloud import Cloud
+from emulators.aws.call import Answer, Call, Proceed, Refusal
+from emulators.aws.cloud import Cloud
 
 
 def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:  # noqa: ARG001 - a hook's form

@@ -11,14 +11,10 @@ import copy
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from emulators.aws.call import Refusal
+from emulators.aws.call import Call, Refusal
 from emulators.expiry import Expiry
-
-if TYPE_CHECKING:
-    from emulators.aws.call import Answer, Call, Proceed
-    from emulators.aws.cloud import Cloud
 
 EXPIRED = {
     "ec2": ("RequestExpired", "Request has expired.", 400),
@@ -189,18 +185,6 @@ class Faults:
                 if one.times > 0 and one.action in {"*", call.action} and _holds(call, one.where):
                     one.times -= 1
                     raise Refusal(one.code, one.message, status=one.status)
-
-
-def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
-    """Note every request; refuse what is to be refused."""
-    cloud.faults.note(call)
-    cloud.faults.check_credentials(call)
-    if call.service == "ec2":
-        cloud.faults.check_refusals(call)
-    cloud.faults.meet("lost", call.action)
-    answer = proceed()
-    cloud.faults.meet("done", call.action)
-    return answer
 
 
 def _holds(call: Call, where: dict[str, Any]) -> bool:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from emulators.aws.call import Answer, Call, Proceed
-    from emulators.aws.cloud import Cloud
+from emulators.aws.call import Answer, Call, Proceed
+from emulators.aws.cloud import Cloud
 
 CANONICAL, AMAZON = "099720109477", "137112412989"
 AWS_ARCH = {"amd64": "x86_64", "arm64": "arm64"}

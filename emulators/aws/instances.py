@@ -6,27 +6,21 @@ EC2 User Guide, "Amazon EC2 instance state changes"; reasons as in StateReason o
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators import guests
 from emulators.aws import instance_types, launch_rules, mappings
-from emulators.aws.call import Refusal
-from emulators.aws.cloud import Machine
+from emulators.aws.call import Answer, Call, Proceed, Refusal
+from emulators.aws.cloud import Cloud, Machine
 from emulators.aws.images import default_user
+from emulators.aws.instance_types import LocalDisk
 from emulators.aws.rights import opens_volumes
 from emulators.aws.transitions import Transition
-from emulators.behaviour import behaving
-from emulators.ssh_config import Reach
+from emulators.guests import Reach, behaving
 from emulators.user_data import made_host_key, read_user_data
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from emulators.aws.call import Answer, Call, Proceed
-    from emulators.aws.cloud import Cloud
-    from emulators.aws.instance_types import LocalDisk
 
 CODES = {
     "pending": 0,

@@ -9,18 +9,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from emulators.aws.call import Refusal
+from emulators.aws.call import Answer, Call, Proceed, Refusal
+from emulators.aws.cloud import Cloud, Name
 from emulators.aws.rights import OWNER_KEY, strings
 
-if TYPE_CHECKING:
-    from emulators.aws.call import Answer, Call, Proceed
-    from emulators.aws.cloud import Cloud
-
-Name = tuple[str, str, str]
-"""Region, kind and id."""
 _LISTS = {
     "DescribeInstances": "instance",
     "DescribeInstanceStatus": "instance",
@@ -38,22 +32,6 @@ _CODES = {
 }
 _MAKES = ("RunInstances", "CreateVolume", "CreateSecurityGroup", "ImportKeyPair")
 _DELETES = ("DeleteVolume", "DeleteSecurityGroup", "DeleteKeyPair")
-
-
-@dataclass
-class Late:
-    """How many looks are left for each new thing, each deleted one, and each ended instance with
-    the state that is still told."""
-
-    new: dict[Name, int] = field(default_factory=dict)
-    gone: dict[Name, tuple[int, Any]] = field(default_factory=dict)
-    states: dict[Name, tuple[int, Any]] = field(default_factory=dict)
-
-    def clear(self) -> None:
-        """Nothing is late."""
-        self.new.clear()
-        self.gone.clear()
-        self.states.clear()
 
 
 def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:

@@ -9,14 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from emulators.aws.call import Refusal
+from emulators.aws.call import Answer, Call, Proceed, Refusal
+from emulators.aws.cloud import Cloud
 from emulators.aws.faults import launch_zone
-
-if TYPE_CHECKING:
-    from emulators.aws.call import Answer, Call, Proceed
-    from emulators.aws.cloud import Cloud
 
 MAX_USER_DATA = 16_384
 """Bytes before encoding: EC2 User Guide, "Work with instance user data"."""

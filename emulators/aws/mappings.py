@@ -4,13 +4,12 @@ and knows no instance store, so it is not shown them."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.aws import volume_rules
-
-if TYPE_CHECKING:
-    from emulators.aws.call import Call
-    from emulators.aws.cloud import Cloud, Machine
+from emulators.aws.attachments import described, index_of, plug_volume
+from emulators.aws.call import Call
+from emulators.aws.cloud import Cloud, Machine
 
 ROOT_GIB = 8
 
@@ -27,8 +26,6 @@ def take(call: Call) -> tuple[dict[str, Any], ...]:
 
 def apply(call: Call, instance: Any, wanted: Sequence[dict[str, Any]]) -> list[Any]:
     """Give the instance the volumes it was launched with; returns those beside the root volume."""
-    from emulators.aws.attachments import described
-
     root = instance.root_device_name
     made = []
     first = instance.block_device_mapping.pop("/dev/sda1")  # moto's own, whatever the image says
@@ -58,8 +55,6 @@ def apply(call: Call, instance: Any, wanted: Sequence[dict[str, Any]]) -> list[A
 
 def plug(cloud: Cloud, machine: Machine, volume: Any) -> None:
     """Let a volume appear in its machine, under a free number."""
-    from emulators.aws.attachments import index_of, plug_volume
-
     with cloud.lock:
         index = index_of(machine, volume.attachment.device)
         machine.indices[volume.id] = index

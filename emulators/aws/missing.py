@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.aws.call import Refusal
+from emulators.aws.cloud import Cloud
 from emulators.aws.policies import Demand
 from emulators.aws.rights import OWNER_KEY, check
-
-if TYPE_CHECKING:
-    from emulators.aws.cloud import Cloud
 
 QUOTAS = {
     ("ec2", "L-1216C47A"): ("Running On-Demand Standard instances", 64.0),

@@ -15,14 +15,11 @@ import functools
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from emulators.aws.call import Refusal
+from emulators.aws.call import Answer, Call, Proceed, Refusal
+from emulators.aws.cloud import Cloud
 from emulators.aws.policies import Demand, allows
-
-if TYPE_CHECKING:
-    from emulators.aws.call import Answer, Call, Proceed
-    from emulators.aws.cloud import Cloud
 
 OWNER_KEY = "AKIADISKBENCH0000OWN"
 """The access key of the account's owner, as whom tests look: allowed everything, without lag."""

@@ -15,7 +15,7 @@ from emulators.aws.cloud import Cloud
 from emulators.aws.dispatch import forget_everything, installed
 from emulators.aws.missing import answering
 from emulators.aws.rights import OWNER_KEY
-from emulators.ssh_config import write_ssh_config
+from emulators.guests import write_ssh_config
 
 if TYPE_CHECKING:
     from moto.server import ThreadedMotoServer

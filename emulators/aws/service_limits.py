@@ -9,13 +9,8 @@ restrictions").
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from emulators.aws.call import Refusal
-
-if TYPE_CHECKING:
-    from emulators.aws.call import Answer, Call, Proceed
-    from emulators.aws.cloud import Cloud
+from emulators.aws.call import Answer, Call, Proceed, Refusal
+from emulators.aws.cloud import Cloud
 
 FILTER_VALUES, FILTER_CHARACTERS = 200, 255
 INSTANCE_TYPES, TAGS, TAGGED = 100, 50, 1000

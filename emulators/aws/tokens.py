@@ -7,21 +7,9 @@ and for all parameters; what failed did not use it up.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from emulators.aws.call import Refusal
-
-if TYPE_CHECKING:
-    from emulators.aws.call import Answer, Call, Proceed
-    from emulators.aws.cloud import Cloud
-
-
-@dataclass
-class Tokens:
-    """What was answered to each token."""
-
-    seen: dict[tuple[str, str, str], tuple[str, Answer]] = field(default_factory=dict)
+from emulators.aws.call import Answer, Call, Proceed, Refusal
+from emulators.aws.cloud import Cloud
 
 
 def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:

@@ -11,13 +11,11 @@ from __future__ import annotations
 import base64
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.azure.call import Refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DEBIANS = "Provisioning.Agent=cloud-init\nProvisioning.SshHostKeyPairType=auto\n"
 _FIRST = "diskbench-first"

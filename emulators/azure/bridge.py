@@ -6,19 +6,15 @@ import hashlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.model.disk import DiskSpec
 from diskbench.units import GIB, MIB
 from emulators import guests
 from emulators.azure import disk_rules, sizes
-from emulators.azure.cloud import Machine
-from emulators.behaviour import behaving
-from emulators.ssh_config import Reach
+from emulators.azure.cloud import Cloud, Machine
+from emulators.guests import Reach, behaving
 from emulators.user_data import made_host_key, read_user_data
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
 
 MB = 10**6
 TEMP_NODE, TEMP_LINK = "/dev/sdb", "/dev/disk/azure/resource"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -66,27 +64,8 @@ class Refusal(Exception):  # noqa: N818 - named for what happened
         return Answer(self.status, {"error": self.error}, after)
 
 
-Handler = Callable[["Cloud", Call], Answer]
-
+_FILTER = re.compile(r"tagName eq '([^']*)'(?: and tagValue eq '([^']*)')?")
 GROUP = "/subscriptions/{sub}/resourceGroups/{group}"
-
-
-@dataclass(frozen=True)
-class Route:
-    """Which requests a handler answers. `path` has {names}; a name ending in + takes slashes too.
-    `action` is what the caller must be allowed to do, with {names} of the path in it; what the body
-    demands beside it is in rights.py."""
-
-    method: str
-    path: str
-    action: str
-    handler: Handler
-    pattern: re.Pattern[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        text = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path)
-        text = re.sub(r"\{(\w+)\+\}", r"(?P<\1>.+)", text)
-        object.__setattr__(self, "pattern", re.compile(text, re.IGNORECASE))
 
 
 def not_found(kind: str, name: str, group: str) -> Refusal:
@@ -102,3 +81,25 @@ def not_found(kind: str, name: str, group: str) -> Refusal:
 def wrong(message: str, target: str | None = None) -> Refusal:
     """A parameter that Azure does not take."""
     return Refusal("InvalidParameter", message, target=target)
+
+
+def filtered(call: Call, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that the call's $filter lets through: by a tag's name and value."""
+    wanted = call.query.get("$filter")
+    if wanted is None:
+        return found
+    words = _FILTER.fullmatch(wanted)
+    if words is None:
+        raise Refusal("InvalidFilterInQueryString", f"Invalid $filter '{wanted}' specified.")
+    name, value = words.groups()
+    return [one for one in found if _has_tag(one.get("tags") or {}, name, value)]
+
+
+def _has_tag(tags: Mapping[str, str], name: str, value: str | None) -> bool:
+    found = {key.lower(): one for key, one in tags.items()}
+    return name.lower() in found and value in {None, found[name.lower()]}
+
+
+def now() -> str:
+    """This moment: 2023-01-11T06:17:21.2794447+00:00, with seven digits."""
+    return f"{dt.datetime.now(dt.UTC):%Y-%m-%dT%H:%M:%S.%f}0+00:00"

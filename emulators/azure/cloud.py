@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from emulators.azure.call import Refusal
+from emulators.azure.call import Answer, Call, Refusal
 from emulators.azure.faults import Faults
 from emulators.azure.operations import Operations, Pace
 from emulators.azure.sightings import Sightings
-from emulators.guests import Guest
-from emulators.ssh_config import Reach, write_ssh_config
+from emulators.guests import Guest, Reach, write_ssh_config
 
 SUBSCRIPTION = "00000000-0000-0000-0000-00000d15c0de"
 OTHER_SUBSCRIPTION = "00000000-0000-0000-0000-0000000000ff"
@@ -126,3 +126,24 @@ class Cloud:
             for key, one in sorted(self.resources.items())
             if one["type"].lower() == kind.lower() and key.startswith(below.lower())
         ]
+
+
+Handler = Callable[[Cloud, Call], Answer]
+
+
+@dataclass(frozen=True)
+class Route:
+    """Which requests a handler answers. `path` has {names}; a name ending in + takes slashes too.
+    `action` is what the caller must be allowed to do, with {names} of the path in it; what the body
+    demands beside it is in rights.py."""
+
+    method: str
+    path: str
+    action: str
+    handler: Handler
+    pattern: re.Pattern[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        text = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path)
+        text = re.sub(r"\{(\w+)\+\}", r"(?P<\1>.+)", text)
+        object.__setattr__(self, "pattern", re.compile(text, re.IGNORECASE))

@@ -8,14 +8,12 @@ right that is missing (public reports: "Authorization failed for template resour
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.azure import disk_rules, machine_rules, sizes
-from emulators.azure.call import Answer, Call, Refusal, Route
+from emulators.azure.call import Answer, Call, Refusal
+from emulators.azure.cloud import Cloud, Route
 from emulators.azure.subscriptions import check_location
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
 
 RIGHT = "Microsoft.Resources/deployments/validate/action"
 _NESTED = "Microsoft.Resources/deployments"

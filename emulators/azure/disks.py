@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import copy
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.azure import disk_rules, schema
-from emulators.azure.call import GROUP, Answer, Call, Refusal, Route, not_found, wrong
-from emulators.azure.clock import now
-from emulators.azure.groups import check_tags, filtered, group_of
-from emulators.azure.operations import accepted, start
+from emulators.azure.call import GROUP, Answer, Call, Refusal, filtered, not_found, now, wrong
+from emulators.azure.cloud import Cloud, Route
+from emulators.azure.groups import check_tags, group_of
+from emulators.azure.polling import accepted, start
 from emulators.azure.subscriptions import ZONAL, check_location
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
 
 KIND = "Microsoft.Compute/disks"
 _AT = f"{GROUP}/providers/{KIND}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from emulators.azure import (
     deployments,
@@ -13,23 +12,20 @@ from emulators.azure import (
     images,
     machines,
     network,
-    operations,
+    polling,
     power,
     rights,
     sizes,
     subscriptions,
 )
-from emulators.azure.call import Answer, Call, Refusal, Route
-from emulators.azure.cloud import OTHER_SUBSCRIPTION, SUBSCRIPTION
+from emulators.azure.call import Answer, Call, Refusal
+from emulators.azure.cloud import OTHER_SUBSCRIPTION, SUBSCRIPTION, Cloud, Route
 from emulators.azure.identity import client_of
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
 
 ROUTES: tuple[Route, ...] = tuple(
     route
     for module in (
-        subscriptions, operations, sizes, images, groups, network, disks, power, machines,
+        subscriptions, polling, sizes, images, groups, network, disks, power, machines,
         deployments, generic,
     )
     for route in module.ROUTES

@@ -12,13 +12,10 @@ import fnmatch
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from emulators.azure.call import Refusal
+from emulators.azure.call import Call, Refusal
 from emulators.expiry import Expiry
-
-if TYPE_CHECKING:
-    from emulators.azure.call import Call
 
 MACHINE = "Microsoft.Compute/virtualMachines/write"
 DISK = "Microsoft.Compute/disks/write"

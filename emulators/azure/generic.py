@@ -6,14 +6,12 @@ A schedule is fired by `power.fire_schedules`, never by a clock.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from emulators.azure.call import GROUP, Answer, Call, Refusal, Route, not_found, wrong
+from emulators.azure.call import GROUP, Answer, Call, Refusal, not_found, wrong
+from emulators.azure.cloud import Cloud, Route
 from emulators.azure.groups import check_tags, group_of
 from emulators.azure.subscriptions import check_location
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
 
 SCHEDULE = "Microsoft.DevTestLab/schedules"
 TAGS = "Microsoft.Resources/tags"

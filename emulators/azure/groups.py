@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.azure import schema
-from emulators.azure.call import GROUP, Answer, Call, Refusal, Route
-from emulators.azure.operations import accepted, start
+from emulators.azure.bridge import destroy_all
+from emulators.azure.call import GROUP, Answer, Call, Refusal, filtered
+from emulators.azure.cloud import Cloud, Route
+from emulators.azure.polling import accepted, start
 from emulators.azure.subscriptions import check_location
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
 
 KIND = "Microsoft.Resources/resourceGroups"
 _NAME = re.compile(r"[-\w._()]{0,89}[-\w_()]")
-_FILTER = re.compile(r"tagName eq '([^']*)'(?: and tagValue eq '([^']*)')?")
 
 
 def group_of(cloud: Cloud, call: Call) -> dict[str, Any]:
@@ -39,18 +37,6 @@ def group_of(cloud: Cloud, call: Call) -> dict[str, Any]:
     return found
 
 
-def filtered(call: Call, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those that the call's $filter lets through: by a tag's name and value."""
-    wanted = call.query.get("$filter")
-    if wanted is None:
-        return found
-    words = _FILTER.fullmatch(wanted)
-    if words is None:
-        raise Refusal("InvalidFilterInQueryString", f"Invalid $filter '{wanted}' specified.")
-    name, value = words.groups()
-    return [one for one in found if _has_tag(one.get("tags") or {}, name, value)]
-
-
 def check_tags(tags: Mapping[str, str] | None) -> None:
     """Raise Refusal for tags that Azure does not take: 50 of 512 and 256 characters."""
     given = tags or {}
@@ -61,11 +47,6 @@ def check_tags(tags: Mapping[str, str] | None) -> None:
             raise Refusal("InvalidTagNameCharacters", f"The tag name '{name}' is not valid.")
         if len(value) > 256:
             raise Refusal("TagValueTooLarge", f"The value of tag '{name}' is too long.")
-
-
-def _has_tag(tags: Mapping[str, str], name: str, value: str | None) -> bool:
-    found = {key.lower(): one for key, one in tags.items()}
-    return name.lower() in found and value in {None, found[name.lower()]}
 
 
 def _put(cloud: Cloud, call: Call) -> Answer:
@@ -132,8 +113,6 @@ def _resources(cloud: Cloud, call: Call) -> Answer:
 
 
 def _delete(cloud: Cloud, call: Call) -> Answer:
-    from emulators.azure.bridge import destroy_all
-
     group = group_of(cloud, call)
     if cloud.operations.under_way(group["id"]) is None:
         cloud.operations.preempt(group["id"] + "/")

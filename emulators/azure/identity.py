@@ -7,13 +7,11 @@ whether the authority is one.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs
 
 from emulators.azure.call import Answer, Refusal
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
+from emulators.azure.cloud import Cloud
 
 TENANT = "adfs"
 CLIENT = "00000000-0000-0000-0000-0000000000c1"

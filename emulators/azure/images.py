@@ -5,14 +5,11 @@ Names: facts of PerfKitBenchmarker (2026-08-20); the Windows one is what the rec
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
-from emulators.azure.call import GROUP, Answer, Call, Refusal, Route, not_found
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from emulators.azure.cloud import Cloud
+from emulators.azure.call import GROUP, Answer, Call, Refusal, not_found
+from emulators.azure.cloud import Cloud, Route
 
 IMAGES = {
     ("Canonical", "ubuntu-24_04-lts", "server"): ("24.04.202610090", "V2"),

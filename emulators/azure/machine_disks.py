@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.azure import sizes
+from emulators.azure.cloud import Cloud
 from emulators.azure.disks import KIND as DISK
 from emulators.azure.disks import made_disk
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
 
 
 def size_of(vm: dict[str, Any]) -> sizes.Size:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.azure import disk_rules, machine_rules
 from emulators.azure.call import Refusal, wrong
+from emulators.azure.cloud import Cloud
 from emulators.azure.network_forms import INTERFACE
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
-    from emulators.azure.sizes import Size
+from emulators.azure.sizes import Size
 
 
 def os_disk(vm: dict[str, Any], size: Size, asked: dict[str, Any], system: str) -> dict[str, Any]:

@@ -8,15 +8,13 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.azure import disk_rules, images, sizes
 from emulators.azure.call import Refusal, wrong
+from emulators.azure.cloud import Cloud
+from emulators.azure.sizes import Size
 from emulators.azure.subscriptions import ZONAL
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
-    from emulators.azure.sizes import Size
 
 TRUSTED_SINCE = "2024-11-01"
 CUSTOM_DATA_BYTES = 65535

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import uuid
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.azure import agent, bridge, images, machine_rules, schema, sizes
-from emulators.azure.call import GROUP, Answer, Call, Refusal, Route, not_found
-from emulators.azure.clock import now
+from emulators.azure.call import GROUP, Answer, Call, Refusal, filtered, not_found, now
+from emulators.azure.cloud import Cloud, Route
 from emulators.azure.disks import KIND as DISK
-from emulators.azure.groups import check_tags, filtered, group_of
+from emulators.azure.groups import check_tags, group_of
 from emulators.azure.machine_disks import make_disks, own, size_of, wanted_disks
 from emulators.azure.machine_parts import (
     data_disks,
@@ -21,11 +21,8 @@ from emulators.azure.machine_parts import (
 )
 from emulators.azure.network import forget
 from emulators.azure.network_forms import public_address
-from emulators.azure.operations import accepted, start
+from emulators.azure.polling import accepted, start
 from emulators.azure.subscriptions import check_location
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
 
 KIND = "Microsoft.Compute/virtualMachines"
 AT = f"{GROUP}/providers/{KIND}"

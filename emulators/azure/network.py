@@ -5,19 +5,12 @@ from __future__ import annotations
 import copy
 import uuid
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.azure import schema
-from emulators.azure.call import (
-    GROUP,
-    Answer,
-    Call,
-    Handler,
-    Refusal,
-    Route,
-    not_found,
-)
-from emulators.azure.groups import check_tags, filtered, group_of
+from emulators.azure.call import GROUP, Answer, Call, Refusal, filtered, not_found
+from emulators.azure.cloud import Cloud, Handler, Route
+from emulators.azure.groups import check_tags, group_of
 from emulators.azure.network_forms import (
     ADDRESS,
     INTERFACE,
@@ -27,11 +20,8 @@ from emulators.azure.network_forms import (
     filled,
     public_address,
 )
-from emulators.azure.operations import accepted, start
+from emulators.azure.polling import accepted, start
 from emulators.azure.subscriptions import check_location
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
 
 _MODELS = {
     NETWORK: "VirtualNetwork",

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import ipaddress
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.azure.call import Refusal, not_found, wrong
+from emulators.azure.cloud import Cloud
 from emulators.azure.subscriptions import ZONAL
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
 
 NETWORK = "Microsoft.Network/virtualNetworks"
 SUBNET = f"{NETWORK}/subnets"

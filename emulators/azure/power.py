@@ -7,17 +7,14 @@ stopped, and billed until it is deallocated.
 from __future__ import annotations
 
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.azure import bridge
-from emulators.azure.call import Answer, Call, Route
-from emulators.azure.clock import now
+from emulators.azure.call import Answer, Call, now
+from emulators.azure.cloud import Cloud, Route
 from emulators.azure.generic import SCHEDULE
 from emulators.azure.machines import AT, KIND, check_idle, found, power_on
-from emulators.azure.operations import accepted, start
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
+from emulators.azure.polling import accepted, start
 
 _SHOWN = {
     "starting": "VM starting",

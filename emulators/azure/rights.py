@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from emulators.azure.call import Call, Refusal, Route
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
+from emulators.azure.call import Call, Refusal
+from emulators.azure.cloud import Cloud, Route
 
 _NETWORK, _COMPUTE = "Microsoft.Network", "Microsoft.Compute"
 LINKED: Mapping[str, Mapping[str, str]] = {

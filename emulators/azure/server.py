@@ -19,7 +19,7 @@ from emulators.azure.authority import make_authority
 from emulators.azure.call import Answer, Call, Refusal
 from emulators.azure.cloud import SUBSCRIPTION, Cloud
 from emulators.azure.dispatch import Hangup, answer
-from emulators.ssh_config import write_ssh_config
+from emulators.guests import write_ssh_config
 
 ADDRESS = "127.0.0.1"
 REGION = "eastus"

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from emulators.azure.call import Answer, Call, Refusal, not_found
+from emulators.azure.call import Answer, Call, Refusal, filtered, not_found
 
 GROUP = "Microsoft.Resources/resourceGroups"
 _KIND = re.compile(r"(?P<above>.*)/providers/(?P<kind>microsoft\.[^/]+/[^/]+)")
@@ -78,8 +78,6 @@ class Sightings:
 
     def _still(self, call: Call, path: str) -> list[dict[str, Any]]:
         """The ghosts that a listing shows."""
-        from emulators.azure.groups import filtered
-
         found = [one for one in self.ghosts.values() if _lists(path, one)]
         shown = filtered(call, found) if found else []
         for one in shown:

@@ -9,14 +9,12 @@ dsv6-series.md (2025).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from emulators.azure.call import Answer, Call, Refusal, Route
+from emulators.azure.call import Answer, Call, Refusal
+from emulators.azure.cloud import Cloud, Route
 from emulators.azure.disk_rules import SKU_TIERS, TIERS, UNCACHED, ZRS, Tier
 from emulators.azure.subscriptions import LOCATIONS, ZONAL
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
 
 MB, MIB, GIB = 10**6, 2**20, 2**30
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from emulators.azure.call import Answer, Call, Refusal, Route
-from emulators.azure.cloud import OTHER_SUBSCRIPTION, SUBSCRIPTION
+from emulators.azure.call import Answer, Call, Refusal
+from emulators.azure.cloud import OTHER_SUBSCRIPTION, SUBSCRIPTION, Cloud, Route
 from emulators.azure.identity import TENANT
-
-if TYPE_CHECKING:
-    from emulators.azure.cloud import Cloud
 
 LOCATIONS = {
     "eastus": "East US",

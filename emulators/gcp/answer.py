@@ -5,15 +5,13 @@ from __future__ import annotations
 import copy
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.gcp import discovery, instances, places, rights, schema
 from emulators.gcp.call import Call, LostAnswer, Refusal, not_found
+from emulators.gcp.cloud import Cloud
 from emulators.gcp.handlers import HANDLERS, Handler
 from emulators.gcp.request_ids import once
-
-if TYPE_CHECKING:
-    from emulators.gcp.cloud import Cloud
 
 _LAGGING = frozenset({"instances", "disks", "firewalls"})
 """The collections of what users make."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.model.disk import DiskSpec
 from diskbench.units import GIB
 from emulators import guests
 from emulators.gcp import disk_types, disks, launch_rules, machine_types
-from emulators.gcp.call import Refusal, invalid, not_found
-from emulators.gcp.links import last, link, path_of, rfc3339
-from emulators.gcp.operations import Work, start
-
-if TYPE_CHECKING:
-    from emulators.gcp.call import Call
-    from emulators.gcp.cloud import Cloud, Machine
+from emulators.gcp.call import Call, Refusal, invalid, not_found
+from emulators.gcp.cloud import Cloud, Machine, Work
+from emulators.gcp.operations import start
+from emulators.gcp.regions import last, link, path_of, rfc3339
 
 LOCAL_LINKS = {"NVME": "local-nvme-ssd", "SCSI": "local-ssd"}
 """Their names below /dev/disk/by-id/google-: Compute Engine, "Format and mount local SSD"."""

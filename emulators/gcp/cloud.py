@@ -5,20 +5,68 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from emulators.gcp.call import not_found
-from emulators.gcp.constraints import Constraints
+from emulators.gcp.call import Failure, not_found
 from emulators.gcp.faults import Faults
-from emulators.gcp.operations import Operations
 from emulators.gcp.sightings import Sightings
 from emulators.guests import Guest
 
 PROJECT = "diskbench-emulated"
+
+
+def _nothing() -> None:
+    """Nothing to do."""
+
+
+@dataclass
+class Work:
+    """What an operation does: `begin` works in the lab, at once or, when `late`, with the last
+    look; then `finish`, or `undo` when it fails. `failure` is decided beforehand."""
+
+    begin: Callable[[], Future[Any]] | None = None
+    finish: Callable[[], None] = _nothing
+    undo: Callable[[], None] = _nothing
+    failure: Failure | None = None
+    late: bool = False
+    looks: float = 2
+
+
+@dataclass
+class Operation:
+    """One operation: what is told of it, and its work."""
+
+    row: dict[str, Any]
+    path: str
+    target: str
+    work: Work
+    running: Future[Any] | None = None
+
+    @property
+    def done(self) -> bool:
+        return bool(self.row["status"] == "DONE")
+
+
+@dataclass
+class Operations:
+    """All operations by path; those that are done are kept."""
+
+    known: dict[str, Operation] = field(default_factory=dict)
+
+    def under_way(self, target: str) -> list[Operation]:
+        """What is being done to a resource."""
+        return [one for one in self.known.values() if one.target == target and not one.done]
+
+
+@dataclass
+class Constraints:
+    """The names of the constraints that the organisation enforces."""
+
+    enforced: set[str] = field(default_factory=set)
 
 
 @dataclass

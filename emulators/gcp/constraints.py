@@ -10,16 +10,12 @@ Organization Policy API v2, projects.policies.getEffectivePolicy.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.gcp import rights
-from emulators.gcp.call import Refusal
-
-if TYPE_CHECKING:
-    from emulators.gcp.call import Call
-    from emulators.gcp.cloud import Cloud
-    from emulators.gcp.images import Image
+from emulators.gcp.call import Call, Refusal
+from emulators.gcp.cloud import Cloud
+from emulators.gcp.images import Image
 
 EXTERNAL_IP, OS_LOGIN = "compute.vmExternalIpAccess", "compute.requireOsLogin"
 SHIELDED = "compute.requireShieldedVm"
@@ -35,13 +31,6 @@ _SHIELDED_FIELDS = {
     "enableVtpm": "vTPM",
     "enableIntegrityMonitoring": "Integrity Monitoring",
 }
-
-
-@dataclass
-class Constraints:
-    """The names of the constraints that the organisation enforces."""
-
-    enforced: set[str] = field(default_factory=set)
 
 
 def check_instance(cloud: Cloud, call: Call, path: str, image: Image) -> None:

@@ -8,15 +8,12 @@ Compute Engine, "Persistent Disk", "Extreme Persistent Disk", "Hyperdisk overvie
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.gcp import lists, regions
-from emulators.gcp.call import invalid, not_found
-from emulators.gcp.links import link, path_of
-
-if TYPE_CHECKING:
-    from emulators.gcp.call import Call
-    from emulators.gcp.cloud import Cloud
+from emulators.gcp.call import Call, invalid, not_found
+from emulators.gcp.cloud import Cloud
+from emulators.gcp.regions import link, path_of
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.gcp import disk_types, images, labels, lists, quotas
-from emulators.gcp.call import Refusal, invalid
-from emulators.gcp.links import last, link, rfc3339
-from emulators.gcp.operations import Work, force, look_at, start
-from emulators.gcp.regions import ZONES
-
-if TYPE_CHECKING:
-    from emulators.gcp.call import Call
-    from emulators.gcp.cloud import Cloud
-    from emulators.gcp.disk_types import Sized
+from emulators.gcp.call import Call, Refusal, invalid
+from emulators.gcp.cloud import Cloud, Work
+from emulators.gcp.disk_types import Sized
+from emulators.gcp.operations import force, look_at, start
+from emulators.gcp.regions import ZONES, last, link, rfc3339
 
 
 def insert(cloud: Cloud, call: Call) -> dict[str, Any]:

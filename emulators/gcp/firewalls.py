@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators import guests
 from emulators.gcp import lists, places
-from emulators.gcp.call import Refusal, invalid
+from emulators.gcp.call import Call, Refusal, invalid
+from emulators.gcp.cloud import Cloud, Work
 from emulators.gcp.disks import check_free
-from emulators.gcp.links import link, path_of, rfc3339
-from emulators.gcp.operations import Work, look_at, start
-from emulators.gcp.regions import DEFAULT_NETWORK
-from emulators.ssh_config import Reach, write_ssh_config
-
-if TYPE_CHECKING:
-    from emulators.gcp.call import Call
-    from emulators.gcp.cloud import Cloud
+from emulators.gcp.operations import look_at, start
+from emulators.gcp.regions import DEFAULT_NETWORK, link, path_of, rfc3339
+from emulators.guests import Reach, write_ssh_config
 
 CALLER = ipaddress.ip_address("127.0.0.1")
 """Where requests and SSH come from here."""

@@ -15,8 +15,8 @@ from emulators.gcp import (
     lists,
     machine_types,
     operations,
-    permissions,
     places,
+    rights,
 )
 from emulators.gcp.call import Call
 from emulators.gcp.cloud import Cloud
@@ -46,8 +46,8 @@ HANDLERS: dict[str, Handler] = {
     "images.get": images.get,
     "images.getFromFamily": images.get_from_family,
     "images.list": images.list_,
-    "images.testIamPermissions": permissions.of_resource("images", "resource"),
-    "subnetworks.testIamPermissions": permissions.of_resource("subnetworks", "resource"),
+    "images.testIamPermissions": rights.of_resource("images", "resource"),
+    "subnetworks.testIamPermissions": rights.of_resource("subnetworks", "resource"),
     "machineTypes.get": machine_types.get,
     "machineTypes.list": machine_types.list_,
     "machineTypes.aggregatedList": machine_types.aggregated_list,

@@ -11,13 +11,11 @@ from __future__ import annotations
 import ipaddress
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.gcp import firewalls, rights
 from emulators.gcp.call import Refusal
-
-if TYPE_CHECKING:
-    from emulators.gcp.cloud import Cloud
+from emulators.gcp.cloud import Cloud
 
 PATH = "/iap/connect"
 RANGE = ipaddress.ip_network("35.235.240.0/20")

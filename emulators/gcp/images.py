@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.gcp import lists, regions
-from emulators.gcp.call import not_found
-from emulators.gcp.links import path_of
-
-if TYPE_CHECKING:
-    from emulators.gcp.call import Call
-    from emulators.gcp.cloud import Cloud
+from emulators.gcp.call import Call, not_found
+from emulators.gcp.cloud import Cloud
+from emulators.gcp.regions import path_of
 
 
 @dataclass(frozen=True)

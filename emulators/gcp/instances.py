@@ -9,10 +9,9 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators import guests
-from emulators.behaviour import TAG, behaving
 from emulators.gcp import (
     attachments,
     disks,
@@ -25,14 +24,11 @@ from emulators.gcp import (
     quotas,
 )
 from emulators.gcp.call import Call, Refusal
-from emulators.gcp.cloud import Machine
-from emulators.gcp.links import last, link, path_of, rfc3339
-from emulators.gcp.operations import Work, force, look_at, start
-from emulators.gcp.regions import ZONES
-
-if TYPE_CHECKING:
-    from emulators.gcp.cloud import Cloud
-    from emulators.gcp.launch_rules import Launch
+from emulators.gcp.cloud import Cloud, Machine, Work
+from emulators.gcp.launch_rules import Launch
+from emulators.gcp.operations import force, look_at, start
+from emulators.gcp.regions import ZONES, last, link, path_of, rfc3339
+from emulators.guests import TAG, behaving
 
 SERVICE = "system@google.com"
 

@@ -6,16 +6,12 @@ import base64
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
-from emulators.gcp.call import Refusal, invalid
-from emulators.gcp.operations import Work, start
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from emulators.gcp.call import Call
-    from emulators.gcp.cloud import Cloud
+from emulators.gcp.call import Call, Refusal, invalid
+from emulators.gcp.cloud import Cloud, Work
+from emulators.gcp.operations import start
 
 MOST = 64
 _KEY = re.compile(r"[a-z][a-z0-9_-]{0,62}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.gcp import (
     constraints,
@@ -20,15 +20,11 @@ from emulators.gcp import (
     metadata,
     places,
 )
-from emulators.gcp.call import Refusal, invalid, not_found
-from emulators.gcp.links import last, link, path_of
-from emulators.gcp.regions import DEFAULT_NETWORK, ZONES
-
-if TYPE_CHECKING:
-    from emulators.gcp.call import Call
-    from emulators.gcp.cloud import Cloud
-    from emulators.gcp.images import Image
-    from emulators.gcp.machine_types import MachineType
+from emulators.gcp.call import Call, Refusal, invalid, not_found
+from emulators.gcp.cloud import Cloud
+from emulators.gcp.images import Image
+from emulators.gcp.machine_types import MachineType
+from emulators.gcp.regions import DEFAULT_NETWORK, ZONES, last, link, path_of
 
 DEVICE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9_.-]{0,61}[a-zA-Z0-9])?")
 _TAG = re.compile(r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?")

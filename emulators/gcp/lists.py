@@ -5,15 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.gcp import regions
-from emulators.gcp.call import invalid
+from emulators.gcp.call import Call, invalid
 from emulators.gcp.filters import compile_filter
-from emulators.gcp.links import link
-
-if TYPE_CHECKING:
-    from emulators.gcp.call import Call
+from emulators.gcp.regions import link
 
 PAGE = 500
 """Results in a page where none is asked for: description of `maxResults`."""

@@ -8,15 +8,12 @@ take no persistent disk, C3 no pd-standard and local SSD only as `-lssd`, E2 and
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.gcp import lists, regions
-from emulators.gcp.call import Refusal, not_found
-from emulators.gcp.links import path_of
-
-if TYPE_CHECKING:
-    from emulators.gcp.call import Call
-    from emulators.gcp.cloud import Cloud
+from emulators.gcp.call import Call, Refusal, not_found
+from emulators.gcp.cloud import Cloud
+from emulators.gcp.regions import path_of
 
 LOCAL = "local-ssd"
 _OLD_DISKS = {"pd-standard": 0, "pd-balanced": 0, "pd-ssd": 0, "hyperdisk-throughput": 4}

@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.gcp.call import Refusal, invalid
+from emulators.gcp.images import Image
 from emulators.user_data import made_host_key, read_user_data
-
-if TYPE_CHECKING:
-    from emulators.gcp.images import Image
 
 MAX_VALUE, MAX_ALL = 256 * 1024, 512 * 1024
 """Bytes: descriptions of `items` and `value` in the discovery document."""

@@ -9,18 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Callable
-from concurrent.futures import Future
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.errors import ReleaseFailed
-from emulators.gcp.call import Failure, not_found
-from emulators.gcp.links import link, rfc3339
-
-if TYPE_CHECKING:
-    from emulators.gcp.call import Call
-    from emulators.gcp.cloud import Cloud
+from emulators.gcp.call import Call, Failure, not_found
+from emulators.gcp.cloud import Cloud, Operation, Work
+from emulators.gcp.regions import link, rfc3339
 
 WAIT_S = 20.0
 """How long `wait` waits for the lab; the service's limit is two minutes."""
@@ -28,49 +22,6 @@ FORCED = Failure("OPERATION_CANCELED_BY_USER", "The resource was deleted meanwhi
 BROKEN = Failure(
     "INTERNAL_ERROR", "Internal error. Please try again.", 500, "INTERNAL SERVER ERROR"
 )
-
-
-def _nothing() -> None:
-    """Nothing to do."""
-
-
-@dataclass
-class Work:
-    """What an operation does: `begin` works in the lab, at once or, when `late`, with the last
-    look; then `finish`, or `undo` when it fails. `failure` is decided beforehand."""
-
-    begin: Callable[[], Future[Any]] | None = None
-    finish: Callable[[], None] = _nothing
-    undo: Callable[[], None] = _nothing
-    failure: Failure | None = None
-    late: bool = False
-    looks: float = 2
-
-
-@dataclass
-class Operation:
-    """One operation: what is told of it, and its work."""
-
-    row: dict[str, Any]
-    path: str
-    target: str
-    work: Work
-    running: Future[Any] | None = None
-
-    @property
-    def done(self) -> bool:
-        return bool(self.row["status"] == "DONE")
-
-
-@dataclass
-class Operations:
-    """All operations by path; those that are done are kept."""
-
-    known: dict[str, Operation] = field(default_factory=dict)
-
-    def under_way(self, target: str) -> list[Operation]:
-        """What is being done to a resource."""
-        return [one for one in self.known.values() if one.target == target and not one.done]
 
 
 def start(cloud: Cloud, call: Call, target: str, work: Work) -> dict[str, Any]:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.gcp import lists, quotas
-from emulators.gcp.call import Refusal, not_found
-from emulators.gcp.links import link, path_of
-from emulators.gcp.regions import DEFAULT_NETWORK, REGIONS, ZONES, fixed, fixed_id
-
-if TYPE_CHECKING:
-    from emulators.gcp.call import Call
-    from emulators.gcp.cloud import Cloud
+from emulators.gcp.call import Call, Refusal, not_found
+from emulators.gcp.cloud import Cloud
+from emulators.gcp.regions import DEFAULT_NETWORK, REGIONS, ZONES, fixed, fixed_id, link, path_of
 
 
 def check(cloud: Cloud, call: Call) -> None:

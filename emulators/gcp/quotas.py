@@ -6,14 +6,12 @@ Wording: Compute Engine, "Allocation quotas": told inside the operation as QUOTA
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulators.gcp import machine_types
 from emulators.gcp.call import Failure
-from emulators.gcp.links import last
-
-if TYPE_CHECKING:
-    from emulators.gcp.cloud import Cloud
+from emulators.gcp.cloud import Cloud
+from emulators.gcp.regions import last
 
 LIMITS: dict[str, float] = {
     "CPUS": 2400,

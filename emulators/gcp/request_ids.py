@@ -10,13 +10,10 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from emulators.gcp.call import invalid
-
-if TYPE_CHECKING:
-    from emulators.gcp.call import Call
-    from emulators.gcp.cloud import Cloud
+from emulators.gcp.call import Call, invalid
+from emulators.gcp.cloud import Cloud
 
 
 def once(cloud: Cloud, call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:

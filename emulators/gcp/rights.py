@@ -4,21 +4,28 @@ proves the role that diskbench prints.
 Compute Engine API reference, "IAM permissions" of each method, and "Compute Engine roles and
 permissions" (2026): a request needs the method's own permission, and those for what its body asks
 for. A refusal is worded as Google words it: "Required 'PERMISSION' permission for 'RESOURCE'".
+
+What a caller holds is told of a project by cloudresourcemanager.googleapis.com, v3,
+projects.testIamPermissions, served here under its path; of one image or subnetwork by the method
+testIamPermissions of Compute Engine's collections.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.providers.gcp.policy import permissions
-from emulators.gcp.call import Refusal
-
-if TYPE_CHECKING:
-    from emulators.gcp.call import Call
-    from emulators.gcp.cloud import Cloud
+from emulators.gcp.call import Call, Refusal
+from emulators.gcp.cloud import Cloud
 
 Body = dict[str, Any]
+Handler = Callable[[Cloud, Call], dict[str, Any]]
+_PATH = re.compile(r"/v3/projects/(?P<project>[^/:]+):testIamPermissions")
+_MOST = 100
+"""Of one request."""
 
 _OPERATIONS = {
     f"{scope}Operations.{verb}": (f"{scope}Operations.{right}",)
@@ -156,3 +163,31 @@ def of_project(
         return 200, reply()
     except Refusal as refusal:
         return refusal.status, refusal.body()
+
+
+def answer(cloud: Cloud, path: str, body: bytes, caller: str) -> tuple[int, dict[str, Any]] | None:
+    """projects.testIamPermissions: status and JSON; None for a path of somebody else's."""
+    found = _PATH.fullmatch(path)
+    if found is None:
+        return None
+
+    def told() -> dict[str, Any]:
+        asked = json.loads(body)["permissions"]
+        if len(asked) > _MOST:
+            raise Refusal(400, "badRequest", f"At most {_MOST} permissions can be tested.")
+        return {"permissions": list(held(cloud, caller, tuple(asked)))}
+
+    return of_project(cloud, found["project"], caller, told)
+
+
+def of_resource(collection: str, parts: str) -> Handler:
+    """What answers testIamPermissions of a collection, whose resource `parts` names as `get`'s
+    path does: which of the permissions the caller has on it, none for what is not there."""
+
+    def tested(cloud: Cloud, call: Call) -> dict[str, Any]:
+        asked = (call.body or {}).get("permissions", [])
+        call.names(parts, collection)
+        has = list(held(cloud, call.caller, tuple(asked)))
+        return {"permissions": has} if has else {}
+
+    return tested

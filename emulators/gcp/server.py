@@ -7,17 +7,14 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from emulators import guests
 from emulators.gcp import rights
+from emulators.gcp.cloud import Cloud
 from emulators.gcp.discovery import methods
 from emulators.gcp.iap import write_gcloud
 from emulators.gcp.transport import TOKEN_PATH, served
-from emulators.ssh_config import write_ssh_config
-
-if TYPE_CHECKING:
-    from emulators.gcp.cloud import Cloud
+from emulators.guests import write_ssh_config
 
 REGION, ZONE = "us-central1", "us-central1-a"
 ACCOUNT = "diskbench@diskbench-emulated.iam.gserviceaccount.com"

@@ -10,15 +10,13 @@ import threading
 from collections.abc import Iterator
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
-from emulators.gcp import constraints, iap, permissions
+from emulators.gcp import constraints, iap, rights
 from emulators.gcp.answer import answer
 from emulators.gcp.call import LostAnswer, Refusal
-
-if TYPE_CHECKING:
-    from emulators.gcp.cloud import Cloud
+from emulators.gcp.cloud import Cloud
 
 ADDRESS = "127.0.0.1"
 TOKEN_PATH = "/token"  # noqa: S105 - a path
@@ -103,7 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             status, told = (
-                permissions.answer(self.emulated, parts.path, body, caller)
+                rights.answer(self.emulated, parts.path, body, caller)
                 or constraints.answer(self.emulated, parts.path, caller)
                 or iap.answer(self.emulated, parts.path, query, caller)
                 or answer(self.emulated, self.command, parts.path, query, body, caller)

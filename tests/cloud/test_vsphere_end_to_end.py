@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from emulators import guests
-from emulators.vsphere.cloud import Vsphere
-from emulators.vsphere.datastores import SPEEDS
+from emulators.vsphere.cloud import SPEEDS, Vsphere
 from tests.cloud.eager import GIVES_UP
 from tests.cloud.measured import WRITE_THEN_READ, a_renter, document, is_measuring, read_iops
 from tests.cloud.rented import until

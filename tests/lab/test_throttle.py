@@ -3,7 +3,7 @@
 Upper bounds are the lab's; lower ones are wide, since other tests use this machine too.
 
 Bounds are wide, so that a busy machine does not fail them: unthrottled these disks do tens of
-thousands. How exact the throttle is (the cliff within 3 %) is measured by benchmarks/lab.py.
+thousands.
 """
 
 import statistics

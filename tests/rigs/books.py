@@ -7,7 +7,7 @@ import argparse
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,12 +62,11 @@ def audit(
     expected: Sequence[tuple[str, str]],
     left: Sequence[str] = (),
     newest: bool = False,
-    copied: Collection[str] = (),
 ) -> Books:
     """The books of all matrices of a database, or of the newest.
 
     `expected`: step and direction of every row that one run of a cell has; `left`: what is still
-    there of what was rented; `copied`: trials whose rows are copies, without evidence."""
+    there of what was rented."""
     engine = sa.create_engine(
         database_url.replace("postgresql://", "postgresql+psycopg://"), poolclass=sa.NullPool
     )
@@ -97,9 +96,8 @@ def audit(
             counted += rows.total()
             lost += [f"{cell['key']}: no row {row}" for row in expected if not rows[row]]
             doubled += [f"{cell['key']}: {n} rows {row}" for row, n in rows.items() if n > 1]
-            if run["trial_id"] not in copied:
-                steps = len({step for step, _ in expected})
-                lost += _lost_evidence(evidence, run["run_id"], steps)
+            steps = len({step for step, _ in expected})
+            lost += _lost_evidence(evidence, run["run_id"], steps)
     states = Counter(cell["state"] for cell in cells)
     return Books(
         cells=len(cells),

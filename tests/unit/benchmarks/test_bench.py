@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from benchmarks import (
     agreement,
     bench,
-    bench_compare,
-    bench_read,
     bench_rows,
     bench_run,
     bench_table,
-    cells_chart,
-    curves,
     overhead,
+    startup,
+    stored,
 )
+from benchmarks import cells as cells_bench
 from benchmarks.bench_compare import Span, is_worse, ratios, span
-from benchmarks.bench_read import Measured
 from benchmarks.bench_rows import Bench, Row
 
 KEPT = span([1.0, 1.1, 1.2, 1.1, 1.0])
@@ -58,93 +56,65 @@ def test_a_busy_machine_slows_both_alike() -> None:
     assert not is_worse(busy, quiet)
 
 
-def test_rows_of_overhead_are_those_of_the_table() -> None:
+def given_overhead() -> set[str]:
     cost = overhead.Cost(beyond_s=3.05, cpu_s=1.61, rss_mb=120)
     floor = overhead.Cost(beyond_s=0.59, cpu_s=0.1, rss_mb=20)
-    benches = [of for of in bench_rows.BENCHES if of.script == "benchmarks/overhead.py"]
-    declared = {row.name for of in benches for row in of.rows}
     rows = [row for count in (1, 8, 32) for row in overhead.rows_of(count, [floor], [cost])]
-
-    assert {row.name for row in bench_read.rows_written({"rows": rows})} == declared
-
-
-def test_rows_of_the_site_are_read_from_what_it_prints() -> None:
-    text = (
-        "             wall s    CPU s  peak MB\n"
-        "publish        41.0     39.1      250\n"
-        "site: 204 files, 31.2 MB\n"
-    )
-
-    assert bench_read.site_printed(text) == [
-        Measured("publish", "s", (41.0,)),
-        Measured("publish, CPU", "s", (39.1,)),
-        Measured("publish, memory", "MB", (250.0,)),
-        Measured("site, size", "MB", (31.2,)),
-    ]
+    return {str(row["name"]) for row in rows}
 
 
-def test_rows_of_cells_and_of_a_large_store_are_read_from_what_they_write() -> None:
-    figures = {"cells": 1000, "ended": 1000, "wall_s": 200.5, "cpu_s_a_cell": 0.4}
-    figures |= {"makespan_to_ideal": 1.03, "matrix_ends_after_s": 2.0}
-    cells = json.dumps(figures) + "\n"
-    last = json.dumps(figures | {"cells": 10000, "ended": 300, "date": "2026-11-24"}) + "\n"
-    cost = {"wall_s": 0.2, "cpu_s": 0.2, "peak_mb": 80.0}
-    stored = json.dumps({"runs": 10, "parts": {"floor": [cost], "list": [{**cost, "wall_s": 0.3}]}})
-
-    assert bench_read.cells_written(cells)[0] == Measured("1,000 cells, wall", "s", (200.5,))
-    of_all, of_last = bench_read.cells_written(cells), bench_read.cells_written(last)
-    assert {row.name.rpartition(", ")[0] for row in of_last} == {"last 300 of 10,000 cells"}
-    assert {row.name.rpartition(", ")[2] for row in of_all} <= {
-        row.name.rpartition(", ")[2] for row in of_last
-    }
-    assert Measured("cpu_s_a_cell", "", (0.4,)) in bench_read.curve_written(last)
-    assert bench_read.stored_written(stored) == [
-        Measured("list", "s", (0.3,), (0.2,)),
-        Measured("list, CPU", "s", (0.2,)),
-        Measured("list, memory", "MB", (80.0,)),
-    ]
+def given_agreement() -> set[str]:
+    jobs = [part.partition("]")[0] for part in agreement.JOB.split("\n[")[1:]]
+    ways = {"rand-rw70-16k-4jobs": ("read", "write"), "rand-write-4k-qd32": ("write",)}
+    keys = [(job, way) for job in jobs for way in ways.get(job, ("read",))]
+    figures = dict.fromkeys(keys, 1000.0)
+    return {str(row["name"]) for row in agreement.rows({"bare": [figures], "ours": [figures]})}
 
 
-def test_the_curve_over_hosts_keeps_a_row_and_its_floor_without_their_number() -> None:
-    found = Measured("8 hosts, beyond fio", "s", (5.0, 4.0, 6.0), (2.0, 1.0, 3.0))
-
-    assert curves.figures(curves.CURVES["hosts"], found) == {
-        "beyond_fio_s": 5.0,
-        "beyond_fio_floor_s": 2.0,
-    }
+def given_cells() -> set[str]:
+    cells = [cells_bench.Cell(n, 1.0, 2.0, 3.0) for n in range(1000)]
+    rows = cells_bench.rows_of(cells_bench.Measured(200.0, 380.0, 120.0), cells, 12)
+    return {row["name"] for row in rows}
 
 
-def test_the_curve_over_hosts_is_drawn_from_what_the_table_shows() -> None:
-    kept = {
-        "overhead: 1 host, beyond fio": {"median": 2.2, "unit": "s", "floor": 0.5},
-        "overhead: 1 host, CPU": {"median": 1.0, "unit": "s", "floor": 0.07},
-        "overhead-8: 8 hosts, CPU": {"median": 1.7, "unit": "s"},
-        "cells: 1,000 cells, wall": {"median": 300, "unit": "s"},
-    }
-    entries = {key: {**value, "date": "2026-11-24", "machine": "m"} for key, value in kept.items()}
-
-    found = curves.kept_lines(curves.CURVES["hosts"], entries, (1, 8, 32))
-
-    at = {"date": "2026-11-24", "machine": "m"}
-    assert found == [
-        {**at, "hosts": 1, "beyond_fio_s": 2.2, "beyond_fio_floor_s": 0.5, "cpu_s": 1.0},
-        {**at, "hosts": 8, "cpu_s": 1.7},
-    ]
+def given_stored() -> set[str]:
+    parts = ("import", *stored.OFTEN, *stored.ONCE)
+    costs = {name: [stored.Cost(0.2, 0.2, 80.0)] for name in parts}
+    rows = [row for name in parts for row in stored.rows_of(name, costs)]
+    return {str(row["name"]) for row in rows} | {"site, size"}
 
 
-@pytest.mark.parametrize("curve", curves.CURVES.values(), ids=curves.CURVES.keys())
-def test_the_picture_of_a_curve_is_drawn_from_lines_that_may_lack_figures(
-    curve: curves.Curve,
-) -> None:
-    fields = [field for panel in curve.panels.values() for field in panel]
-    lines = [{curve.x: size} | dict.fromkeys(fields, 1.0 * size) for size in curve.sizes]
-    del lines[0][fields[0]]
+@pytest.mark.parametrize(
+    ("script", "given"),
+    [
+        ("overhead", given_overhead),
+        ("agreement", given_agreement),
+        ("cells", given_cells),
+        ("stored", given_stored),
+        ("startup", lambda: set(startup.ROWS)),
+    ],
+)
+def test_a_script_gives_the_rows_of_the_table(script: str, given: Callable[[], set[str]]) -> None:
+    benches = [of for of in bench_rows.BENCHES if of.script == f"benchmarks/{script}.py"]
 
-    document = cells_chart.chart(lines, curve.panels, curve.x, curve.x_title)
+    assert {row.name for of in benches for row in of.rows} <= given()
 
-    assert [len(panel["data"]["values"]) for panel in document["hconcat"]] == [
-        len(panel) * len(lines) - (fields[0] in panel) for panel in curve.panels.values()
-    ]
+
+def test_a_command_beside_its_floor_is_measured_pair_by_pair() -> None:
+    costs = {"list": [stored.Cost(0.3, 0.2, 80.0)], "list, floor": [stored.Cost(0.2, 0.1, 9.0)]}
+
+    seconds, memory = stored.rows_of("list", costs)
+
+    assert (seconds["ours"], seconds["floor"]) == ([0.3], [0.2])
+    assert memory == {"name": "list, memory", "unit": "MB", "ours": [80.0], "floor": None}
+
+
+def test_cells_that_begin_out_of_turn_and_too_many_at_once_are_counted() -> None:
+    turns = [(0, 1.0, 4.0), (2.0, 3.0, 5.0), (1.0, 3.5, 6.0)]
+    cells = [cells_bench.Cell(n, *times) for n, times in enumerate(turns)]
+
+    assert cells_bench.out_of_turn(cells) == 1
+    assert cells_bench.most_at_once(cells) == 3
 
 
 def script(folder: Path, rows: list[dict[str, object]], *, ends: int = 0) -> str:
@@ -237,49 +207,6 @@ def test_the_table_names_value_range_floor_and_machine(
     assert bench_run.machine() in line
 
 
-def test_a_benchmark_runs_until_each_row_has_the_values_that_are_asked_for(
-    files: bench.Files, tmp_path: Path
-) -> None:
-    files.readme.write_text(f"{bench_table.BEGIN}\n{bench_table.END}\n")
-    one = declared(script(tmp_path, [row([2.0, 2.2], [1.0, 1.0])]))
-
-    assert bench.run_all([one], everything=True, write=True, files=files, at_least=5) == 0
-
-    (kept,) = json.loads(files.measured.read_text()).values()
-    assert (kept["n"], kept["low"], kept["high"], kept["ratio"]) == (6, 2.0, 2.2, 2.1)
-
-
-def test_a_benchmark_that_takes_long_is_not_repeated(files: bench.Files, tmp_path: Path) -> None:
-    files.readme.write_text(f"{bench_table.BEGIN}\n{bench_table.END}\n")
-    one = replace(declared(script(tmp_path, [row([2.0], [1.0])])), once=True)
-
-    assert bench.run_all([one], everything=True, write=True, files=files, at_least=5) == 0
-
-    (kept,) = json.loads(files.measured.read_text()).values()
-    assert kept["n"] == 1
-
-
-def test_values_are_kept_where_a_later_run_fails(
-    files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files.readme.write_text(f"{bench_table.BEGIN}\n{bench_table.END}\n")
-    path = Path(script(tmp_path, [row([2.0], [1.0])]))
-    there = tmp_path / "there"
-    path.write_text(
-        f"import pathlib, sys\nthere = pathlib.Path({str(there)!r})\n"
-        "if there.exists(): sys.exit('no second run')\nthere.touch()\n" + path.read_text()
-    )
-
-    assert (
-        bench.run_all([declared(str(path))], everything=True, write=True, files=files, at_least=5)
-        == 0
-    )
-
-    (kept,) = json.loads(files.measured.read_text()).values()
-    assert kept["n"] == 1
-    assert "no second run" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(("ratio", "bold"), [(0.97, True), (0.99, False), (1.03, True)])
 def test_a_row_that_must_agree_with_its_floor_is_bold_where_it_is_off_either_way(
     ratio: float, bold: bool
@@ -287,18 +214,6 @@ def test_a_row_that_must_agree_with_its_floor_is_bold_where_it_is_off_either_way
     agreeing = Row("IOPS", "0.98–1.02", None, "bare fio", agrees=(0.98, 1.02))
 
     assert bench_table.is_as_wanted(agreeing, {"median": 1000.0, "ratio": ratio}) is not bold
-
-
-def test_rows_of_agreement_are_those_of_the_table() -> None:
-    declared = {row.name for of in bench_rows.BENCHES if of.name == "agreement" for row in of.rows}
-    jobs = [part.partition("]")[0] for part in agreement.JOB.split("\n[")[1:]]
-    ways = {"rand-rw70-16k-4jobs": ("read", "write"), "rand-write-4k-qd32": ("write",)}
-    keys = [(job, way) for job in jobs for way in ways.get(job, ("read",))]
-    figures = dict.fromkeys(keys, 1000.0)
-
-    rows = agreement.rows({"bare": [figures], "ours": [figures]})
-
-    assert {row.name for row in bench_read.rows_written({"rows": rows})} == declared
 
 
 def test_the_rows_of_one_benchmark_are_written_beside_those_that_are_there(
@@ -327,7 +242,7 @@ def test_a_benchmark_that_fails_is_named_and_the_others_are_run(
     files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken = Bench("broken", str(tmp_path / "broken.py"), "", (Row("x", "–", None),), quick="")
-    (tmp_path / "broken.py").write_text("import sys  # --json\nsys.exit('no disk')\n")
+    (tmp_path / "broken.py").write_text("import sys\nsys.exit('no disk')\n")
     good = declared(script(tmp_path, [row([2.0], [1.0])]))
 
     assert bench.run_all([broken, good], everything=True, write=False, files=files) == 1
@@ -374,7 +289,3 @@ def test_the_table_of_the_readme_is_that_of_what_was_measured() -> None:
     assert bench_table.replaced(written, bench.kept_measurements(bench.FILES)) == written, (
         "run script/bench --table"
     )
-
-
-def test_worse_by_a_third_is_the_issue_s_rule() -> None:
-    assert pytest.approx(4 / 3) == bench_compare.WORSE

@@ -1,6 +1,7 @@
 """Benchmarks and emulators that no test runs still import what the source has."""
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -61,3 +62,20 @@ def test_what_is_imported_is_there(file: Path) -> None:
 )
 def test_what_is_not_there_is_found(text: str, lost: list[str]) -> None:
     assert missing(text) == lost
+
+
+SCRIPT = re.compile(r"benchmarks/(\w+)\.py|-m benchmarks\.(\w+)")
+
+
+def test_a_benchmark_that_a_page_or_a_docstring_names_is_there() -> None:
+    files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "script").glob("*")]
+    for folder in ("docs", "src", "tests", "benchmarks"):
+        files += [*(ROOT / folder).rglob("*.md"), *(ROOT / folder).rglob("*.py")]
+    lost = {
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for path in files
+        if path.is_file()
+        for found in SCRIPT.finditer(path.read_text("utf-8", errors="replace"))
+        if not (ROOT / "benchmarks" / f"{found[1] or found[2]}.py").is_file()
+    }
+    assert lost == set()

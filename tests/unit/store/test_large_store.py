@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from benchmarks import million_rows
+from tests.rigs import synthetic_store
 
 from diskbench.model.ids import short
 from diskbench.results.headlines import listed
@@ -21,7 +21,7 @@ from diskbench.store.query import find_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
-RUNS, REGIONS, DISKS = 20_000, million_rows.REGIONS[:10], million_rows.DISKS[:10]
+RUNS, REGIONS, DISKS = 20_000, synthetic_store.REGIONS[:10], synthetic_store.DISKS[:10]
 LARGE = re.compile(r"Seq Scan.*\b(diskbench_(run|measurement|headline|step))\b")
 PAGE = 5
 """For fifty trials it is right to read the headlines of so small a table whole."""
@@ -39,7 +39,7 @@ def large(postgres_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     url = server.set(drivername="postgresql", database="large")
     engine = open_database(url.render_as_string(hide_password=False))
     scratch = tmp_path_factory.mktemp("example")
-    million_rows.fill(engine, RUNS, scratch, regions=REGIONS, disks=DISKS)
+    synthetic_store.fill(engine, RUNS, scratch, regions=REGIONS, disks=DISKS)
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         # What this server committed and did not write yet, VACUUM could not mark as seen by all.
         connection.exec_driver_sql("CHECKPOINT")
@@ -67,7 +67,7 @@ def of_matrix(engine: sa.Engine) -> object:
 
 def of_compare(engine: sa.Engine) -> object:
     figures = trial_figures(engine, chosen(engine, Selection((), PLACE)), "iops")
-    assert len(figures) == 2 * RUNS / (len(REGIONS) * len(DISKS) * million_rows.RUNS_A_TRIAL)
+    assert len(figures) == 2 * RUNS / (len(REGIONS) * len(DISKS) * synthetic_store.RUNS_A_TRIAL)
     return figures
 
 

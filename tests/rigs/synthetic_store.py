@@ -10,22 +10,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
 from ulid import base32
 
 from diskbench import __version__
 from diskbench.store import schema
 from diskbench.store.example import example_data
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from sqlalchemy.engine import Connection, Engine
 
 REGIONS = tuple(f"region-{n:02}" for n in range(50))
 DISKS = tuple(f"disk-{n:02}" for n in range(20))
@@ -65,21 +62,6 @@ def fill(
         # PostgreSQL does so by itself after a while, SQLite never for a table without statistics.
         is_postgres = engine.dialect.name == "postgresql"
         connection.exec_driver_sql("VACUUM (ANALYZE)" if is_postgres else "ANALYZE")
-
-
-def add_time(engine: Engine, at: datetime, configurations: int, scratch: Path) -> None:
-    """Add a campaign of the first `configurations`, measured at `at`."""
-    places = [(region, disk) for disk in DISKS for region in REGIONS][:configurations]
-    runs, number = configurations * RUNS_A_TRIAL, int(at.timestamp())
-    rows = _rows_of_time(number, at, runs, places, _template(scratch))
-    with engine.begin() as connection:
-        for table in _TABLES:
-            _write(connection, table, rows[table.name])
-
-
-def moment(text: str) -> datetime:
-    """The time that a row has as text."""
-    return datetime.fromisoformat(text)
 
 
 def _by_time(runs: int, places: Sequence[_Place], template: _Rows) -> Iterator[_Rows]:

@@ -1,7 +1,7 @@
-"""The synthetic store of benchmarks/million.py is what its docstring says."""
+"""The synthetic store of tests/rigs is what its docstring says."""
 
 import pytest
-from benchmarks import million_rows
+from tests.rigs import synthetic_store
 
 from diskbench.results.history import find_regressions
 from diskbench.results.selection import Selection, chosen
@@ -14,8 +14,8 @@ from diskbench.store.rows import find_plans
 @pytest.mark.slow
 def test_each_region_and_disk_is_a_configuration_of_its_own(tmp_path):
     engine = open_database(f"sqlite:///{tmp_path}/synthetic.db")
-    regions, disks = million_rows.REGIONS[:2], million_rows.DISKS[:3]
-    million_rows.fill(engine, 120, tmp_path, regions=regions, disks=disks)
+    regions, disks = synthetic_store.REGIONS[:2], synthetic_store.DISKS[:3]
+    synthetic_store.fill(engine, 120, tmp_path, regions=regions, disks=disks)
     rows = load_asked(engine, [])
     subjects = [dict(subject) for subject in by_subject(rows)]
     assert {(one["region"], one["disk"]) for one in subjects} == {

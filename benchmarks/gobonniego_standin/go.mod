@@ -1,3 +1,0 @@
-module gobonniego_standin
-
-go 1.20

@@ -5,7 +5,7 @@ of a second on its null engine. Printed are CPU, SQL statements, transactions an
 checkpoints a cell, each apart; and the makespan beside the ideal one, the sum of work over the
 parallelism that is allowed: by the work of fio alone, and by the time that cells took here, where
 several workers share the processors of one machine. `--json FILE` adds one line to FILE a run, from
-which `python -m benchmarks.curves cells --draw` draws the curves of docs/scale.md.
+which `python -m benchmarks.curves cells --draw` draws the curves of docs/evidence/scale.md.
 
     python benchmarks/cells.py [--cells 1000] [--workers 4] [--json FILE] [--statements 20]
     python benchmarks/cells.py --cells 10000 --workers 16        (an hour or more on two cores)

@@ -9,8 +9,8 @@ the page cache. Everything dirty is written out and the page cache dropped befor
 
 Needs root, the tools, and cgroup v1 blkio or cgroup v2. Ends with 1 when a tool could not be
 compared, 2 when the machine cannot hold the rig. Nothing else should run beside it; a sample during
-which somebody else dropped the page cache is taken again. docs/fidelity.md has the figures and the
-reasons.
+which somebody else dropped the page cache is taken again. docs/evidence/fidelity.md has the figures
+and the reasons.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How often `diskbench identify` names the right type of a lab disk, from real runs of fio.
 
     python -m benchmarks.identify_lab --measure [NAME…]   measure (root, two minutes a disk), write
-    python -m benchmarks.identify_lab --write             docs/identify.md from what was measured
+    python -m benchmarks.identify_lab --write             docs/evidence/identify.md from LEVELS
 
 Each disk is a lab host of its own with its type's limits, measured by `diskbench run` with four
 steps (benchmarks/identify_rows/identify.fio.j2) and identified from the stored run. The capacity of
@@ -28,7 +28,7 @@ from diskbench.plan.identify import Level, identify
 from diskbench.providers.lab.places import VARIABLE
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "identify.md"
+PAGE = ROOT / "docs" / "evidence" / "identify.md"
 HERE = Path(__file__).resolve().parent / "identify_rows"
 LEVELS = HERE / "levels.json"
 PROFILE = HERE / "identify.fio.j2"
@@ -231,7 +231,7 @@ def kind(fit):
 
 
 def page():
-    """The text of docs/identify.md."""
+    """The text of docs/evidence/identify.md."""
     levels = kept()
     real = [answer(disk, levels[disk.name]) for disk in DISKS if disk.name in levels]
     made = [answer(disk, computed(disk)) for disk in COMPUTED]

@@ -230,7 +230,7 @@ ROOMS = (
     ),
     Room(
         "tests/drills/",
-        "what a drill is about: `docs/safety.md` lists them",
+        "what a drill is about: `docs/evidence/drills.md` lists them",
         "those that start nothing, and one of each kind that does, without its repeats",
         (
             "test_advice.py::*",

@@ -3,7 +3,7 @@
 // It is not GoBonnieGo and shares no code with it: it makes the original's system calls (buffered
 // 64 KiB writes and reads, 512-byte random I/O nine to one at byte offsets, caches dropped before
 // reading and every 3 s). On 2026-11-23 it was compared with the original's source, line by line:
-// docs/fidelity.md says with which files, and what differs.
+// docs/evidence/fidelity.md says with which files, and what differs.
 package main
 
 import (

@@ -1,5 +1,5 @@
-"""docs/rates.md and docs/identify.md say what today's rules say: a fixed part always, all of it in
-the thorough run."""
+"""The rates and the table of `identify` in docs/evidence say what today's rules say: a fixed part
+always, all of it in the thorough run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/scoreboard.md says what diskbench says today, and nothing got worse unseen."""
+"""docs/evidence/scoreboard.md says what diskbench says today, and nothing got worse unseen."""
 
 from __future__ import annotations
 

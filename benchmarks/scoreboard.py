@@ -13,7 +13,7 @@ The expected verdicts were written by hand (benchmarks/scoreboard_rows). A row i
 
 import argparse
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -162,16 +162,18 @@ def _cliffs(found):
 
 
 def _failures(found):
-    yield "| row | mark | expected | diskbench | why |"
-    yield "| --- | --- | --- | --- | --- |"
+    """One row for all that fail alike for one reason."""
+    alike = defaultdict(list)
     for row in sorted(found, key=lambda row: -MARKS.index(row.mark)):
         if row.mark != "right":
-            want = row.expected
-            yield (
-                f"| {row.name} | {row.mark} | {_or(want.limiter)}, {_or(want.regime)}, "
-                f"{_or(want.trust)} | {row.ours.limiter}, {row.ours.regime}, {row.ours.trust} | "
-                f"{want.why} |"
-            )
+            want, got = row.expected, row.ours
+            expected = f"{_or(want.limiter)}, {_or(want.regime)}, {_or(want.trust)}"
+            named = f"{got.limiter}, {got.regime}, {got.trust}"
+            alike[row.mark, expected, named, want.why].append(row.name)
+    yield "| rows | mark | expected | diskbench | why |"
+    yield "| --- | --- | --- | --- | --- |"
+    for cells, names in alike.items():
+        yield f"| {', '.join(names)} | {' | '.join(cells)} |"
 
 
 def _or(words):

@@ -26,7 +26,7 @@ OURS = [one for one in ALL if one.words[:1] == ["diskbench"]]
 def test_the_commands_of_all_pages_are_found():
     pages = {str(one.page.relative_to(ROOT)) for one in ALL}
     assert len(ALL) > 300
-    assert {"README.md", "CONTRIBUTING.md", "docs/lab.md", "docs/contributing/matrix.md"} <= pages
+    assert {"README.md", "CONTRIBUTING.md", "docs/lab.md", "docs/contributing/measure.md"} <= pages
 
 
 def test_no_command_of_another_program_is_passed_over():

@@ -90,8 +90,9 @@ def page(rows: Sequence[Drill]) -> str:
         "",
         "<!-- try: {parsed: it writes into the checkout} -->",
         f"{len(rows)} drills with {cases} cases; `script/test` runs {quick} of them,",
-        "`script/test --all` also those in italics; a number is that of cases. What each breaks and",
-        "what must hold is in `tests/drills/test_AREA.py`; `python -m tests.drills.book` writes this.",
+        "`script/test --all` also those in italics; a number is that of cases. What each breaks",
+        "and what must hold is in `tests/drills/test_AREA.py`.",
+        "`python -m tests.drills.book` writes this page.",
     ]
     area = None
     for one in rows:

@@ -57,7 +57,7 @@ def test_scripts_are_there_and_other_programs_are_known():
     clouds = {path.parent.name for path in (ROOT / "emulators").glob("*/serve.py")}
     known = {
         "script/demo-cloud": {"matrix", "--lag", "3", *clouds},
-        "script/test": {"--all", "[tests/ROOM…]", "--cpu-to", "FILE"},
+        "script/test": {"--all", "[tests/ROOM…]"},
         "script/check": {"--all"},
         "script/bench": {"--all"},
     }

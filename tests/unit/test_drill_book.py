@@ -64,8 +64,3 @@ def test_no_two_drills_have_one_name():
 def test_the_page_of_drills_shows_the_book_as_it_is():
     wanted = book.page(list(book.drills()))
     assert book.PAGE.read_text() == wanted, "run python -m tests.drills.book"
-
-
-@pytest.mark.slow
-def test_there_are_a_hundred_drills():
-    assert len(list(book.drills())) >= 100

@@ -1,7 +1,7 @@
 """How often `diskbench identify` names the right type of a lab disk, from real runs of fio.
 
     python -m benchmarks.identify_lab --measure [NAME…]   measure (root, two minutes a disk), write
-    python -m benchmarks.identify_lab --write             docs/identify.md from what was measured
+    python -m benchmarks.identify_lab --write             docs/evidence/identify.md from LEVELS
 
 Each disk is a lab host of its own with its type's limits, measured by `diskbench run` with four
 steps (benchmarks/identify_rows/identify.fio.j2) and identified from the stored run. The capacity of
@@ -28,7 +28,7 @@ from diskbench.plan.identify import Level, identify
 from diskbench.providers.lab.places import VARIABLE
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "identify.md"
+PAGE = ROOT / "docs" / "evidence" / "identify.md"
 HERE = Path(__file__).resolve().parent / "identify_rows"
 LEVELS = HERE / "levels.json"
 PROFILE = HERE / "identify.fio.j2"
@@ -231,7 +231,7 @@ def kind(fit):
 
 
 def page():
-    """The text of docs/identify.md."""
+    """The text of docs/evidence/identify.md."""
     levels = kept()
     real = [answer(disk, levels[disk.name]) for disk in DISKS if disk.name in levels]
     made = [answer(disk, computed(disk)) for disk in COMPUTED]
@@ -244,22 +244,17 @@ def page():
 HEAD = (
     "# Which disk is this",
     "",
-    "This page tests `diskbench identify` on disks whose type is known. Each is a lab disk with",
-    "the limits of its type. fio measured it in four steps (random reads and writes of 4 KiB,",
-    "reads and writes of 1 MiB). `identify` then searched the disks of all clouds, without knowing",
-    "the type. The capacity of buckets was divided so that a full burst lasts",
-    f"{LASTS_S:g} s; nothing else was changed. The machine had two cores that other work kept",
-    "busy (load 5 to 9). If it was slower than the lab's limits, a figure is missed.",
+    "`diskbench identify` on lab disks whose type is known, measured by fio in four steps and",
+    "searched among the disks of all clouds. Buckets were divided so that a full burst lasts",
+    f"{LASTS_S:g} s. Other work kept the two cores busy (load 5 to 9).",
     "",
     "<!-- try: {parsed: it takes two minutes a disk} -->",
     "",
     "    python -m benchmarks.identify_lab --measure     measure all (root, two minutes a disk)",
     "    python -m benchmarks.identify_lab --write       this page, from what was measured",
     "",
-    "A test checks that this page shows what today's rules make of the measured levels",
-    "(`benchmarks/identify_rows/levels.json`). *As well* names types that fit as well as the",
-    "first: two tiers of a cloud may promise the same, and the owner of a disk chooses its",
-    "provisioned figures, so other types may have the same ones.",
+    "*As well* names types that fit as well as the first: two tiers may promise the same, and",
+    "provisioned figures may equal those of another type.",
     "",
 )
 

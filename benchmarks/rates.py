@@ -1,7 +1,7 @@
 """How often rules are wrong on made series and courses whose answers are known.
 
     python -m benchmarks.rates            print the tables
-    python -m benchmarks.rates --write    docs/rates.md
+    python -m benchmarks.rates --write    docs/evidence/rates.md
     python -m benchmarks.rates --only splits stalls refill tail
 
 Every line has its own seed, so that it comes out the same alone and with the others. A rate is
@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks import rates_refill, rates_series, rates_tail
 from scipy.stats import binomtest
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "rates.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "evidence" / "rates.md"
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,11 @@ TABLES = {
 
 
 def share(hits, of):
-    """`12 of 200 (6.0 %; 3.1 to 10 %)`."""
+    """`12/200 (3.1–10.2%)`."""
     if not of:
         return "–"
     interval = binomtest(hits, of).proportion_ci(0.95, method="exact")
-    low, high = 100 * interval.low, 100 * interval.high
-    return f"{hits:,} of {of:,} ({100 * hits / of:.1f} %; {low:.1f} to {high:.1f} %)"
+    return f"{hits:,}/{of:,} ({100 * interval.low:.1f}–{100 * interval.high:.1f}%)"
 
 
 def line(table, name):
@@ -109,17 +108,14 @@ HEAD = (
     "# Rates of false and missed findings",
     "",
     "<!-- try: {parsed: it takes minutes; tests compute its lines} -->",
-    "The rules are tested with generated series and sequences whose answers are known. Each line",
-    "has its own seed. Counts come with the 95 % interval of the rate.",
-    "`python -m benchmarks.rates --write` writes this page. A test computes some lines, a thorough",
-    "test computes all of them. The limits for the detectors of cliffs are in",
-    "`benchmarks/method.py`.",
+    "Generated series whose answers are known: hits/cases, with the 95 % interval of the rate.",
+    "`python -m benchmarks.rates --write` writes this page; tests compute its lines.",
     "",
 )
 
 
 def page():
-    """The text of docs/rates.md."""
+    """The text of docs/evidence/rates.md."""
     parts = ["\n".join(text(table)) for table in TABLES.values()]
     return "\n".join(HEAD) + "\n" + "\n\n".join(parts) + "\n"
 

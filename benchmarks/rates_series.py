@@ -92,7 +92,7 @@ def placed(length, part, draw):
 
 
 STALLS = {
-    f"{length:g} s, {100 * part:g} % of the time, {kind}": partial(stalled, length, part, kind)
+    f"{length:g} s, {100 * part:g}%, {kind}": partial(stalled, length, part, kind)
     for length in (1, 2, 10, 45, 90)
     for part in (0.05, 0.25)
     if part * SECONDS >= length / 2

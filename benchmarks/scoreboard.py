@@ -1,7 +1,7 @@
 """The scoreboard: the verdict that a storage engineer would give beside diskbench's, row by row.
 
     python -m benchmarks.scoreboard            counts and failures
-    python -m benchmarks.scoreboard --write    docs/scoreboard.md
+    python -m benchmarks.scoreboard --write    docs/evidence/scoreboard.md
 
 The expected verdicts were written by hand (benchmarks/scoreboard_rows). A row is
 
@@ -13,7 +13,7 @@ The expected verdicts were written by hand (benchmarks/scoreboard_rows). A row i
 
 import argparse
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from benchmarks.scoreboard_ours import Ours
 
 from diskbench.catalog.published.figures import load_published
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "scoreboard.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "evidence" / "scoreboard.md"
 MARKS = ("right", "partly", "wrong", "absurd")
 _NEAR_S = 30
 """A cliff found so near is found (MR-4); of runs one run."""
@@ -79,17 +79,15 @@ def rows():
 
 
 def page(found):
-    """The text of docs/scoreboard.md."""
+    """The text of docs/evidence/scoreboard.md."""
     lines = [
         "# Scoreboard",
         "",
-        "<!-- try: {parsed: tests/docs/test_scoreboard.py computes it} -->",
-        "This page compares the verdict that a storage engineer would give with the verdict that",
-        "diskbench gives today for the same row. The expected verdicts were written by hand before",
-        "the rules (`benchmarks/scoreboard_rows`). Rows are the published figures that ship, the",
-        "recorded cases of `tests/cases/limiter`, and series with known answers, which are",
-        "computed and not measured. `python -m benchmarks.scoreboard --write` writes this page; a",
-        "test fails if it is out of date.",
+        "<!-- try: {parsed: tests/docs/test_evidence.py computes it} -->",
+        "The verdict of a storage engineer beside today's verdict of diskbench. Expected verdicts",
+        "were written by hand before the rules (`benchmarks/scoreboard_rows`). Rows are published",
+        "figures that ship, recorded cases (`tests/cases/limiter`), and computed series.",
+        "`python -m benchmarks.scoreboard --write` writes this page; a test compares it.",
         "",
         "- **right**: limiter, regime and trust are all as expected",
         "- **partly**: the limiter is right but regime or trust is not, or the limiter is unknown",
@@ -120,10 +118,6 @@ def page(found):
         "## Rows that fail",
         "",
         *_failures(found),
-        "",
-        "## Rows that are right",
-        "",
-        *_right(found),
     ]
     return "\n".join(lines) + "\n"
 
@@ -168,25 +162,18 @@ def _cliffs(found):
 
 
 def _failures(found):
-    yield "| row | mark | expected | diskbench | why |"
-    yield "| --- | --- | --- | --- | --- |"
+    """One row for all that fail alike for one reason."""
+    alike = defaultdict(list)
     for row in sorted(found, key=lambda row: -MARKS.index(row.mark)):
         if row.mark != "right":
-            want = row.expected
-            yield (
-                f"| {row.name} | {row.mark} | {_or(want.limiter)}, {_or(want.regime)}, "
-                f"{_or(want.trust)} | {row.ours.limiter}, {row.ours.regime}, {row.ours.trust} | "
-                f"{want.why} |"
-            )
-
-
-def _right(found):
-    yield "| row | limiter, regime, trust | why |"
-    yield "| --- | --- | --- |"
-    for row in found:
-        if row.mark == "right":
-            got = row.ours
-            yield f"| {row.name} | {got.limiter}, {got.regime}, {got.trust} | {row.expected.why} |"
+            want, got = row.expected, row.ours
+            expected = f"{_or(want.limiter)}, {_or(want.regime)}, {_or(want.trust)}"
+            named = f"{got.limiter}, {got.regime}, {got.trust}"
+            alike[row.mark, expected, named, want.why].append(row.name)
+    yield "| rows | mark | expected | diskbench | why |"
+    yield "| --- | --- | --- | --- | --- |"
+    for cells, names in alike.items():
+        yield f"| {', '.join(names)} | {' | '.join(cells)} |"
 
 
 def _or(words):

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.rigs import computing
 from tests.rigs.cli import all_ended
 from tests.rigs.dealing import in_order, unit_of
 from tests.rigs.golden import PLACE, Golden
@@ -60,7 +59,6 @@ COLLECTED = pytest.StashKey[list[str]]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     add_options(parser)
-    computing.add_options(parser)
     parser.addoption("--update-golden", action="store_true", help="write tests/golden anew")
 
 
@@ -71,8 +69,6 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     worker = is_worker(config)
     config.pluginmanager.register(WorkerReport(config) if worker else Progress(config))
-    if config.getoption("--cpu-to") is not None:
-        config.pluginmanager.register(computing.Computing(config))
     if worker:
         # A stray SIGTERM then ends the session with the test and the line that it hit.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -173,33 +169,11 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-DRILLS = "tests/drills/"
-"""Where the drills are (tests/drills/book.py)."""
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    _count_drills(terminalreporter)
     if _skipped:
         terminalreporter.section("skipped, and not allowed to be (tests/conftest.py)")
         for test_id, reason in _skipped:
             terminalreporter.line(f"{test_id}: {reason}")
-
-
-def _count_drills(terminal: pytest.TerminalReporter) -> None:
-    """How many drills passed and failed, whatever else was run. A drill with several cases fails
-    when one of them does."""
-    outcome = {
-        name: {one.nodeid for one in terminal.stats.get(name, ()) if one.nodeid.startswith(DRILLS)}
-        for name in ("passed", "failed", "error")
-    }
-    failed = outcome["failed"] | outcome["error"]
-    cases = outcome["passed"] | failed
-    drills, fell = ({one.partition("[")[0] for one in names} for names in (cases, failed))
-    if drills:
-        terminal.line(
-            f"drills: {len(drills)} run, {len(drills - fell)} passed, {len(fell)} failed "
-            f"(cases: {len(cases)} run, {len(cases - failed)} passed, {len(failed)} failed)"
-        )
 
 
 @pytest.hookimpl(optionalhook=True)

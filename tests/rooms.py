@@ -230,7 +230,7 @@ ROOMS = (
     ),
     Room(
         "tests/drills/",
-        "what a drill is about: `docs/safety.md` lists them",
+        "what a drill is about: `docs/evidence/drills.md` lists them",
         "those that start nothing, and one of each kind that does, without its repeats",
         (
             "test_advice.py::*",
@@ -405,32 +405,11 @@ ROOMS = (
         ("test_a_signal_that_hits_*[[]SIGINT]",),
     ),
     Room(
-        "tests/unit/test_computing.py::",
-        "`tests/conftest.py`, `tests/rigs/computing.py`",
-        "all, without xdist",
-        ("*",),
-        ("*[[]xdist]",),
-    ),
-    Room(
         "tests/unit/test_skips.py::",
         "`tests/conftest.py`",
         "all, without xdist",
         ("*",),
         ("*[[]xdist]",),
-    ),
-    Room(
-        "tests/unit/test_drill_count.py::",
-        "`tests/conftest.py`",
-        "all, without xdist",
-        ("*",),
-        ("*[[]xdist]",),
-    ),
-    Room(
-        "tests/unit/test_calling.py::",
-        "`cli/main.py`, `tests/rigs/cli.py`",
-        "all; one answer, one event, one refusal",
-        ("*",),
-        tuple(f"test_it_says_what_a_process_says[[]arguments{n}]" for n in (1, 3, 5, 7)),
     ),
     Room(
         "tests/unit/hosts/test_guarded_unit.py::",

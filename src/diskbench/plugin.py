@@ -109,7 +109,7 @@ class Plugin:
     catalogue: str | None = None
     """`package:folder` with any of limits.yaml, machines.yaml, prices.yaml, charges.yaml,
     regions.yaml
-    (catalog/yaml_loader.py; docs/contributing/disk-type.md); None without a catalogue."""
+    (catalog/yaml_loader.py; docs/contributing/provider.md); None without a catalogue."""
     errors: Reference | None = None
     """The table that turns the provider's own error codes into diskbench's errors."""
     redaction: Redaction = Redaction()

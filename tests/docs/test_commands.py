@@ -26,7 +26,7 @@ OURS = [one for one in ALL if one.words[:1] == ["diskbench"]]
 def test_the_commands_of_all_pages_are_found():
     pages = {str(one.page.relative_to(ROOT)) for one in ALL}
     assert len(ALL) > 300
-    assert {"README.md", "CONTRIBUTING.md", "docs/lab.md", "docs/contributing/matrix.md"} <= pages
+    assert {"README.md", "CONTRIBUTING.md", "docs/lab.md", "docs/contributing/measure.md"} <= pages
 
 
 def test_no_command_of_another_program_is_passed_over():
@@ -57,7 +57,7 @@ def test_scripts_are_there_and_other_programs_are_known():
     clouds = {path.parent.name for path in (ROOT / "emulators").glob("*/serve.py")}
     known = {
         "script/demo-cloud": {"matrix", "--lag", "3", *clouds},
-        "script/test": {"--all", "[tests/ROOM…]", "--cpu-to", "FILE"},
+        "script/test": {"--all", "[tests/ROOM…]"},
         "script/check": {"--all"},
         "script/bench": {"--all"},
     }

@@ -1,7 +1,7 @@
 """The drill book: what is done to diskbench, and what must hold afterwards.
 
 A drill is a test in `tests/drills/test_AREA.py` under the decorator `drill`. Its function name is
-its name in the table of docs/safety.md, which `python -m tests.drills.book` writes.
+its name in docs/evidence/drills.md, which `python -m tests.drills.book` writes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ import pytest
 from tests.rooms import is_thorough
 
 HERE = Path(__file__).parent
-PAGE = HERE.parents[1] / "docs" / "safety.md"
-BEGIN, END = "<!-- drills -->", "<!-- end of drills -->"
+PAGE = HERE.parents[1] / "docs" / "evidence" / "drills.md"
 MARK = "drill"
 _NOT_IN_A_CELL = ("|", "\n")
 """What would end a cell of the table."""
@@ -82,36 +81,27 @@ def drills() -> Iterator[Drill]:
                 yield _drill(area, test, entry)
 
 
-def table(rows: Sequence[Drill]) -> str:
-    """The book as Markdown: how many drills there are, and a table for each area."""
+def page(rows: Sequence[Drill]) -> str:
+    """The text of docs/evidence/drills.md: how many drills there are, and the names by area."""
     cases = sum(one.cases for one in rows)
     quick = sum(one.quick for one in rows)
-    runs = f"`script/test` runs {quick} of them, `script/test --all` also those marked `--all`"
-    lines = [f"{len(rows)} drills with {cases} cases; {runs}."]
+    lines = [
+        "# Drills",
+        "",
+        "<!-- try: {parsed: it writes into the checkout} -->",
+        f"{len(rows)} drills with {cases} cases; `script/test` runs {quick} of them,",
+        "`script/test --all` also those in italics; a number is that of cases. What each breaks",
+        "and what must hold is in `tests/drills/test_AREA.py`.",
+        "`python -m tests.drills.book` writes this page.",
+    ]
     area = None
     for one in rows:
         if one.area != area:
             area = one.area
-            lines += [
-                "",
-                f"### {area.capitalize()}",
-                "",
-                "| drill | what is done | what must hold | cases |",
-                "| --- | --- | --- | --- |",
-            ]
-        name = one.name if one.quick else f"{one.name} (`--all`)"
-        lines.append(f"| {name} | {one.done} | {one.holds} | {one.cases} |")
+            lines += ["", f"## {area.capitalize()}", ""]
+        name = one.name if one.quick else f"*{one.name}*"
+        lines.append(f"- {name} ({one.cases})" if one.cases > 1 else f"- {name}")
     return "\n".join(lines) + "\n"
-
-
-def page(text: str, rows: Sequence[Drill]) -> str:
-    """A page with its tables as the book has them now. Raises ValueError where it has no place for
-    them."""
-    head, begun, rest = text.partition(BEGIN)
-    _, ended, tail = rest.partition(END)
-    if not begun or not ended:
-        raise ValueError(f"the page needs the lines {BEGIN} and {END}, in this order")
-    return f"{head}{BEGIN}\n{table(rows)}{END}{tail}"
 
 
 def _drill(area: str, test: Callable[..., Any], entry: pytest.Mark) -> Drill:
@@ -135,4 +125,4 @@ def _marks(test: Callable[..., Any]) -> Sequence[pytest.Mark]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(), list(drills())))
+    PAGE.write_text(page(list(drills())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from diskbench.units import TIB
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).parents[2] / "docs/fio-examples.md"
+PAGE = Path(__file__).parents[2] / "docs/evidence/fio-examples.md"
 BEGIN, END = "<!-- examples -->\n", "<!-- end of examples -->"
 TARGETS = {
     "directory": FioTarget(kind="directory", path="/mnt/disk/diskbench-1", size_bytes=64 * TIB),
@@ -53,11 +54,15 @@ def _reason(message: str) -> str:
 
 
 def table() -> str:
-    """One row an example: on a directory, on a device."""
-    lines = ["| example | on a directory | on a device |", "| --- | --- | --- |"]
+    """One row for each pair of outcomes, with the examples that have it."""
+    rows = defaultdict(list)
     for name in examples():
         directory, device = (outcome(name, target) for target in TARGETS.values())
-        lines.append(f"| {name} | {directory} | {'the same' if device == directory else device} |")
+        pair = (directory, "the same" if device == directory else device)
+        rows[pair].append(name.removesuffix(".fio"))
+    lines = ["| on a directory | on a device | examples |", "| --- | --- | --- |"]
+    for (directory, device), names in sorted(rows.items(), key=lambda row: row[1]):
+        lines.append(f"| {directory} | {device} | {', '.join(names)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -80,24 +79,6 @@ def test_a_signal_that_hits_a_worker_names_the_test_and_the_line(tmp_path, name)
     assert "during test_suite.py::test_that_is_hit (call)" in failures[1]
     assert "keyboard-interrupt" in failures[2]
     assert "os.kill(os.getpid(), signal." in done.stderr + done.stdout
-
-
-RUNS_FIO = re.compile(
-    r"subprocess\.run\(\s*\[(?:\*\w+, )?\"fio\", (?!\"--version|f\"--cmdhelp|\"--parse-only)"
-    r".*?\n\n",
-    re.DOTALL,
-)
-
-
-def test_every_fio_of_a_test_has_a_session_of_its_own():
-    tests = Path(__file__).parents[1]
-    alone = [
-        f"{path.name}: {call.group(0)[:60]}"
-        for path in tests.rglob("*.py")
-        for call in RUNS_FIO.finditer(path.read_text() + "\n\n")
-        if "start_new_session=True" not in call.group(0)
-    ]
-    assert alone == []
 
 
 def test_a_worker_that_is_killed_ends_the_session_with_its_test(tmp_path):

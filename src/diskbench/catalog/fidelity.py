@@ -1,7 +1,7 @@
 """How far a profile that carries another tool's name gives what that tool gives, figure by figure.
 
-The ratios are those of docs/fidelity.md: ours by the original, on one machine and throttled disks,
-on 2026-11-21. A test compares this table with the page.
+The ratios are those of docs/evidence/fidelity.md: ours by the original, on one machine and
+throttled disks, on 2026-11-21. A test compares this table with the page.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Fidelity:
                 f"on the same disk our profile gave {self.ratio:.2f} of what {self.tool} gave, so "
                 "a difference of that size is not evidence of different disks"
             )
-        return f"{not_run}{f': {self.why}' if self.why else ''} (docs/fidelity.md)"
+        return f"{not_run}{f': {self.why}' if self.why else ''} (docs/evidence/fidelity.md)"
 
 
 _BYTE = (

@@ -1,4 +1,4 @@
-"""The options that say which runs a command is about, one language for all (docs/selection.md)."""
+"""The options that say which runs a command is about, one language for all (docs/compare.md)."""
 
 from __future__ import annotations
 

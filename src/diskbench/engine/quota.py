@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from diskbench.model.rental import Scope
     from diskbench.ports import Metered
 
-_RAISE = "request a higher one (docs/doctor.md), or give back what is not needed (diskbench gc)"
+_RAISE = "request a higher one (docs/renting.md), or give back what is not needed (diskbench gc)"
 
 
 def quota_findings(provider: Metered, scope: Scope, needs: Sequence[Need] | None) -> list[Finding]:

@@ -1,6 +1,6 @@
 """The keys by which runs are selected: `disk=gp2`, `region=eu-central-1`, `iops>3000`.
 
-One list, from which help, docs (docs/selection.md) and errors come. Each key stands for a column
+One list, from which help, docs (docs/compare.md) and errors come. Each key stands for a column
 of runs or of their measurements; beside these short names every such column is a key by its own
 name. Any other key is the name of a label.
 """

@@ -49,8 +49,8 @@ def test_every_warning_stands_in_the_method():
     assert {code for row in rows for code in re.findall(r"`([a-z-]+)`", row)} == given
 
 
-def test_every_page_is_listed():
+def test_every_page_but_evidence_is_listed():
     listed = (ROOT / "docs/index.md").read_text()
-    for page in (ROOT / "docs").rglob("*.md"):
-        name = str(page.relative_to(ROOT / "docs"))
-        assert name == "index.md" or f"({name})" in listed, name
+    pages = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
+    read = [str(page) for page in pages if page.parts[0] != "evidence"]
+    assert [name for name in read if f"({name})" not in listed] == ["index.md"]

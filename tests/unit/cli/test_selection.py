@@ -27,7 +27,7 @@ SELECTIONS = (
     ("--since", "2026-01-01", "--until", "2099-01-01"),
     ("-f", "region=eu-central-1", "--since", "2026-01-01"),
 )
-DOCS = Path(__file__).parents[3] / "docs" / "selection.md"
+DOCS = Path(__file__).parents[3] / "docs" / "compare.md"
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_help_names_the_keys(call, monkeypatch, command):
 
 
 def table_lines() -> list[str]:
-    """The keys as a table of Markdown, as it stands in docs/selection.md."""
+    """The keys as a table of Markdown, as it stands in docs/compare.md."""
     rows = [f"| `{one.name}` | `{one.column}` | `{one.example}` | {one.words} |" for one in KEYS]
     return ["| key | column | example | meaning |", "| --- | --- | --- | --- |", *rows]
 

@@ -19,7 +19,7 @@ from diskbench.fio.retarget import OUTPUT, retarget
 from diskbench.fio.target import FioTarget
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "fio-options.md"
+PAGE = ROOT / "docs" / "evidence" / "fio-options.md"
 BEGIN, END = "<!-- options -->\n", "<!-- end of options -->"
 HEADINGS = {
     "passes": "Allowed with any value that has no quote, `$`, backtick or backslash",

@@ -98,7 +98,7 @@ def test_the_page_has_no_doubt_that_the_table_lacks():
 
 
 def _page() -> str:
-    return (DOCS / "verdict.md").read_text().partition("## All doubts")[2].partition("\n## ")[0]
+    return (DOCS / "reading.md").read_text().partition("## All doubts")[2].partition("\n## ")[0]
 
 
 @pytest.mark.parametrize("surface", ["terminal", "markdown", "page"])

@@ -10,7 +10,7 @@ from diskbench.fio.profiles import shipped_names, shipped_profile
 from diskbench.results.compare_tool import aligned
 from diskbench.results.trial_figures import FigureLine, TrialFigure
 
-PAGE = Path(__file__).parents[3] / "docs" / "fidelity.md"
+PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "fidelity.md"
 
 
 def figure(subject, step, direction, *, block=2**20, trial="t"):

@@ -1,15 +1,12 @@
 """`diskbench.load_verdicts`: what was judged of the example's runs, as a frame."""
 
-import re
-from pathlib import Path
-
 import polars as pl
 import pytest
+from tests.rigs.api_page import documented
 
 import diskbench
 
 pytestmark = pytest.mark.slow  # unpacks the example data
-API = Path(__file__).parents[3] / "docs" / "api.md"
 
 
 @pytest.fixture(scope="module")
@@ -26,11 +23,11 @@ def verdicts(example, *asked, **more):
 
 
 def test_columns_are_those_of_the_page_also_of_nothing(example, burst):
-    section = re.search(r"## `load_verdicts\(.*?(?=\n## )", API.read_text(), re.DOTALL)[0]
-    documented = dict(re.findall(r"^\| `(\w+)` \| ([\w()]+) \|", section, re.MULTILINE))
     for asked in ([], burst):
         frame = verdicts(example, asked)
-        assert {name: str(kind) for name, kind in frame.schema.items()} == documented
+        assert {name: str(kind) for name, kind in frame.schema.items()} == documented(
+            "load_verdicts"
+        )
     assert verdicts(example, []).height == 0
 
 

@@ -1,17 +1,14 @@
 """`diskbench.load_expected`, and what `load_runs` says was rented: by the plans of the example."""
 
-import re
-from pathlib import Path
-
 import polars as pl
 import pytest
+from tests.rigs.api_page import documented
 from tests.rigs.plans import make_plan
 
 import diskbench
 from diskbench.store.rows import save_plan
 
 pytestmark = pytest.mark.slow  # unpacks the example data
-API = Path(__file__).parents[3] / "docs" / "api.md"
 
 
 @pytest.fixture(scope="module")
@@ -25,11 +22,11 @@ def runs(database):
 
 
 def test_columns_are_those_of_the_page_also_of_nothing(database, tmp_path):
-    section = re.search(r"## `load_expected\(.*?(?=\n## )", API.read_text(), re.DOTALL)[0]
-    documented = dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", section, re.MULTILINE))
     for url in (database, f"sqlite:///{tmp_path}/new.db"):
         frame = diskbench.load_expected(database=url)
-        assert {name: str(kind) for name, kind in frame.schema.items()} == documented
+        assert {name: str(kind) for name, kind in frame.schema.items()} == documented(
+            "load_expected"
+        )
 
 
 def test_a_burst_is_foreseen_with_the_credit_that_the_fill_leaves(database, runs):

@@ -2,13 +2,13 @@
 
 import dataclasses
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.rigs.api_page import documented
 from tests.rigs.measured import measure
 from tests.rigs.plans import RUN_IDS, make_step, run_fio
 
@@ -27,7 +27,6 @@ from diskbench.store.imports import import_source
 from diskbench.store.log_latencies import latency_seconds
 from diskbench.store.rows import save_plan
 
-API = Path(__file__).parents[3] / "docs" / "api.md"
 RUN = RUN_IDS[0]
 LOGGED = """[global]
 ioengine=null
@@ -71,12 +70,6 @@ def stored(database, evidence, plan, fio_files):
     archive.write_plan(evidence, plan)
     measure(database, evidence, plan, 0, fio_files)
     return database.url.render_as_string(hide_password=False)
-
-
-def documented(function):
-    """The columns that docs/api.md lists under a function, with their types."""
-    section = re.search(rf"## `{function}\(.*?(?=\n## |\Z)", API.read_text(), re.DOTALL)[0]
-    return dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", section, re.MULTILINE))
 
 
 def shown(frame):

@@ -1,16 +1,12 @@
 """`diskbench.load_phases()` for notebooks, on logs as fio writes them."""
 
-import re
-from pathlib import Path
-
 import pytest
+from tests.rigs.api_page import documented
 from tests.unit.store.test_phases import imported
 
 import diskbench
 from diskbench.analysis.synthetic import Noise, bucket, flat, with_stalls
 from diskbench.errors import UnknownName
-
-API = Path(__file__).parents[3] / "docs" / "api.md"
 
 
 @pytest.fixture
@@ -20,10 +16,8 @@ def burst(evidence, tmp_path):
 
 
 def test_the_columns_are_the_documented_ones(evidence, burst):
-    section = re.search(r"## `load_phases\(.*?(?=\n## |\Z)", API.read_text(), re.DOTALL)[0]
-    listed = dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", section, re.MULTILINE))
     frame = diskbench.load_phases(burst, evidence=evidence.url)
-    assert {name: str(kind) for name, kind in frame.schema.items()} == listed
+    assert {name: str(kind) for name, kind in frame.schema.items()} == documented("load_phases")
 
 
 def test_burst_and_baseline_are_a_row_each_with_what_the_bucket_held(evidence, burst):

@@ -91,7 +91,8 @@ def _machine(asked: RunSubject, figure: Published) -> Iterator[str]:
 def _method(asked: RunSubject, ours: Beside) -> Iterator[str]:
     figure = ours.figure
     if figure.tool != "fio" and asked.profile == figure.profile and not asked.by_tool:
-        yield f"theirs was {figure.tool} itself, ours is fio doing the same (docs/fidelity.md)"
+        page = "docs/evidence/fidelity.md"
+        yield f"theirs was {figure.tool} itself, ours is fio doing the same ({page})"
     for name, value in figure.parameters.items():
         used = asked.parameters.get(name)
         if used is not None and used != value:

@@ -1,16 +1,12 @@
 """`diskbench.simulate` and `disk_price`: the catalogue for notebooks, with nothing measured."""
 
-import re
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.api_page import documented
 
 import diskbench
 from diskbench.errors import InvalidValue, UnknownName
-
-API = Path(__file__).parents[4] / "docs" / "api.md"
 
 
 def test_a_small_gp2_bursts_for_31_minutes_and_then_gives_100():
@@ -21,10 +17,8 @@ def test_a_small_gp2_bursts_for_31_minutes_and_then_gives_100():
 
 
 def test_columns_are_those_of_the_page():
-    section = re.search(r"## `simulate\(.*?(?=\n## |\Z)", API.read_text(), re.DOTALL)[0]
-    documented = dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", section, re.MULTILINE))
     course = diskbench.simulate("aws", "gp2", 20, seconds=60)
-    assert {name: str(kind) for name, kind in course.schema.items()} == documented
+    assert {name: str(kind) for name, kind in course.schema.items()} == documented("simulate")
 
 
 @pytest.mark.parametrize(

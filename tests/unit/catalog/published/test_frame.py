@@ -1,24 +1,17 @@
 """`diskbench.load_published()` for notebooks."""
 
 import json
-import re
-from pathlib import Path
+
+from tests.rigs.api_page import documented
 
 import diskbench
 from diskbench.catalog.published.figures import load_published
 
-API = Path(__file__).parents[4] / "docs" / "api.md"
-
-
-def documented():
-    section = re.search(r"## `load_published\(.*?(?=\n## |\Z)", API.read_text(), re.DOTALL)[0]
-    return dict(re.findall(r"^\| `(\w+)` \| ([\w()]+) \|", section, re.MULTILINE))
-
 
 def test_the_frame_has_the_documented_columns_in_that_order():
     frame = diskbench.load_published()
-    assert {name: str(kind) for name, kind in frame.schema.items()} == documented()
-    assert frame.columns == list(documented())
+    assert {name: str(kind) for name, kind in frame.schema.items()} == documented("load_published")
+    assert frame.columns == list(documented("load_published"))
 
 
 def test_the_frame_has_a_row_a_figure():

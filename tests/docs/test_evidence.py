@@ -1,10 +1,10 @@
-"""docs/rates.md and docs/identify.md say what today's rules say: a fixed part always, all of it in
-the thorough run."""
+"""The tables in docs/evidence say what today's rules say: a fixed part always, all of it in the
+thorough run."""
 
 from __future__ import annotations
 
 import pytest
-from benchmarks import identify_lab, rates
+from benchmarks import identify_lab, rates, scoreboard
 
 QUICK = (
     ("splits", "100 runs, φ 0.44, sd 15 %"),
@@ -48,3 +48,12 @@ def test_the_table_of_identify_is_up_to_date() -> None:
     written = identify_lab.PAGE.read_text(encoding="utf-8")
 
     assert written == identify_lab.page(), "run python -m benchmarks.identify_lab --write"
+
+
+def test_the_scoreboard_is_up_to_date_and_has_no_absurd_verdict() -> None:
+    found = scoreboard.rows()
+
+    assert not [row.name for row in found if row.mark == "absurd"]
+    wanted = scoreboard.page(found)
+    written = scoreboard.PAGE.read_text(encoding="utf-8")
+    assert written == wanted, "run python -m benchmarks.scoreboard --write and read what changed"

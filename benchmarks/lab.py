@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from diskbench.catalog.limits.bucket import lasts_s
 from diskbench.catalog.limits.lookup import limits
-from diskbench.model.disk import Acquired, DiskSpec
+from diskbench.model.rental import Acquired, DiskSpec
 from diskbench.providers.lab import machines
 from diskbench.providers.lab.places import VARIABLE
 from diskbench.providers.lab.request import LabRequest

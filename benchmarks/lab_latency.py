@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 from typing import Any
 
-from diskbench.model.disk import Acquired, DiskSpec
+from diskbench.model.rental import Acquired, DiskSpec
 from diskbench.providers.lab import machines
 from diskbench.providers.lab.places import VARIABLE
 from diskbench.providers.lab.request import CUSTOM, LabRequest

@@ -18,7 +18,7 @@ from statistics import median
 import numpy as np
 
 from diskbench.analysis.phases import step_phases
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab import machines
 from diskbench.providers.lab.places import VARIABLE
 from diskbench.providers.lab.request import LabRequest, disk_limits

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 import million_rows
-from diskbench.model.site import ConfigurationLine
+from diskbench.model.history import ConfigurationLine
 from diskbench.report.site.build import configuration_name, digest_of
 from diskbench.report.site.in_site import trial_name
 from diskbench.report.site.lines import run_line

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from diskbench.catalog.limits.bucket import Allowance
 from diskbench.errors import HostUnavailable
-from diskbench.model.disk import CUSTOM as CUSTOM
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import CUSTOM as CUSTOM
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab import hotplug, loops, machines, processes
 from diskbench.providers.lab.disks import (
     LabDisk,

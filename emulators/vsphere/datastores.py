@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.units import GIB, MIB
 
 _MB = 10**6

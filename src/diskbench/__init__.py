@@ -281,7 +281,7 @@ def disk_price(
     from diskbench.catalog.limits.lookup import limits
     from diskbench.catalog.prices.disk_price import disk_price as price_of
     from diskbench.catalog.prices.hourly import priced_region
-    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import DiskSpec
     from diskbench.results.refreshed_catalogue import open_books
 
     promised = limits(provider, disk, size_gib, iops, throughput)

@@ -11,9 +11,9 @@ from tests.rigs.replicates import ulid
 
 from diskbench.analysis.synthetic import Noise, bucket
 from diskbench.cli import main
-from diskbench.model.disk import DiskSpec
 from diskbench.model.facts import CloudFacts
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Step
 from diskbench.plan.expectation import expectation_of

@@ -7,8 +7,8 @@ from tests.lab.conftest import Lab, ssh
 from diskbench.analysis.phases import step_phases
 from diskbench.catalog.limits.expect import CatalogDisk, MachineLimits, expect
 from diskbench.catalog.limits.lookup import limits
-from diskbench.model.disk import DiskSpec
 from diskbench.model.expectation import Load
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab.request import LabRequest
 from diskbench.units import KIB
 

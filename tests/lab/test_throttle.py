@@ -14,8 +14,8 @@ from tests.lab.conftest import Lab, custom, fio, ssh
 
 from diskbench.catalog.limits.expect import CatalogDisk, MachineLimits, expect
 from diskbench.catalog.limits.lookup import limits
-from diskbench.model.disk import CUSTOM, DiskSpec
 from diskbench.model.expectation import Load
+from diskbench.model.rental import CUSTOM, DiskSpec
 from diskbench.providers.lab import loops
 from diskbench.providers.lab.request import LabRequest
 from diskbench.providers.lab.supervisor.orders import read_report

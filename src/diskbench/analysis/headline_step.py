@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from diskbench.analysis.worst_trust import worst
 
 if TYPE_CHECKING:
-    from diskbench.model.headline import Headline, ListedStep
+    from diskbench.model.run import Headline, ListedStep
 
 _UNKNOWN_BLOCK = 1 << 62
 

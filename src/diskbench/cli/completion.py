@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diskbench.model.ids import LAST, short
-from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS
-from diskbench.model.selection_keys import COLUMN_OF, KEYS
+from diskbench.model.run import COLUMN_OF, KEYS, MEASURED_FIELDS, RUN_FIELDS
 from diskbench.store.urls import database_file
 
 if TYPE_CHECKING:

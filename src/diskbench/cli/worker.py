@@ -13,7 +13,7 @@ from diskbench.plan.route import read_patterns
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
-    from diskbench.model.swept import Swept
+    from diskbench.model.outcome import Swept
 
 log = logging.getLogger("diskbench.worker")
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.fio.refused import ALLOWABLE
 from diskbench.limits import CELLS, REPLICATES, RUNS
-from diskbench.model.promise import Promise
-from diskbench.model.rental import RentSpec
+from diskbench.model.expectation import Promise
+from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell
 from diskbench.model.threshold import Threshold
 from diskbench.plan.rent_options import field_of

@@ -28,16 +28,16 @@ from diskbench.catalog.limits.path import Path
 from diskbench.catalog.limits.terms import bursting_limits, tier_limits
 from diskbench.catalog.prices.transactions import disk_limits
 from diskbench.errors import UserError
-from diskbench.model.disk import CUSTOM
+from diskbench.model.rental import CUSTOM
 from diskbench.model.spec import EMULATED_PROVIDERS
 from diskbench.units import MIB
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
     from diskbench.catalog.limits.path import Cache
-    from diskbench.model.disk import DiskSpec
-    from diskbench.model.promise import Promise
-    from diskbench.model.rental import Rental, RentSpec
+    from diskbench.model.expectation import Promise
+    from diskbench.model.options import RentSpec
+    from diskbench.model.rental import DiskSpec, Rental
     from diskbench.model.spec import Plan
 
 _CACHES: dict[str, Cache] = {"readonly": "read-only", "readwrite": "read-write"}

@@ -9,7 +9,7 @@ from diskbench.model.options import disk_options
 
 if TYPE_CHECKING:
     from diskbench.model.matrix import MatrixCell
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
 
 _DISK = {
     "disk": None, "size_gib": None, "iops": None, "throughput_mib_per_s": None, "count": 1,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from diskbench.model.expectation import Promise
 from diskbench.model.matrix import Limits, Matrix
-from diskbench.model.promise import Promise
 from diskbench.model.value_fault import near, nearest, shown, value_fault
 from diskbench.plan.matrix_model import cell_model, matrix_model, stored_matrix
 from diskbench.yaml_lines import Document, Mistake, read_yaml

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from diskbench.errors import InvalidValue
-from diskbench.model.options import all_options, option_model, own_options, owners
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec, all_options, option_model, own_options, owners
 from diskbench.model.value_fault import value_fault
 from diskbench.plugins import known_plugin, plugin
 

@@ -10,7 +10,7 @@ from diskbench.plan.rent_options import field_of
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
     from diskbench.plan.cells import Request
 
 ROOT = "root"

@@ -17,7 +17,7 @@ from diskbench.providers.networks import check_cidr, is_loopback
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
     from diskbench.plugin import Plugin
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.headline_step import headline_step, of_trial
-from diskbench.model.headline import Headline, ListedTrial
-from diskbench.model.states import FINAL_STATES
+from diskbench.model.result import FINAL_STATES
+from diskbench.model.run import Headline, ListedTrial
 from diskbench.store.headlines import recent_trials, step_loads
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError, FioOutputUnreadable
 from diskbench.fio.logs import log_name
 from diskbench.importers.fio_report import FIO_REPORTS
-from diskbench.model.audit import AuditCheck, StepAudit
+from diskbench.model.result import AuditCheck, StepAudit
 from diskbench.store.audits import run_audits
 from diskbench.store.clock import now
 from diskbench.store.frames import read_series_ahead

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.model.audit import AuditCheck
+    from diskbench.model.result import AuditCheck
     from diskbench.model.run import Run
     from diskbench.ports import EvidenceStore
     from diskbench.results.selection import Selection

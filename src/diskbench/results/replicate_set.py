@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
-from diskbench.model.replicates import FlaggedTrial, ReplicateLine, Replicates
+from diskbench.model.verdict import FlaggedTrial, ReplicateLine, Replicates
 from diskbench.results.canaries import off_trials
 from diskbench.results.phase_reader import EvidenceStores
 from diskbench.results.pool import alike, apart

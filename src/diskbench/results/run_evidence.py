@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from diskbench.fio.reported import FioOutput
-    from diskbench.model.audit import StepAudit
     from diskbench.model.phase import StepPhases
+    from diskbench.model.processor import SampleSummary
+    from diskbench.model.result import StepAudit
     from diskbench.model.run import Run
-    from diskbench.model.samples import SampleSummary
     from diskbench.model.spec import Plan, Step
     from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import PrunedRun

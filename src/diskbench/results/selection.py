@@ -1,7 +1,7 @@
 """Selections as typed by the user: runs, trials, matrices, `KEY=VALUE` and dates.
 
 One language for every command: `chosen` reads it, cli/selecting.py has its options and their help,
-and its keys are those of model/selection_keys.py.
+and its keys are those of model/run.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue, NothingSelected, UnknownName
 from diskbench.model.ids import LAST, beginning, last_number, meant
-from diskbench.model.selection_keys import FORMS
+from diskbench.model.run import FORMS
 from diskbench.store.names import ids_that_begin, known_labels, newest_matrix_named
 from diskbench.store.query import Filter, any_of, find_run, find_runs, is_any, parse_filter
 

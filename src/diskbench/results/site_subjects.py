@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args
 
 from diskbench.model.comparison import Metric
-from diskbench.model.configuration import Configuration, FactChange, MetricHistory, Sampled
+from diskbench.model.history import Configuration, FactChange, MetricHistory, Sampled
 from diskbench.results.compare_runs import differences
 from diskbench.results.history import history_of
 from diskbench.results.pool import alike

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.catalog.books import Books
-    from diskbench.model.audit import StepAudit
     from diskbench.model.expectation import Expectation
     from diskbench.model.phase import StepPhases
-    from diskbench.model.result import Measurement, StepResult
+    from diskbench.model.result import Measurement, StepAudit, StepResult
     from diskbench.model.result import Warning as Doubt
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan

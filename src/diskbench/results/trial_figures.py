@@ -15,7 +15,7 @@ from diskbench.analysis.figure import middle, of_one_level, of_rounds
 from diskbench.analysis.repeats import Sample, disagreement
 from diskbench.analysis.row_figures import counted, step_figure
 from diskbench.analysis.run_course import joint_courses
-from diskbench.model.ab import block_of
+from diskbench.model.comparison import block_of
 from diskbench.results.phase_reader import courses_of
 from diskbench.results.subject import subject_of
 from diskbench.store.figures import load_figures
@@ -67,7 +67,7 @@ class TrialFigure:
     is taken from, where the step has several levels; None: it is the mean of the whole step.
     `spans_cliff`: the figure covers both sides of a cliff, because it is not known for one side
     alone (a latency); such a figure is never pooled. `block` names the block of an ABBA order that
-    the trial was measured in (model/ab.py); empty for any other.
+    the trial was measured in (model/comparison.py); empty for any other.
     """
 
     trial_id: str

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.interval import median_interval
 from diskbench.analysis.repeats import by_machine, more_needed, width
-from diskbench.model.matrix_progress import UntilStatus
+from diskbench.model.campaign import UntilStatus
 from diskbench.plan.until import BlockStatus
 from diskbench.results.pool import alike
 from diskbench.results.replicate_set import main_figures

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from diskbench.model.disk import DiskSpec
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
+    from diskbench.model.rental import DiskSpec
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
 
@@ -113,7 +113,7 @@ def _rented(
 
 
 def _bytes_per_s(sold: float | None, cloud: str) -> float | None:
-    """Throughput in the unit that the cloud sells (model/disk.py); MiB/s where it is unknown."""
+    """Throughput in the unit that the cloud sells (model/rental.py); MiB/s where it is unknown."""
     plugin = known_plugin(cloud)
     unit = plugin.throughput_unit_bytes if plugin else MIB
     return None if sold is None else float(sold) * unit

@@ -21,9 +21,8 @@ from diskbench.analysis.row_figures import (
     row_figures,
 )
 from diskbench.catalog.prices.cost import TrialCost
-from diskbench.model.audit import StepAudit
 from diskbench.model.phase import PhaseKind, StepPhases
-from diskbench.model.result import RunState, StepResult
+from diskbench.model.result import RunState, StepAudit, StepResult
 from diskbench.model.run import AFTER_CLIFF, run_columns
 from diskbench.model.verdict import Verdict
 from diskbench.store import schema

@@ -15,8 +15,8 @@ from diskbench.catalog.limits.expect import CatalogDisk, expect_on, machine_of, 
 from diskbench.catalog.limits.lookup import disk_types, limits
 from diskbench.catalog.prices.hourly import disk_hourly_usd, machine_part, priced_region
 from diskbench.errors import UserError
-from diskbench.model.disk import DiskSpec
 from diskbench.model.expectation import Load
+from diskbench.model.rental import DiskSpec
 from diskbench.units import KIB, MIB
 
 MACHINES = {

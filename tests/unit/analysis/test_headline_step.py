@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diskbench.analysis.headline_step import headline_step, of_trial
-from diskbench.model.headline import Headline, ListedStep
+from diskbench.model.run import Headline, ListedStep
 
 
 def load(

@@ -95,7 +95,7 @@ from diskbench.catalog.limits.lookup import limits
 from diskbench.catalog.prices.hourly import disk_part, machine_part
 from diskbench.catalog.limits.terms import tier_limits
 from diskbench.catalog.prices.transactions import charge_of
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.model.expectation import Load
 from diskbench.plan.as_disk import Hint, named_disk
 from diskbench.plan.recognise import like

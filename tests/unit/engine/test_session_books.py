@@ -13,7 +13,7 @@ from diskbench.engine.matrix.cell_steps import LiveCells
 from diskbench.engine.session import open_session
 from diskbench.engine.trial.stop import Stop
 from diskbench.engine.trial.watch import Silent
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.aws.provider import AWSProvider
 from diskbench.store.campaigns import find_campaign, save_campaign

@@ -7,7 +7,7 @@ from diskbench.fio.guard import check
 from diskbench.fio.jobfile import parse
 from diskbench.fio.refused import ALLOWABLE, ENGINE_OPTIONS, OPTION_REASONS
 from diskbench.fio.target import FioTarget
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.plan.cells import Request, cells
 from diskbench.plan.trial import allowed_lines
 

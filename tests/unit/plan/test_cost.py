@@ -5,8 +5,8 @@ from tests.books import SHIPPED
 from tests.unit.report.made import plan, step
 
 from diskbench.catalog.prices.hourly import disk_part, machine_part
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Loop, Plan, Step
 from diskbench.plan.cost import RENTING_S, cost_of_plan, renting_s
 from diskbench.units import MIB

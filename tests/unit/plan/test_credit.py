@@ -9,8 +9,8 @@ from diskbench.catalog.limits.lookup import DiskLimits, SharedLimits, limits
 from diskbench.catalog.limits.path import Path
 from diskbench.engine.trial.draft import draft
 from diskbench.fio.profiles import parse_profile, shipped_profile
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.credit import Credit, credit_of
 from diskbench.plan.expectation import expectation_of

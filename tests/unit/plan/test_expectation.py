@@ -8,10 +8,9 @@ from tests.books import SHIPPED
 from diskbench.catalog.limits.expect import expect_on, promised_path
 from diskbench.engine.trial.draft import draft
 from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
-from diskbench.model.disk import DiskSpec
-from diskbench.model.expectation import Expectation, ExpectedLevel, Load, PlanExpectation
-from diskbench.model.promise import Promise
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.expectation import Expectation, ExpectedLevel, Load, PlanExpectation, Promise
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Cell, Plan, Step, TargetSpec
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.loads import asked_by

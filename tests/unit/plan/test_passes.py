@@ -2,7 +2,7 @@
 
 import pytest
 
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, Step, TargetSpec
 from diskbench.plan.passes import cold_and_warm
 from diskbench.providers.azure.options import AzureOptions

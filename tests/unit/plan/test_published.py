@@ -9,8 +9,8 @@ from tests.rigs.runs import bare_run
 from diskbench.catalog.published.figures import load_published
 from diskbench.catalog.published.match import group, match
 from diskbench.engine.matrix.matrix_file import load_matrix
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.plan.matrix import expand
 from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
 from diskbench.providers.azure.options import AzureOptions

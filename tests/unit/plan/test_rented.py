@@ -2,8 +2,8 @@ import pytest
 from tests.rigs.plans import make_plan
 
 from diskbench.errors import InvalidValue
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Loop
 from diskbench.plan.rented import time_scale_notes
 from diskbench.providers.emulation import EmulationOptions

@@ -6,9 +6,9 @@ from tests.books import SHIPPED
 from diskbench.engine.trial.draft import draft
 from diskbench.errors import InvalidValue, ProfileError
 from diskbench.fio.profiles import parse_profile, shipped_profile
-from diskbench.model.disk import DiskSpec
-from diskbench.model.promise import Promise
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.expectation import Promise
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Cell, NamedDisk, Plan, Step, TargetSpec
 from diskbench.plan.cells import Request, cells
 from diskbench.plan.several_disks import check_several, disks_loaded

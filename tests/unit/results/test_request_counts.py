@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from diskbench.model.expectation import Load
+from diskbench.model.processor import SampleSummary
 from diskbench.model.result import Measurement, StepResult
-from diskbench.model.samples import SampleSummary
 from diskbench.model.spec import Step
 from diskbench.results.run_evidence import StepEvidence
 from diskbench.results.step_case import counted_otherwise

@@ -7,7 +7,8 @@ from tests.unit.report.assemble.test_headline import told
 
 from diskbench.analysis.synthetic import Noise, bucket, flat
 from diskbench.errors import UnknownName
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Rental, Scope
 from diskbench.model.spec import Step
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.report.assemble.headline import headline

@@ -9,7 +9,8 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.plans import make_plan
 
 from diskbench.catalog.prices.cost import spent_usd
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Rental, Scope
 from diskbench.store import schema
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.database import transaction

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from diskbench.catalog.limits.io_requests import Case
     from diskbench.catalog.limits.lookup import DiskLimits
     from diskbench.catalog.limits.path import Cache
-    from diskbench.model.expectation import Bound, Load
-    from diskbench.model.promise import Promise
+    from diskbench.model.expectation import Bound, Load, Promise
 
 _CASES: tuple[Case, ...] = ("least", "assumed", "best")
 _NOT_CAPS = frozenset({"latency", "offered"})

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.limits.io_requests import Case
     from diskbench.catalog.limits.lookup import Covers, DiskLimits
-    from diskbench.model.expectation import Issued, LimitName, Load
-    from diskbench.model.promise import Promise
+    from diskbench.model.expectation import Issued, LimitName, Load, Promise
 
 Way = Literal["read", "write"]
 

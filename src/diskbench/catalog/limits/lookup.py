@@ -15,7 +15,7 @@ from diskbench.catalog.limits.bucket import (
 from diskbench.catalog.limits.entry import catalogue
 from diskbench.catalog.limits.sold import check_ratio, check_within, refuse_given
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.disk import CUSTOM
+from diskbench.model.rental import CUSTOM
 from diskbench.units import KIB, MIB
 
 if TYPE_CHECKING:

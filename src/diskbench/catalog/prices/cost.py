@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from diskbench.catalog.books import Books
-    from diskbench.model.disk import DiskSpec
-    from diskbench.model.rental import Rental
+    from diskbench.model.rental import DiskSpec, Rental
     from diskbench.model.result import Measurement
 
 HOUR_S = 3600

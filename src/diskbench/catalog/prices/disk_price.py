@@ -22,7 +22,7 @@ from diskbench.units import KIB, MIB
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
     from diskbench.catalog.limits.lookup import DiskLimits
-    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import DiskSpec
 
 _SMALL = Load(block_bytes=4 * KIB)
 _LARGE = Load(block_bytes=MIB, random=False)

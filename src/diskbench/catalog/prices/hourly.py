@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.catalog.prices.charges import Minimum
-    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import DiskSpec
 
 
 def priced_region(cloud: str) -> str | None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.limits.lookup import DiskLimits, SharedLimits
     from diskbench.catalog.prices.charges import Counting, Transactions
-    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import DiskSpec
     from diskbench.model.result import Measurement
 
 

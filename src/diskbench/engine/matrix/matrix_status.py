@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from diskbench.engine.matrix.campaign import runs_now
 from diskbench.engine.matrix.executor import living
 from diskbench.engine.matrix.spend import spent_by
-from diskbench.model.campaign import FINAL, LIVE
-from diskbench.model.matrix_progress import CellStatus, MatrixStatus
+from diskbench.model.campaign import FINAL, LIVE, CellStatus, MatrixStatus
 from diskbench.plan.makespan import Task, makespan_s
 from diskbench.plan.route import serves
 from diskbench.results.until import until_statuses

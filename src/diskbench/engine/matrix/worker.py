@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from diskbench.engine.matrix.cell_steps import CellEnding
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
-    from diskbench.model.swept import Swept
+    from diskbench.model.outcome import Swept
     from diskbench.store.campaigns import CampaignRow, MatrixTraits
     from diskbench.store.claims import Executor
     from diskbench.store.machines import MachineRecord

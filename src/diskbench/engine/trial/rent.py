@@ -39,9 +39,8 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.engine.trial.probe import ParsedOnce
     from diskbench.fio.profiles import Profile
-    from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.facts import HostFacts
-    from diskbench.model.rental import Rental
+    from diskbench.model.rental import Acquired, Rental, SshAccess
     from diskbench.model.spec import Plan
     from diskbench.ports import Host, Renter, RentWatch
     from diskbench.store.leases import Lease

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from diskbench.catalog.limits.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.asked import (
     NameForm,
     check_count,
@@ -29,7 +29,7 @@ from diskbench.providers.networks import NetworkOptions, is_loopback
 
 if TYPE_CHECKING:
     from diskbench.catalog.limits.lookup import DiskLimits
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
 
 INSTANCE_STORE = "instance-store"
 ROOT = "root"

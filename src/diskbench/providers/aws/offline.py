@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.limits.promise import promise
 from diskbench.catalog.prices.hourly import address_part, disk_part, machine_part, sum_usd
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Rental, Scope
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.providers.aws.choice import candidates, figures, too_small
 from diskbench.providers.aws.disk_request import ROOT_TYPE
 from diskbench.providers.aws.partitions import region_of
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.catalog.machines.machine_book import MachineEntry
-    from diskbench.model.rental import PricePart, RentSpec
+    from diskbench.model.options import RentSpec
+    from diskbench.model.rental import PricePart
     from diskbench.providers.aws.disk_request import AwsDiskRequest
 
 IMAGE_GIB = 8

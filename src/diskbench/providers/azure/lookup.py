@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from diskbench.catalog.books import ProviderBook
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
     from diskbench.providers.azure.client import Azure, AzureClient
     from diskbench.providers.azure.disk_request import AzureDiskRequest
     from diskbench.providers.azure.resolved import AzureImage, AzureMachine

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.catalog.limits.promise import promise
 from diskbench.catalog.prices.hourly import address_part, disk_part, machine_part, sum_usd
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import PricePart, Rental, Scope
+from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 from diskbench.providers.azure.choice import candidates
 from diskbench.providers.azure.resolved import DEFAULT_OS_GIB
 from diskbench.providers.needs import needs
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.catalog.machines.machine_book import MachineEntry
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
     from diskbench.providers.azure.disk_request import AzureDiskRequest
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.model.ours import Which
+from diskbench.model.rental import Which
 from diskbench.providers.asked import check_shared_machine, provisioned_types
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.gcp.account_leases import found_leases, release_lease, why_gone

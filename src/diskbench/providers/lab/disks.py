@@ -27,7 +27,7 @@ from diskbench.units import GIB
 
 if TYPE_CHECKING:
     from diskbench.catalog.limits.lookup import DiskLimits
-    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import DiskSpec
     from diskbench.providers.lab.groups import Groups
     from diskbench.providers.lab.loops import LoopDevice
     from diskbench.providers.lab.places import LeaseFolder

@@ -19,9 +19,8 @@ from diskbench.errors import (
     RentalFailed,
     UnknownName,
 )
-from diskbench.model.disk import CUSTOM, DiskSpec
 from diskbench.model.finding import Finding, refusal
-from diskbench.model.rental import Found, Rental, Scope
+from diskbench.model.rental import CUSTOM, DiskSpec, Found, Rental, Scope
 from diskbench.providers.asked import check_own, size_asked
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab import hotplug, machines
@@ -43,8 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.catalog.books import Books
-    from diskbench.model.disk import Acquired
-    from diskbench.model.rental import Claim, LeaseEnd, RentSpec
+    from diskbench.model.options import RentSpec
+    from diskbench.model.rental import Acquired, Claim, LeaseEnd
     from diskbench.model.spec import Cell
     from diskbench.ports import Host, RentWatch
 

@@ -13,7 +13,7 @@ from diskbench.catalog.limits.entry import catalogue
 from diskbench.catalog.limits.lookup import custom_limits, limits
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
-from diskbench.model.disk import CUSTOM, DiskSpec
+from diskbench.model.rental import CUSTOM, DiskSpec
 from diskbench.providers.lab.names import Style
 
 if TYPE_CHECKING:

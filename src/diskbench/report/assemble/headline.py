@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.limits.bucket import Allowance
     from diskbench.catalog.limits.lookup import DiskLimits, SharedLimits
+    from diskbench.model.expectation import Promise
     from diskbench.model.phase import StepPhases
-    from diskbench.model.promise import Promise
     from diskbench.model.rental import Rental
     from diskbench.model.result import Measurement
 

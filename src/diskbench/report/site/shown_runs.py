@@ -19,7 +19,7 @@ from diskbench.results.subject import words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from diskbench.model.configuration import Configuration
+    from diskbench.model.history import Configuration
     from diskbench.model.run import AskedRun, Run
     from diskbench.results.subject import Fields
 

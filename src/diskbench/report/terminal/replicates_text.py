@@ -12,8 +12,7 @@ from diskbench.report.terminal.compare_text import figure_text, replicated_text,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from diskbench.model.replicates import ReplicateLine, Replicates
-    from diskbench.model.verdict import StepVerdict
+    from diskbench.model.verdict import ReplicateLine, Replicates, StepVerdict
 
 _EMULATED = (
     "emulated disks share the physical machine that emulates them: their interval shows how that "

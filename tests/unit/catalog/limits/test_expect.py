@@ -21,8 +21,7 @@ from diskbench.catalog.limits.expect import (
 from diskbench.catalog.limits.lookup import disk_types
 from diskbench.catalog.limits.simulate import Stage, simulate
 from diskbench.errors import UserError
-from diskbench.model.expectation import Expectation, Load
-from diskbench.model.promise import Promise
+from diskbench.model.expectation import Expectation, Load, Promise
 from diskbench.units import KIB, MIB
 
 NO_LIMIT = MachineLimits("a machine that limits nothing")

@@ -18,8 +18,8 @@ from diskbench.catalog.prices.cost import (
 )
 from diskbench.catalog.prices.hourly import address_part, disk_part, machine_part, sum_usd
 from diskbench.catalog.prices.transactions import done_work, expected_work
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import PricePart, Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 from diskbench.store.leases import Lease
 from diskbench.units import MIB
 

@@ -25,9 +25,9 @@ from diskbench.catalog.limits.path import Path as Way
 from diskbench.catalog.limits.simulate import Stage, simulate
 from diskbench.catalog.machines.machine import machine_of
 from diskbench.errors import UserError
-from diskbench.model.disk import DiskSpec
 from diskbench.model.expectation import Load
-from diskbench.model.rental import RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Scope
 from diskbench.plan.expected_afterwards import PastStep, expected_afterwards
 from diskbench.plan.limit_path import limit_path_of
 from diskbench.providers.emulation import EmulationOptions

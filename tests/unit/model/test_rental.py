@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from diskbench.engine.cleanup.named_ids import is_same_owner
-from diskbench.model.ours import Which, is_named_for, was_made
+from diskbench.model.rental import Which, is_named_for, was_made
 
 NAME = "diskbench-one-disk-0"
 

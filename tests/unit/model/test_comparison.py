@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from diskbench.cli.ab_runs import arguments_of
-from diskbench.model.ab import RunInTurn, block_of, labels_at, turns
+from diskbench.model.comparison import RunInTurn, block_of, labels_at, turns
 
 SIDES = ("old", "new")
 

@@ -18,8 +18,8 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from diskbench.catalog.limits.bucket import lasts_s
-from diskbench.catalog.limits.lookup import limits
+from diskbench.catalog.bucket import lasts_s
+from diskbench.catalog.lookup import limits
 from diskbench.model.rental import Acquired, DiskSpec
 from diskbench.providers.lab import machines
 from diskbench.providers.lab.places import VARIABLE

@@ -153,7 +153,7 @@ MUTANTS = (
         "limit: several disks are allowed what one is",
         "        allowance.baseline * count,\n",
         "        allowance.baseline,\n",
-        ("tests/unit/catalog/limits/test_bucket.py", "tests/unit/plan/test_several_disks.py"),
+        ("tests/unit/catalog/test_bucket.py", "tests/unit/plan/test_several_disks.py"),
     ),
     Mutant(
         "limit: a cap far from the figure is named",

@@ -12,7 +12,7 @@ from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.synthetic import Noise, settling, steps
 from diskbench.analysis.verdict import verdict
-from diskbench.catalog.limits.expect import expect_on
+from diskbench.catalog.expect import expect_on
 from diskbench.model.expectation import Load
 from diskbench.plan.as_disk import Hint, limit_paths_of_words
 from diskbench.plan.expected_afterwards import PastStep, expected_afterwards

@@ -12,7 +12,7 @@ import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from diskbench.catalog.limits.bucket import Allowance
+from diskbench.catalog.bucket import Allowance
 from diskbench.errors import HostUnavailable
 from diskbench.model.rental import CUSTOM as CUSTOM
 from diskbench.model.rental import DiskSpec

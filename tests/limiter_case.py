@@ -12,7 +12,7 @@ from diskbench.analysis.queue_depth import Sibling
 from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
-from diskbench.catalog.limits.expect import expect_on
+from diskbench.catalog.expect import expect_on
 from diskbench.model.expectation import Load
 from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
 from diskbench.model.processor import Processor

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from diskbench.catalog.limits.entry import clouds
-from diskbench.catalog.limits.lookup import disk_types
+from diskbench.catalog.entry import clouds
+from diskbench.catalog.lookup import disk_types
 from diskbench.fio.profiles import shipped_names
 from diskbench.plan.matrix_model import own_values
 from diskbench.plan.matrix_schema import matrix_schema

@@ -20,7 +20,7 @@ MODELS = {
     "gc": ("diskbench.model.outcome", "SweepDocument"),
     "matrix-plan": ("diskbench.plan.outlook", "MatrixOutlook"),
     "plan": ("diskbench.plan.document", "PlanDocument"),
-    "published": ("diskbench.catalog.published.figures", "PublishedDocument"),
+    "published": ("diskbench.catalog.published", "PublishedDocument"),
     "regressions": ("diskbench.model.history", "Regressions"),
     "replicates": ("diskbench.model.verdict", "Replicates"),
     "schedules": ("diskbench.model.schedule", "ScheduleDocument"),

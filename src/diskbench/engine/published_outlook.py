@@ -19,7 +19,7 @@ from diskbench.units import GIB
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
-    from diskbench.catalog.published.figures import Published
+    from diskbench.catalog.post_file import Published
     from diskbench.model.expectation import PlanExpectation
 
 _CAMPAIGN = "published"

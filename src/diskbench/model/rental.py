@@ -111,7 +111,7 @@ class Rental(Frozen):
     `zones` are tried in order. `offer` says in one line what will be rented, `promise` what its
     disk promises. `cores` and `memory_bytes` are the machine's, for planning before it exists.
     `prices` are those of its parts, and `hourly_usd` their sum, None unless all are known; what
-    transactions cost comes on top (catalog/prices/cost.py). `details` is the provider's own, JSON
+    transactions cost comes on top (catalog/cost.py). `details` is the provider's own, JSON
     only, and all that `acquire` needs beside the rest. It names no secret.
     """
 

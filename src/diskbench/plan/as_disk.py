@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.entry import caches_disks
-from diskbench.catalog.limits.expect import CatalogDisk, machine_of, path_of
-from diskbench.catalog.limits.lookup import dated_limits
+from diskbench.catalog.entry import caches_disks
+from diskbench.catalog.expect import CatalogDisk, path_of
+from diskbench.catalog.lookup import dated_limits
+from diskbench.catalog.machine import machine_of
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.plan.cells import read_promise
@@ -19,8 +20,8 @@ from diskbench.plan.limit_path import LimitPath, promised_limit_path
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
-    from diskbench.catalog.limits.lookup import DiskLimits
-    from diskbench.catalog.limits.path import Cache
+    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.catalog.path import Cache
 
 FORM = "CLOUD:TYPE:GIB as `diskbench catalog disks` lists them, then :iops=N or :cache=readonly"
 _CACHES: dict[str, Cache] = {

@@ -13,16 +13,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.expect import expect_on
-from diskbench.catalog.limits.simulate import Stage, simulate
+from diskbench.catalog.expect import Stage, expect_on, simulate
 from diskbench.model.expectation import BeyondCredit, Load
 from diskbench.units import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.catalog.limits.path import Path
-    from diskbench.catalog.limits.simulate import Simulation
+    from diskbench.catalog.expect import Simulation
+    from diskbench.catalog.path import Path
     from diskbench.model.expectation import CreditEnd, Expectation
     from diskbench.model.spec import Plan, Step
 

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.prices.charges import Work
-from diskbench.catalog.prices.cost import CellCost, cost_of
-from diskbench.catalog.prices.transactions import charge_of, expected_work
+from diskbench.catalog.charges import Work, charge_of, expected_work
+from diskbench.catalog.cost import CellCost, cost_of
 from diskbench.fio.estimate import count, request_sizes
 from diskbench.fio.jobfile import jobs, parse
 

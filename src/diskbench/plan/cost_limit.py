@@ -12,7 +12,7 @@ from diskbench.units import format_usd
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.catalog.prices.cost import CellCost
+    from diskbench.catalog.cost import CellCost
 
 
 @dataclass(frozen=True)

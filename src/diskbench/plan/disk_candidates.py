@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.bucket import NO_RULE
-from diskbench.catalog.limits.entry import catalogue
-from diskbench.catalog.limits.lookup import limits_of
-from diskbench.catalog.limits.sourced_figures import GIB_PER_TIB
+from diskbench.catalog.bucket import NO_RULE
+from diskbench.catalog.entry import catalogue
+from diskbench.catalog.lookup import limits_of
+from diskbench.catalog.sourced_figures import GIB_PER_TIB
 from diskbench.errors import UserError
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.entry import Catalogue, DiskEntry
-    from diskbench.catalog.limits.lookup import DiskLimits
-    from diskbench.catalog.limits.sourced_figures import Quantity
+    from diskbench.catalog.entry import Catalogue, DiskEntry
+    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.catalog.sourced_figures import Quantity
     from diskbench.plan.identify import Level
 
 NEAR = 0.07

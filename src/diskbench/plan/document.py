@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from diskbench.catalog.prices.cost import CellCost
+from diskbench.catalog.cost import CellCost
 from diskbench.model.base import Frozen
 from diskbench.model.outcome import Problem
 from diskbench.model.spec import Plan

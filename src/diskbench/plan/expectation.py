@@ -1,7 +1,7 @@
 """The expected result of each step of a plan, and the credit left when it starts: pure.
 
 Every step is assumed to load the disk fully, or up to its own rate limit; bucket balances carry
-over from step to step and from run to run (catalog/limits/simulate.py). A loop counts with its
+over from step to step and from run to run (catalog/expect.py). A loop counts with its
 fewest rounds. The course is computed with the assumed request sizes, and with the least and the
 most favourable ones; these give the range of times at which credit runs out.
 """
@@ -12,10 +12,9 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.bucket import lasts_s
-from diskbench.catalog.limits.expect import expect_on
-from diskbench.catalog.limits.simulate import simulate
-from diskbench.catalog.prices.disk_price import disk_price
+from diskbench.catalog.bucket import lasts_s
+from diskbench.catalog.cost import disk_price
+from diskbench.catalog.expect import expect_on, simulate
 from diskbench.model.expectation import (
     CreditRange,
     DiskPrice,
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.limits.path import Path
-    from diskbench.catalog.limits.simulate import Simulation
+    from diskbench.catalog.expect import Simulation
+    from diskbench.catalog.path import Path
     from diskbench.model.expectation import ExpectedLevel, Load
     from diskbench.model.spec import Plan, Step
 

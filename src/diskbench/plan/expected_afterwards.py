@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.expect import expect_on
-from diskbench.catalog.limits.simulate import Stage, simulate
+from diskbench.catalog.expect import Stage, expect_on, simulate
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.path import Path
+    from diskbench.catalog.path import Path
     from diskbench.model.expectation import Expectation, LimitName, Load
 
 

@@ -2,7 +2,7 @@
 
 A level is a load with the rate that it reached. A disk of the catalogue fits a level where its rate
 lies within 7 % of what its tightest cap allows, with credit, without, or with the credit that
-flowed in during a pause before the step (catalog/limits/simulate.py, from full buckets and what the
+flowed in during a pause before the step (catalog/expect.py, from full buckets and what the
 steps before it did); averages and ranges and latencies fit nothing. All dated versions are tried,
 disks without a bucket too. Where a figure grows with the size or is bought, the sizes and the
 figures tried are those that the levels ask for; such a level then fits by construction and is not
@@ -26,15 +26,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.entry import clouds
-from diskbench.catalog.limits.expect import CatalogDisk, expect_on, path_of
-from diskbench.catalog.limits.simulate import Stage, simulate
-from diskbench.catalog.machines.machine import MachineLimits
+from diskbench.catalog.entry import clouds
+from diskbench.catalog.expect import CatalogDisk, Stage, expect_on, path_of, simulate
+from diskbench.catalog.machine import MachineLimits
 from diskbench.plan.disk_candidates import NEAR, candidates
 from diskbench.units import format_duration_s, format_iops
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.path import Path
+    from diskbench.catalog.path import Path
     from diskbench.model.expectation import Bound, ExpectedLevel, Load
     from diskbench.plan.disk_candidates import DiskCandidate
 

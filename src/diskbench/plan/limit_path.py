@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.bucket import (
+from diskbench.catalog.bucket import (
     LAB_CUT_BYTES,
     NO_RULE,
     Allowance,
@@ -13,20 +13,13 @@ from diskbench.catalog.limits.bucket import (
     cut_at,
     scaled,
 )
-from diskbench.catalog.limits.entry import known_catalogue
-from diskbench.catalog.limits.expect import (
-    CatalogDisk,
-    MachineLimits,
-    capped,
-    machine_of,
-    path_of,
-    promised_path,
-)
-from diskbench.catalog.limits.limit import Gate
-from diskbench.catalog.limits.lookup import DiskLimits, RequestLatency, custom_limits
-from diskbench.catalog.limits.path import Path
-from diskbench.catalog.limits.terms import bursting_limits, tier_limits
-from diskbench.catalog.prices.transactions import disk_limits
+from diskbench.catalog.charges import disk_limits
+from diskbench.catalog.entry import known_catalogue
+from diskbench.catalog.expect import CatalogDisk, path_of, promised_path
+from diskbench.catalog.lookup import DiskLimits, RequestLatency, custom_limits
+from diskbench.catalog.machine import MachineLimits, capped, machine_of
+from diskbench.catalog.path import Gate, Path
+from diskbench.catalog.terms import bursting_limits, tier_limits
 from diskbench.errors import UserError
 from diskbench.model.rental import CUSTOM
 from diskbench.model.spec import EMULATED_PROVIDERS
@@ -34,7 +27,7 @@ from diskbench.units import MIB
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
-    from diskbench.catalog.limits.path import Cache
+    from diskbench.catalog.path import Cache
     from diskbench.model.expectation import Promise
     from diskbench.model.options import RentSpec
     from diskbench.model.rental import DiskSpec, Rental

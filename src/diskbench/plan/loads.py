@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.simulate import Stage
+from diskbench.catalog.expect import Stage
 from diskbench.fio.estimate import count, moved_bytes, request_sizes, seconds, size_bytes
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.offered import share_of

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.expect import expect_on
+from diskbench.catalog.expect import expect_on
 from diskbench.model.expectation import Expectation, PlanExpectation, StepExpectation
 from diskbench.plan.limit_path import limit_path_of
 from diskbench.plan.loads import asked_by

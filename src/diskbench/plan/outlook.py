@@ -9,7 +9,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.catalog.prices.cost import CellCost
+from diskbench.catalog.cost import CellCost
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import PlanExpectation
 from diskbench.model.finding import Need

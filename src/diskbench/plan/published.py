@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.entry import known_catalogue
-from diskbench.catalog.published.match import RunSubject
+from diskbench.catalog.entry import known_catalogue
+from diskbench.catalog.published import RunSubject
 from diskbench.plan.as_disk import hint_of, named_disk
 from diskbench.units import GIB
 

@@ -13,9 +13,10 @@ from diskbench.analysis.setting import FEWEST_FLAT, Setting, Stretch, device_rat
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.trust import in_order, trust
 from diskbench.analysis.verdict import sentence, verdict
-from diskbench.catalog.limits.expect import CatalogDisk, expect_on, machine_of, path_of
-from diskbench.catalog.limits.lookup import dated_limits, disk_types
-from diskbench.catalog.published.figures import load_published
+from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
+from diskbench.catalog.lookup import dated_limits, disk_types
+from diskbench.catalog.machine import machine_of
+from diskbench.catalog.published import load_published
 from diskbench.errors import DiskbenchError
 from diskbench.model.doubts import OTHER_DISK, doubt_of
 from diskbench.model.expectation import Load
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.limits.path import Cache
-    from diskbench.catalog.published.figures import Published
+    from diskbench.catalog.path import Cache
+    from diskbench.catalog.post_file import Published
     from diskbench.model.processor import Processor
 from diskbench.model.verdict import Verdict
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.bucket import lasts_s, scaled
-from diskbench.catalog.limits.lookup import limits
+from diskbench.catalog.bucket import lasts_s, scaled
+from diskbench.catalog.lookup import limits
 from diskbench.errors import InvalidValue, UserError
 from diskbench.plan.beyond_credit import BEYOND
 from diskbench.plan.expectation import expectation_of

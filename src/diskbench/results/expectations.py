@@ -14,7 +14,7 @@ from diskbench.plan.limit_path import limit_path_of
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
-    from diskbench.catalog.limits.lookup import DiskLimits
+    from diskbench.catalog.lookup import DiskLimits
     from diskbench.model.expectation import Expectation
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan

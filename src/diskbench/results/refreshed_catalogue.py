@@ -15,7 +15,7 @@ from diskbench.store.overlays import read_overlays, write_overlay
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from diskbench.catalog.overlay import Overlay
+    from diskbench.catalog.yaml_loader import Overlay
 
 
 def refreshable() -> tuple[str, ...]:

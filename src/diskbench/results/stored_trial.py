@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.row_figures import cliff_safe_rows, courses_by_step
-from diskbench.catalog.prices.cost import TrialCost, cost_of_lease
+from diskbench.catalog.cost import TrialCost, cost_of_lease
 from diskbench.errors import DiskbenchError
 from diskbench.fio.audit import audit_warnings
 from diskbench.fio.run_spread import run_warnings

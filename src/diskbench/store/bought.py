@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.limits.entry import caches_disks
+from diskbench.catalog.entry import caches_disks
 from diskbench.errors import InvalidValue
 from diskbench.plan.as_disk import hint_of, named_disk
 from diskbench.plugins import known_plugin

@@ -20,7 +20,7 @@ from diskbench.analysis.row_figures import (
     courses_by_step,
     row_figures,
 )
-from diskbench.catalog.prices.cost import TrialCost
+from diskbench.catalog.cost import TrialCost
 from diskbench.model.phase import PhaseKind, StepPhases
 from diskbench.model.result import RunState, StepAudit, StepResult
 from diskbench.model.run import AFTER_CLIFF, run_columns

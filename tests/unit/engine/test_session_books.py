@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
-from diskbench.catalog.overlay import Overlay
+from diskbench.catalog.yaml_loader import Overlay
 from diskbench.engine.matrix.admission import feed
 from diskbench.engine.matrix.cell_steps import LiveCells
 from diskbench.engine.session import open_session

@@ -4,7 +4,7 @@ import pytest
 from tests.books import SHIPPED
 from tests.unit.report.made import plan, step
 
-from diskbench.catalog.prices.hourly import disk_part, machine_part
+from diskbench.catalog.cost import disk_part, machine_part
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Loop, Plan, Step

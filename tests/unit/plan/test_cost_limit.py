@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.catalog.prices.cost import CellCost
+from diskbench.catalog.cost import CellCost
 from diskbench.cli.asked import cost_limit
 from diskbench.errors import CostRefused, InvalidValue
 from diskbench.plan.cost_limit import CostLimit, check_cost

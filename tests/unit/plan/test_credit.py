@@ -3,10 +3,9 @@
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.limits.bucket import Allowance
-from diskbench.catalog.limits.limit import disk_gates
-from diskbench.catalog.limits.lookup import DiskLimits, SharedLimits, limits
-from diskbench.catalog.limits.path import Path
+from diskbench.catalog.bucket import Allowance
+from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
+from diskbench.catalog.path import Path, disk_gates
 from diskbench.engine.trial.draft import draft
 from diskbench.fio.profiles import parse_profile, shipped_profile
 from diskbench.model.options import RentSpec

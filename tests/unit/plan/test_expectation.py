@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.limits.expect import expect_on, promised_path
+from diskbench.catalog.expect import expect_on, promised_path
 from diskbench.engine.trial.draft import draft
 from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
 from diskbench.model.expectation import Expectation, ExpectedLevel, Load, PlanExpectation, Promise

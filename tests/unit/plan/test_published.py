@@ -6,8 +6,7 @@ import pytest
 from tests.rigs.plans import make_plan
 from tests.rigs.runs import bare_run
 
-from diskbench.catalog.published.figures import load_published
-from diskbench.catalog.published.match import group, match
+from diskbench.catalog.published import group, load_published, match
 from diskbench.engine.matrix.matrix_file import load_matrix
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope

@@ -3,7 +3,7 @@
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.published.figures import find_published, load_published
+from diskbench.catalog.published import find_published, load_published
 from diskbench.plan.published_verdict import published_verdict
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.books import SHIPPED
 from tests.rigs.cli import invoked
 
-from diskbench.catalog.overlay import Overlay
+from diskbench.catalog.yaml_loader import Overlay
 from diskbench.cli.catalog import app
 from diskbench.engine.trial.plan_preview import preview
 from diskbench.errors import AccessDenied, InvalidValue

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.prices import cost
+from diskbench.catalog import cost
 from diskbench.engine.cleanup.expired import UNKNOWN, kept_by_cloud
 from diskbench.engine.cleanup.named_ids import ids_of_leases
 from diskbench.engine.matrix.executor import trials_at_work

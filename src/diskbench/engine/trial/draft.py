@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
-from diskbench.catalog.prices.hourly import priced_region
-from diskbench.catalog.regions import check_region
+from diskbench.catalog.books import check_region
+from diskbench.catalog.cost import priced_region
 from diskbench.engine.ids import new_id
 from diskbench.engine.trial.suits import check_profile_suits
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue

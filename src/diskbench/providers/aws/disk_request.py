@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.catalog.limits.lookup import disk_types, limits
+from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.rental import DiskSpec
@@ -28,7 +28,7 @@ from diskbench.providers.aws.plugin import PLUGIN
 from diskbench.providers.networks import NetworkOptions, is_loopback
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.lookup import DiskLimits
+    from diskbench.catalog.lookup import DiskLimits
     from diskbench.model.options import RentSpec
 
 INSTANCE_STORE = "instance-store"

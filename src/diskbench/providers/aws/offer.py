@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.promise import promise
-from diskbench.catalog.prices.hourly import address_part, disk_part, machine_part, sum_usd
+from diskbench.catalog.cost import address_part, disk_part, machine_part, sum_usd
+from diskbench.catalog.lookup import promise
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.providers.aws.choice import DEARER, candidates, too_small
 from diskbench.providers.aws.client import account_name

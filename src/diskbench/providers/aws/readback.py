@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.limits.entry import catalogue
+from diskbench.catalog.entry import catalogue
 from diskbench.providers.skeleton.readback import differs, refuse
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.catalog.limits.lookup import disk_types, limits
-from diskbench.catalog.limits.terms import bursting_limits, check_bursting, tier_limits
+from diskbench.catalog.lookup import disk_types, limits
+from diskbench.catalog.terms import bursting_limits, check_bursting, tier_limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.rental import DiskSpec
@@ -24,7 +24,7 @@ from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.azure.plugin import PLUGIN
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.lookup import DiskLimits
+    from diskbench.catalog.lookup import DiskLimits
     from diskbench.model.options import RentSpec
 
 TEMPORARY = "temp-disk"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.entry import catalogue
+from diskbench.catalog.entry import catalogue
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.azure.choice import candidates
 from diskbench.providers.azure.client import region_of

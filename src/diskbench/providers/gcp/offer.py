@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.promise import promise
-from diskbench.catalog.machines.machine_book import machine_book
-from diskbench.catalog.prices.hourly import address_part, disk_part, machine_part, sum_usd
+from diskbench.catalog.cost import address_part, disk_part, machine_part, sum_usd
+from diskbench.catalog.lookup import promise
+from diskbench.catalog.machine_book import machine_book
 from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 from diskbench.providers.gcp.choice import shares_limit, too_small
 from diskbench.providers.skeleton.offer import disk_words, open_warnings, place_words

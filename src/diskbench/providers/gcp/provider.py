@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.overlay import Overlay
+    from diskbench.catalog.yaml_loader import Overlay
     from diskbench.model.finding import Quota
     from diskbench.model.rental import Claim, Rental, Scope
     from diskbench.model.spec import Cell

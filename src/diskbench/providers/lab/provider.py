@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, get_args
 
-from diskbench.catalog.limits.entry import caches_disks
-from diskbench.catalog.limits.limit import without_cache
-from diskbench.catalog.limits.lookup import disk_types
-from diskbench.catalog.limits.promise import promise
-from diskbench.catalog.machines.machine import machine_of
+from diskbench.catalog.entry import caches_disks
+from diskbench.catalog.lookup import disk_types, promise
+from diskbench.catalog.machine import machine_of
+from diskbench.catalog.path import without_cache
 from diskbench.errors import (
     DiskbenchError,
     HostUnavailable,

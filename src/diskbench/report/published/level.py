@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.falls import fall_of
-from diskbench.catalog.published.beside import Beside, beside
+from diskbench.catalog.differences import Beside, beside
 
 if TYPE_CHECKING:
-    from diskbench.catalog.published.figures import Published
+    from diskbench.catalog.post_file import Published
     from diskbench.model.result import Measurement
 
 _RATES = frozenset({"iops", "bytes_per_s"})

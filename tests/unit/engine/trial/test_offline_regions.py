@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.prices.hourly import priced_region
+from diskbench.catalog.cost import priced_region
 from diskbench.engine.trial.draft import resolve_rental
 from diskbench.errors import UnknownName
 from diskbench.model.options import RentSpec

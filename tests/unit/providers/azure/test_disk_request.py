@@ -3,7 +3,7 @@
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.machines.machine_book import parse_machines
+from diskbench.catalog.machine_book import parse_machines
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.providers.azure.disk_request import disk_request

@@ -17,13 +17,13 @@ from diskbench.analysis.phases import step_phases
 from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
-from diskbench.catalog.limits.bucket import Allowance, capacity, lasts_s, scaled
-from diskbench.catalog.limits.entry import catalogue, clouds
-from diskbench.catalog.limits.limit import Gate, without_cache
-from diskbench.catalog.limits.lookup import DiskLimits, disk_types, limits
-from diskbench.catalog.limits.path import Path as Way
-from diskbench.catalog.limits.simulate import Stage, simulate
-from diskbench.catalog.machines.machine import machine_of
+from diskbench.catalog.bucket import Allowance, capacity, lasts_s, scaled
+from diskbench.catalog.entry import catalogue, clouds
+from diskbench.catalog.expect import Stage, simulate
+from diskbench.catalog.lookup import DiskLimits, disk_types, limits
+from diskbench.catalog.machine import machine_of
+from diskbench.catalog.path import Gate, without_cache
+from diskbench.catalog.path import Path as Way
 from diskbench.errors import UserError
 from diskbench.model.expectation import Load
 from diskbench.model.options import RentSpec

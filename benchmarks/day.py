@@ -189,9 +189,9 @@ def write(db, text, source, folder, name):
 def phases(repeats):
     """The row of the search for phases alone."""
     import numpy as np
+    from tests.rigs.synthetic import Noise, bucket, flat
 
     from diskbench.analysis.phases import step_phases
-    from diskbench.analysis.synthetic import Noise, bucket, flat
 
     noise = Noise(sd=0.03, phi=0.3)
     courses = [flat(1000, 3600, noise, seed=n) for n in range(3)]

@@ -138,7 +138,7 @@ def write_run_files(place, document, number, seconds):
 
 def course(number, seconds):
     """Whole I/Os in each second of run `number`: seeded."""
-    from diskbench.analysis.synthetic import Noise, bucket, flat, with_stalls
+    from tests.rigs.synthetic import Noise, bucket, flat, with_stalls
 
     noise = Noise(sd=0.03, phi=0.3)
     if number % 3 == 2:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from tests.books import SHIPPED
 from tests.limiter_case import judge
+from tests.rigs.synthetic import Noise, settling, steps
 
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.run_course import joint_courses
 from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, StepPromise
-from diskbench.analysis.synthetic import Noise, settling, steps
 from diskbench.analysis.verdict import verdict
 from diskbench.catalog.expect import expect_on
 from diskbench.model.expectation import Load

@@ -13,9 +13,9 @@ import sys
 import time
 
 import numpy as np
+from tests.rigs.synthetic import Noise, bucket, flat
 
 from diskbench.analysis.changes import changes
-from diskbench.analysis.synthetic import Noise, bucket, flat
 
 MOST_RATIO = 8
 MOST_MS_OF_AN_HOUR = 12

@@ -7,9 +7,8 @@ from typing import Any
 
 from tests.books import SHIPPED
 
-from diskbench.analysis.medium import Medium
 from diskbench.analysis.queue_depth import Sibling
-from diskbench.analysis.setting import Setting
+from diskbench.analysis.setting import Medium, Setting
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.catalog.expect import expect_on

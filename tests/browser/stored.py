@@ -8,8 +8,8 @@ from tests.rigs.began import begin_run
 from tests.rigs.measured import measure
 from tests.rigs.plans import make_plan, run_fio
 from tests.rigs.replicates import ulid
+from tests.rigs.synthetic import Noise, bucket
 
-from diskbench.analysis.synthetic import Noise, bucket
 from diskbench.cli import main
 from diskbench.model.facts import CloudFacts
 from diskbench.model.options import RentSpec

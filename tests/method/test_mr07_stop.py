@@ -7,8 +7,7 @@ from statistics import median
 
 import pytest
 
-from diskbench.analysis.interval import median_interval
-from diskbench.analysis.repeats import expected_bounds, more_needed, width
+from diskbench.analysis.repeats import expected_bounds, median_interval, more_needed, width
 from diskbench.model.campaign import UntilStatus
 from diskbench.model.matrix import Limits
 from diskbench.plan.until import BlockStatus, turn_of

@@ -8,8 +8,7 @@ from __future__ import annotations
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.medium import LINKS, Medium
-from diskbench.analysis.setting import FEWEST_FLAT, Setting, Stretch, device_rate
+from diskbench.analysis.setting import FEWEST_FLAT, LINKS, Medium, Setting, Stretch, device_rate
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.trust import in_order, trust
 from diskbench.analysis.verdict import sentence, verdict

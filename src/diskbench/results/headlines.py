@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.headline_step import headline_step, of_trial
+from diskbench.analysis.trust import headline_step, of_trial
 from diskbench.model.result import FINAL_STATES
 from diskbench.model.run import Headline, ListedTrial
 from diskbench.store.headlines import recent_trials, step_loads

@@ -10,8 +10,7 @@ from diskbench.model.comparison import Interval, Replicated
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from diskbench.analysis.interval import MedianInterval
-    from diskbench.analysis.repeats import Sample
+    from diskbench.analysis.repeats import MedianInterval, Sample
 
 
 def replicated(samples: Iterable[Sample]) -> Replicated:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.limiter import BLOCK_TRANSPORTS
-from diskbench.analysis.medium import LINKS, Medium
 from diskbench.analysis.queue_depth import Sibling
-from diskbench.analysis.setting import Setting
+from diskbench.analysis.setting import LINKS, Medium, Setting
 from diskbench.fio.client_bound import processor_of
 from diskbench.fio.warnings import step_warnings
 from diskbench.model.doubts import LOOKS_LIKE, NO_RATE, REQUESTS_MERGED, REQUESTS_SPLIT

@@ -11,8 +11,7 @@ from collections import defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.interval import median_interval
-from diskbench.analysis.repeats import by_machine, more_needed, width
+from diskbench.analysis.repeats import by_machine, median_interval, more_needed, width
 from diskbench.model.campaign import UntilStatus
 from diskbench.plan.until import BlockStatus
 from diskbench.results.pool import alike

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.headline_step import headline_step
 from diskbench.analysis.run_course import joint_courses
 from diskbench.analysis.setting import FEWEST_FLAT
 from diskbench.analysis.stretches import Measured, StepPromise
+from diskbench.analysis.trust import headline_step
 from diskbench.analysis.verdict import verdict
 from diskbench.errors import StoreUnavailable
 from diskbench.fio.run_spread import FAR_APART, least_variation

@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 from tests.rigs.coursed import coursed
 from tests.rigs.replicates import measured
+from tests.rigs.synthetic import Noise, bucket
 
-from diskbench.analysis.synthetic import Noise, bucket
 from diskbench.cli import main
 from diskbench.model.verdict import Replicates
 from diskbench.store.database import open_database

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from tests.rigs.plans import make_plan
+from tests.rigs.synthetic import Noise, bucket, flat
 from tests.unit.report.assemble.test_headline import told
 
-from diskbench.analysis.synthetic import Noise, bucket, flat
 from diskbench.errors import UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.rigs.synthetic import Noise, bucket, flat, with_stalls
 from tests.unit.store.test_phases import imported
 
 import diskbench
-from diskbench.analysis.synthetic import Noise, bucket, flat, with_stalls
 from diskbench.errors import UnknownName
 
 API = Path(__file__).parents[3] / "docs" / "api.md"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.falls import fall_of
+from diskbench.analysis.drift import fall_of
 from diskbench.plan.published import GOBONNIEGO_FILE
 from diskbench.report.assemble.outlook_points import predicted_cliffs
 from diskbench.report.charts.measure import with_unit

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.level_doubts import figure_words
 from diskbench.analysis.shown import rate_of, shown, shown_stretch, verdicts_by_step
+from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.bucket import capacity, lasts_s, scaled
 from diskbench.report.assemble.phase_lines import clock
 from diskbench.units import format_duration_s, format_iops

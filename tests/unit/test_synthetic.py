@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from diskbench.analysis.synthetic import Noise, bucket, flat, settling, steps
+from tests.rigs.synthetic import Noise, bucket, flat, settling, steps
 
 
 def test_the_same_seed_gives_the_same_series():

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+import numpy as np
+from numpy.typing import NDArray
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,6 @@ class Noise:
 
     def factors(self, seconds: int, generator: np.random.Generator) -> Floats:
         """Return one factor per second, with median 1."""
-        import numpy as np
 
         # The first value is drawn from the stationary distribution, so that there is no warm-up.
         shocks = generator.normal(size=seconds) * np.sqrt(1 - self.phi**2)
@@ -46,7 +42,6 @@ def flat(level: float, seconds: int, noise: Noise, *, seed: int) -> Floats:
 
 def steps(levels: Sequence[tuple[float, int]], noise: Noise, *, seed: int) -> Floats:
     """Return levels of given durations in seconds: changes are at the sums of the durations."""
-    import numpy as np
 
     clean = np.concatenate([np.full(seconds, level, dtype=float) for level, seconds in levels])
     series: Floats = clean * noise.factors(clean.size, np.random.default_rng(seed))
@@ -57,7 +52,6 @@ def settling(
     start: float, end: float, tau_s: float, seconds: int, noise: Noise, *, seed: int
 ) -> Floats:
     """Return an exponential approach from one level to another: a change without a cliff."""
-    import numpy as np
 
     clean = end + (start - end) * np.exp(-np.arange(seconds) / tau_s)
     series: Floats = clean * noise.factors(seconds, np.random.default_rng(seed))
@@ -69,7 +63,6 @@ def bucket(
 ) -> Floats:
     """A token bucket under full load, emptied by the I/Os of the series: its cliff is where the
     credit is used up, by noise some seconds from credits / (burst − baseline)."""
-    import numpy as np
 
     factors = noise.factors(seconds, np.random.default_rng(seed))
     spent = np.cumsum(burst * factors - baseline)

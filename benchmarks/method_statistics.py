@@ -12,7 +12,7 @@ from diskbench.analysis.drift import drift
 from diskbench.analysis.repeats import median_interval, more_needed
 from diskbench.model.matrix import MatrixCell
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.plan.order import ordered
+from diskbench.plan.matrix import ordered
 
 REPLICATES = 12
 BANDS = (1.0, 0.8)

@@ -12,7 +12,7 @@ from diskbench.catalog.expect import CatalogDisk, Stage, path_of, simulate
 from diskbench.catalog.lookup import limits
 from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Load
-from diskbench.plan.expected_afterwards import PastStep, expected_afterwards
+from diskbench.plan.expectation import PastStep, expected_afterwards
 
 CASES = 40
 STEPS = 6

@@ -14,9 +14,9 @@ from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.catalog.expect import expect_on
 from diskbench.model.expectation import Load
-from diskbench.plan.as_disk import Hint, limit_paths_of_words
-from diskbench.plan.expected_afterwards import PastStep, expected_afterwards
-from diskbench.plan.published_verdict import published_verdict
+from diskbench.plan.expectation import PastStep, expected_afterwards
+from diskbench.plan.limit_path import Hint, limit_paths_of_words
+from diskbench.plan.published import published_verdict
 
 
 @dataclass(frozen=True)

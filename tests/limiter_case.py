@@ -17,7 +17,7 @@ from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
 from diskbench.model.processor import Processor
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import Verdict
-from diskbench.plan.as_disk import Hint, limit_paths_of_words
+from diskbench.plan.limit_path import Hint, limit_paths_of_words
 
 
 def judge(case: dict[str, Any]) -> Verdict:

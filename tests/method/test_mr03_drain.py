@@ -8,8 +8,7 @@ from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.plan.rented import drain_s
-from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.plan.trial import TrialIds, drain_s, make_plan
 from diskbench.providers.emulation import EmulationOptions
 
 

@@ -11,7 +11,7 @@ Guide, general-purpose.md, 2023-05-11). A request of s bytes costs
     bytes   max(s, min_charge_bytes)          s where none is documented
 
 Plans (catalog/expect.py), the lab (providers/lab/supervisor) and verdicts
-(plan/expected_afterwards.py) all use these functions. Standard library only: the lab's supervisor
+(plan/expectation.py) all use these functions. Standard library only: the lab's supervisor
 runs without other packages.
 """
 

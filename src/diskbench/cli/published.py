@@ -67,7 +67,7 @@ def show(
 
     figures, books = find_published(name), open_books()
     if output == "json":
-        from diskbench.plan.published_verdict import published_verdict
+        from diskbench.plan.published import published_verdict
 
         _print_document(
             figures, {figure.id: published_verdict(figure, books) for figure in figures}

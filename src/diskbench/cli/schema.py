@@ -19,7 +19,7 @@ MODELS = {
     "doctor": ("diskbench.model.finding", "DoctorDocument"),
     "gc": ("diskbench.model.outcome", "SweepDocument"),
     "matrix-plan": ("diskbench.plan.outlook", "MatrixOutlook"),
-    "plan": ("diskbench.plan.document", "PlanDocument"),
+    "plan": ("diskbench.plan.cost", "PlanDocument"),
     "published": ("diskbench.catalog.published", "PublishedDocument"),
     "regressions": ("diskbench.model.history", "Regressions"),
     "replicates": ("diskbench.model.verdict", "Replicates"),

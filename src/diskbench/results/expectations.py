@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.stretches import StepPromise
 from diskbench.analysis.verdict import BY_OWNER
-from diskbench.plan.expected_afterwards import PastStep, expected_afterwards
+from diskbench.plan.expectation import PastStep, expected_afterwards
 from diskbench.plan.limit_path import limit_path_of
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from diskbench.model.expectation import Expectation
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
-    from diskbench.plan.as_disk import Hint
-    from diskbench.plan.limit_path import LimitPath
+    from diskbench.plan.limit_path import Hint, LimitPath
     from diskbench.results.step_groups import StepGroup
 
 _TENTH = 0.1

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from diskbench.analysis.figure import Rate, figure_of
 from diskbench.analysis.setting import Stretch, device_rate
-from diskbench.plan.as_disk import hint_of
 from diskbench.plan.identify import Level, identify
+from diskbench.plan.limit_path import hint_of
 from diskbench.results.phase_reader import read_phases
 from diskbench.results.run_evidence import read_steps
 from diskbench.results.step_case import setting_of

@@ -8,7 +8,7 @@ from diskbench.analysis.trust import in_order, trust
 from diskbench.analysis.verdict import sentence
 from diskbench.model.doubts import OTHER_DISK
 from diskbench.model.spec import EMULATED_PROVIDERS
-from diskbench.plan.as_disk import named_disk
+from diskbench.plan.limit_path import named_disk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
-    from diskbench.plan.as_disk import Hint
+    from diskbench.plan.limit_path import Hint
     from diskbench.results.step_groups import StepGroup
 
 _UNEXPLAINED = frozenset({"unknown", "fixed-limit"})

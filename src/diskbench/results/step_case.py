@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from diskbench.model.doubts import Reason
     from diskbench.model.result import Warning  # noqa: A004 - the field's word
     from diskbench.model.spec import Plan
-    from diskbench.plan.as_disk import Hint
+    from diskbench.plan.limit_path import Hint
     from diskbench.results.run_evidence import StepEvidence
     from diskbench.results.step_groups import StepGroup
 

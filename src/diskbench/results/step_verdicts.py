@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from diskbench.catalog.books import Books
     from diskbench.model.run import Run
     from diskbench.model.verdict import Verdict
-    from diskbench.plan.as_disk import Hint
+    from diskbench.plan.limit_path import Hint
     from diskbench.ports import EvidenceStore
 
 _THERE_BEFORE = frozenset({"local", "ssh"})

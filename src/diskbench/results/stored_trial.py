@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from diskbench.model.run import Run
     from diskbench.model.spec import Plan
     from diskbench.model.verdict import Verdict
-    from diskbench.plan.as_disk import Hint
+    from diskbench.plan.limit_path import Hint
     from diskbench.results.run_evidence import EvidenceOfRuns, ReadRun
 
 

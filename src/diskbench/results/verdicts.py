@@ -21,7 +21,7 @@ from diskbench.errors import StoreUnavailable
 from diskbench.fio.run_spread import FAR_APART, least_variation
 from diskbench.model.doubts import RUNS_DISAGREE
 from diskbench.model.run import Headline, ListedStep
-from diskbench.plan.as_disk import Hint, hint_of
+from diskbench.plan.limit_path import Hint, hint_of
 from diskbench.results.expectations import promises_of
 from diskbench.results.other_disk import with_other_disk
 from diskbench.results.run_evidence import EvidenceOfRuns

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.catalog.entry import caches_disks
 from diskbench.errors import InvalidValue
-from diskbench.plan.as_disk import hint_of, named_disk
+from diskbench.plan.limit_path import hint_of, named_disk
 from diskbench.plugins import known_plugin
 from diskbench.store.archive import read_manifest, read_plan
 from diskbench.units import MIB

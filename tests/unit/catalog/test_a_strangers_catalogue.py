@@ -98,7 +98,7 @@ from diskbench.catalog.terms import tier_limits
 from diskbench.catalog.charges import charge_of
 from diskbench.model.rental import DiskSpec
 from diskbench.model.expectation import Load
-from diskbench.plan.as_disk import Hint, named_disk
+from diskbench.plan.limit_path import Hint, named_disk
 from diskbench.plan.recognise import like
 
 books, small = Books(), Load(block_bytes=4096)

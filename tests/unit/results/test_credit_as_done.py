@@ -8,7 +8,7 @@ from tests.rigs.runs import bare_run
 from tests.unit.plan.test_expectation import RANDOM, planned
 
 from diskbench.model.result import Measurement, StepResult
-from diskbench.plan.as_disk import Hint
+from diskbench.plan.limit_path import Hint
 from diskbench.results.expectations import promises_of
 from diskbench.results.run_evidence import StepEvidence
 from diskbench.results.step_groups import StepGroup, groups_of

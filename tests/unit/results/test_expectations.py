@@ -8,7 +8,7 @@ from tests.rigs.runs import bare_run
 
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Role, Step
-from diskbench.plan.as_disk import Hint
+from diskbench.plan.limit_path import Hint
 from diskbench.results.expectations import promises_of
 from diskbench.results.run_evidence import StepEvidence
 from diskbench.results.step_groups import groups_of

@@ -26,7 +26,7 @@ from diskbench.model.ids import meant, short
 from diskbench.model.outcome import LeaseCost, Swept, problem_of
 from diskbench.model.rental import Scope
 from diskbench.parallel import all_of
-from diskbench.plan.route import serves
+from diskbench.plan.admit import serves
 from diskbench.store.campaigns import routes_of_trials
 from diskbench.store.claims import unfinished_trials
 from diskbench.store.clock import database_time

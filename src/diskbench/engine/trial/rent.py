@@ -21,8 +21,7 @@ from diskbench.hosts.stripe import Member, stripe
 from diskbench.hosts.vouch import vouched
 from diskbench.model.rental import Claim
 from diskbench.model.spec import NamedDisk, TargetSpec
-from diskbench.plan.rented import rented_plan
-from diskbench.plan.trial import TrialIds
+from diskbench.plan.trial import TrialIds, rented_plan
 from diskbench.ports import SwapsDisks
 from diskbench.store.archive import write_plan
 from diskbench.store.profile_file import find_profile

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.published import group
-from diskbench.plan.published_verdict import published_verdict
+from diskbench.plan.published import published_verdict
 from diskbench.report.terminal.verdict_text import promised_words
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 

@@ -28,7 +28,7 @@ from diskbench.errors import UserError
 from diskbench.model.expectation import Load
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Scope
-from diskbench.plan.expected_afterwards import PastStep, expected_afterwards
+from diskbench.plan.expectation import PastStep, expected_afterwards
 from diskbench.plan.limit_path import limit_path_of
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab.disks import LabDisk, ordered

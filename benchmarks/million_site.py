@@ -22,7 +22,7 @@ from diskbench.report.site.lines import run_line
 from diskbench.report.site.renew_trials import place_of
 from diskbench.report.site.renewal import Wishes, common_digest
 from diskbench.results.site_subjects import by_subject, key_of
-from diskbench.results.subject import words
+from diskbench.results.trial_figures import words
 from diskbench.store import schema
 from diskbench.store.digests import load_asked, trial_stamps
 from diskbench.store.site_folder import open_site

@@ -22,7 +22,7 @@ MODELS = {
     "plan": ("diskbench.plan.cost", "PlanDocument"),
     "published": ("diskbench.catalog.published", "PublishedDocument"),
     "regressions": ("diskbench.model.history", "Regressions"),
-    "replicates": ("diskbench.model.verdict", "Replicates"),
+    "replicates": ("diskbench.model.campaign", "Replicates"),
     "schedules": ("diskbench.model.schedule", "ScheduleDocument"),
     "status": ("diskbench.model.campaign", "FleetDocument"),
 }

@@ -1,5 +1,6 @@
-"""A running matrix: the state of each of its cells, how far it is (`diskbench matrix status`), and
-what runs now, everywhere (`diskbench status`).
+"""A running matrix: the state of each of its cells, how far it is (`diskbench matrix status`), the
+statistics of its replicates (`diskbench results show`), and what runs now, everywhere (`diskbench
+status`).
 
 Moments are UTC in ISO 8601. Ages are seconds until `at`.
 """
@@ -7,8 +8,10 @@ Moments are UTC in ISO 8601. Ages are seconds until `at`.
 from typing import Any, Final, Literal
 
 from diskbench.model.base import Frozen
+from diskbench.model.comparison import Metric, Replicated
 from diskbench.model.outcome import Problem
 from diskbench.model.spec import Cell
+from diskbench.model.verdict import StepVerdict
 
 CellState = Literal[
     "waiting", "queued", "renting", "measuring", "done", "failed", "refused", "cancelled", "spared"
@@ -137,6 +140,49 @@ class MatrixStatus(Frozen):
     expected_end: str | None = None
     cells: tuple[CellStatus, ...] = ()
     until: tuple[UntilStatus, ...] = ()
+
+
+class ReplicateLine(Frozen):
+    """One step and direction of one block, over trials that may be pooled (MR-14).
+
+    `facts` are those that set these trials apart from others of the block. Of `after_cliff` trials
+    the figure is the level after a cliff, `level`. `without` is what is left without the trials
+    whose canary is off; None where none is, or nothing is left. `verdict` is on the whole step, all
+    directions together, and stands with the first of them; None where it was not asked for.
+    """
+
+    block: str
+    step: str
+    direction: str
+    metric: Metric
+    replicated: Replicated
+    facts: tuple[tuple[str, str], ...] = ()
+    level: str | None = None
+    after_cliff: int = 0
+    apart: float = 0.0
+    without: Replicated | None = None
+    verdict: StepVerdict | None = None
+
+
+class FlaggedTrial(Frozen):
+    """A trial on a machine whose canary differs from the others (MR-13), and how."""
+
+    trial_id: str
+    why: tuple[str, ...]
+
+
+class Replicates(Frozen):
+    """The whole. `left_out` are lines without a figure, and why. `until` is there where replicates
+    went on until their interval was narrow (`run --until-ci`)."""
+
+    format: Literal[1] = 1
+    asked: str
+    trials: int
+    marks: tuple[str, ...] = ()
+    lines: tuple[ReplicateLine, ...]
+    flagged: tuple[FlaggedTrial, ...] = ()
+    left_out: tuple[str, ...] = ()
+    until: UntilStatus | None = None
 
 
 class WorkerSeen(Frozen):

@@ -12,7 +12,7 @@ from tests.rigs.replicates import measured
 from tests.rigs.synthetic import Noise, bucket
 
 from diskbench.cli import main
-from diskbench.model.verdict import Replicates
+from diskbench.model.campaign import Replicates
 from diskbench.store.database import open_database
 from diskbench.store.document import model_schema
 from diskbench.store.evidence import open_evidence

@@ -12,7 +12,8 @@ from diskbench.report.terminal.compare_text import figure_text, replicated_text,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from diskbench.model.verdict import ReplicateLine, Replicates, StepVerdict
+    from diskbench.model.campaign import ReplicateLine, Replicates
+    from diskbench.model.verdict import StepVerdict
 
 _EMULATED = (
     "emulated disks share the physical machine that emulates them: their interval shows how that "

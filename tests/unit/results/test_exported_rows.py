@@ -7,8 +7,8 @@ from tests.rigs.runs import bare_run
 
 from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
 from diskbench.model.run import AFTER_CLIFF, MeasuredRow, own_columns
-from diskbench.results import phase_reader
-from diskbench.results.cliff_safe_rows import cliff_safe_rows
+from diskbench.results import exported_rows
+from diskbench.results.exported_rows import cliff_safe_rows
 
 FELL = (
     Phase(kind="burst", start_s=0, end_s=90, iops=3000.0, bytes_per_s=3000.0 * 4096),
@@ -38,7 +38,7 @@ def row(ios, *, direction="read", round_=None, seconds=180, scope="step"):
 @pytest.fixture
 def read(monkeypatch):
     def of(rows, found):
-        monkeypatch.setattr(phase_reader, "courses_of", lambda *_: {("r", "read"): found})
+        monkeypatch.setattr(exported_rows, "courses_of", lambda *_: {("r", "read"): found})
         return [{**own_columns(row), **changes} for row, changes in cliff_safe_rows(None, rows)]
 
     return of

@@ -20,9 +20,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from diskbench.catalog.limits.bucket import lasts_s
-from diskbench.catalog.limits.expect import CatalogDisk, MachineLimits, expect_on, path_of
-from diskbench.catalog.limits.lookup import limits
+from diskbench.catalog.bucket import lasts_s
+from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
+from diskbench.catalog.lookup import limits
+from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Load
 from diskbench.plan.identify import Level, identify
 from diskbench.providers.lab.places import VARIABLE

@@ -20,9 +20,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import method_statistics as replicates
+from tests.rigs.synthetic import Noise, bucket, flat, settling, steps, with_stalls
 
 from diskbench.analysis.phases import step_phases
-from diskbench.analysis.synthetic import Noise, bucket, flat, settling, steps, with_stalls
 
 SECONDS = 3600
 NEAR_S = 30

@@ -9,11 +9,10 @@ import random
 
 from diskbench.analysis.compare import Pair, compare, judge
 from diskbench.analysis.drift import drift
-from diskbench.analysis.interval import median_interval
-from diskbench.analysis.repeats import more_needed
+from diskbench.analysis.repeats import median_interval, more_needed
 from diskbench.model.matrix import MatrixCell
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.plan.order import ordered
+from diskbench.plan.matrix import ordered
 
 REPLICATES = 12
 BANDS = (1.0, 0.8)

@@ -81,7 +81,7 @@ MUTANTS = (
         "cost: a plan above --max-cost is begun",
         "    if not total <= limit_usd:\n",
         "    if total < 0:\n",
-        ("tests/unit/plan/test_cost_limit.py",),
+        ("tests/unit/plan/test_cost.py",),
     ),
     Mutant(
         "method: steady although no rule holds",
@@ -153,7 +153,7 @@ MUTANTS = (
         "limit: several disks are allowed what one is",
         "        allowance.baseline * count,\n",
         "        allowance.baseline,\n",
-        ("tests/unit/catalog/limits/test_bucket.py", "tests/unit/plan/test_several_disks.py"),
+        ("tests/unit/catalog/test_bucket.py", "tests/unit/plan/test_loads.py"),
     ),
     Mutant(
         "limit: a cap far from the figure is named",

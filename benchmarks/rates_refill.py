@@ -1,18 +1,18 @@
 """Lines of benchmarks/rates.py about buckets that refill in pauses and under light load.
 
 The truth is a loop over tenths of a second with the balance of each bucket; the rules step from
-event to event (catalog/limits/simulate.py) and know rates and times of steps alone.
+event to event (catalog/expect.py) and know rates and times of steps alone.
 """
 
 import random
 from functools import partial
 from itertools import pairwise
 
-from diskbench.catalog.limits.expect import CatalogDisk, MachineLimits, path_of
-from diskbench.catalog.limits.lookup import limits
-from diskbench.catalog.limits.simulate import Stage, simulate
+from diskbench.catalog.expect import CatalogDisk, Stage, path_of, simulate
+from diskbench.catalog.lookup import limits
+from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Load
-from diskbench.plan.expected_afterwards import PastStep, expected_afterwards
+from diskbench.plan.expectation import PastStep, expected_afterwards
 
 CASES = 40
 STEPS = 6

@@ -8,10 +8,10 @@ import random
 from functools import partial
 
 import numpy as np
+from tests.rigs.synthetic import Noise, flat, steps
 
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.run_course import run_course
-from diskbench.analysis.synthetic import Noise, flat, steps
 
 CASES = 200
 FALL, FALLS_AT = 0.5, 0.4

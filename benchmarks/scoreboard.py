@@ -21,7 +21,7 @@ from benchmarks import scoreboard_expected, scoreboard_ours
 from benchmarks.scoreboard_expected import Expected
 from benchmarks.scoreboard_ours import Ours
 
-from diskbench.catalog.published.figures import load_published
+from diskbench.catalog.published import load_published
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "evidence" / "scoreboard.md"
 MARKS = ("right", "partly", "wrong", "absurd")

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 from tests.books import SHIPPED
 from tests.limiter_case import judge
+from tests.rigs.synthetic import Noise, settling, steps
 
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.run_course import joint_courses
 from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, StepPromise
-from diskbench.analysis.synthetic import Noise, settling, steps
 from diskbench.analysis.verdict import verdict
-from diskbench.catalog.limits.expect import expect_on
+from diskbench.catalog.expect import expect_on
 from diskbench.model.expectation import Load
-from diskbench.plan.as_disk import Hint, limit_paths_of_words
-from diskbench.plan.expected_afterwards import PastStep, expected_afterwards
-from diskbench.plan.published_verdict import published_verdict
+from diskbench.plan.expectation import PastStep, expected_afterwards
+from diskbench.plan.limit_path import Hint, limit_paths_of_words
+from diskbench.plan.published import published_verdict
 
 
 @dataclass(frozen=True)

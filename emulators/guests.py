@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from diskbench.catalog.limits.bucket import Allowance
+from diskbench.catalog.bucket import Allowance
 from diskbench.errors import HostUnavailable
-from diskbench.model.disk import CUSTOM as CUSTOM
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import CUSTOM as CUSTOM
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab import hotplug, loops, machines, processes
 from diskbench.providers.lab.disks import (
     LabDisk,

@@ -7,18 +7,17 @@ from typing import Any
 
 from tests.books import SHIPPED
 
-from diskbench.analysis.medium import Medium
 from diskbench.analysis.queue_depth import Sibling
-from diskbench.analysis.setting import Setting
+from diskbench.analysis.setting import Medium, Setting
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
-from diskbench.catalog.limits.expect import expect_on
+from diskbench.catalog.expect import expect_on
 from diskbench.model.expectation import Load
 from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
 from diskbench.model.processor import Processor
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import Verdict
-from diskbench.plan.as_disk import Hint, limit_paths_of_words
+from diskbench.plan.limit_path import Hint, limit_paths_of_words
 
 
 def judge(case: dict[str, Any]) -> Verdict:

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.units import GIB
 from emulators import guests
 from emulators.aws import volume_rules

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.units import GIB, MIB
 from emulators import guests
 from emulators.azure import disk_rules, sizes

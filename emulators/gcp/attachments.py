@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.units import GIB
 from emulators import guests
 from emulators.gcp import disk_types, disks, launch_rules, machine_types

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from diskbench.model.disk import DiskSpec
+
 from diskbench.providers.vsphere.rights import privileges
 from diskbench.units import GIB, MIB
 from emulators import guests

@@ -98,7 +98,7 @@ def load_measurements(
     one too (default: the store in which each run is kept). Raises UnknownName for an unknown run,
     StoreUnavailable.
     """
-    from diskbench.results.measurement_frame import cliff_safe_frame
+    from diskbench.results.frames import cliff_safe_frame
     from diskbench.store.evidence import open_evidence
 
     with _opened(database) as rows:
@@ -157,7 +157,7 @@ def load_verdicts(
     judged by its rows alone. `run_id` is as in `load_measurements`. Raises UnknownName,
     StoreUnavailable.
     """
-    from diskbench.results.verdict_frame import verdicts_frame
+    from diskbench.results.frames import verdicts_frame
     from diskbench.store.evidence import open_evidence
 
     store = open_evidence(evidence or _setting("evidence_url"))
@@ -191,7 +191,7 @@ def load_published() -> pl.DataFrame:
 
     Needs no database: the figures ship with diskbench (docs/published.md).
     """
-    from diskbench.catalog.published.figures import published_frame
+    from diskbench.catalog.published import published_frame
 
     return published_frame()
 
@@ -238,7 +238,7 @@ def simulate(
     burst bucket (1 is full); `time_scale` divides the bucket's capacity, as in the lab. Formulas:
     docs/METHOD.md. Raises UnknownName, InvalidValue.
     """
-    from diskbench.catalog.limits.simulation_frame import course_frame
+    from diskbench.catalog.expect import course_frame
     from diskbench.model.expectation import Load
     from diskbench.results.refreshed_catalogue import open_books
 
@@ -278,10 +278,10 @@ def disk_price(
     `region` defaults to the region whose prices ship with diskbench (docs/catalog.md). Fields are
     None where the catalogue has no price. Raises UnknownName, InvalidValue.
     """
-    from diskbench.catalog.limits.lookup import limits
-    from diskbench.catalog.prices.disk_price import disk_price as price_of
-    from diskbench.catalog.prices.hourly import priced_region
-    from diskbench.model.disk import DiskSpec
+    from diskbench.catalog.cost import disk_price as price_of
+    from diskbench.catalog.cost import priced_region
+    from diskbench.catalog.lookup import limits
+    from diskbench.model.rental import DiskSpec
     from diskbench.results.refreshed_catalogue import open_books
 
     promised = limits(provider, disk, size_gib, iops, throughput)

@@ -11,11 +11,10 @@ from typing import Protocol, runtime_checkable
 from pydantic import SecretBytes
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.overlay import Overlay
+from diskbench.catalog.yaml_loader import Overlay
 from diskbench.limits import RECORD_BYTES
-from diskbench.model.disk import Acquired, SshAccess
 from diskbench.model.finding import Finding, Quota
-from diskbench.model.rental import Claim, Found, LeaseEnd, Rental, Scope
+from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, SshAccess
 from diskbench.model.spec import Cell
 from diskbench.visible import UNKNOWN
 

@@ -8,12 +8,12 @@ from tests.rigs.began import begin_run
 from tests.rigs.measured import measure
 from tests.rigs.plans import make_plan, run_fio
 from tests.rigs.replicates import ulid
+from tests.rigs.synthetic import Noise, bucket
 
-from diskbench.analysis.synthetic import Noise, bucket
 from diskbench.cli import main
-from diskbench.model.disk import DiskSpec
 from diskbench.model.facts import CloudFacts
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Step
 from diskbench.plan.expectation import expectation_of

@@ -338,7 +338,7 @@ def test_a_static_host_serves_it_as_well(host, launch_browser):
 @pytest.fixture(scope="module")
 def long_list(tmp_path_factory):
     """The listing of five thousand runs."""
-    from diskbench.model.site import Best, SiteRunLine
+    from diskbench.model.history import Best, SiteRunLine
     from diskbench.report.site.index import Site, runs_page
 
     lines = [

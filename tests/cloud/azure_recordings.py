@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from diskbench.model.recording import Exchange
-from diskbench.model.recording import Recording as LiveRecording
+from diskbench.model.finding import Exchange
+from diskbench.model.finding import Recording as LiveRecording
 
 PACKAGES = (
     "azure-mgmt-compute==18.0.0",

@@ -13,7 +13,7 @@ from tests.cloud.azure_recordings import SUBSCRIPTION, Recording
 from tests.cloud.rented_azure import Azure
 from tests.cloud.shapes import shape
 
-from diskbench.model.recording import Exchange
+from diskbench.model.finding import Exchange
 
 _IN = "/subscriptions/[^/]+(/resourceGroups/[^/]+)?/providers/"
 _ACTIONS = "start|powerOff|restart|redeploy|reapply|deallocate|generalize"

@@ -11,8 +11,8 @@ from emulators.azure.faults import Faults
 from tests.books import SHIPPED
 from tests.cloud.rented_azure import Azure
 
-from diskbench.model.disk import Acquired
-from diskbench.model.rental import Claim, LeaseEnd, Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Acquired, Claim, LeaseEnd, Rental, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.ports import Completed, Host
 from diskbench.providers.azure.options import AzureOptions

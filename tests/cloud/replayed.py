@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from diskbench.engine.redaction import Cleaner
-from diskbench.model.recording import Exchange, Recording
+from diskbench.model.finding import Exchange, Recording
 from diskbench.plugins import plugin
 from diskbench.providers import recorder
 

@@ -18,8 +18,8 @@ from tests.contract.rented import AwsCloud
 
 from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, DiskbenchError
-from diskbench.model.disk import Acquired
-from diskbench.model.rental import LeaseEnd, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Acquired, LeaseEnd, Scope
 from diskbench.providers.aws.client import AwsSessions
 from diskbench.providers.aws.policy import policy
 from diskbench.testing import RigOnlooker, acquire, cell, claim, guest_of, scope_of

@@ -13,7 +13,7 @@ from tests.cloud.rented_azure import Azure, interface
 from tests.cloud.rented_azure import group as made_group
 
 from diskbench.errors import AccessDenied, CloudSilent, InvalidValue, RentalFailed, Throttled
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell
 from diskbench.providers.azure import provision
 from diskbench.providers.azure.errors import retry_after_s

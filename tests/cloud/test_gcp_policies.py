@@ -14,8 +14,8 @@ from tests.cloud.rented_gcp import Gcp
 
 from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue
-from diskbench.model.disk import Acquired
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Acquired
 from diskbench.providers.gcp.options import GcpOptions
 from diskbench.providers.gcp.provider import GCPProvider
 from diskbench.providers.networks import NetworkOptions

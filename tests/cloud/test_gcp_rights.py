@@ -14,7 +14,8 @@ from tests.cloud.rented_gcp import Gcp
 
 from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, DiskbenchError, UnknownName
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Rental, Scope
 from diskbench.providers.gcp.client import GcpSessions
 from diskbench.providers.gcp.operations import change
 from diskbench.providers.gcp.options import GcpOptions

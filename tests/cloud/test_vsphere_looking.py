@@ -11,7 +11,8 @@ from tests.books import SHIPPED
 from tests.cloud.eager import VSPHERE
 
 from diskbench.errors import InvalidValue, UnknownName, UserError
-from diskbench.model.rental import Rental, RentSpec
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.vsphere.client import VsphereSessions
 from diskbench.providers.vsphere.login import VsphereServer

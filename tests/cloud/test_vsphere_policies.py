@@ -12,8 +12,8 @@ from tests.cloud.eager import VSPHERE
 
 from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed
-from diskbench.model.disk import Acquired
-from diskbench.model.rental import Rental, RentSpec
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Acquired, Rental
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.provider import VsphereProvider
 from diskbench.providers.vsphere.rights import OPTIONAL, privileges

@@ -6,7 +6,7 @@ from tests.cloud.eager import AZURE
 from tests.cloud.rented_azure import REGION, Azure
 from tests.contract.rented import switches
 
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.ports import Renter
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.azure.provider import AzureProvider

@@ -7,7 +7,7 @@ import uuid
 from tests.cloud.eager import GCP
 from tests.cloud.rented_gcp import ZONE, Gcp
 
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.ports import Renter
 from diskbench.providers.gcp.provider import GCPProvider
 

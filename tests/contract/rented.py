@@ -2,7 +2,7 @@
 
 import json
 
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.ports import Renter
 
 

@@ -7,7 +7,8 @@ from tests.cloud.eager import VSPHERE
 from tests.cloud.rented_vsphere import clone, listed
 from tests.contract.rented import switches
 
-from diskbench.model.rental import RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Scope
 from diskbench.ports import Renter
 from diskbench.providers.vsphere.inventory import VsphereMachine, machines
 from diskbench.providers.vsphere.marks import mark

@@ -18,7 +18,7 @@ from diskbench.providers.lab.places import VARIABLE
 
 KILLED = """
 import os, signal
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab import machines
 from diskbench.providers.lab.request import LabRequest
 machines.acquire("one", LabRequest(disk=DiskSpec(type="custom", size_gib=1)))

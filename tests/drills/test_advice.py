@@ -177,7 +177,7 @@ def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
     holds="no column is left out and no cell is cut",
 )
 def test_a_piped_table_is_whole(cli, capsys, monkeypatch):
-    from diskbench.model.fleet import FleetDocument, WorkerSeen
+    from diskbench.model.campaign import FleetDocument, WorkerSeen
     from diskbench.report.terminal.fleet_table import fleet_table
     from diskbench.report.terminal.plain import print_trimmed
     from diskbench.report.terminal.screen import screen

@@ -162,7 +162,7 @@ def test_a_group_that_copied_our_tags_is_not_adopted(
 ) -> None:
     from tests.cloud.eager import AWS
 
-    from diskbench.model.ours import Which
+    from diskbench.model.rental import Which
     from diskbench.providers.aws.client import AwsSessions
     from diskbench.providers.aws.inventory import inventory
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from diskbench.model.disk import CUSTOM, Acquired, DiskSpec
+from diskbench.model.rental import CUSTOM, Acquired, DiskSpec
 from diskbench.providers.lab import loops, machines
 from diskbench.providers.lab.groups import find_groups
 from diskbench.providers.lab.places import VARIABLE

@@ -3,8 +3,8 @@
 import pytest
 from tests.lab.conftest import Lab, fio, ssh
 
-from diskbench.catalog.limits.bucket import Allowance
-from diskbench.model.disk import CUSTOM, DiskSpec
+from diskbench.catalog.bucket import Allowance
+from diskbench.model.rental import CUSTOM, DiskSpec
 from diskbench.providers.lab.request import Cache, LabMachine, LabRequest
 
 pytestmark = pytest.mark.slow

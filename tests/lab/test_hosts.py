@@ -13,7 +13,7 @@ from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused, Unkno
 from diskbench.hosts.connect import ssh_host
 from diskbench.hosts.device import check_device
 from diskbench.hosts.facts import gather
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab.request import LabKeys, LabRequest
 from diskbench.units import GIB
 

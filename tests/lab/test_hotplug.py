@@ -4,7 +4,7 @@ import pytest
 from tests.lab.conftest import Lab, ssh
 
 from diskbench.errors import HostUnavailable
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab import loops
 from diskbench.providers.lab.hotplug import plug_in, pull_out
 from diskbench.providers.lab.request import LabRequest

@@ -21,7 +21,7 @@ import pytest
 from tests.lab.conftest import Lab, custom, fio, ssh
 
 from diskbench.errors import HostUnavailable, InvalidValue
-from diskbench.model.disk import Acquired, DiskSpec
+from diskbench.model.rental import Acquired, DiskSpec
 from diskbench.providers.lab import loops
 from diskbench.providers.lab.groups import find_groups, init_of, members
 from diskbench.providers.lab.hotplug import plug_in, pull_out
@@ -235,7 +235,7 @@ POINTS: dict[str, Callable[[Path], bool]] = {
 }
 CREATE = """
 import sys
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab import machines
 from diskbench.providers.lab.request import LabRequest
 disk = DiskSpec(type="custom", size_gib=1)

@@ -5,10 +5,11 @@ import pytest
 from tests.lab.conftest import Lab, ssh
 
 from diskbench.analysis.phases import step_phases
-from diskbench.catalog.limits.expect import CatalogDisk, MachineLimits, expect
-from diskbench.catalog.limits.lookup import limits
-from diskbench.model.disk import DiskSpec
+from diskbench.catalog.expect import CatalogDisk, expect
+from diskbench.catalog.lookup import limits
+from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Load
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab.request import LabRequest
 from diskbench.units import KIB
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 CREATE = """
 import sys
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab import machines
 from diskbench.providers.lab.request import LabRequest
 disk = DiskSpec(type="custom", size_gib=1, iops=100)
@@ -98,7 +98,7 @@ def test_release_twice_and_of_nothing(lab: Lab) -> None:
 
 
 def test_a_supervisor_that_is_killed_comes_back_with_its_balance(lab: Lab) -> None:
-    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import DiskSpec
     from diskbench.providers.lab.request import LabRequest
 
     request = LabRequest(disk=DiskSpec(type="gp2", size_gib=20))

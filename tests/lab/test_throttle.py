@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from tests.lab.conftest import Lab, custom, fio, ssh
 
-from diskbench.catalog.limits.expect import CatalogDisk, MachineLimits, expect
-from diskbench.catalog.limits.lookup import limits
-from diskbench.model.disk import CUSTOM, DiskSpec
+from diskbench.catalog.expect import CatalogDisk, expect
+from diskbench.catalog.lookup import limits
+from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Load
+from diskbench.model.rental import CUSTOM, DiskSpec
 from diskbench.providers.lab import loops
 from diskbench.providers.lab.request import LabRequest
 from diskbench.providers.lab.supervisor.orders import read_report

@@ -3,9 +3,9 @@ definition 2.1.24), said of a step in words that do not pass a burst for what la
 
 import numpy as np
 import pytest
+from tests.rigs.synthetic import Noise, flat, settling, steps, with_stalls
 
 from diskbench.analysis.phases import step_phases
-from diskbench.analysis.synthetic import Noise, flat, settling, steps, with_stalls
 
 QUIET = Noise(sd=0.02)
 

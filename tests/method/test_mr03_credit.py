@@ -5,15 +5,8 @@ measured: AWS and Azure documents, and the disks of the first seed (cunnie/cloud
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.limits.expect import (
-    MachineLimits,
-    capped,
-    disk_of,
-    expect,
-    machine_of,
-    path_of,
-)
-from diskbench.catalog.limits.simulate import Emptied, Simulation, Stage, simulate
+from diskbench.catalog.expect import Emptied, Simulation, Stage, disk_of, expect, path_of, simulate
+from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.model.expectation import Load
 from diskbench.units import KIB, MIB
 

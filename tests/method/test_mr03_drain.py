@@ -4,12 +4,11 @@ import pytest
 
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import shipped_profile
-from diskbench.model.disk import DiskSpec
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.plan.rented import drain_s
-from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.plan.trial import TrialIds, drain_s, make_plan
 from diskbench.providers.emulation import EmulationOptions
 
 

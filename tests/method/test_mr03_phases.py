@@ -4,10 +4,10 @@ import io
 
 from rich.console import Console
 from tests.rigs.printed import print_result
+from tests.rigs.synthetic import Noise, bucket
 from tests.unit.report.made import plan, row
 
 from diskbench.analysis.phases import step_phases
-from diskbench.analysis.synthetic import Noise, bucket
 from diskbench.report.assemble.subject import subject_of_plan
 
 STEP = "rand-read-4k-qd32"

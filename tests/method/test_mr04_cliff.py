@@ -5,8 +5,7 @@ seed."""
 
 import pytest
 from benchmarks.method import alarms, cliffs, phases, stalled
-
-from diskbench.analysis.synthetic import Noise, bucket, settling, steps
+from tests.rigs.synthetic import Noise, bucket, settling, steps
 
 GP2_CREDITS = 5_400_000
 

@@ -5,8 +5,7 @@ import random
 import pytest
 
 from diskbench.analysis.figure import middle
-from diskbench.analysis.interval import median_interval
-from diskbench.analysis.repeats import Sample, repeats
+from diskbench.analysis.repeats import Sample, median_interval, repeats
 
 
 def seconds_of(machine, draw, count=60):

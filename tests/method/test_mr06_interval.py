@@ -3,7 +3,7 @@
 import pytest
 from benchmarks.method_statistics import intervals
 
-from diskbench.analysis.interval import median_interval
+from diskbench.analysis.repeats import median_interval
 from diskbench.model.comparison import Replicated
 from diskbench.report.terminal.compare_text import figure_text, replicated_text
 

@@ -7,10 +7,9 @@ from statistics import median
 
 import pytest
 
-from diskbench.analysis.interval import median_interval
-from diskbench.analysis.repeats import expected_bounds, more_needed, width
+from diskbench.analysis.repeats import expected_bounds, median_interval, more_needed, width
+from diskbench.model.campaign import UntilStatus
 from diskbench.model.matrix import Limits
-from diskbench.model.matrix_progress import UntilStatus
 from diskbench.plan.until import BlockStatus, turn_of
 from diskbench.report.terminal.matrix_table import until_words
 

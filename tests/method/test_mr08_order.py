@@ -3,7 +3,7 @@
 import pytest
 from benchmarks.method_statistics import CELLS, REPLICATES, in_turn, order
 
-from diskbench.plan.order import ordered
+from diskbench.plan.matrix import ordered
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from diskbench.fio.profiles import shipped_profile
 from diskbench.fio.rows import measurements
 from diskbench.fio.steps import FioTarget, build_steps
 from diskbench.fio.template import RenderContext, render
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Step
 from diskbench.providers.lab.request import LabRequest

@@ -14,8 +14,8 @@ from diskbench.fio.canary import parse_canary
 from diskbench.model.facts import CpuFacts
 from diskbench.model.ids import short
 from diskbench.report.terminal.replicates_text import replicate_lines
-from diskbench.results.canaries import off_trials
 from diskbench.results.compare_runs import compare_metrics
+from diskbench.results.pool import off_trials
 from diskbench.results.replicate_set import replicates_of
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence

@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from tests.qemu.conftest import LEASE, LEASE_S
 
-from diskbench.model.rental import Claim, RentSpec
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Claim
 from diskbench.providers.aws import provision as aws
 from diskbench.providers.aws.choice import EbsFigures
 from diskbench.providers.aws.disk_request import AwsDiskRequest

@@ -6,7 +6,7 @@ from tests.rigs.began import begin_run
 from tests.rigs.plans import make_plan
 from tests.rigs.replicates import ulid
 
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Step
 from diskbench.store import archive

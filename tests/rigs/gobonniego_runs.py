@@ -3,9 +3,9 @@
 from tests.rigs.began import begin_run
 from tests.rigs.plans import make_plan, make_step
 
-from diskbench.model.disk import DiskSpec
 from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.result import Measurement, StepResult
 from diskbench.store.finish import finish_run
 from diskbench.store.rows import save_plan

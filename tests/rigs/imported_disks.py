@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from diskbench.analysis.synthetic import Noise, bucket, flat
+from tests.rigs.synthetic import Noise, bucket, flat
 
 QUIET = Noise(sd=0.01)
 

@@ -2,7 +2,7 @@
 
 from diskbench.model.campaign import CellRow
 from diskbench.model.matrix import Limits
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.store.campaigns import CampaignRow
 

@@ -9,7 +9,7 @@ from diskbench.engine.matrix.matrix_status import look_at
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-    from diskbench.model.matrix_progress import MatrixStatus
+    from diskbench.model.campaign import MatrixStatus
     from diskbench.store.campaigns import CampaignRow
 
 

@@ -12,7 +12,7 @@ from tests.rigs.sshd import running_sshd
 
 pytestmark = pytest.mark.slow
 
-HEAVY = ("polars", "duckdb", "numpy", "scipy", "altair", "alembic")
+HEAVY = ("polars", "duckdb", "scipy", "altair", "alembic")
 """Libraries of frames, statistics, pictures and migrations."""
 NOT_FOR_SSH = (
     *("invoke", "rich.console", "psycopg", "sqlalchemy.orm", "sqlalchemy.ext.asyncio"),

@@ -20,8 +20,7 @@ from tests.rigs.waiting import WAIT_S, until
 
 from diskbench.engine.matrix.executor import DEAD_AFTER_S
 from diskbench.engine.matrix.fleet import fleet
-from diskbench.model.campaign import CellRow
-from diskbench.model.fleet import CellSeen
+from diskbench.model.campaign import CellRow, CellSeen
 from diskbench.model.result import StepResult
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import load_cells

@@ -1,1 +1,1 @@
-"""What the numbers mean: pure, one idea a file."""
+"""What the numbers mean: pure, one idea a chapter."""

@@ -14,8 +14,6 @@ an unnamed disk may also have filled a write cache.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from diskbench.analysis.setting import (
     SHOWN_AS_BYTES,
     Setting,
@@ -25,12 +23,9 @@ from diskbench.analysis.setting import (
     rate,
     shown_rate,
 )
-from diskbench.model.expectation import LIMIT_WORDS
+from diskbench.model.expectation import LIMIT_WORDS, Bound, ExpectedLevel
 from diskbench.model.verdict import Limiter
 from diskbench.units import format_iops, format_mb_per_s
-
-if TYPE_CHECKING:
-    from diskbench.model.expectation import Bound, ExpectedLevel
 
 NEAR = 0.10
 """A measured rate within this fraction of a cap is at the cap (MR-12)."""

@@ -25,16 +25,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
 
-from diskbench.analysis.running import running_mean, running_median
-from diskbench.analysis.segmentation import Costs, best_fits, penalized_cuts
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from diskbench.analysis.segmentation import (
+    Costs,
+    best_fits,
+    penalized_cuts,
+    running_mean,
+    running_median,
+)
 
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 SHORTEST_S = 60
 """The least duration of both sides of a change, before its exact second is determined."""
@@ -96,7 +99,6 @@ def changes(filled: Floats, *, shortest_s: int = SHORTEST_S) -> tuple[Change, ..
 
 
 def _logs(values: Floats) -> Floats:
-    import numpy as np
 
     floor = max(float(np.quantile(values, 0.9)) * _FLOOR, 1e-9)
     logs: Floats = np.log(np.maximum(values, floor))
@@ -106,7 +108,6 @@ def _logs(values: Floats) -> Floats:
 def _bins(filled: Floats, width: int) -> Floats:
     """Return the logs of the means of `width` seconds each, with outliers clipped; an incomplete
     last bin is dropped."""
-    import numpy as np
 
     count = filled.size // width
     y = _logs(filled[: count * width].reshape(count, width).mean(axis=1))
@@ -119,7 +120,6 @@ def _bins(filled: Floats, width: int) -> Floats:
 def segment(y: Floats, smallest: int) -> list[int]:
     """Return the bins at which a segment of at least `smallest` begins, except the first segment,
     of a series of logs; with the penalty for correlated noise."""
-    import numpy as np
 
     n, smallest = y.size, max(2, smallest)
     if n < 2 * smallest or float(np.ptp(y)) < -math.log(1 - LEAST_CHANGE):
@@ -163,7 +163,6 @@ def _cuts(y: Floats, costs: Costs, best: list[int]) -> list[int]:
 
 def _noise(y: Floats, edges: list[int]) -> tuple[float, float]:
     """Return variance and lag-1 correlation of a fit's residuals."""
-    import numpy as np
 
     residuals = np.concatenate([y[a:b] - y[a:b].mean() for a, b in pairwise(edges)])
     sigma2 = float(residuals.var())
@@ -174,7 +173,6 @@ def _noise(y: Floats, edges: list[int]) -> tuple[float, float]:
 
 
 def _levels(y: Floats, edges: list[int]) -> list[float]:
-    import numpy as np
 
     return [float(np.median(y[a:b])) for a, b in pairwise(edges)]
 
@@ -182,7 +180,6 @@ def _levels(y: Floats, edges: list[int]) -> list[float]:
 def _refined(y: Floats, calm: Floats, cuts: list[int], reach: int) -> list[int]:
     """Return the cuts, each moved to the second that best divides its two levels (least absolute
     error)."""
-    import numpy as np
 
     moved = list(cuts)
     for i, cut in enumerate(cuts):
@@ -230,7 +227,6 @@ def _without_blips(y: Floats, cuts: list[int], shortest_s: int) -> list[int]:
 
 
 def _is_sharp(y: Floats, cut: int, difference: float, shortest_s: int) -> bool:
-    import numpy as np
 
     far, near = max(2, shortest_s // 2), max(1, shortest_s // 12)
     before, after = y[max(0, cut - far) : cut - near], y[cut + near : cut + far]
@@ -242,7 +238,6 @@ def _is_sharp(y: Floats, cut: int, difference: float, shortest_s: int) -> bool:
 
 def _is_step(y: Floats, cut: int, reach: int) -> bool:
     """Whether two levels fit the `reach` seconds around the cut better than one line does."""
-    import numpy as np
 
     part = y[cut - reach : cut + reach]
     middle = np.arange(part.size) - (part.size - 1) / 2

@@ -20,7 +20,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from diskbench.analysis.interval import MedianInterval, median_interval
+from diskbench.analysis.repeats import MedianInterval, median_interval
 from diskbench.model.comparison import Finding
 
 LEAST_DIFFERENCE = 0.05

@@ -8,8 +8,18 @@
 A cut is a change where p ≤ 0.001, the medians of its sides differ by 5 % or more, and each side has
 three figures without those at the cut that lie nearer to the other: a bad night or two are none.
 The weakest cut is removed first and its sides are joined. The test, its limits and the 50 are those
-of Hunter (Apache Otava); the segmentation (analysis/segmentation.py) replaces its windows.
-The penalty is our choice.
+of Hunter (Apache Otava); the segmentation (analysis/segmentation.py) replaces its windows. The
+penalty is our choice.
+
+Where a series of runs falls and stays low: a disk without credit, a throttle that became active.
+
+Values x(1) … x(n) of consecutive runs fall in run r where
+
+    max(x(r) … x(n)) < LEVEL · min(x(1) … x(r-1))
+
+with at least LEAST runs on either side: no run from r on reaches half of the worst run before. Of
+several such r the one with the smallest ratio counts. Runs of one machine are a time series and not
+a random sample, so no significance test is made; LEVEL and LEAST are our choice.
 """
 
 from __future__ import annotations
@@ -19,15 +29,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from diskbench.analysis.segmentation import Costs, penalized_cuts
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 LEAST_STEP = 0.05
 MOST_CHANCE = 0.001
@@ -77,7 +85,6 @@ class Drift:
 
 def drift(values: Sequence[float]) -> Drift:
     """Return the changes of a history. Raises ValueError for figures that are not above zero."""
-    import numpy as np
 
     if any(value <= 0 for value in values):
         raise ValueError("a history holds figures above zero")
@@ -96,7 +103,6 @@ def drift(values: Sequence[float]) -> Drift:
 
 
 def _sigma(y: Floats) -> float:
-    import numpy as np
 
     steps = np.diff(y)
     mad = float(np.median(np.abs(steps - np.median(steps))))
@@ -133,7 +139,6 @@ def _kept(edges: list[int], x: Floats, y: Floats) -> list[int]:
 def _settled(side: Floats, shift: Shift) -> int:
     """Return how many figures of a side remain without those next to the cut that lie nearer to the
     other level: two bad nights and a good one are not a new level."""
-    import numpy as np
 
     own, other = np.median(side), shift.before + shift.after - np.median(side)
     on_own = np.abs(np.log(side / own)) <= np.abs(np.log(side / other)) if other > 0 else side > 0
@@ -141,7 +146,6 @@ def _settled(side: Floats, shift: Shift) -> int:
 
 
 def _shift(x: Floats, y: Floats, begin: int, at: int, end: int) -> Shift:
-    import numpy as np
     from scipy.special import stdtr
 
     begin, end = max(begin, at - WINDOW), min(end, at + WINDOW)
@@ -170,3 +174,26 @@ def _visible(sigma: float, last: int) -> float | None:
     reach = -float(stdtrit(free, MOST_CHANCE / 2)) + _FOUND
     step = reach * sigma * math.sqrt(1 / known + 1 / SHORTEST)
     return max(LEAST_STEP, 1 - math.exp(-max(step, _FOUND_SIGMAS * sigma)))
+
+
+LEVEL = 0.5
+LEAST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """The first run after it (`index` from 0), the least value before and the largest after."""
+
+    index: int
+    before: float
+    after: float
+
+
+def fall_of(values: Sequence[float]) -> Fall | None:
+    """Return where the values fall permanently; None if they do not."""
+    falls: list[tuple[float, Fall]] = []
+    for index in range(LEAST, len(values) - LEAST + 1):
+        before, after = min(values[:index]), max(values[index:])
+        if before > 0 and after < LEVEL * before:
+            falls.append((after / before, Fall(index, before, after)))
+    return min(falls, key=lambda candidate: candidate[0])[1] if falls else None

@@ -19,14 +19,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from diskbench.analysis.changes import LEAST_CHANGE
 from diskbench.analysis.run_course import courses_over
 from diskbench.analysis.steady import ROUNDS
-
-if TYPE_CHECKING:
-    from diskbench.model.phase import Phase, PhaseKind, StepPhases
+from diskbench.model.phase import Phase, PhaseKind, StepPhases
 
 LEVELS = frozenset({"burst", "baseline", "level"})
 """The kinds of phase that have a level."""

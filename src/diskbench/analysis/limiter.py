@@ -1,7 +1,7 @@
 """Which limit set the pace of one stretch of a step (MR-12). The first that applies is named:
 
-    a cache       faster than a disk of its kind can be (analysis/medium.py): of the guest where the
-                  I/O was buffered, else one below it
+    a cache       faster than a disk of its kind can be (analysis/setting.py): of the guest where
+                  the I/O was buffered, else one below it
     page cache    buffered, and the device moved < 95 % of fio's bytes; or, without counters,
                   buffered writes above 1.1 times every promise, and not without what memory holds
     offered       ≥ 99 % of the rate that the load is held to (of N arrivals ≥ 1 − 2/√N)
@@ -18,16 +18,15 @@
     unknown       else, with what is known
 
 model/processor.py determines what filled a core: the work of other processes explains less than a
-shallow queue, and is never the load generator's limit.
-Caps are tested before the processor: if the disk reaches its cap, a busy core is not the limit.
-Rates are compared in the load's own blocks, as the promise counts them (it includes request-size
-accounting). The 10 %, 90 % and 2 % are MR-12's, 99 % is MR-11's; the rest is our choice.
+shallow queue, and is never the load generator's limit. Caps are tested before the processor: if the
+disk reaches its cap, a busy core is not the limit. Rates are compared in the load's own blocks, as
+the promise counts them (it includes request-size accounting). The 10 %, 90 % and 2 % are MR-12's,
+99 % is MR-11's; the rest is our choice.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from diskbench.analysis.caches import beyond_medium, cached_below, page_cache
 from diskbench.analysis.caps import NEAR, NOT_CAPS, cap, credit, fell, is_writing
@@ -44,13 +43,9 @@ from diskbench.analysis.setting import (
 from diskbench.analysis.stalls import RARE
 from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.model.phase import MOST_STALLED
-from diskbench.model.processor import busy_with, percent
-from diskbench.model.verdict import Limiter
+from diskbench.model.processor import Worker, busy_with, percent
+from diskbench.model.verdict import Limiter, LimiterName
 from diskbench.units import format_iops, format_mb_per_s
-
-if TYPE_CHECKING:
-    from diskbench.model.processor import Worker
-    from diskbench.model.verdict import LimiterName
 
 HELD = 0.99
 """The fraction of the offered rate that counts as reached (MR-11); lower if so few I/Os arrive that

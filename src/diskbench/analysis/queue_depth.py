@@ -17,14 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from diskbench.model.expectation import LIMIT_WORDS
+from diskbench.model.expectation import LIMIT_WORDS, ExpectedLevel, Load
 from diskbench.model.verdict import Limiter
 from diskbench.units import NS_PER_S, format_iops, format_latency_ns
-
-if TYPE_CHECKING:
-    from diskbench.model.expectation import ExpectedLevel, Load
 
 MORE = 1.1
 AS_MUCH = 0.9

@@ -10,6 +10,8 @@ that shared a machine. Nothing is dropped: a figure far from the others is named
 CONFIRM (Maricq et al., OSDI 2018) draws 200 subsets of past results. Here the means are exact: the
 j-th smallest of s draws is at most the k-th of n values with probability 1 − F(j−1; s, k/n). Draws
 are put back, so that s may be larger than n.
+
+A confidence interval of the median from order statistics alone (MR-6; Hoefler & Belli 2015).
 """
 
 from __future__ import annotations
@@ -17,14 +19,12 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from math import comb
 from statistics import fmean, median, stdev
-from typing import TYPE_CHECKING
 
-from diskbench.analysis.interval import MedianInterval, median_interval, rank_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
 LEAST_FOR_INTERVAL = 6
 """Fewer replicates have no interval at 95 % (MR-6)."""
@@ -151,7 +151,6 @@ def more_needed(values: Sequence[float], *, narrow: float = NARROW) -> int | Non
 def expected_bounds(values: Sequence[float], size: int) -> tuple[float, float]:
     """The means of MR-6's two bounds over all samples of `size` drawn from the values with
     replacement."""
-    import numpy as np
 
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     chances = _chances(ordered.size, size)
@@ -166,7 +165,6 @@ def expected_bounds(values: Sequence[float], size: int) -> tuple[float, float]:
 
 def _chances(n: int, size: int) -> NDArray[np.float64]:
     """How likely i of `size` draws are among the k smallest of n values: row i, column k - 1."""
-    import numpy as np
 
     ways = np.array([math.log(math.comb(size, i)) for i in range(size + 1)])[:, None]
     i = np.arange(size + 1)[:, None]
@@ -175,3 +173,58 @@ def _chances(n: int, size: int) -> NDArray[np.float64]:
     chances[:, :-1] = np.exp(ways + i * np.log(share) + (size - i) * np.log1p(-share))
     chances[size, -1] = 1.0  # all draws are among all values
     return chances
+
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class MedianInterval:
+    """The median of `n` replicates with [low, high] and the exact `coverage` of that interval."""
+
+    median: float
+    low: float
+    high: float
+    coverage: float
+    n: int
+
+
+def median_interval(
+    values: Sequence[float], *, confidence: float = CONFIDENCE
+) -> MedianInterval | None:
+    """The narrowest interval [x(j), x(n+1−j)] of order statistics that covers the median.
+
+        coverage(j) = 1 − 2·F(j−1; n, ½),   F(k; n, ½) = Σ_{i=0..k} C(n, i) / 2ⁿ
+
+    and j is the largest with coverage(j) ≥ `confidence`. No distribution is assumed, only that the
+    values are independent: one number a replicate, never samples of one run (MR-5). None where even
+    j = 1 does not cover, which at 95 % is n < 6.
+    """
+    n = len(values)
+    rank = rank_of(n, confidence)
+    if rank == 0:
+        return None
+    ordered = sorted(values)
+    return MedianInterval(
+        median=median(ordered),
+        low=ordered[rank - 1],
+        high=ordered[n - rank],
+        coverage=_coverage(rank, n),
+        n=n,
+    )
+
+
+@cache
+def rank_of(n: int, confidence: float = CONFIDENCE) -> int:
+    """The largest j with coverage(j) ≥ confidence; 0 where there is none."""
+    rank, tail, term = 0, 0, 1  # term: C(n, rank); tail: the sum of those before
+    while 2 * (rank + 1) <= n and 1 - 2 * ((tail + term) / (1 << n)) >= confidence:
+        tail += term
+        rank += 1
+        term = term * (n - rank + 1) // rank
+    return rank
+
+
+def _coverage(rank: int, n: int) -> float:
+    tail = sum(comb(n, i) for i in range(rank)) / (1 << n)
+    return 1 - 2 * tail

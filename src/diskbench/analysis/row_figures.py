@@ -15,15 +15,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.analysis.figure import Figure, FigureLevel, Rate, Share, figure_of, of_share
+from diskbench.model.phase import Phase, StepPhases
+from diskbench.model.result import Measurement
+from diskbench.model.run import MeasuredFigure, MeasuredRow
 from diskbench.units import NS_PER_S
-
-if TYPE_CHECKING:
-    from diskbench.model.phase import Phase, StepPhases
-    from diskbench.model.result import Measurement
-    from diskbench.model.run import MeasuredFigure, MeasuredRow
 
 _NEAR_S = 3.0
 """The seconds of rounds are counted without their last ones, which are seldom whole."""

@@ -21,18 +21,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from diskbench.analysis.changes import LEAST_CHANGE, segment
 from diskbench.analysis.drift import LEAST_HISTORY, SHORTEST
+from diskbench.model.phase import PhaseKind
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from diskbench.model.phase import PhaseKind
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 _PHI = 0.44
 """The lag-1 correlation of runs on one machine that is assumed at least; our choice, from series of
@@ -110,7 +107,6 @@ def joint_courses(
 
 def _fell_beside(of: Sequence[tuple[int, float]], falls: Collection[int]) -> tuple[RunStretch, ...]:
     """The two levels of a step that fell where other steps did, a run each; else none."""
-    import numpy as np
 
     values = [value for _, value in of]
     if len(values) < LEAST_HISTORY or min(values) <= 0:
@@ -134,7 +130,6 @@ def _fell_beside(of: Sequence[tuple[int, float]], falls: Collection[int]) -> tup
 def _changes(values: Sequence[float]) -> list[int]:
     """Return the runs at which a level begins, without those between levels that are alike; the
     most alike are joined first."""
-    import numpy as np
 
     logs = np.log(np.asarray(values, dtype=np.float64))
     cuts = segment(logs, SHORTEST)
@@ -158,7 +153,6 @@ def _errors(logs: Floats, begin: int, at: int, end: int) -> float:
     """Return by how many standard errors two neighbouring levels differ, for runs whose neighbours
     correlate by `_PHI`, or by more where theirs do: few runs show less correlation than there is.
     """
-    import numpy as np
 
     sides = (logs[begin:at], logs[at:end])
     deviations = [side - side.mean() for side in sides]

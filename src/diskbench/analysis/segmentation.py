@@ -1,4 +1,5 @@
-"""The best division of a series into segments of constant level, by squared error.
+"""The best division of a series into segments of constant level, by squared error, and running
+means and medians of a series.
 
     cost of y[a:b]  = Σ y² − (Σ y)² / (b − a)    the squared error around the segment's mean
     best_fits       = least sum of the costs for a count of cuts: dynamic programming (Bellman 1961)
@@ -11,21 +12,22 @@ function of every run's verdict (2026-11-23). tests/unit/analysis/test_segmentat
 
 Each step of a search takes many ends of segments at once, and the searches of one series share its
 costs. Time grows with the square of the length.
+
+A running window of even size reaches one figure further back than forward, and its median is the
+upper one of the two in the middle. All as `scipy.ndimage` does it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+import numpy as np
+from numpy.typing import NDArray
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 _ENDS_AT_ONCE = 64
 """Ends of segments that are computed together, so that NumPy's calls cost little."""
@@ -39,7 +41,6 @@ class Costs:
     """The costs of all segments of a series that have at least `smallest` figures."""
 
     def __init__(self, y: Floats, smallest: int) -> None:
-        import numpy as np
 
         centred = y - y.mean()  # a common level would cost digits
         self._sums = np.concatenate([[0.0], np.cumsum(centred)])
@@ -66,7 +67,6 @@ class Costs:
         return list(self._computed())
 
     def _computed(self) -> Iterator[tuple[int, Floats]]:
-        import numpy as np
 
         ends_at_once = min(_ENDS_AT_ONCE, _MOST_AT_ONCE // (self.size + 1))
         width = self.smallest * max(1, ends_at_once // self.smallest)
@@ -87,7 +87,6 @@ class Costs:
 def best_fits(costs: Costs) -> Iterator[list[int]]:
     """Yield the best cuts for each count of cuts from 0 on, each the first index of a segment, up
     to the most cuts that leave all segments long enough."""
-    import numpy as np
 
     n, smallest = costs.size, costs.smallest
     if n < smallest:
@@ -125,7 +124,6 @@ def _back(starts: list[NDArray[np.int64]], end: int) -> list[int]:
 def penalized_cuts(costs: Costs, penalty: float) -> list[int]:
     """Return the cuts, each the first index of a segment, with the least sum of squared error and
     `penalty` a cut."""
-    import numpy as np
 
     n, smallest = costs.size, costs.smallest
     if n < 2 * smallest:
@@ -147,3 +145,33 @@ def penalized_cuts(costs: Costs, penalty: float) -> list[int]:
         cuts.append(end)
         end = int(start[end])
     return cuts[::-1]
+
+
+Edge = Literal["edge", "symmetric"]
+"""What lies beyond the ends: the first and the last figure repeated, or the series mirrored."""
+_AT_ONCE = 8192
+"""Windows held in memory at a time: 8 MB where they are two minutes wide."""
+
+
+def running_mean(values: Floats, size: int) -> Floats:
+    """Return the means of `size` figures around each; the ends are repeated."""
+
+    means: Floats = np.convolve(_padded(values, size, "edge"), np.full(size, 1 / size), "valid")
+    return means
+
+
+def running_median(values: Floats, size: int, edge: Edge) -> Floats:
+    """Return the medians of `size` figures around each."""
+
+    windows = np.lib.stride_tricks.sliding_window_view(_padded(values, size, edge), size)
+    medians = np.empty(values.size)
+    for begin in range(0, values.size, _AT_ONCE):
+        part = windows[begin : begin + _AT_ONCE]
+        medians[begin : begin + _AT_ONCE] = np.partition(part, size // 2, axis=1)[:, size // 2]
+    return medians
+
+
+def _padded(values: Floats, size: int, edge: Edge) -> Floats:
+
+    padded: Floats = np.pad(values, (size // 2, size - 1 - size // 2), mode=edge)
+    return padded

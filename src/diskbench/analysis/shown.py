@@ -7,17 +7,12 @@ show the same run. Doubts are collected from all runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from diskbench.analysis.figure import middle_at, of_one_level
-from diskbench.analysis.trust import in_order
-from diskbench.analysis.worst_trust import worst
-from diskbench.model.doubts import BURST_ONLY, doubt_of
+from diskbench.analysis.trust import in_order, worst
+from diskbench.model.doubts import BURST_ONLY, Reason, doubt_of
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-
-if TYPE_CHECKING:
-    from diskbench.model.doubts import Reason
-    from diskbench.model.verdict import Judged, Trust, Verdict
+from diskbench.model.verdict import Judged, Trust, Verdict
 
 
 def rate_of(stretch: Judged) -> float:

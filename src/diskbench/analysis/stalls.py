@@ -4,15 +4,13 @@ loop from 0.2 to 952 ms, and no mean shows it)."""
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from diskbench.analysis.running import running_median
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from diskbench.analysis.segmentation import running_median
 
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 STALLED = 0.10
 """Of the median: less is a stall; the issue's figure."""
@@ -30,7 +28,6 @@ def stalls(
     """The runs of seconds [start, end) below a tenth of the median of `values` in which at least
     `missed` would have been done at the median. None where the median is zero. Of a ramp
     (`is_moving`) it is the running median of two minutes: it may begin at a tenth of its middle."""
-    import numpy as np
 
     if not values.size:
         return ()
@@ -43,7 +40,6 @@ def filled(values: Floats, *, longest_s: int) -> Floats:
     """Return the series with short stalls (below `longest_s`) replaced by the level around them, so
     that they do not look like changes. The level is the median of the seconds with I/O as far as
     `longest_s` on either side. If stalls are not rare the series is returned unchanged."""
-    import numpy as np
 
     if not values.size:
         return values
@@ -66,7 +62,6 @@ def longest(low: NDArray[np.bool_]) -> int:
 
 def _runs(low: NDArray[np.bool_]) -> tuple[tuple[int, int], ...]:
     """Return the stretches [start, end) of seconds for which `low` holds."""
-    import numpy as np
 
     edges = np.concatenate([[False], low, [False]])
     at = np.flatnonzero(edges[1:] != edges[:-1]).tolist()

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from diskbench.analysis.caps import NOT_CAPS
 from diskbench.analysis.changes import LEAST_CHANGE
+from diskbench.analysis.figure import FigureLevel as Seconds
 from diskbench.analysis.figure import Rate, figure_of, levels_of
+from diskbench.analysis.run_course import RunStretch
 from diskbench.analysis.setting import ABOVE, Stretch
-
-if TYPE_CHECKING:
-    from diskbench.analysis.figure import FigureLevel as Seconds
-    from diskbench.analysis.run_course import RunStretch
-    from diskbench.model.expectation import Expectation, ExpectedLevel, LimitName
-    from diskbench.model.phase import PhaseKind, StepPhases
+from diskbench.model.expectation import Expectation, ExpectedLevel, LimitName
+from diskbench.model.phase import PhaseKind, StepPhases
 
 _FULL = 0.98
 _LITTLE = 0.5

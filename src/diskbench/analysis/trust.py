@@ -1,4 +1,5 @@
-"""Whether to trust a figure, and why not: pure.
+"""Whether to trust a figure, and why not; and which figure with its trust stands for a run in a
+list. Pure.
 
 The warnings of a step (fio/warnings.py) and the findings of the verdict become reasons, each with
 its own weight (model/doubts.py): the heaviest decides.
@@ -6,21 +7,26 @@ its own weight (model/doubts.py): the heaviest decides.
 A page cache that served less than half of the bytes has a figure taken with care, as does a
 suspected one, where the files fit into memory and the device's I/O was not counted. A busy
 processor is only a note if the figure is at a cap nevertheless.
+
+The headline of a run is its figure of one step, and of a trial that of one run:
+
+step    of the steps that measure: random before sequential, small blocks before large ones,
+        then the one with the highest rate. Small random I/O is what disks are bought and
+        limited by (our choice); the highest rate is the one nearest to a limit
+trial   the headline in the middle of its runs at the baseline where some are, else of all
+        (MR-3, MR-5), with the worst trust of all its runs
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
-from diskbench.model.doubts import DOUBTS, PAGE_CACHE, WEIGHTS, Reason, doubt_of
-from diskbench.model.processor import DOUBT_OF, busy_with
-
-if TYPE_CHECKING:
-    from diskbench.model.doubts import Weight
-    from diskbench.model.processor import Processor
-    from diskbench.model.result import Warning  # noqa: A004 - the field's word
-    from diskbench.model.verdict import LimiterName, Trust
+from diskbench.model.doubts import DOUBTS, PAGE_CACHE, WEIGHTS, Reason, Weight, doubt_of
+from diskbench.model.processor import DOUBT_OF, Processor, busy_with
+from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.model.run import Headline, ListedStep
+from diskbench.model.verdict import LimiterName, Trust
 
 MOSTLY = 0.5
 _PROCESSOR_CODES = frozenset(doubt.code for doubt in DOUBTS.values() if doubt.rule == "processor")
@@ -90,3 +96,35 @@ def _weight(code: str, limited_by: LimiterName, device_share: float | None) -> W
     if doubt.rule == "processor" and limited_by not in _NO_CAP:
         return "note"
     return doubt.weight
+
+
+_UNKNOWN_BLOCK = 1 << 62
+
+
+def headline_step(loads: Sequence[ListedStep]) -> ListedStep | None:
+    """Return the step that stands for a run; of equal ones the first. None without a step."""
+    return max(loads, key=_load_weight, default=None)
+
+
+def of_trial(headlines: Sequence[Headline]) -> Headline | None:
+    """Return the headline of a trial from those of its runs, the newest first; None without any. It
+    has a trust only where each of these runs was judged."""
+    if not headlines:
+        return None
+    alike = [headline for headline in headlines if headline.step == headlines[0].step]
+    of_level = [headline for headline in alike if headline.kind == "baseline"] or alike
+    middle = sorted(of_level, key=lambda headline: headline.rate)[(len(of_level) - 1) // 2]
+    known = [headline.trust for headline in alike if headline.trust is not None]
+    return replace(middle, trust=worst(known) if len(known) == len(alike) else None)
+
+
+def _load_weight(load: ListedStep) -> tuple[bool, int, float]:
+    rate = load.iops if load.iops is not None else load.bytes_per_s
+    return load.is_random, -(load.block_bytes or _UNKNOWN_BLOCK), rate or 0.0
+
+
+def worst(judgements: Iterable[Trust]) -> Trust:
+    """Return the worst of several judgements; `yes` without any."""
+    words: tuple[Trust, ...] = ("no", "with care")
+    present = set(judgements)
+    return next((word for word in words if word in present), "yes")

@@ -2,22 +2,35 @@
 
 `Books` is a value: it is created once when a session opens (results/refreshed_catalogue.py) and
 passed down, so that everything in that session is planned with the same figures. Plans record its
-digest. Files that an overlay cannot patch are constant and need no Books (entry.py, charges.py, …).
+digest. Files that an overlay cannot patch are constant and need no Books (entry.py, charges.py, and
+`regions.yaml`, the regions that a provider has, so that a misspelt one is refused before anything
+is asked).
 """
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Literal, Self
 
-from diskbench.catalog.machines.machine_book import MachineBook, machine_book, parse_machines
-from diskbench.catalog.overlay import MACHINES, PRICES, digest_of
-from diskbench.catalog.prices.price_book import PriceBook, parse_prices, price_book
-from diskbench.catalog.yaml_loader import shipped
+from pydantic import model_validator
 
-if TYPE_CHECKING:
-    from diskbench.catalog.overlay import Overlay
+from diskbench.catalog.machine_book import MachineBook, machine_book, parse_machines
+from diskbench.catalog.price_book import PriceBook, parse_prices, price_book
+from diskbench.catalog.sourced_figures import FigureSource
+from diskbench.catalog.yaml_loader import (
+    MACHINES,
+    PRICES,
+    Overlay,
+    check_sources,
+    digest_of,
+    parse_book,
+    shipped,
+    shipped_book,
+)
+from diskbench.errors import UnknownName
+from diskbench.model.base import Frozen
 
 
 @dataclass(frozen=True)
@@ -68,3 +81,36 @@ class Books:
         if (patch := patches.get(PRICES)) and (text := shipped(cloud, PRICES)) is not None:
             prices = parse_prices(text, where=f"{cloud}/{PRICES}", patch=patch)
         return ProviderBook(machines, prices)
+
+
+REGIONS = "regions.yaml"
+
+
+class RegionBook(Frozen):
+    """The file. A region that is newer than its source is not in it."""
+
+    format: Literal[1]
+    cloud: str
+    sources: dict[str, FigureSource]
+    source: str
+    regions: tuple[str, ...]
+
+    @model_validator(mode="after")
+    def _source_is_listed(self) -> Self:
+        check_sources({"regions": self.source}, self.sources)
+        return self
+
+
+def check_region(cloud: str, region: str) -> None:
+    """Raise UnknownName for a region that the catalogue of `cloud` does not list. Upper case and
+    blanks do not count (`West Europe`); a provider without such a list has any region."""
+    known = regions(cloud)
+    if known and region.replace(" ", "").lower() not in known:
+        raise UnknownName(f"region of {cloud}", region, known, field="region")
+
+
+@functools.cache
+def regions(cloud: str) -> tuple[str, ...]:
+    """Return the regions that the catalogue of `cloud` lists; none without such a list."""
+    book = shipped_book(cloud, REGIONS, partial(parse_book, RegionBook, kind="list of regions"))
+    return () if book is None else book.regions

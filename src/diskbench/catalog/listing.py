@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import Field
 
-from diskbench.catalog.limits.entry import catalogue, clouds, known_catalogue
-from diskbench.catalog.limits.sourced_figures import SourcedFigure
-from diskbench.catalog.prices.charges import charges_of
+from diskbench.catalog.books import Books
+from diskbench.catalog.charges import charges_of
+from diskbench.catalog.entry import DiskEntry, Part, catalogue, clouds, known_catalogue
+from diskbench.catalog.machine_book import MachineBook, MachineEntry
+from diskbench.catalog.price_book import PriceBook
+from diskbench.catalog.sourced_figures import FigureSource, SourcedFigure
 from diskbench.catalog.yaml_loader import catalogues
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.plugins import working
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from diskbench.catalog.books import Books
-    from diskbench.catalog.limits.entry import DiskEntry, Part
-    from diskbench.catalog.limits.sourced_figures import FigureSource
-    from diskbench.catalog.machines.machine_book import MachineBook, MachineEntry
-    from diskbench.catalog.prices.price_book import PriceBook
 
 T = TypeVar("T")
 

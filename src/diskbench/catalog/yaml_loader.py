@@ -1,34 +1,36 @@
-"""Read the catalogue's files from each provider's folder, and report every fault in a file.
+"""Read the catalogue's files from each provider's folder, patched with figures refreshed from a
+cloud's own APIs, and report every fault in a file.
 
 A provider names its folder in its plugin (`Plugin.catalogue`). It may hold
 
-    limits.yaml     disk types and what they promise (catalog/limits/entry.py)
-    machines.yaml   the limits of machines towards their disks (catalog/machines/machine_book.py)
-    prices.yaml     what disks and machines cost (catalog/prices/price_book.py)
-    charges.yaml    what is charged besides hourly prices (catalog/prices/charges.py)
-    regions.yaml    the regions there are (catalog/regions.py)
+    limits.yaml     disk types and what they promise (catalog/entry.py)
+    machines.yaml   the limits of machines towards their disks (catalog/machine_book.py)
+    prices.yaml     what disks and machines cost (catalog/price_book.py)
+    charges.yaml    what is charged besides hourly prices (catalog/charges.py)
+    regions.yaml    the regions there are (catalog/books.py)
 
-and any of them may be missing.
+and any of them may be missing. A patch (an overlay) has the form of the file that it patches, so
+that the rules of that file apply to the result: a figure without a listed source is refused.
+catalog/books.py applies overlays to the files; store/overlays.py reads and writes them.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, TypeVar
+from importlib.resources.abc import Traversable
+from typing import Any, Final, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, field_validator
 
-from diskbench.catalog.overlay import merged
 from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.base import Frozen
 from diskbench.model.value_fault import value_faults
 from diskbench.plugins import known_plugin, loading, plugin, plugin_names, plugins, working
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from importlib.resources.abc import Traversable
-    from typing import Any
 
 Book = TypeVar("Book", bound=BaseModel)
 
@@ -117,3 +119,53 @@ def check_sources(named: Mapping[str, str], listed: Mapping[str, object]) -> Non
     missing = [f"{name}: {key!r}" for name, key in named.items() if key not in listed]
     if missing:
         raise ValueError(f"{'; '.join(missing)} is not in the list of sources")
+
+
+MACHINES: Final = "machines.yaml"
+PRICES: Final = "prices.yaml"
+REFRESHED_FILES: Final = frozenset({MACHINES, PRICES})
+"""The files of a provider that an overlay may patch. Its other files stay as shipped."""
+FORMAT: Final = 2
+"""Format number of overlays; format 1 patched files that each cloud had in a form of its own."""
+
+
+class Overlay(Frozen):
+    """The patches of one provider's files, by the files' names; `made_on` is the day of the
+    answers, `region` that of the prices."""
+
+    format: Literal[2] = FORMAT
+    cloud: str
+    region: str
+    made_on: str
+    patches: dict[str, dict[str, Any]]
+
+    @field_validator("patches")
+    @classmethod
+    def _files_can_be_patched(cls, patches: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        if unknown := patches.keys() - REFRESHED_FILES:
+            raise ValueError(
+                f"{', '.join(sorted(unknown))} cannot be refreshed; "
+                f"only {', '.join(sorted(REFRESHED_FILES))} can"
+            )
+        return patches
+
+
+def digest_of(overlays: Sequence[Overlay]) -> str | None:
+    """Return a digest of the overlays that does not depend on their order; None without overlays
+    (the shipped catalogue)."""
+    if not overlays:
+        return None
+    in_order = sorted(overlays, key=lambda overlay: overlay.cloud)
+    dumped = [overlay.model_dump(mode="json") for overlay in in_order]
+    text = json.dumps(dumped, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `below` patched with `above`: mappings are merged, other values replaced."""
+    result = dict(below)
+    for key, value in above.items():
+        held = result.get(key)
+        are_mappings = isinstance(held, dict) and isinstance(value, dict)
+        result[key] = merged(held, value) if are_mappings else value  # type: ignore[arg-type]
+    return result

@@ -18,7 +18,7 @@ from diskbench.cli.panels import PanelledCommand, TypedCommand
 from diskbench.cli.run_command import common_options, taking
 from diskbench.cli.stores import database
 from diskbench.errors import InvalidValue
-from diskbench.model.ab import SERIES, SIDE
+from diskbench.model.comparison import SERIES, SIDE
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine

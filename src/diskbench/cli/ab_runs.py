@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import typer
 
 from diskbench.errors import InvalidValue
-from diskbench.model.ab import BLOCK, ORDER, SERIES, SIDE, RunInTurn, labels_at, turns
+from diskbench.model.comparison import BLOCK, ORDER, SERIES, SIDE, RunInTurn, labels_at, turns
 from diskbench.report.assemble.summary_many import counted
 from diskbench.units import format_duration_s
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import InvalidValue
 from diskbench.model.options import own_options, takes_host
 from diskbench.plan.cells import Request
-from diskbench.plan.cost_limit import CostLimit
+from diskbench.plan.cost import CostLimit
 from diskbench.plan.rent_options import RENT_OPTIONS, rent_spec
 
 if TYPE_CHECKING:

@@ -57,7 +57,7 @@ Refresh = Annotated[
 @app.command()
 def disks(cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = "table") -> None:
     """List the disk types: sizes, IOPS and throughput by formula, bursts; and other parts."""
-    from diskbench.catalog.limits.entry import catalogue
+    from diskbench.catalog.entry import catalogue
     from diskbench.catalog.listing import disk_entries, parts
 
     _open(cloud, refresh=refresh)

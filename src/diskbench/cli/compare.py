@@ -12,7 +12,7 @@ from diskbench.cli.selecting import Filters, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.errors import InvalidValue
 from diskbench.model.comparison import Metric
-from diskbench.model.selection_keys import SELECTION_HELP
+from diskbench.model.run import SELECTION_HELP
 
 ComparedAs = Annotated[
     Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")

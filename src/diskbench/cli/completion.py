@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diskbench.model.ids import LAST, short
-from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS
-from diskbench.model.selection_keys import COLUMN_OF, KEYS
+from diskbench.model.run import COLUMN_OF, KEYS, MEASURED_FIELDS, RUN_FIELDS
 from diskbench.store.urls import database_file
 
 if TYPE_CHECKING:
@@ -91,8 +90,8 @@ def matrices(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
 def disks(ctx: Context, incomplete: str) -> Iterable[Offer]:
     """The disk types of the provider that is typed; of every cloud where it has none of its own."""
-    from diskbench.catalog.limits.entry import clouds
-    from diskbench.catalog.limits.lookup import disk_types
+    from diskbench.catalog.entry import clouds
+    from diskbench.catalog.lookup import disk_types
 
     known, asked = clouds(), ctx.params.get("provider")
     return [
@@ -104,7 +103,7 @@ def disks(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
 def regions(ctx: Context, incomplete: str) -> Iterable[Offer]:
     """The regions of the provider that is typed, or of every cloud."""
-    from diskbench.catalog.regions import regions as regions_of
+    from diskbench.catalog.books import regions as regions_of
     from diskbench.plugins import plugin_names
 
     asked = ctx.params.get("provider")

@@ -17,7 +17,7 @@ from diskbench.model.ids import short
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.model.swept import SweepDocument, Swept, Unlisted
+    from diskbench.model.outcome import SweepDocument, Swept, Unlisted
 
 
 @scoped
@@ -141,7 +141,7 @@ def _cost(item: Swept) -> str:
 def _document(
     swept: Sequence[Swept], unlisted: Sequence[Unlisted], *, dry_run: bool
 ) -> SweepDocument:
-    from diskbench.model.swept import SweepDocument
+    from diskbench.model.outcome import SweepDocument
 
     gone = [item for item in swept if item.outcome != "kept"]
     known = [item.cost.usd for item in gone if item.cost and item.cost.usd is not None]

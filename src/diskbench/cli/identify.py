@@ -34,7 +34,7 @@ def identify(
     Rates and falls are compared with the dated limits of every disk type and size. Exit code 0
     also where nothing fits.
     """
-    from diskbench.catalog.limits.entry import clouds
+    from diskbench.catalog.entry import clouds
     from diskbench.results.identified import identified
     from diskbench.results.selection import Selection, run_or_set
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from diskbench.cli.matrix_display import Output
     from diskbench.engine.session import Session
-    from diskbench.model.matrix_progress import MatrixStatus
+    from diskbench.model.campaign import MatrixStatus
     from diskbench.store.campaigns import CampaignRow
 
 NOT_GIVEN_BACK = 3

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from diskbench.catalog.limits.entry import clouds
-from diskbench.catalog.limits.lookup import disk_types
+from diskbench.catalog.entry import clouds
+from diskbench.catalog.lookup import disk_types
 from diskbench.fio.profiles import shipped_names
-from diskbench.plan.matrix_model import own_values
-from diskbench.plan.matrix_schema import matrix_schema
-from diskbench.plan.requested_target import FILESYSTEMS
+from diskbench.plan.cells import FILESYSTEMS
+from diskbench.plan.matrix_form import matrix_schema, own_values
 from diskbench.providers.registry import provider_names
 
 

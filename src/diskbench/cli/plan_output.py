@@ -9,8 +9,7 @@ import typer
 from diskbench.cli.failures import print_error
 from diskbench.cli.terminal import print_json
 from diskbench.model.outcome import problem_of
-from diskbench.plan.cost import cost_of_plan
-from diskbench.plan.document import PlanDocument, PlannedTrial, RefusedTrial
+from diskbench.plan.cost import PlanDocument, PlannedTrial, RefusedTrial, cost_of_plan
 from diskbench.report.terminal.plan_text import render_plan
 
 if TYPE_CHECKING:

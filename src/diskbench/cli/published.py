@@ -11,7 +11,7 @@ from diskbench.cli.terminal import print_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from diskbench.catalog.published.figures import Published
+    from diskbench.catalog.post_file import Published
     from diskbench.model.verdict import Verdict
 
 app = typer.Typer(
@@ -42,7 +42,7 @@ def list_(
     output: Output = "table",
 ) -> None:
     """List the figures, one per line; ! marks doubtful ones."""
-    from diskbench.catalog.published.figures import filtered, load_published
+    from diskbench.catalog.published import filtered, load_published
 
     figures = filtered(load_published(), seed=post, provider=provider, disk=disk)
     if output == "json":
@@ -62,12 +62,12 @@ def show(
     output: Output = "table",
 ) -> None:
     """Show figures with machine, method, samples, doubts and verdict."""
-    from diskbench.catalog.published.figures import find_published
+    from diskbench.catalog.published import find_published
     from diskbench.results.refreshed_catalogue import open_books
 
     figures, books = find_published(name), open_books()
     if output == "json":
-        from diskbench.plan.published_verdict import published_verdict
+        from diskbench.plan.published import published_verdict
 
         _print_document(
             figures, {figure.id: published_verdict(figure, books) for figure in figures}
@@ -82,7 +82,7 @@ def show(
 def _print_document(
     figures: Iterable[Published], verdicts: Mapping[str, Verdict] | None = None
 ) -> None:
-    from diskbench.catalog.published.figures import PublishedDocument
+    from diskbench.catalog.published import PublishedDocument
 
     document = PublishedDocument(published=tuple(figures), verdicts=dict(verdicts or {}))
     print_json(document.model_dump_json())

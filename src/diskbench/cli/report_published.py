@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
-from diskbench.catalog.published.figures import load_published
+from diskbench.catalog.published import load_published
 from diskbench.cli.stores import database, evidence
 from diskbench.engine.published_outlook import published_outlook
 from diskbench.errors import InvalidValue
@@ -26,7 +26,7 @@ from diskbench.results.selection import runs_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.catalog.published.figures import Published
+    from diskbench.catalog.post_file import Published
     from diskbench.cli.report import Axis
     from diskbench.model.expectation import PlanExpectation
     from diskbench.report.page.write_report import Format

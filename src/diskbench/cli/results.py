@@ -195,7 +195,7 @@ def delete(
     evidence_url: EvidenceUrl = None,
 ) -> None:
     """Delete runs: their evidence and their rows. The id of a trial means all its runs."""
-    from diskbench.results.run_deletion import delete_with_evidence, runs_to_delete
+    from diskbench.results.pruning import delete_with_evidence, runs_to_delete
 
     engine = database(database_url)
     doomed = runs_to_delete(engine, asked(selection, filter_, since, until))

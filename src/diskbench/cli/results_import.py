@@ -17,7 +17,7 @@ from diskbench.errors import InvalidValue
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from diskbench.plan.as_disk import Hint
+    from diskbench.plan.limit_path import Hint
     from diskbench.report.terminal.import_text import ImportedLine
     from diskbench.results.imported_runs import ReadImport
     from diskbench.store.import_sources import Left
@@ -151,7 +151,7 @@ def hint(
     """What was typed of a disk that diskbench did not rent, checked; None where nothing was."""
     if as_disk is None and as_machine is None and promise is None and measured_on is None:
         return None
-    from diskbench.plan.as_disk import Hint
+    from diskbench.plan.limit_path import Hint
     from diskbench.results.refreshed_catalogue import open_books
 
     note = Hint(

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
-    from diskbench.plan.as_disk import Hint
+    from diskbench.plan.limit_path import Hint
     from diskbench.results.selection import Selection
     from diskbench.results.stored_trial import StoredTrial
     from diskbench.store.manifest import PrunedRun

@@ -20,7 +20,7 @@ from diskbench.cli.stores import session_of
 from diskbench.engine.trial.notes import with_notes
 from diskbench.engine.trial.timing import Timing
 from diskbench.errors import CostRefused
-from diskbench.plan.cost_limit import check_cost
+from diskbench.plan.cost import check_cost
 from diskbench.store.urls import database_file, evidence_directory
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile
     from diskbench.model.spec import Cell, Plan
     from diskbench.plan.cells import Request
-    from diskbench.plan.cost_limit import CostLimit
+    from diskbench.plan.cost import CostLimit
     from diskbench.providers.registry import Providers
 
 INTERRUPTED = 130

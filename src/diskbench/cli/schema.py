@@ -17,14 +17,14 @@ MODELS = {
         "ComparePublishedDocument",
     ),
     "doctor": ("diskbench.model.finding", "DoctorDocument"),
-    "gc": ("diskbench.model.swept", "SweepDocument"),
+    "gc": ("diskbench.model.outcome", "SweepDocument"),
     "matrix-plan": ("diskbench.plan.outlook", "MatrixOutlook"),
-    "plan": ("diskbench.plan.document", "PlanDocument"),
-    "published": ("diskbench.catalog.published.figures", "PublishedDocument"),
+    "plan": ("diskbench.plan.cost", "PlanDocument"),
+    "published": ("diskbench.catalog.published", "PublishedDocument"),
     "regressions": ("diskbench.model.history", "Regressions"),
-    "replicates": ("diskbench.model.replicates", "Replicates"),
+    "replicates": ("diskbench.model.campaign", "Replicates"),
     "schedules": ("diskbench.model.schedule", "ScheduleDocument"),
-    "status": ("diskbench.model.fleet", "FleetDocument"),
+    "status": ("diskbench.model.campaign", "FleetDocument"),
 }
 """Document → the model that it is made of."""
 DOCUMENTS = ("results", *MODELS)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from diskbench.model.selection_keys import FILTER_HELP, SELECTION_HELP
+from diskbench.model.run import FILTER_HELP, SELECTION_HELP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -29,8 +29,7 @@ from diskbench.report.terminal.matrix_text import render_outlook
 from diskbench.report.terminal.replicates_text import replicate_lines
 from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.refreshed_catalogue import open_books
-from diskbench.results.replicate_set import replicates_of
-from diskbench.results.until import until_statuses
+from diskbench.results.replicate_set import replicates_of, until_statuses
 from diskbench.store.campaigns import find_campaign
 from diskbench.store.profile_file import find_profile
 from diskbench.store.query import Filter

@@ -9,11 +9,11 @@ import typer
 
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
 from diskbench.errors import Suspended
-from diskbench.plan.route import read_patterns
+from diskbench.plan.admit import read_patterns
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
-    from diskbench.model.swept import Swept
+    from diskbench.model.outcome import Swept
 
 log = logging.getLogger("diskbench.worker")
 

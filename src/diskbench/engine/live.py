@@ -13,9 +13,8 @@ from diskbench.engine.doctor import examine_provider
 from diskbench.engine.redaction import Cleaner
 from diskbench.engine.trial.draft import check_rentable
 from diskbench.errors import DiskbenchError, InvalidValue
-from diskbench.model.finding import Finding, refusal
+from diskbench.model.finding import Finding, Recording, refusal
 from diskbench.model.options import own_options
-from diskbench.model.recording import Recording
 from diskbench.model.rental import Scope
 from diskbench.plan.cells import cells
 from diskbench.plugins import plugin
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diskbench.catalog.books import Books
-    from diskbench.model.recording import Exchange
+    from diskbench.model.finding import Exchange
     from diskbench.model.rental import Rental
     from diskbench.model.spec import Cell
     from diskbench.plan.cells import Request

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from diskbench.engine.trial.draft import draft
 from diskbench.errors import DiskbenchError
 from diskbench.fio.profiles import shipped_profile
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.expectation import expectation_of
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
-    from diskbench.catalog.published.figures import Published
+    from diskbench.catalog.post_file import Published
     from diskbench.model.expectation import PlanExpectation
 
 _CAMPAIGN = "published"

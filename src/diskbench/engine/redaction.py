@@ -21,7 +21,7 @@ from diskbench.plugin import Redaction
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from diskbench.model.recording import Exchange
+    from diskbench.model.finding import Exchange
 
 REMOVED = "removed"
 SHORT = 4

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pydantic import SecretBytes
 
     from diskbench.catalog.books import Books
-    from diskbench.model.disk import SshAccess
+    from diskbench.model.rental import SshAccess
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore, Host, Renter
 

@@ -27,9 +27,8 @@ from diskbench.fio.declared import (
     size_of,
 )
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput
-from diskbench.model.audit import AuditCheck, AuditName
 from diskbench.model.doubts import FIGURES_DISAGREE
-from diskbench.model.result import Direction, Warning  # noqa: A004 - the field's word
+from diskbench.model.result import AuditCheck, AuditName, Direction, Warning  # noqa: A004 - the field's word
 from diskbench.units import NS_PER_S
 
 RATE_SHARE = 0.01

@@ -6,9 +6,8 @@ This file reads both; the rules that judge them are in model/processor.py.
 from collections.abc import Iterator, Mapping, Sequence
 
 from diskbench.fio.reported import FioJob, FioOutput
-from diskbench.model.processor import DOUBT_OF, Processor, busy_with
+from diskbench.model.processor import DOUBT_OF, Processor, SampleSummary, busy_with
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
-from diskbench.model.samples import SampleSummary
 
 
 def processor_of(

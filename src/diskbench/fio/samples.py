@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from diskbench.model.samples import SampleSummary
+from diskbench.model.processor import SampleSummary
 
 _SECTOR_BYTES = 512
 _IDLE, _IOWAIT, _STEAL = 3, 4, 7

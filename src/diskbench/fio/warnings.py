@@ -53,9 +53,8 @@ from diskbench.model.doubts import (
     UNWRITTEN,
 )
 from diskbench.model.facts import HostFacts
-from diskbench.model.processor import percent
+from diskbench.model.processor import SampleSummary, percent
 from diskbench.model.result import Direction, Measurement, Warning  # noqa: A004 - the field's word
-from diskbench.model.samples import SampleSummary
 from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S, format_bytes
 

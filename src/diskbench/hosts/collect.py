@@ -30,7 +30,7 @@ from diskbench.limits import (
     STEP_FILES,
     TAR_READ_BYTES,
 )
-from diskbench.model.record_names import LEFT_OUT, RECORD_NAMES
+from diskbench.model.result import LEFT_OUT, RECORD_NAMES
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:

@@ -13,14 +13,12 @@ Codes and messages are stored with results: a code is never changed or used for 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from diskbench.model.base import Frozen
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Weight = Literal["note", "with care", "no"]
 WEIGHTS: tuple[Weight, ...] = ("no", "with care", "note")

@@ -13,16 +13,13 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ulid import ULID
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.units import format_duration_s
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 SHOWN = 8
 """How many things a refusal lists; our choice."""

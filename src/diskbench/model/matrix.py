@@ -14,8 +14,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, Strict, model_validator
 from diskbench.errors import InvalidValue
 from diskbench.limits import REPLICATES, RUNS
 from diskbench.model.base import Frozen
-from diskbench.model.promise import Promise
-from diskbench.model.rental import Value
+from diskbench.model.expectation import Promise
+from diskbench.model.options import Value
 from diskbench.model.spec import Cell
 from diskbench.units import parse_duration_s
 

@@ -1,25 +1,22 @@
-"""A provider's own options: one pydantic model from which flags, matrix fields and schemas come."""
+"""What to rent, as typed, and a provider's own options beside it: one pydantic model each, from
+which flags, matrix fields and schemas come.
+"""
 
 from __future__ import annotations
 
 import functools
 import types
 import typing
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 
 from diskbench.model.base import Frozen
+from diskbench.plugin import Plugin
 from diskbench.plugins import known_plugin, loading, plugins, working
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pydantic.fields import FieldInfo
-
-    from diskbench.model.rental import RentSpec
-    from diskbench.plugin import Plugin
 
 InKey = Literal["disk", "value", "pair", "no"]
 """How an option stands in the key of a matrix cell: it names the disk (`nvme-20GiB`), it stands by
@@ -44,6 +41,109 @@ class Options(Frozen):
         """The options of this group in a spec. Raises pydantic.ValidationError for stored values
         that this model does not take."""
         return cls.model_validate(spec.group(cls.group))
+
+
+Value = bool | int | float | str
+"""What an option holds; the kind is kept as it was given."""
+
+
+class RentSpec(Frozen):
+    """What to rent, as typed: nothing in it was looked up. None leaves a choice to the provider.
+
+    `disk` is the cloud's own name of a disk type, or `root` and `instance-store` for disks that
+    come with the machine. `throughput_mib_per_s` is in the unit that the cloud sells (DiskSpec).
+    `count` equal disks are attached; `stripe` makes one RAID 0 of them. `account` names what is
+    paid by, in the provider's own terms; never a secret.
+
+    Options that a provider has of its own (model/options.py) stand beside these fields, by their
+    group: `{"disk": "gp2", "lab": {"time_scale": 60.0}}`. Only what differs from its default is
+    kept. Options of a provider that is not installed are kept as they are.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    __pydantic_extra__: dict[str, dict[str, Value]]
+
+    disk: str | None = None
+    size_gib: int | None = Field(default=None, ge=1)
+    iops: int | None = Field(default=None, ge=1)
+    throughput_mib_per_s: float | None = Field(default=None, gt=0)
+    count: int = Field(default=1, ge=1)
+    stripe: bool = False
+    region: str | None = None
+    zone: str | None = None
+    instance_type: str | None = None
+    image: str | None = None
+    subnet: str | None = None
+    security_group: str | None = None
+    placement: str | None = None
+    spot: bool = False
+    ssh_cidr: str | None = None
+    account: str | None = None
+    endpoint_url: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_defaults(cls, data: object) -> object:
+        """Keep of a group of options what differs from the defaults of its model."""
+        if not isinstance(data, Mapping):
+            return data
+        groups = {name: _given(name, value) for name, value in data.items() if _is_group(value)}
+        common = {name: value for name, value in data.items() if name not in groups}
+        return {**common, **{name: values for name, values in groups.items() if values}}
+
+    def groups(self) -> Mapping[str, Mapping[str, Value]]:
+        """The options of providers, by group; only what differs from its default."""
+        return self.__pydantic_extra__ or {}
+
+    def group(self, name: str) -> Mapping[str, Value]:
+        """The options of one group; only what differs from its default."""
+        return self.groups().get(name, {})
+
+    def with_groups(self, groups: Mapping[str, Mapping[str, Value]]) -> RentSpec:
+        """The spec with these options of providers in place of those it has."""
+        known = {name: getattr(self, name) for name in type(self).model_fields}
+        return RentSpec.model_validate({**known, **groups})
+
+    def _own(self, name: str) -> Value | None:
+        return next((part[name] for part in self.groups().values() if name in part), None)
+
+    def text(self, option: str) -> str | None:
+        """The value of a provider's own option by its stored name; None where it is the default."""
+        value = self._own(option)
+        return None if value is None else str(value)
+
+    def number(self, option: str) -> float | None:
+        """The number that a provider's own option is, by its stored name; None as `text`."""
+        value = self._own(option)
+        return value if isinstance(value, int | float) else None
+
+    def flag(self, option: str) -> bool:
+        """Whether a provider's own option is switched on."""
+        return self._own(option) is True
+
+    @property
+    def time_scale(self) -> float:
+        """What the capacity of burst buckets is divided by; 1 for everything but emulations."""
+        return self.number("time_scale") or 1.0
+
+
+def _is_group(value: object) -> bool:
+    return isinstance(value, Mapping | Options)
+
+
+def _given(group: str, value: Any) -> dict[str, Value]:  # noqa: ANN401 - a mapping or a model
+    """What differs from the defaults of a group's model. What the model does not take, as of
+    another version of the provider, stays as it is stored."""
+    if isinstance(value, Options):
+        return value.model_dump(mode="json", exclude_defaults=True)
+    stored = {name: item for name, item in value.items() if item is not None}
+    if not stored or (model := option_model(group)) is None:
+        return stored
+    try:
+        return model.model_validate(stored).model_dump(mode="json", exclude_defaults=True)
+    except ValidationError:
+        return stored
 
 
 def option(

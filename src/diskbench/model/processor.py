@@ -1,7 +1,8 @@
-"""What kept the load generator's processor busy during a step, and which work it was.
+"""What the machine did while a step ran (MR-12), and what kept the load generator's processor busy.
 
-Two sources are used, because each misses what the other sees: the kernel's counters of every core,
-and fio's CPU time of its jobs (usr_cpu + sys_cpu). With a core at its limit (BUSY_CORE):
+What kept it busy: two sources are used, because each misses what the other sees: the kernel's
+counters of every core, and fio's CPU time of its jobs (usr_cpu + sys_cpu). With a core at its limit
+(BUSY_CORE):
 
     interrupts   half or more of its busy time was irq and softirq
     steal        half or more of it was taken by the hypervisor; or STEAL of all processor time was
@@ -15,16 +16,45 @@ wander between them. Only `generator` is the load generator at its limit (MR-12)
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from diskbench.model.doubts import CLIENT_BOUND, CPU_STOLEN, INTERRUPTS, MACHINE_BUSY
-from diskbench.model.samples import BUSY_CORE, LITTLE_CPU, STEAL
+from diskbench.model.base import Frozen
+from diskbench.model.doubts import CLIENT_BOUND, CPU_STOLEN, INTERRUPTS, MACHINE_BUSY, Doubt
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+BUSY_CORE = 0.90
+"""Of a step's time: from there on the busiest core, or one job of fio, may have set the pace."""
+STEAL = 0.02
+"""Of the processor time, taken by a hypervisor. Both are MR-12's, which has no source for them."""
+LITTLE_CPU = 0.50
+"""Of one core, all fio jobs together: with less than this it was not they that filled a core."""
 
-    from diskbench.model.doubts import Doubt
+
+class SampleSummary(Frozen):
+    """One step's samples, summed up. None where the host does not count the thing.
+
+    `busiest_core`, `mean_cpu` and `steal` are fractions (0.9 = 90 %): the busiest core over the
+    whole step, the mean of all cores, and the time a hypervisor gave to other guests.
+    `busiest_core_steal` and `busiest_core_interrupts` (irq and softirq) are parts of the busiest
+    core's time. `processes` is what processes and kernel threads used, in cores.
+    `device_*` are differences of the device's own counters (/proc/diskstats) over `seconds`.
+    """
+
+    seconds: float
+    busiest_core: float | None = None
+    busiest_core_steal: float | None = None
+    busiest_core_interrupts: float | None = None
+    mean_cpu: float | None = None
+    processes: float | None = None
+    steal: float | None = None
+    context_switches_per_s: float | None = None
+    device_read_ios: int | None = None
+    device_write_ios: int | None = None
+    device_read_bytes: int | None = None
+    device_write_bytes: int | None = None
+    mean_in_flight: float | None = None
+
 
 Worker = Literal["generator", "process", "interrupts", "steal"]
 

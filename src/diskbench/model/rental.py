@@ -1,117 +1,83 @@
-"""What is rented: as typed, as resolved by looking, and where to look for it again."""
+"""What is rented, where to look for it again, and whether what is found was made for the lease.
+
+Tags are copied by hand ("launch more like this") and by clouds (snapshots, restored disks). So a
+resource is ours only if its tag, its name and, where an id was recorded, its id agree.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field
 
 from diskbench.model.base import Frozen
-from diskbench.model.disk import DiskSpec
-from diskbench.model.options import Options, option_model
+from diskbench.model.options import RentSpec
 
-Value = bool | int | float | str
-"""What an option holds; the kind is kept as it was given."""
+CUSTOM = "custom"
+"""The type of a lab's disk that no catalogue knows: limited by the figures given, or not at all."""
 
 
-class RentSpec(Frozen):
-    """What to rent, as typed: nothing in it was looked up. None leaves a choice to the provider.
+class DiskSpec(Frozen):
+    """The disk to rent, as requested; nothing in it was looked up.
 
-    `disk` is the cloud's own name of a disk type, or `root` and `instance-store` for disks that
-    come with the machine. `throughput_mib_per_s` is in the unit that the cloud sells (DiskSpec).
-    `count` equal disks are attached; `stripe` makes one RAID 0 of them. `account` names what is
-    paid by, in the provider's own terms; never a secret.
-
-    Options that a provider has of its own (model/options.py) stand beside these fields, by their
-    group: `{"disk": "gp2", "lab": {"time_scale": 60.0}}`. Only what differs from its default is
-    kept. Options of a provider that is not installed are kept as they are.
+    `type` is the cloud's own name (`gp2`, `Premium_LRS`, `pd-ssd`). `iops` and
+    `throughput_mib_per_s` are what is provisioned where the type sells them apart; None takes the
+    type's default. It is in the unit that the provider sells: MiB/s, or MB/s of 10^6 bytes
+    (diskbench.plugin.Plugin.throughput_unit_bytes). `catalog.lookup.limits` takes it so and answers
+    in bytes. `io_kib` is the largest request that counts as one I/O of a `custom` disk. `count`
+    equal disks are attached.
     """
 
-    model_config = ConfigDict(extra="allow")
-
-    __pydantic_extra__: dict[str, dict[str, Value]]
-
-    disk: str | None = None
-    size_gib: int | None = Field(default=None, ge=1)
+    type: str
+    size_gib: int = Field(ge=1)
     iops: int | None = Field(default=None, ge=1)
     throughput_mib_per_s: float | None = Field(default=None, gt=0)
+    io_kib: int | None = Field(default=None, ge=4)
     count: int = Field(default=1, ge=1)
-    stripe: bool = False
-    region: str | None = None
-    zone: str | None = None
-    instance_type: str | None = None
-    image: str | None = None
-    subnet: str | None = None
-    security_group: str | None = None
-    placement: str | None = None
-    spot: bool = False
-    ssh_cidr: str | None = None
-    account: str | None = None
-    endpoint_url: str | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_defaults(cls, data: object) -> object:
-        """Keep of a group of options what differs from the defaults of its model."""
-        if not isinstance(data, Mapping):
-            return data
-        groups = {name: _given(name, value) for name, value in data.items() if _is_group(value)}
-        common = {name: value for name, value in data.items() if name not in groups}
-        return {**common, **{name: values for name, values in groups.items() if values}}
-
-    def groups(self) -> Mapping[str, Mapping[str, Value]]:
-        """The options of providers, by group; only what differs from its default."""
-        return self.__pydantic_extra__ or {}
-
-    def group(self, name: str) -> Mapping[str, Value]:
-        """The options of one group; only what differs from its default."""
-        return self.groups().get(name, {})
-
-    def with_groups(self, groups: Mapping[str, Mapping[str, Value]]) -> RentSpec:
-        """The spec with these options of providers in place of those it has."""
-        known = {name: getattr(self, name) for name in type(self).model_fields}
-        return RentSpec.model_validate({**known, **groups})
-
-    def _own(self, name: str) -> Value | None:
-        return next((part[name] for part in self.groups().values() if name in part), None)
-
-    def text(self, option: str) -> str | None:
-        """The value of a provider's own option by its stored name; None where it is the default."""
-        value = self._own(option)
-        return None if value is None else str(value)
-
-    def number(self, option: str) -> float | None:
-        """The number that a provider's own option is, by its stored name; None as `text`."""
-        value = self._own(option)
-        return value if isinstance(value, int | float) else None
-
-    def flag(self, option: str) -> bool:
-        """Whether a provider's own option is switched on."""
-        return self._own(option) is True
-
-    @property
-    def time_scale(self) -> float:
-        """What the capacity of burst buckets is divided by; 1 for everything but emulations."""
-        return self.number("time_scale") or 1.0
 
 
-def _is_group(value: object) -> bool:
-    return isinstance(value, Mapping | Options)
+class SshAccess(Frozen):
+    """How to reach and verify a machine that was made for a lease; paths are on the controller.
+
+    `config` is an OpenSSH configuration with all other settings for `address`; `host_key` is the
+    public key line (`ssh-ed25519 AAAA…`) that the machine must present.
+    """
+
+    config: str
+    known_hosts: str
+    identity_file: str
+    host_key: str
+    user: str
+    port: int = 22
 
 
-def _given(group: str, value: Any) -> dict[str, Value]:  # noqa: ANN401 - a mapping or a model
-    """What differs from the defaults of a group's model. What the model does not take, as of
-    another version of the provider, stays as it is stored."""
-    if isinstance(value, Options):
-        return value.model_dump(mode="json", exclude_defaults=True)
-    stored = {name: item for name, item in value.items() if item is not None}
-    if not stored or (model := option_model(group)) is None:
-        return stored
-    try:
-        return model.model_validate(stored).model_dump(mode="json", exclude_defaults=True)
-    except ValidationError:
-        return stored
+class Acquired(Frozen):
+    """A machine with its disk, as it was found after it was made.
+
+    `address` is what an `ssh` client is given. `device` is the disk's path inside the guest and
+    `identity` what `--destroy-data` takes for it; a disk that is measured through a file (`root`)
+    has a `directory` instead. `devices` are all disks of the spec, `device` the first, or the array
+    made of them. `made` are kinds and ids of everything of the lease that was there then, as
+    `Found.resources` has them: what carries its tags later and is not among them is not ours.
+    `size_bytes` and `facts` were read back from provider and guest; none of the
+    fields is a wish. `emulated` marks a machine that no cloud vouches for.
+    """
+
+    address: str
+    device: str | None = None
+    directory: str | None = None
+    devices: tuple[str, ...] = ()
+    identities: tuple[str, ...] = ()
+    identity: str | None = None
+    made: tuple[str, ...] = ()
+    size_bytes: int
+    facts: dict[str, Any] = Field(default_factory=dict)
+    emulated: bool
+    ssh: SshAccess | None = None
 
 
 class Scope(Frozen):
@@ -145,7 +111,7 @@ class Rental(Frozen):
     `zones` are tried in order. `offer` says in one line what will be rented, `promise` what its
     disk promises. `cores` and `memory_bytes` are the machine's, for planning before it exists.
     `prices` are those of its parts, and `hourly_usd` their sum, None unless all are known; what
-    transactions cost comes on top (catalog/prices/cost.py). `details` is the provider's own, JSON
+    transactions cost comes on top (catalog/cost.py). `details` is the provider's own, JSON
     only, and all that `acquire` needs beside the rest. It names no secret.
     """
 
@@ -214,3 +180,52 @@ class Found(Frozen):
     owner: str | None = None
     resources: tuple[str, ...] = ()
     not_ours: tuple[str, ...] = ()
+
+
+NOT_OURS = "carries our tags, not made by us"
+_KIND = re.compile(r"[a-z0-9][a-z0-9-]*")
+
+
+def is_named_for(lease_id: str, name: str | None) -> bool:
+    """Whether a name is `diskbench-LEASE-KIND`, the form of every name made for a lease."""
+    begin = f"diskbench-{lease_id}-"
+    return name is not None and name.startswith(begin) and bool(_KIND.fullmatch(name[len(begin) :]))
+
+
+def was_made(described: str, made: Collection[str]) -> bool:
+    """Whether `described` (`volume vol-0abc`) was recorded as made, or nothing of its kind was
+    recorded."""
+    kinds = {resource.partition(" ")[0] for resource in made}
+    return described in made or described.partition(" ")[0] not in kinds
+
+
+def is_ours(lease_id: str, name: str | None, resource: str, made: Collection[str] = ()) -> bool:
+    """Whether a resource with the tag of a lease was made for it; `resource` is its `kind id` and
+    `name` its name."""
+    return is_named_for(lease_id, name) and was_made(resource, made)
+
+
+@dataclass(frozen=True)
+class Which:
+    """Which of the things that carry a lease's tag are meant: those that were made for it, or those
+    alone that a person named as `copied` (ports.Renter.release)."""
+
+    lease_id: str
+    made: Sequence[str] = ()
+    copied: Sequence[str] = ()
+
+    def takes(self, name: str | None, resource: str) -> bool:
+        """Whether what is called `name`, and listed as `kind id`, is meant."""
+        if self.copied:
+            return resource in self.copied
+        return is_ours(self.lease_id, name, resource, self.made)
+
+    def warn(self, resources: Collection[str]) -> None:
+        """Log the resources that carry the tag and are left alone."""
+        if resources and not self.copied:
+            logging.getLogger(__name__).warning(
+                "lease %s: %s %s; not changed",
+                self.lease_id,
+                ", ".join(sorted(resources)),
+                NOT_OURS,
+            )

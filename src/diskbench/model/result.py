@@ -1,9 +1,17 @@
-"""What was measured: one row per (run, step, job, direction), and what to doubt in it."""
+"""What was measured: the state of a run, one row per (run, step, job, direction), what to doubt in
+it, and whether its figures agree with each other.
+"""
 
-from typing import Literal
+from typing import Final, Literal
 
 from diskbench.model.base import Frozen
-from diskbench.model.states import FINAL_STATES, RunState, ShownState
+
+RunState = Literal["planned", "running", "done", "failed", "interrupted", "cancelled"]
+FINAL_STATES: tuple[RunState, ...] = ("done", "failed", "interrupted", "cancelled")
+ShownState = RunState | Literal["suspended"]
+"""`suspended`: the run has not ended and no process works on it. It is found out when runs are
+listed, because a process that dies cannot write it."""
+
 
 __all__ = [
     "FINAL_STATES",
@@ -121,3 +129,30 @@ class Tick(Frozen):
     read_bytes_per_s: float = 0.0
     write_bytes_per_s: float = 0.0
     latency_ns: float | None = None
+
+
+AuditName = Literal["bytes", "rate", "percentiles", "end", "logs"]
+
+
+class AuditCheck(Frozen):
+    """One check. `holds` is None where the evidence does not say; `message` holds the figures."""
+
+    name: AuditName
+    holds: bool | None
+    message: str
+
+
+class StepAudit(Frozen):
+    """The checks of one step of a run, each name once."""
+
+    run_id: str
+    step_index: int
+    step: str
+    round: int | None = None
+    checks: tuple[AuditCheck, ...]
+
+
+RECORD_NAMES: Final = ("plan.json", "step.json", "manifest.json")
+"""The records of a run: see store/archive.py."""
+LEFT_OUT: Final = "left-out.txt"
+"""Beside the files of a step: those of the host that were not kept, a line each with the reason."""

@@ -1,15 +1,17 @@
-"""One run as the database knows it: what was asked for, where, on what, and how it ended."""
+"""One run as the database knows it: what was asked for, where, on what, and how it ended; the
+figure that stands for it in a list; and the keys by which runs are selected.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from diskbench.model.result import ShownState
+from diskbench.model.phase import PhaseKind
+from diskbench.model.result import RunState, ShownState
+from diskbench.model.verdict import Trust
 
 Mark = Literal["emulated", "unverified", "imported"]
 _MACHINE_LABEL = "machine"
@@ -233,3 +235,103 @@ class MeasuredFigure:
     def scope(self) -> str:
         """Figures are of whole steps."""
         return "step"
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The figure of one step of a run, of all its directions together, and its trust.
+
+    `kind` is the kind of the level that the figure is of, None where the step kept one. `trust` is
+    None where nothing judged the run yet.
+    """
+
+    step: str
+    iops: float | None
+    bytes_per_s: float | None
+    kind: PhaseKind | None = None
+    trust: Trust | None = None
+
+    @property
+    def rate(self) -> float:
+        """The value by which headlines of one step are ordered."""
+        return self.iops if self.iops is not None else self.bytes_per_s or 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ListedStep:
+    """What chooses the headline of a run: a measured step with its load and its figures."""
+
+    step: str
+    is_random: bool
+    block_bytes: int | None
+    iops: float | None
+    bytes_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTrial:
+    """A line of `results list`: the runs of a trial that meet its filters.
+
+    `newest` is the newest of them; `states` counts them by state; `suspended`: no process works on
+    those that have not ended.
+    """
+
+    newest: Run
+    states: Mapping[RunState, int]
+    headline: Headline | None
+    suspended: bool = False
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return sum(self.states.values())
+
+
+@dataclass(frozen=True)
+class Key:
+    """A name that may be typed, the column that it stands for, an example, and what it is."""
+
+    name: str
+    column: str
+    example: str
+    words: str
+
+
+KEYS = (
+    Key("disk", "disk_type", "disk=gp2", "disk type, as the cloud calls it"),
+    Key("size", "disk_gib", "size>=100", "size of one disk that was rented, in GiB"),
+    Key("region", "region", "region=eu-central-1", "region of the cloud"),
+    Key("zone", "zone", "zone=eu-central-1a", "zone of the cloud"),
+    Key("instance", "instance_type", "instance~m7i", "machine type, as the cloud calls it"),
+    Key("cache", "host_cache", "cache=readonly", "host cache: none, readonly, readwrite"),
+    Key("provider", "provider", "provider=lab", "where the machine came from: local, ssh, lab …"),
+    Key("profile", "profile", "profile=quick", "name of the profile"),
+    Key("date", "measured_at", "date>=2026-11-01", "when it was measured, in UTC"),
+    Key("state", "state", "state=done", "planned, running, done, failed, interrupted, cancelled"),
+    Key("iops", "iops", "iops>3000", "IOPS of one of its steps"),
+    Key("p99", "p99_ns", "p99<2000000", "p99 latency of one of its steps, in nanoseconds"),
+)
+LABEL, PARAMETER = "label", "set"
+BY_LABEL = {
+    key.column: key.name
+    for key in KEYS
+    if key.name in {"disk", "region", "zone", "instance", "cache"}
+}
+"""Columns of which a label with the key's name speaks where the run itself knows nothing."""
+_TOLD = ("disk", "region", "size", "profile", "iops")
+COLUMN_OF = {key.name: key.column for key in KEYS}
+OPERATORS = "= != > >= < <= and ~ (contains)"
+
+_SOME = ", ".join(key.example for key in KEYS if key.name in _TOLD)
+FILTER_HELP = (
+    f"Only runs that meet all: {_SOME}, label.team=x. Keys: "
+    f"{', '.join(key.name for key in KEYS)}, and every column of `results list --output csv`."
+)
+SELECTION_HELP = (
+    "runs, trials or matrices (ids or the beginnings of them, `last`, `last~1`, names), KEY=VALUE "
+    "(disk=gp2, region=eu-central-1, size>=100, a label …) or dates (2026-11-01..2026-11-07)"
+)
+FORMS = (
+    "a run, trial or matrix; KEY=VALUE such as disk=gp2 or a label; or dates: "
+    "2026-11-01..2026-11-07"
+)

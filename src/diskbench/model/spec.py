@@ -5,11 +5,10 @@ from typing import Literal
 from pydantic import Field
 
 from diskbench.model.base import Frozen
-from diskbench.model.disk import Acquired
-from diskbench.model.expectation import Expectation, PlanExpectation
+from diskbench.model.expectation import Expectation, PlanExpectation, Promise
 from diskbench.model.facts import HostFacts
-from diskbench.model.promise import Promise
-from diskbench.model.rental import Rental, RentSpec
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Acquired, Rental
 from diskbench.model.threshold import Threshold
 
 Filesystem = Literal["none", "ext4", "xfs"]

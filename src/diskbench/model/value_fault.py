@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from diskbench.errors import DiskbenchError
 from diskbench.yaml_lines import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pydantic_core import ErrorDetails
 
 _KINDS = {
     "string": "text",

@@ -1,27 +1,29 @@
-"""Admission: which cells of a matrix may start now, and which can never start. Pure.
+"""Admission: which cells of a matrix may start now, which can never start, and the state of a cell
+after an attempt. Pure.
 
 Limits are never exceeded. A running cell counts against the budget with its lowest expected cost,
 even when its end is uncertain, and a cell that would exceed the budget is refused before it starts.
+
+A route says which workers can reach a cell. It is a provider (`NAME`), or a provider and the site
+from the `route:` of a matrix (`NAME/site-a`). A region is not a route: a worker that reaches a
+cloud reaches all its regions.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from fnmatch import fnmatchcase
+from typing import Any
 
-from diskbench.errors import Interrupted
-from diskbench.model.campaign import LIVE
-from diskbench.model.outcome import Problem
+from diskbench.errors import Interrupted, InvalidValue, UnknownName
+from diskbench.model.campaign import LIVE, CampaignState, CellRow, error_columns
+from diskbench.model.matrix import Limits
+from diskbench.model.outcome import Problem, TrialEnd
 from diskbench.plan.makespan import one_at_a_time
 from diskbench.units import format_duration_s
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from diskbench.model.campaign import CampaignState, CellRow
-    from diskbench.model.matrix import Limits
 
 
 @dataclass(frozen=True)
@@ -189,3 +191,82 @@ def _too_dear(cell: CellRow, limits: Limits, committed: float) -> Problem | None
         f"${limits.budget_usd:.2f} are left",
         advice="raise the budget, then 'diskbench matrix retry --failed'",
     )
+
+
+FIRST_WAIT_S = 60.0
+LONGEST_WAIT_S = 3600.0
+"""Seconds before the second attempt; doubled for each further one up to the maximum. Our choice."""
+
+
+def after(
+    row: CellRow,
+    limits: Limits,
+    end: TrialEnd | None,
+    problem: Problem | None,
+    *,
+    state: CampaignState,
+    now: str,
+) -> dict[str, Any]:
+    """Return the columns that change. `state` is that of the matrix. `end` is how the cell's runs
+    ended; None when no machine could be had, for the reason `problem`. With both, `problem` is why
+    the runs were stopped.
+
+    A stopped cell becomes cancelled if its matrix is; otherwise it stays queued, because its worker
+    process was stopped and not the cell.
+    """
+    cancelling = state == "cancelling" or bool(row.cancel)
+    states = {run.state for run in end.runs} if end else set()
+    if end and states == {"done"}:
+        return {"state": "done", **error_columns(None)}
+    stopped = "interrupted" in states if problem is None else problem.is_stop
+    if end and problem is None:
+        problem = next((run.problem for run in end.runs if run.problem is not None), None)
+    if stopped and cancelling:
+        return {"state": "cancelled", **error_columns(problem)}
+    if stopped:
+        again = {"state": "waiting", "attempt": row.attempt - 1, "not_before": None}
+        return {**again, **error_columns(None)}
+    tried_again = end is None and problem is not None and problem.retryable
+    if tried_again and row.attempt < limits.attempts and not cancelling:
+        wait_s = min(FIRST_WAIT_S * 2 ** (row.attempt - 1), LONGEST_WAIT_S)
+        moment = datetime.fromisoformat(now) + timedelta(seconds=wait_s)
+        later = moment.isoformat(timespec="microseconds")
+        return {"state": "waiting", "not_before": later, **error_columns(problem)}
+    return {"state": "failed", **error_columns(problem)}
+
+
+def zone_of(row: CellRow) -> str | None:
+    """Return the zone of this attempt: each attempt takes the next zone that the matrix allows.
+    None leaves the choice to the provider, which tries every zone of the region."""
+    return row.zones[(row.attempt - 1) % len(row.zones)] if row.zones else None
+
+
+EVERYWHERE = ("*",)
+"""The patterns of a worker that takes cells of every route."""
+
+
+def serves(patterns: Collection[str], route: str) -> bool:
+    """Whether a worker with these patterns takes cells of `route`. `NAME` and `NAME/*` mean
+    all of that provider, its sites included; `NAME/site-a` that site alone."""
+    return any(
+        fnmatchcase(route, pattern)
+        or fnmatchcase(route, f"{pattern}/*")
+        or (pattern.endswith("/*") and fnmatchcase(route, pattern.removesuffix("/*")))
+        for pattern in patterns
+    )
+
+
+def read_patterns(text: str, providers: Sequence[str]) -> tuple[str, ...]:
+    """Parse patterns such as `ONE/*,OTHER/site-a`. Raises UnknownName for an unknown provider,
+    InvalidValue for an empty list."""
+    patterns = tuple(dict.fromkeys(item.strip() for item in text.split(",") if item.strip()))
+    if not patterns:
+        raise InvalidValue(
+            f"--queues {text!r} names no queue",
+            advice="name providers, as `diskbench providers` lists them, or PROVIDER/SITE",
+        )
+    for pattern in patterns:
+        provider = pattern.partition("/")[0]
+        if not any(fnmatchcase(known, provider) for known in providers):
+            raise UnknownName("provider", provider, providers)
+    return patterns

@@ -11,20 +11,13 @@ than computed). Else it ends `before` the cliff, or `at` it. A fall of less than
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from diskbench.catalog.limits.expect import expect_on
-from diskbench.catalog.limits.simulate import Stage, simulate
-from diskbench.model.expectation import BeyondCredit, Load
+from diskbench.catalog.expect import Simulation, Stage, expect_on, simulate
+from diskbench.catalog.path import Path
+from diskbench.model.expectation import BeyondCredit, CreditEnd, Expectation, Load
+from diskbench.model.spec import Plan, Step
 from diskbench.units import MIB
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from diskbench.catalog.limits.path import Path
-    from diskbench.catalog.limits.simulate import Simulation
-    from diskbench.model.expectation import CreditEnd, Expectation
-    from diskbench.model.spec import Plan, Step
 
 BEYOND = 1.2
 """The time for which a load must run, over the time until the credit is used up: MR-3's."""

@@ -9,18 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.errors import InvalidValue
 from diskbench.limits import INCLUDE_CHECKS
-from diskbench.model.matrix import MAPPING_FIELDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from diskbench.model.matrix import CellFields, Matrix
+from diskbench.model.matrix import MAPPING_FIELDS, CellFields, Matrix
 
 Place = tuple[str | int, ...]
 """A position in a matrix file: `("axes", "disk", 1, "size")`."""

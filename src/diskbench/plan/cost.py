@@ -1,22 +1,25 @@
-"""How often each step of a plan runs, how long that takes, and what it costs: pure.
+"""How often each step of a plan runs, how long that takes, what it costs, and whether that is
+within a cost limit: pure.
 
-The cost is that of the rental for this time, and of the transactions of the steps."""
+The cost is that of the rental for this time, and of the transactions of the steps.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from diskbench.catalog.prices.charges import Work
-from diskbench.catalog.prices.cost import CellCost, cost_of
-from diskbench.catalog.prices.transactions import charge_of, expected_work
+from diskbench.catalog.charges import Work, charge_of, expected_work
+from diskbench.catalog.cost import CellCost, cost_of
+from diskbench.errors import CostRefused
 from diskbench.fio.estimate import count, request_sizes
-from diskbench.fio.jobfile import jobs, parse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from diskbench.fio.jobfile import Job
-    from diskbench.model.spec import Plan, Step
+from diskbench.fio.jobfile import Job, jobs, parse
+from diskbench.model.base import Frozen
+from diskbench.model.outcome import Problem
+from diskbench.model.spec import Plan, Step
+from diskbench.units import format_usd
 
 RENTING_S = 360.0
 """Seconds that a machine is rented in addition to measuring, to start and stop; our estimate."""
@@ -84,3 +87,80 @@ def _asked_per_s(of_step: Sequence[Job]) -> float | None:
     """Return the summed rate limit of a step's jobs; None if one of them has no limit."""
     rates = [count(job, "rate_iops", 0) * count(job, "numjobs") for job in of_step]
     return float(sum(rates)) if rates and all(rates) else None
+
+
+@dataclass(frozen=True)
+class CostLimit:
+    """The most that a command may cost, and the assumed hourly price where none is known; USD."""
+
+    usd: float | None = None
+    assume_price_usd_per_hour: float | None = None
+
+
+def check_cost(
+    costs: Sequence[CellCost],
+    limit_usd: float | None,
+    assume_price_usd_per_hour: float | None,
+    *,
+    limit_name: str = "--max-cost",
+    assume_name: str = "--assume-price",
+) -> float:
+    """Return the total cost in USD, at most `limit_usd`; None sets no limit.
+
+    Where a price is not known, the assumed hourly price counts. Raises CostRefused if the total
+    exceeds the limit, or if there is a limit and a price is neither known nor assumed.
+    """
+    totals = [cost.total_or(assume_price_usd_per_hour) for cost in costs]
+    if limit_usd is None:
+        return math.fsum(
+            cost.known_usd if total is None else total
+            for cost, total in zip(costs, totals, strict=True)
+        )
+    known = [total for total in totals if total is not None]
+    if len(known) < len(totals):
+        names = dict.fromkeys(name for cost in costs for name in cost.unknown)
+        raise CostRefused(
+            f"{limit_name} {limit_usd:g}: no price is known for {', '.join(names)}",
+            advice=f"say what an hour costs: {assume_name} USD",
+        )
+    total = math.fsum(known)
+    if not total <= limit_usd:
+        raise CostRefused(
+            f"{limit_name} {limit_usd:g}: it may cost "
+            f"{format_usd(total)}{_transactions_words(costs)}",
+            advice=f"raise {limit_name}, measure less, or rent a cheaper machine or disk",
+        )
+    return total
+
+
+def _transactions_words(costs: Sequence[CellCost]) -> str:
+    """Return the breakdown of the sum if there is one to show: `, $0.20 of it for transactions`."""
+    transactions = math.fsum(cost.transactions_usd for cost in costs)
+    return f", {format_usd(transactions)} of it for transactions" if transactions else ""
+
+
+class PlannedTrial(Frozen):
+    """One trial: its plan with its expectation, its cost if the steps take as long as expected, and
+    its highest cost, with loops run to their last round. `asked` says whether the provider itself
+    was queried or only the catalogue."""
+
+    plan: Plan
+    asked: bool
+    cost: CellCost
+    longest_cost: CellCost
+
+
+class RefusedTrial(Frozen):
+    """A trial that cannot be measured; `address` is None for a machine that would be rented."""
+
+    address: str | None
+    replicate: int
+    problem: Problem
+
+
+class PlanDocument(Frozen):
+    """All trials of one command line."""
+
+    format: Literal[1] = 1
+    trials: tuple[PlannedTrial, ...]
+    refused: tuple[RefusedTrial, ...] = ()

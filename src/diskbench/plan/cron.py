@@ -1,4 +1,5 @@
-"""When a schedule is due: cron expressions in a timezone, and what clock changes do to them.
+"""When a schedule is due: cron expressions in a timezone, what clock changes do to them, and what
+happens to an occurrence that is due.
 
 croniter does the arithmetic, as it does in DBOS's scheduler, so both know the same times. An hour
 that does not exist is due at the first moment after it. In an hour that occurs twice croniter
@@ -11,17 +12,16 @@ from __future__ import annotations
 import difflib
 import re
 from collections import deque
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, available_timezones
 
 from croniter import croniter
 from croniter.croniter import CroniterBadDateError, CroniterError
 
 from diskbench.errors import InvalidValue, UnknownName
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from diskbench.model.schedule import OccurrenceState, ScheduleRow
 
 _FIELDS = {
     5: ("minute", "hour", "day of month", "month", "day of week"),
@@ -139,3 +139,38 @@ def _rings(cron: str, zone: str, after: datetime) -> Iterator[datetime]:
             yield cursor.get_next(datetime)
         except CroniterBadDateError:
             return
+
+
+LATE = timedelta(minutes=15)
+"""An occurrence that is handled later than this was missed: no worker was running. A restart or a
+short outage of the database does not skip a measurement; our choice."""
+
+
+@dataclass(frozen=True)
+class OccurrenceMoment:
+    """When an occurrence is handled, and what prevents its start: the schedule is paused, or
+    `busy` (a text) with an earlier occurrence."""
+
+    now: datetime
+    paused: bool = False
+    busy: str | None = None
+
+
+def becomes(
+    schedule: ScheduleRow, cron: str, zone: str, due: datetime, at: OccurrenceMoment
+) -> tuple[OccurrenceState, str | None]:
+    """Return `queued` for an occurrence to start as soon as possible, or `skipped` with the
+    reason."""
+    shown = due.astimezone(ZoneInfo(zone))
+    late = at.now - due > LATE
+    if at.paused:
+        return "skipped", "the schedule was paused"
+    if comes_again(cron, shown):
+        return "skipped", f"the clock was set back, so {shown:%H:%M} occurred again"
+    if late and not schedule.backfill:
+        return "skipped", "no worker was running then"
+    if late:
+        return "queued", "no worker was running then"
+    if at.busy and schedule.overlap == "skip":
+        return "skipped", at.busy
+    return "queued", at.busy

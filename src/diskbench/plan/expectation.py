@@ -1,44 +1,42 @@
-"""The expected result of each step of a plan, and the credit left when it starts: pure.
+"""The expected result of each step, and the credit left when it starts: of a plan, from promised
+rates, and of steps that ran without one, from measured rates. Pure.
 
-Every step is assumed to load the disk fully, or up to its own rate limit; bucket balances carry
-over from step to step and from run to run (catalog/limits/simulate.py). A loop counts with its
-fewest rounds. The course is computed with the assumed request sizes, and with the least and the
-most favourable ones; these give the range of times at which credit runs out.
+Every step of a plan is assumed to load the disk fully, or up to its own rate limit; bucket balances
+carry over from step to step and from run to run (catalog/expect.py). A loop counts with its fewest
+rounds. The course is computed with the assumed request sizes, and with the least and the most
+favourable ones; these give the range of times at which credit runs out.
+
+A step that loads k of a trial's equal disks alike gets what k disks give, up to the machine's
+limits. One that loads a disk more than another has no expectation: where it ends depends on both.
+Nor is there one where a limit has burst credit, which each disk would keep by itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.bucket import lasts_s
-from diskbench.catalog.limits.expect import expect_on
-from diskbench.catalog.limits.simulate import simulate
-from diskbench.catalog.prices.disk_price import disk_price
+from diskbench.catalog.books import Books
+from diskbench.catalog.bucket import lasts_s
+from diskbench.catalog.cost import disk_price
+from diskbench.catalog.expect import Simulation, Stage, expect_on, simulate
+from diskbench.catalog.path import Path
 from diskbench.model.expectation import (
     CreditRange,
     DiskPrice,
     Expectation,
+    ExpectedLevel,
     LimitName,
+    Load,
     PlanExpectation,
     StepExpectation,
 )
-from diskbench.model.spec import EMULATED_PROVIDERS
+from diskbench.model.spec import EMULATED_PROVIDERS, Plan, Step
 from diskbench.plan.beyond_credit import beyond_credit
 from diskbench.plan.limit_path import LimitPath, limit_path_of
-from diskbench.plan.loads import StepLoad, asked_by
-from diskbench.plan.on_some_disks import on_some_disks
-from diskbench.plan.several_disks import disks_loaded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from diskbench.catalog.books import Books
-    from diskbench.catalog.limits.path import Path
-    from diskbench.catalog.limits.simulate import Simulation
-    from diskbench.model.expectation import ExpectedLevel, Load
-    from diskbench.model.spec import Plan, Step
+from diskbench.plan.loads import StepLoad, asked_by, disks_loaded
 
 _Turn = tuple[int, int | None, "Step"]
 
@@ -237,3 +235,127 @@ def _price(plan: Plan, books: Books, limit_path: LimitPath) -> DiskPrice | None:
         return None
     tier = rental.spec.text("performance_tier")
     return disk_price(books, rental.catalogue, rental.disk, region, limit_path.limits, tier=tier)
+
+
+_CREDIT = "what steps find that do not load every disk alike: each has burst credit of its own"
+
+
+def on_some_disks(
+    plan: Plan, books: Books, limit_path: LimitPath, turns: Sequence[tuple[int, int | None, Step]]
+) -> PlanExpectation:
+    """The expectation of a plan whose steps do not all load every disk; `limit_path` is that to
+    all disks together, `turns` are its steps in order with their run and round."""
+    if any(gate.capacity for gate in limit_path.path.gates):
+        return PlanExpectation(
+            seconds=sum(step.expected_s for _, _, step in turns),
+            sources=limit_path.sources,
+            unknown=(*limit_path.unknown, _CREDIT),
+        )
+    known: dict[int, tuple[StepLoad, Expectation | None]] = {}
+    expectations: list[Expectation] = []
+    steps, at = [], 0.0
+    for run, of_round, step in turns:
+        if step.index not in known:
+            known[step.index] = _of_step(plan, books, step)
+        asked, expected = known[step.index]
+        if expected is not None and expected not in expectations:
+            expectations.append(expected)
+        rate = expected.begin.iops if expected is not None else None
+        seconds = asked.stage.seconds
+        if math.isinf(seconds):
+            moved = expected and expected.begin.bytes_per_s and asked.stage.bytes
+            seconds = moved / expected.begin.bytes_per_s if moved and expected else step.expected_s
+        steps.append(
+            StepExpectation(
+                index=step.index,
+                name=step.name,
+                run=run,
+                round=of_round,
+                start_s=at,
+                seconds=seconds,
+                mean_iops=rate,
+                load=None if expected is None else expectations.index(expected),
+            )
+        )
+        at += seconds
+    return PlanExpectation(
+        expectations=tuple(expectations),
+        steps=tuple(steps),
+        seconds=at,
+        sources=limit_path.sources,
+        unknown=limit_path.unknown,
+    )
+
+
+def _of_step(plan: Plan, books: Books, step: Step) -> tuple[StepLoad, Expectation | None]:
+    disk = plan.facts.disk
+    asked = asked_by(
+        step,
+        capacity_bytes=plan.target.capacity_bytes,
+        read_ahead_kb=disk.read_ahead_kb if disk else None,
+        disks=len(plan.target.disks),
+    )
+    number, load = disks_loaded(step), asked.stage.load
+    limit_path = limit_path_of(plan, books, disks=number) if number else None
+    expected = expect_on(limit_path.path, load) if limit_path and load and asked.is_one else None
+    return asked, expected
+
+
+@dataclass(frozen=True)
+class PastStep:
+    """A measured step: its load (None: not a single load), blocks per second, its duration, and the
+    idle time before it; seconds. `credit_is_held`: it spent no credit."""
+
+    load: Load | None
+    iops: float | None
+    seconds: float
+    idle_s: float = 0.0
+    credit_is_held: bool = False
+
+
+@dataclass(frozen=True)
+class ExpectedAfterwards:
+    """What a step should have reached, and the fill of each bucket when it started (1 is full)."""
+
+    expected: Expectation
+    credit: dict[LimitName, float]
+
+
+def expected_afterwards(path: Path, done: Sequence[PastStep]) -> list[ExpectedAfterwards | None]:
+    """Return one item per step, in order; None where its load or every limit is unknown."""
+    stages: list[Stage] = []
+    numbers = []
+    for step in done:
+        if step.idle_s > 0:
+            stages.append(Stage(None, seconds=step.idle_s))
+        numbers.append(len(stages))
+        held = (
+            step.load.model_copy(update={"max_per_s": step.iops})
+            if step.load and step.iops
+            else None
+        )
+        seconds = max(step.seconds, 0.0)
+        stages.append(Stage(held, seconds=seconds, credit_is_held=step.credit_is_held))
+    course = simulate(path, stages)
+    known: dict[tuple[Load, tuple[float, ...]], Expectation | None] = {}
+    results: list[ExpectedAfterwards | None] = []
+    for step, number in zip(done, numbers, strict=True):
+        credit = course.credit[number]
+        if step.load is None:
+            results.append(None)
+            continue
+        key = (step.load, credit)
+        if key not in known:
+            known[key] = expect_on(path, step.load, credit=credit)
+        expected = known[key]
+        results.append(ExpectedAfterwards(expected, _shares(path, credit)) if expected else None)
+    return results
+
+
+def _shares(path: Path, credit: Sequence[float]) -> dict[LimitName, float]:
+    shares: dict[LimitName, float] = {}
+    for gate, balance in zip(path.gates, credit, strict=True):
+        if gate.capacity:
+            share = balance / gate.capacity
+            shares[gate.limit] = min(shares.get(gate.limit, 1.0), share)
+    return shares

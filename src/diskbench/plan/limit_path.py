@@ -1,11 +1,16 @@
-"""The path from a plan's machine to its disk, from what was rented or promised: pure."""
+"""The path from a machine to its disk: of a plan, from what was rented or promised, and of a
+catalogue disk that the user names for a run without a plan (`--as-disk`). Pure.
+
+    PROVIDER:gp2:20   PROVIDER:Premium_LRS:256:cache=readonly   PROVIDER:io1:100:iops=5000
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.bucket import (
+from diskbench.catalog.books import Books
+from diskbench.catalog.bucket import (
     LAB_CUT_BYTES,
     NO_RULE,
     Allowance,
@@ -13,34 +18,27 @@ from diskbench.catalog.limits.bucket import (
     cut_at,
     scaled,
 )
-from diskbench.catalog.limits.entry import known_catalogue
-from diskbench.catalog.limits.expect import (
-    CatalogDisk,
-    MachineLimits,
-    capped,
-    machine_of,
-    path_of,
-    promised_path,
-)
-from diskbench.catalog.limits.limit import Gate
-from diskbench.catalog.limits.lookup import DiskLimits, RequestLatency, custom_limits
-from diskbench.catalog.limits.path import Path
-from diskbench.catalog.limits.terms import bursting_limits, tier_limits
-from diskbench.catalog.prices.transactions import disk_limits
-from diskbench.errors import UserError
-from diskbench.model.disk import CUSTOM
-from diskbench.model.spec import EMULATED_PROVIDERS
+from diskbench.catalog.charges import disk_limits
+from diskbench.catalog.entry import caches_disks, known_catalogue
+from diskbench.catalog.expect import CatalogDisk, path_of, promised_path
+from diskbench.catalog.lookup import DiskLimits, RequestLatency, custom_limits, dated_limits
+from diskbench.catalog.machine import MachineLimits, capped, machine_of
+from diskbench.catalog.path import Cache, Gate, Path
+from diskbench.catalog.terms import bursting_limits, tier_limits
+from diskbench.errors import InvalidValue, UserError
+from diskbench.model.base import Frozen
+from diskbench.model.expectation import Promise
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import CUSTOM, DiskSpec, Rental
+from diskbench.model.spec import EMULATED_PROVIDERS, Plan
+from diskbench.plan.cells import read_promise
 from diskbench.units import MIB
 
-if TYPE_CHECKING:
-    from diskbench.catalog.books import Books
-    from diskbench.catalog.limits.path import Cache
-    from diskbench.model.disk import DiskSpec
-    from diskbench.model.promise import Promise
-    from diskbench.model.rental import Rental, RentSpec
-    from diskbench.model.spec import Plan
-
-_CACHES: dict[str, Cache] = {"readonly": "read-only", "readwrite": "read-write"}
+_CACHES: dict[str, Cache] = {
+    "none": "none",
+    "readonly": "read-only",
+    "readwrite": "read-write",
+}
 
 
 @dataclass(frozen=True)
@@ -162,3 +160,144 @@ def _limits(cloud: str, disk: DiskSpec, spec: RentSpec) -> DiskLimits | None:
         return bursting_limits(cloud, sold) if spec.flag("bursting") else sold
     except UserError:  # the catalogue has no such tier or bursting, so the limits are unknown
         return sold
+
+
+FORM = "CLOUD:TYPE:GIB as `diskbench catalog disks` lists them, then :iops=N or :cache=readonly"
+_MORE = frozenset({"iops", "throughput", "cache"})
+
+
+def limit_paths_of_words(
+    words: str, machine: str | None, books: Books, *, day: str | None = None
+) -> tuple[LimitPath, ...]:
+    """Return the paths to the disk that the user typed, through a machine type of the same cloud if
+    it is known: by the limits that may have held on a day (`2018-03-16`), the latest first; by all
+    known ones without a day. Raises InvalidValue for a malformed text, UserError for an unknown
+    disk."""
+    cloud, disk_type, size_gib, more = _parts(words)
+    figures = {name: _figure(words, more[name]) for name in ("iops", "throughput") if name in more}
+    versions = dated_limits(cloud, disk_type, size_gib, **figures, day=day)
+    return tuple(
+        _of_version(words, disk_limits, more, cloud, machine, books) for disk_limits in versions
+    )
+
+
+def _of_version(
+    words: str,
+    disk_limits: DiskLimits,
+    more: Mapping[str, str],
+    cloud: str,
+    machine: str | None,
+    books: Books,
+) -> LimitPath:
+    cache = more.get("cache", "none").lower().replace("-", "")
+    if cache not in _CACHES:
+        raise InvalidValue(
+            f"{words!r}: {more['cache']!r} is not a host cache",
+            advice="write cache=none, cache=readonly or cache=readwrite",
+        )
+    on = machine_of(books, cloud, machine, disk_limits.disk_type)
+    sources = [source.words() for source in disk_limits.sources] + [
+        gate.source for gate in on.gates
+    ]
+    return LimitPath(
+        path_of(CatalogDisk(disk_limits, 1, _CACHES[cache]), on),
+        disk_limits,
+        tuple(dict.fromkeys(sources)),
+        (on.unknown,) if on.unknown else (),
+    )
+
+
+@dataclass(frozen=True)
+class Named:
+    """The parts of a typed disk. `throughput` is in the unit in which the cloud sells it. `cache`
+    is the host cache: none, readonly or readwrite; None where hosts do not cache disks."""
+
+    cloud: str
+    disk_type: str
+    size_gib: float
+    iops: float | None = None
+    throughput: float | None = None
+    cache: str | None = None
+
+
+def named_disk(words: str) -> Named:
+    """Split a typed disk into its parts. Raises InvalidValue for a malformed text."""
+    cloud, disk_type, size_gib, more = _parts(words)
+    cache = more.get("cache", "none" if caches_disks(cloud) else None)
+    return Named(
+        cloud=cloud,
+        disk_type=disk_type,
+        size_gib=size_gib,
+        iops=_figure(words, more["iops"]) if "iops" in more else None,
+        throughput=_figure(words, more["throughput"]) if "throughput" in more else None,
+        cache=cache.lower().replace("-", "") if cache else None,
+    )
+
+
+class Hint(Frozen):
+    """What the user states about a disk that diskbench did not rent: its catalogue type, the
+    machine type that it was attached to, or the performance that its owner expects, and the day of
+    the measurement (`2018-03-16`), which chooses the limits in the catalogue. For an imported run
+    these are stored in the run's labels under the same names."""
+
+    as_disk: str | None = None
+    as_machine: str | None = None
+    promise: str | None = None
+    measured_on: str | None = None
+
+    @property
+    def has_cache(self) -> bool:
+        """Whether the user stated a host cache for the disk."""
+        return self.as_disk is not None and _parts(self.as_disk)[3].get("cache", "none") != "none"
+
+    def labels(self) -> dict[str, str]:
+        """Return the values as labels of a run."""
+        return {name: value for name, value in self.model_dump().items() if value is not None}
+
+    def limit_path(self, books: Books, provider: str = "") -> LimitPath | None:
+        """Return the path to the disk; None if the user stated nothing. `provider` is the run's;
+        its catalogue says how requests are counted. Raises InvalidValue, UserError."""
+        return next(iter(self.limit_paths(books, provider)), None)
+
+    def limit_paths(
+        self, books: Books, provider: str = "", day: str | None = None
+    ) -> tuple[LimitPath, ...]:
+        """Return the paths that the disk may have had on the day of the measurement, the latest
+        first; `day` is that of the run, unless the user stated one. Raises as `limit_path`."""
+        if self.as_disk is not None:
+            on = self.measured_on or day
+            return limit_paths_of_words(self.as_disk, self.as_machine, books, day=on)
+        if self.promise is not None:
+            return (promised_limit_path(read_promise(self.promise), provider),)
+        return ()
+
+
+def hint_of(labels: Mapping[str, str]) -> Hint:
+    """Read a disk hint from the labels of a run."""
+    return Hint(**{name: labels[name] for name in Hint.model_fields if name in labels})
+
+
+def _parts(words: str) -> tuple[str, str, float, dict[str, str]]:
+    parts = [part.strip() for part in words.split(":")]
+    if len(parts) < 3 or not all(parts):
+        raise InvalidValue(f"{words!r} is not a disk of a cloud", advice=f"write {FORM}")
+    cloud, disk_type, size, *more = parts
+    pairs = dict(part.partition("=")[::2] for part in more)
+    if unknown := pairs.keys() - _MORE:
+        raise InvalidValue(
+            f"{words!r}: {', '.join(sorted(unknown))} is not a property of a disk",
+            advice=f"after the size, add {', '.join(sorted(_MORE))}",
+        )
+    return cloud.lower(), disk_type, _figure(words, size), pairs
+
+
+def _figure(words: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e9:
+        raise InvalidValue(
+            f"{words!r}: {text!r} is not a size or rate above 0", advice=f"write {FORM}"
+        )
+    return value

@@ -1,31 +1,32 @@
-"""The load that a step puts on its disk, read from its job file: pure.
+"""The load that a step puts on its disk or disks, read from its job file: pure.
 
 Jobs of one step that differ only in count and direction are one load. Others have `is_one` False:
 the load is then that of the smallest blocks, which uses up credit soonest, and no expectation is
 derived from it. In a job that waits for each write (fsync, O_SYNC) each block is one request; what
 a filesystem's journal adds is unknown.
+
+With a host cache the first pass reads data that is not cached yet, and each later pass reads what
+the pass before left in the cache; one figure for both would be true of neither, so they are
+measured apart. Data written before the first pass may already be cached if the cache keeps writes.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.simulate import Stage
+from diskbench.catalog.expect import Stage
+from diskbench.errors import InvalidValue
 from diskbench.fio.estimate import count, moved_bytes, request_sizes, seconds, size_bytes
-from diskbench.fio.jobfile import jobs, parse
+from diskbench.fio.jobfile import Job, jobs, parse
+from diskbench.fio.named_devices import split_names
 from diskbench.fio.offered import share_of
+from diskbench.fio.profiles import Profile
 from diskbench.model.expectation import Load
-from diskbench.plan.passes import COLD
-from diskbench.plan.several_disks import disks_loaded
+from diskbench.model.spec import Cell, Step
 from diskbench.units import KIB
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from diskbench.fio.jobfile import Job
-    from diskbench.model.spec import Step
 
 READ_AHEAD_KB = 128
 """The kernel's default read-ahead, used if none was recorded
@@ -151,3 +152,88 @@ def _is_timed(job: Job) -> bool:
 
 def _before(job: Job) -> float:
     return seconds(job.get("startdelay")) + seconds(job.get("ramp_time"))
+
+
+def check_several(profile: Profile, cell: Cell) -> None:
+    """Refuse several disks for a profile that names no device, so that only one would be measured.
+
+    What a job file names is known once its variables are: fio/named_devices.py compares the numbers
+    when the trial is planned. Raises InvalidValue.
+    """
+    disks = 1 + len(cell.target.others)
+    names = not profile.is_template or "/dev" in profile.template
+    names = names or any(key == "filename" for key, _ in cell.parameters)
+    if disks == 1 or names:
+        return
+    why = f"only one disk would be measured, since profile {profile.name!r} names no devices"
+    if cell.rent is None:
+        raise InvalidValue(
+            f"--device is given {disks} times: {why}",
+            advice=f"name one device, or give a job file that names {disks} (filename=)",
+            field="device",
+        )
+    raise InvalidValue(
+        f"--count {disks} without --stripe: {why}",
+        advice="add --stripe for one RAID 0 of them all, leave --count out, or give a job file "
+        f"that names {disks} devices (filename=)",
+        field="count",
+    )
+
+
+def disks_loaded(step: Step) -> int | None:
+    """How many devices a step does I/O on, if it loads each alike: jobs that differ in nothing but
+    the device, or jobs on all of them. None where it loads one more than another; 0 without I/O."""
+    asked: dict[str, list[tuple[tuple[str, str], ...]]] = {}
+    for job in jobs(parse(step.job).sections):
+        if not request_sizes(job):
+            continue
+        devices = _devices(job)
+        shape = (("", str(len(devices))), *sorted(_but_its_device(job).items()))
+        for device in devices:
+            asked.setdefault(device, []).append(shape)
+    of_each = [sorted(shapes) for shapes in asked.values()]
+    return len(asked) if all(shapes == of_each[0] for shapes in of_each) else None
+
+
+def _devices(job: Job) -> list[str]:
+    """The devices of all `filename` options, which add up in fio."""
+    return [
+        name
+        for option in job.options
+        if option.name == "filename"
+        for name in split_names(option.value or "")
+    ]
+
+
+def _but_its_device(job: Job) -> dict[str, str]:
+    """What counts of the job's options: the last of equal ones."""
+    return {
+        option.name: option.value or ""
+        for option in job.options
+        if option.name not in {"filename", "description"}
+    }
+
+
+COLD, WARM = "cold", "warm"
+
+
+def cold_and_warm(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return each measuring step twice, as `NAME-cold` and `NAME-warm`, and the others unchanged.
+
+    A rate given as a share of a step's rate refers to its warm pass, which is the lasting one.
+    """
+    measured = [step.name for step in steps if step.role == "measure"]
+    passes: list[Step] = []
+    for step in steps:
+        job = _of_warm(step.job, measured)
+        names = [f"{step.name}-{way}" for way in (COLD, WARM)] if step.name in measured else []
+        for name in names or [step.name]:
+            index = len(passes)
+            passes.append(step.model_copy(update={"index": index, "name": name, "job": job}))
+    return tuple(passes)
+
+
+def _of_warm(job: str, measured: Sequence[str]) -> str:
+    for name in measured:
+        job = re.sub(rf"(% of {re.escape(name)})(?=\s|$)", rf"\1-{WARM}", job)
+    return job

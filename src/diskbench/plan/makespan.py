@@ -6,15 +6,11 @@ import heapq
 import itertools
 import math
 from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from diskbench.model.matrix import Limits
 from diskbench.plugins import known_plugin
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from diskbench.model.matrix import Limits
 
 _ALL = ""
 

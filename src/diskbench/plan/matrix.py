@@ -1,30 +1,34 @@
-"""Expand a matrix into cells: pure. Each equals the cell of `run` with the same flags."""
+"""Expand a matrix into cells, in the order in which they start: pure. Each equals the cell of `run`
+with the same flags.
+
+Clouds change from hour to hour. Two disks measured one after the other differ by the hour as much
+as by their type. So the order is that of randomised multiple interleaved trials (A. Abedi and T.
+Brecht, "Conducting Repeatable Experiments in Highly Variable Cloud Computing Environments", ICPE
+2017): in rounds, each block once per round, in a new random order in each round. The replicates of
+a block with fewer than the others are spread evenly over the rounds.
+
+Randomness is the SHA-256 of seed, round and key rather than a generator, so that an order stays the
+same in every Python version and however the file is sorted.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.errors import InvalidValue
 from diskbench.limits import CELLS
-from diskbench.model.matrix import MatrixCell
-from diskbench.model.options import own_options, takes_host
+from diskbench.model.matrix import Matrix, MatrixCell, Order
+from diskbench.model.options import RentSpec, disk_options, own_options, takes_host
+from diskbench.model.spec import Cell
 from diskbench.plan.cells import Request, cells
-from diskbench.plan.combinations import combinations
-from diskbench.plan.machines import machine_name
-from diskbench.plan.order import ordered
+from diskbench.plan.combinations import Combination, combinations
 from diskbench.plan.rent_options import rent_spec
 from diskbench.plugins import plugin
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from diskbench.model.matrix import Matrix
-    from diskbench.model.spec import Cell
-    from diskbench.plan.combinations import Combination
 
 DEFAULT_PROFILE = "default"
 """The default profile of `run`."""
@@ -260,3 +264,67 @@ def _digest(block_: Block) -> str:
 
 def _place(block_: Block) -> str:
     return ".".join(str(part) for part in block_.combination.at)
+
+
+_DISK = {
+    "disk": None, "size_gib": None, "iops": None, "throughput_mib_per_s": None, "count": 1,
+    "zone": None,
+}  # fmt: skip
+"""Fields that describe the disk and not the machine."""
+
+
+def machine_name(cell: MatrixCell) -> str | None:
+    """Return the name of the machine that the cell may share, equal for all cells that may share
+    it; None if the machine is not rented.
+
+    Cells share a machine if everything that defines it is equal: region and zones, account, route,
+    type, image and network. `PROVIDER/us-east-1/m5.large~1f0c3a`
+    """
+    spec = cell.cell.rent
+    if spec is None:
+        return None
+    identity = f"{_machine(spec).model_dump_json()}{cell.zones}{cell.route}{cell.partition}"
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:6]
+    parts = (cell.partition, spec.instance_type)
+    return f"{'/'.join(part for part in parts if part)}~{digest}"
+
+
+def _machine(spec: RentSpec) -> RentSpec:
+    machine_options = {
+        group: {name: value for name, value in values.items() if name not in disk_options(group)}
+        for group, values in spec.groups().items()
+    }
+    return spec.model_copy(update=_DISK).with_groups(machine_options)
+
+
+def ordered(cells: Iterable[MatrixCell], order: Order, seed: int) -> tuple[MatrixCell, ...]:
+    """Return the cells with their positions: `random` by rounds, `listed` in the given order."""
+    listed = list(cells)
+    if order == "random":
+        number = rounds(listed, seed)
+        listed.sort(key=lambda cell: (number[cell.key], _draw(seed, number[cell.key], cell.key)))
+    return tuple(
+        cell.model_copy(update={"position": position}) for position, cell in enumerate(listed)
+    )
+
+
+def rounds(cells: Iterable[MatrixCell], seed: int) -> dict[str, int]:
+    """Return the round of each cell by its key, from 0. There are as many rounds as the most
+    replicates of any block. A round has a block at most once, with its replicates in order."""
+    blocks: dict[str, list[MatrixCell]] = defaultdict(list)
+    for cell in cells:
+        blocks[cell.block].append(cell)
+    count = max((len(block) for block in blocks.values()), default=0)
+    round_of = {}
+    for name, block in blocks.items():
+        # One draw per block: its replicates keep their distance, and blocks spread over rounds.
+        offset, width = _draw(seed, "offset", name), len(block) << 64
+        for index, cell in enumerate(sorted(block, key=lambda cell: cell.cell.replicate)):
+            round_of[cell.key] = ((index << 64) + offset) * count // width
+    return round_of
+
+
+def _draw(seed: int, *parts: object) -> int:
+    """Return a pseudo-random number below 2^64 that depends only on the arguments."""
+    text = "\0".join(str(part) for part in (seed, *parts))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

@@ -1,33 +1,37 @@
 """Check the meaning of a matrix cell by cell, and report every mistake with its line. Pure.
 
 Facts from outside (known providers, a provider's check of a cell, a profile's parameters) come
-through `World`.
+through `World`. An error names its subject in `field`. Its text names the flags of `diskbench run`
+(`--size 20.5`), because flags and fields share their rules; for a matrix the flags in the text are
+replaced by the field names. No decision depends on the text.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from diskbench.errors import DiskbenchError, UnknownName, UserError
 from diskbench.fio.overrides import check_override
-from diskbench.model.matrix import MAPPING_FIELDS, Matrix
+from diskbench.fio.profiles import Profile
+from diskbench.model.matrix import MAPPING_FIELDS, CellFields, Matrix
+from diskbench.model.spec import Cell
 from diskbench.model.value_fault import near, nearest
-from diskbench.plan.combinations import combinations, idle_excludes, overlaps, products
-from diskbench.plan.error_field import fields_of, in_fields
+from diskbench.plan.combinations import (
+    Combination,
+    Place,
+    combinations,
+    idle_excludes,
+    overlaps,
+    products,
+)
 from diskbench.plan.matrix import DEFAULT_PROFILE, Block, block, check_cells, duplicates
-from diskbench.plan.matrix_form import shown_place
+from diskbench.plan.matrix_form import Form, cell_model, shown_place
+from diskbench.plan.rent_options import field_of
 from diskbench.plan.until import until_mistake_of, until_mistakes
 from diskbench.yaml_lines import Mistake
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from diskbench.fio.profiles import Profile
-    from diskbench.model.matrix import CellFields
-    from diskbench.model.spec import Cell
-    from diskbench.plan.combinations import Combination, Place
-    from diskbench.plan.matrix_form import Form
 
 
 class World(Protocol):
@@ -276,3 +280,25 @@ class _Checker:
 
 def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+_FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
+
+
+def in_fields(text: str) -> str:
+    """Return `text` with each flag replaced by the name of its field."""
+
+    def field_name(match: re.Match[str]) -> str:
+        field = field_of(match[0])
+        return field if field in cell_model().model_fields else match[0]
+
+    return _FLAG.sub(field_name, text)
+
+
+def fields_of(error: DiskbenchError, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the field of a cell that an error is about, followed by the key if the field is a
+    mapping; () if the error is about none of the cell's `fields`."""
+    name, _, key = error.field.partition(".")
+    if name in MAPPING_FIELDS and key:
+        return name, key
+    return (name,) if name in fields else ()

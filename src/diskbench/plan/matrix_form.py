@@ -1,30 +1,34 @@
-"""Check the form of a matrix file: report every wrong key and value with its line. Pure.
+"""The form of a matrix file: its model, its JSON schema for editors, and a check that reports every
+wrong key and value with its line. Pure.
 
 Each wrong key or value is reported and then replaced by what was probably meant (`sise` by `size`,
 `20g` by 20), or removed. Then the rest is read, so that one mistake does not hide another.
+
+A stored matrix (model/matrix.py) accepts any option, since its provider may not be installed where
+it is read. A file is checked against the options of the installed providers, so that a misspelt
+option is reported with its line. The schema is pydantic's, with names that the model cannot know
+(of providers, profiles and disks), and with axes as they are written rather than as they are
+stored.
 """
 
 from __future__ import annotations
 
-import copy
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy, deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic_core import ErrorDetails
 
-from diskbench.model.matrix import Limits, Matrix
-from diskbench.model.promise import Promise
+from diskbench.model.expectation import Promise
+from diskbench.model.matrix import MAPPING_FIELDS, CellFields, Flag, Limits, Matrix, Number, Whole
+from diskbench.model.options import Option, all_options
 from diskbench.model.value_fault import near, nearest, shown, value_fault
-from diskbench.plan.matrix_model import cell_model, matrix_model, stored_matrix
+from diskbench.plan.combinations import Place
+from diskbench.plugin import Plugin
 from diskbench.yaml_lines import Document, Mistake, read_yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pydantic import BaseModel
-    from pydantic_core import ErrorDetails
-
-    from diskbench.plan.combinations import Place
 
 _MAX_PASSES = 20
 _NAME = "unnamed"
@@ -52,7 +56,7 @@ def read_form(text: str) -> Form:
         if not mistakes:
             mistakes.append(Mistake(1, f"a matrix is a mapping, not {shown(data)}", "see `name:`"))
         return Form(document, None, tuple(mistakes), frozenset())
-    data = copy.deepcopy(data)
+    data = deepcopy(data)
     wrong = set(document.dropped)
     for _ in range(_MAX_PASSES):
         try:
@@ -199,3 +203,145 @@ def _holder(data: Any, place: Place) -> Any:  # noqa: ANN401 - whatever YAML hol
     for part in place[:-1]:
         data = data[part]
     return data
+
+
+_KINDS: dict[type, Any] = {int: Whole, float: Number, bool: Flag, str: str}
+"""The strict type of an option's value in a file: no text in place of a number."""
+
+
+class _Closed(CellFields):
+    """Fields of a cell, and no others."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+@functools.cache
+def cell_model() -> type[CellFields]:
+    """Return the model of a cell in a file: common fields, then each provider's own options."""
+    fields: dict[str, Any] = {}
+    for name, several in _own().items():
+        kinds = dict.fromkeys(_bounded(option) for _, option in several)
+        kind = functools.reduce(lambda first, other: first | other, kinds)
+        fields[name] = (kind | None, Field(None, description=_about(several)))
+    return create_model("CellFields", __base__=_Closed, **fields)
+
+
+@functools.cache
+def matrix_model() -> type[Matrix]:
+    """Return the model of a matrix file: `cell_model` replaces the stored model's CellFields."""
+    cell = cell_model()
+    kinds: dict[str, Any] = {
+        "defaults": cell,
+        "axes": dict[str, tuple[cell, ...]],  # type: ignore[valid-type]  # made when it is called
+        "include": tuple[cell, ...],  # type: ignore[valid-type]
+        "exclude": tuple[cell, ...],  # type: ignore[valid-type]
+    }
+    fields: dict[str, Any] = {}
+    for name, kind in kinds.items():
+        info = copy(Matrix.model_fields[name])
+        info.annotation = kind
+        if name == "defaults":
+            info.default = cell()
+        fields[name] = (kind, info)
+    return create_model("Matrix", __base__=Matrix, **fields)
+
+
+def stored_matrix(read: Matrix) -> Matrix:
+    """Convert a matrix that was read with `matrix_model` to its stored form."""
+    values = {name: getattr(read, name) for name in Matrix.model_fields}
+    return Matrix.model_validate(
+        {
+            **values,
+            "defaults": _stored(read.defaults),
+            "axes": {axis: tuple(map(_stored, values)) for axis, values in read.axes.items()},
+            "include": tuple(map(_stored, read.include)),
+            "exclude": tuple(map(_stored, read.exclude)),
+        }
+    )
+
+
+def own_values() -> dict[str, tuple[str, ...]]:
+    """Return the values that an editor may propose for provider options, by option."""
+    return {
+        name: tuple(dict.fromkeys(value for _, option in several for value in option.values))
+        for name, several in _own().items()
+        if any(option.values for _, option in several)
+    }
+
+
+def _stored(fields: CellFields) -> CellFields:
+    return CellFields.model_validate(fields.given())
+
+
+def _own() -> dict[str, list[tuple[Plugin, Option]]]:
+    """Return the options that are not common fields of a cell, by name, with their providers."""
+    options: dict[str, list[tuple[Plugin, Option]]] = {}
+    for plugin, option in all_options():
+        if option.name not in CellFields.model_fields:
+            options.setdefault(option.name, []).append((plugin, option))
+    return options
+
+
+def _bounded(option: Option) -> Any:  # noqa: ANN401 - a type
+    kind = _KINDS[option.kind]
+    return Annotated[kind, *option.bounds] if option.bounds else kind
+
+
+def _about(several: list[tuple[Plugin, Option]]) -> str:
+    """Describe an option: its providers, and its meaning for each."""
+    titles: dict[str, list[str]] = {}
+    for plugin, option in several:
+        titles.setdefault(option.about, []).append(plugin.title)
+    return " ".join(f"{', '.join(names)}: {about}" for about, names in titles.items())
+
+
+SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
+_FIELDS = {"$ref": "#/$defs/CellFields"}
+
+
+def matrix_schema(known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return the schema. `known` lists field values that an editor should propose. Other values
+    stay allowed: profiles may be paths, and a provider may sell more than the catalogue lists."""
+    schema = matrix_model().model_json_schema()
+    fields = schema["$defs"]["CellFields"]["properties"]
+    for name, values in known.items():
+        fields[name] = {
+            "anyOf": [{"enum": list(values)}, {"type": "string"}],
+            "description": fields[name]["description"],
+        }
+    schema = _plain(schema)
+    fields = schema["$defs"]["CellFields"]["properties"]
+    axes = schema["properties"]["axes"]
+    schema["properties"]["axes"] = {
+        "type": "object",
+        "description": axes["description"],
+        "properties": {name: _axis(name, fields[name]) for name in cell_model().model_fields},
+        "additionalProperties": {"type": "array", "minItems": 1, "items": _FIELDS},
+    }
+    return {"$schema": SCHEMA_ID, **schema}
+
+
+def _axis(name: str, field: dict[str, Any]) -> dict[str, Any]:
+    about = f"Values of {name}, or mappings of several fields."
+    several = [_FIELDS, field] if name in MAPPING_FIELDS else [field, _FIELDS]
+    return {"type": "array", "minItems": 1, "items": {"anyOf": several}, "description": about}
+
+
+def _plain(node: Any) -> Any:  # noqa: ANN401 - JSON
+    """Return a schema node without the null type of optional fields and pydantic's titles."""
+    if isinstance(node, list):
+        return [_plain(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    plain = {
+        key: _plain(value)
+        for key, value in node.items()
+        if not (key == "title" and isinstance(value, str))
+        and not (key == "default" and value is None)
+    }
+    kinds = plain.get("anyOf")
+    if isinstance(kinds, list) and {"type": "null"} in kinds:
+        kinds = [kind for kind in kinds if kind != {"type": "null"}]
+        del plain["anyOf"]
+        plain = {**kinds[0], **plain} if len(kinds) == 1 else {**plain, "anyOf": kinds}
+    return plain

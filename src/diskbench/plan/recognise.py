@@ -10,20 +10,15 @@ compared tier by tier.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from diskbench.catalog.limits.bucket import capacity
-from diskbench.catalog.limits.entry import catalogue, clouds
-from diskbench.catalog.limits.lookup import limits
-from diskbench.catalog.limits.sourced_figures import GIB_PER_TIB
+from diskbench.catalog.bucket import capacity
+from diskbench.catalog.entry import DiskEntry, catalogue, clouds
+from diskbench.catalog.lookup import limits
+from diskbench.catalog.sourced_figures import GIB_PER_TIB, Quantity
 from diskbench.errors import UserError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from diskbench.catalog.limits.entry import DiskEntry
-    from diskbench.catalog.limits.sourced_figures import Quantity
 
 _BURST, _OTHERS = 0.05, 0.10
 _Counts = Literal["ios", "bytes"]

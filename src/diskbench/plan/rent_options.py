@@ -3,18 +3,15 @@ specification: pure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from pydantic import ValidationError
 
 from diskbench.errors import InvalidValue
-from diskbench.model.options import all_options, option_model, own_options, owners
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec, all_options, option_model, own_options, owners
 from diskbench.model.value_fault import value_fault
 from diskbench.plugins import known_plugin, plugin
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
 
 RENT_OPTIONS = (
     "disk", "iops", "throughput", "count", "stripe", "region", "zone", "instance_type", "image",

@@ -1,9 +1,24 @@
-"""Make the plan of a trial from a cell and a machine's facts: pure."""
+"""Make the plan of a trial from a cell and a machine's facts: pure.
 
+On a rented machine it says how long the burst credit of its disk lasts, whether a bucket that
+`--time-scale` reduced can still be measured, and what it should find. A load must run until the
+credit is used up (MR-3):
+
+    drain = 1.2 · max over the disk's buckets of C / (R_burst − R_base)
+
+with capacities divided by the lab's time scale. 1.2 is MR-3's.
+"""
+
+from __future__ import annotations
+
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from diskbench.errors import InvalidValue
+from diskbench.catalog.books import Books
+from diskbench.catalog.bucket import lasts_s, scaled
+from diskbench.catalog.lookup import limits
+from diskbench.errors import InvalidValue, UserError
 from diskbench.fio.estimate import block_sizes, count, round_up_mib
 from diskbench.fio.jobfile import Job, JobFile, jobs, parse
 from diskbench.fio.profiles import Profile
@@ -12,6 +27,7 @@ from diskbench.fio.steps import FioTarget, build_steps, largest_bytes, space_byt
 from diskbench.fio.template import RenderContext, render
 from diskbench.fio.written import LOCAL_PASSES, NETWORK_PASSES, with_filled
 from diskbench.model.facts import HostFacts
+from diskbench.model.rental import Rental
 from diskbench.model.spec import (
     Cell,
     Filesystem,
@@ -22,8 +38,10 @@ from diskbench.model.spec import (
     TargetDisk,
     TargetSpec,
 )
-from diskbench.plan.passes import cold_and_warm
-from diskbench.units import MIB, format_bytes
+from diskbench.plan.beyond_credit import BEYOND
+from diskbench.plan.expectation import expectation_of
+from diskbench.plan.loads import cold_and_warm
+from diskbench.units import MIB, format_bytes, format_duration_s
 
 STATE_ROOT = "/var/tmp"  # noqa: S108 - survives a reboot of the host, unlike /tmp or /run
 RESERVE = 0.05
@@ -123,7 +141,7 @@ def make_plan(
     drain_s: int | None = None,
 ) -> Plan:
     """Return the plan of one trial: rendered, split into steps, with its time and space. `drain_s`
-    is the seconds until its disk's burst credit is used up (plan/rented.py).
+    is the seconds until its disk's burst credit is used up (plan/trial.py).
 
     Raises ProfileError or InvalidValue when the profile does not fit the machine or the target.
     """
@@ -257,3 +275,79 @@ def allowed_lines(file: JobFile, allowed: Sequence[str]) -> tuple[str, ...]:
         for option in section.options
         if option.name in allowed
     )
+
+
+SHORTEST_PHASE_S = 120.0
+"""Seconds; a shorter phase is not reliably found in a series of one-second values (issue 3)."""
+
+
+def rented_plan(
+    cell: Cell,
+    profile: Profile,
+    facts: HostFacts,
+    names: TrialIds,
+    rental: Rental,
+    books: Books,
+    *,
+    version: str,
+) -> Plan:
+    """Return the plan of `cell` on the rented machine with these facts, which are assumed ones
+    before it exists, with its expectation and the digest of `books`. Raises as `make_plan`, and
+    InvalidValue for a time scale that the profile cannot measure."""
+    plan = make_plan(cell, profile, facts, names, version=version, drain_s=drain_s(rental))
+    plan = plan.model_copy(update={"rental": rental})
+    notes = (*plan.notes, *rental.warnings, *time_scale_notes(plan))
+    return plan.model_copy(
+        update={
+            "notes": notes,
+            "expectation": expectation_of(plan, books),
+            "catalogue": books.digest,
+        }
+    )
+
+
+def drain_s(rental: Rental | None) -> int | None:
+    """Return whole seconds; None if the disk is in no catalogue or has no bucket."""
+    bursts = _scaled_bursts_s(rental) if rental is not None else []
+    return math.ceil(BEYOND * max(bursts)) if bursts else None
+
+
+def time_scale_notes(plan: Plan) -> tuple[str, ...]:
+    """Return notes for the reader about the plan's time scale; empty if it has no effect.
+
+    Raises InvalidValue for a profile that waits for a steady state which the scaled bucket would
+    only simulate: a burst that ends within a round or two looks like a trend that settled.
+    """
+    rental = plan.rental
+    if rental is None or rental.spec.time_scale == 1:
+        return ()
+    scale = rental.spec.time_scale
+    phases = _scaled_bursts_s(rental)
+    if not phases:
+        return (f"--time-scale {scale:g} has no effect: the disk has no burst credit",)
+    shortest = min(phases)
+    if shortest >= SHORTEST_PHASE_S:
+        return ()
+    lasts = f"with --time-scale {scale:g} the burst lasts {format_duration_s(shortest)}"
+    if plan.loop is not None:
+        raise InvalidValue(
+            f"{lasts}, and profile {plan.profile.name!r} waits for a steady state",
+            advice=f"give at most --time-scale {int(scale * shortest / SHORTEST_PHASE_S)}, which "
+            f"leaves two minutes, or a profile that does not judge steadiness",
+        )
+    return (f"{lasts}, under two minutes: phases down to ten seconds are found, and less surely",)
+
+
+def _scaled_bursts_s(rental: Rental) -> list[float]:
+    """Return how long each bucket of the disk lasts at full burst, in scaled seconds."""
+    disk, cloud = rental.disk, rental.catalogue
+    if disk is None:
+        return []
+    try:
+        disk_limits = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
+    except UserError:  # the disk is in no catalogue
+        return []
+    scale = rental.spec.time_scale
+    allowances = [a for pool in disk_limits.pools for a in (pool.iops, pool.bytes_per_s) if a]
+    lasting = (lasts_s(scaled(allowance, time_scale=scale)) for allowance in allowances)
+    return [seconds for seconds in lasting if seconds is not None]

@@ -8,18 +8,13 @@ the interval is evaluated again. Cells that are not needed are not run.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from diskbench.model.campaign import LIVE
+from diskbench.model.campaign import LIVE, CellState
+from diskbench.model.matrix import Limits, Matrix
+from diskbench.plan.combinations import Combination, Place
 from diskbench.units import format_share
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from diskbench.model.campaign import CellState
-    from diskbench.model.matrix import Limits, Matrix
-    from diskbench.plan.combinations import Combination, Place
 
 MOST_FAILURES = 5
 """How many failed replicates of a block are replaced; our choice."""

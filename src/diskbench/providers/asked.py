@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from diskbench.catalog.limits.entry import catalogue
+from diskbench.catalog.entry import catalogue
 from diskbench.errors import InvalidValue
 from diskbench.model.options import own_options
 from diskbench.plan.rent_options import field_of, flag, stored_name
@@ -17,7 +17,7 @@ from diskbench.providers.networks import check_cidr, is_loopback
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
     from diskbench.plugin import Plugin
 
 

@@ -14,7 +14,7 @@ from diskbench.providers.networks import LOOPBACK, check_cidr, is_loopback
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
 
 URL = "https://checkip.amazonaws.com"
 """Amazon's own service: it answers with the caller's address, in one line."""

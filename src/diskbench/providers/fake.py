@@ -25,9 +25,7 @@ from diskbench.errors import (
     RentalFailed,
     UnknownName,
 )
-from diskbench.model.disk import Acquired, DiskSpec
-from diskbench.model.ours import Which, is_named_for
-from diskbench.model.rental import Rental, Scope
+from diskbench.model.rental import Acquired, DiskSpec, Rental, Scope, Which, is_named_for
 from diskbench.plugin import Plugin
 from diskbench.providers.asked import check_own
 from diskbench.providers.fake_cloud import FakeCloud

@@ -21,7 +21,7 @@ from pydantic import SecretBytes, SecretStr
 
 from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.model.base import Frozen
-from diskbench.model.disk import SshAccess
+from diskbench.model.rental import SshAccess
 from diskbench.private import private_directory
 from diskbench.ssh_command import ssh_command
 

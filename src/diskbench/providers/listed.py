@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.model.ours import is_named_for
-from diskbench.model.rental import Found
+from diskbench.model.rental import Found, is_named_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.lookup import DiskLimits
+    from diskbench.catalog.lookup import DiskLimits
 
 MARGIN = 1.2
 """Headroom above the disk's ceiling, so that the disk and not the machine is the limit."""

@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from diskbench.model.recording import Exchange
+from diskbench.model.finding import Exchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,19 +1,29 @@
-"""Pairs of figures of the two sides of a comparison, and reasons to doubt their ratio."""
+"""Pairs of figures of the two sides of a comparison, and reasons to doubt their ratio.
+
+Which subjects of two sides are compared.
+
+Subjects are matched by all requested fields except those in which the two sides differ: with gp2 on
+one side and gp3 on the other, subjects with the same machine and profile are matched.
+
+A tool's own results beside runs of our profile that carries its name.
+
+Subjects and loads of the two have nothing in common but the figure that both claim to measure, so
+they are matched by the table of docs/evidence/fidelity.md, and its words are the doubts about their ratio.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from diskbench.analysis.compare import LEAST_DIFFERENCE, Pair, Ratio, compare
+from diskbench.catalog.fidelity import Fidelity, of_tool
+from diskbench.model.comparison import Metric, NotCompared
 from diskbench.model.ids import short
 from diskbench.results.pool import apart
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from diskbench.results.trial_figures import FigureLine, TrialFigure
+from diskbench.results.trial_figures import Fields, FigureLine, TrialFigure, words
+from diskbench.units import format_bytes
 
 APART = 0.10
 """Runs of a trial that differ by more than this share get a doubt, because the one figure of the
@@ -133,3 +143,156 @@ def _of_canaries(draft: Draft, flagged: Collection[str]) -> Iterator[str]:
     ratio, unflagged_ratio = draft.ratio.ratio, compare(paired(*unflagged)[0]).ratio
     if abs(unflagged_ratio / ratio - 1) >= LEAST_DIFFERENCE:
         yield f"without {them} the ratio is {unflagged_ratio:.2f}, not {ratio:.2f}"
+
+
+_NEVER_ACROSS = ("profile", "job")
+"""Fields that must be equal on both sides: figures of different work have no ratio."""
+FigureGroup = dict["FigureLine", list["TrialFigure"]]
+"""The figures of one subject by line, in the order of their rounds."""
+
+
+def matched_subjects(
+    a: Sequence[TrialFigure], b: Sequence[TrialFigure]
+) -> tuple[dict[str, tuple[FigureGroup, FigureGroup]], list[NotCompared]]:
+    """The groups of figures to compare, by the name of their subject; and what is left over."""
+    sets_apart = _fields_apart(a, b)
+    of_a, of_b = _by_subject(a, sets_apart), _by_subject(b, sets_apart)
+    matched: dict[str, tuple[FigureGroup, FigureGroup]] = {}
+    alone = []
+    for subject in dict.fromkeys((*of_a, *of_b)):
+        name = words(subject) or "all"
+        figures_a, figures_b = of_a.get(subject), of_b.get(subject)
+        if figures_a and figures_b and not sets_apart & {*_NEVER_ACROSS}:
+            name = name if name not in matched else f"{name} ({len(matched) + 1})"
+            matched[name] = _by_line(figures_a), _by_line(figures_b)
+        elif figures_a and figures_b:
+            why = "profiles or their jobs differ: figures of other work have no ratio"
+            alone.append(NotCompared(block=name, why=why))
+        else:
+            alone.append(
+                NotCompared(block=name, why=f"only {'A' if figures_a else 'B'} measured it")
+            )
+    return matched, alone
+
+
+def _fields_apart(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> set[str]:
+    """The fields that have a single value on each side, where the two values differ."""
+    values = [values_of_fields(figure.subject for figure in side) for side in (a, b)]
+    names = {*values[0], *values[1]}
+    values_by_name = [
+        (name, values[0].get(name, {""}), values[1].get(name, {""})) for name in names
+    ]
+    return {
+        name
+        for name, values_a, values_b in values_by_name
+        if len(values_a) == len(values_b) == 1 and values_a != values_b
+    }
+
+
+def values_of_fields(fields: Iterable[Fields]) -> dict[str, set[str]]:
+    """All values of each field; an empty one where it is missing."""
+    known = [dict(pairs) for pairs in fields]
+    names = dict.fromkeys(name for mapping in known for name in mapping)
+    return {name: {mapping.get(name, "") for mapping in known} for name in names}
+
+
+def _by_subject(
+    figures: Sequence[TrialFigure], without: set[str]
+) -> dict[Fields, list[TrialFigure]]:
+    groups: dict[Fields, list[TrialFigure]] = defaultdict(list)
+    for figure in figures:
+        groups[tuple((k, v) for k, v in figure.subject if k not in without)].append(figure)
+    return groups
+
+
+def _by_line(figures: Sequence[TrialFigure]) -> FigureGroup:
+    lines: FigureGroup = defaultdict(list)
+    for figure in sorted(figures, key=lambda figure: figure.order):
+        lines[figure.line].append(figure)
+    return lines
+
+
+_IMPORT = "import/"
+
+
+def _tool_of(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> str | None:
+    """The tool whose results one side is, where the other side is all runs of our profile of that
+    name; None for any other two sides."""
+    of_a, of_b = _kind(a), _kind(b)
+    for theirs, ours in ((of_a, of_b), (of_b, of_a)):
+        if theirs is not None and theirs.startswith(_IMPORT) and ours is not None:
+            tool = theirs.removeprefix(_IMPORT)
+            if ours == tool and of_tool(tool):
+                return tool
+    return None
+
+
+def _kind(figures: Sequence[TrialFigure]) -> str | None:
+    """The profile of all figures, or the provider of all imported ones; None for several."""
+    kinds = set()
+    for figure in figures:
+        fields = dict(figure.subject)
+        provider = fields.get("provider", "")
+        kinds.add(provider if provider.startswith(_IMPORT) else fields.get("profile", ""))
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Both sides with subjects and lines of the same names, the fidelity of each line, and what has
+    no counterpart."""
+
+    a: Sequence[TrialFigure]
+    b: Sequence[TrialFigure]
+    fidelity: Mapping[FigureLine, Fidelity]
+    not_compared: Sequence[NotCompared]
+
+
+def aligned(a: Sequence[TrialFigure], b: Sequence[TrialFigure], metric: Metric) -> Aligned:
+    """The two sides as they are compared: unchanged where neither is a tool's own."""
+    tool = _tool_of(a, b)
+    if tool is None:
+        return Aligned(a, b, {}, ())
+    theirs_first = (_kind(a) or "").startswith(_IMPORT)
+    theirs, ours = (a, b) if theirs_first else (b, a)
+    of_theirs: list[TrialFigure] = []
+    of_ours: list[TrialFigure] = []
+    known: dict[FigureLine, Fidelity] = {}
+    not_compared: list[NotCompared] = []
+    block = f"{tool} itself and our profile {tool}"
+    places = set()
+    for figure in of_tool(tool):
+        pair = _at(theirs, figure.theirs), _at(ours, figure.ours)
+        if not all(pair):
+            continue
+        places.add(figure.theirs)
+        if metric == "iops" and (why := _other_blocks(*pair)):
+            not_compared.append(NotCompared(block=block, why=f"{' '.join(figure.ours)}: {why}"))
+            continue
+        line = FigureLine(*figure.ours, rw=None, block_bytes=None, iodepth=None)
+        known[line] = figure
+        subject = (("profile", tool),)
+        of_theirs += [replace(figure, line=line, subject=subject) for figure in pair[0]]
+        of_ours += [replace(figure, line=line, subject=subject) for figure in pair[1]]
+    for place in dict.fromkeys((figure.line.step, figure.line.direction) for figure in theirs):
+        if place not in places:
+            why = f"{' '.join(place)} of {tool} has no counterpart among our steps"
+            not_compared.append(NotCompared(block=block, why=why))
+    sides = (of_theirs, of_ours) if theirs_first else (of_ours, of_theirs)
+    return Aligned(*sides, fidelity=known, not_compared=not_compared)
+
+
+def _at(figures: Sequence[TrialFigure], place: tuple[str, str]) -> list[TrialFigure]:
+    return [figure for figure in figures if (figure.line.step, figure.line.direction) == place]
+
+
+def _other_blocks(theirs: Sequence[TrialFigure], ours: Sequence[TrialFigure]) -> str:
+    """Why I/Os a second cannot be set beside each other: they are of other sizes, or of unknown."""
+    sizes = [{figure.line.block_bytes for figure in side} for side in (theirs, ours)]
+    if sizes[0] == sizes[1] and None not in sizes[0]:
+        return ""
+    words = [
+        " and ".join("unknown" if s is None else format_bytes(s) for s in sorted(side, key=str))
+        for side in sizes
+    ]
+    return f"theirs has I/Os of {words[0]}, ours of {words[1]}; add --metric bytes_per_s"

@@ -6,39 +6,39 @@ without a common round, in order of time, which the comparison reports as a doub
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+
+from sqlalchemy.engine import Engine
 
 from diskbench.analysis.compare import adjusted, compare, judge
 from diskbench.analysis.compare_sentence import sentence
+from diskbench.catalog.fidelity import Fidelity
 from diskbench.errors import FactsDiffer, InvalidValue, NoFigure
 from diskbench.model.comparison import (
     Compared,
     Comparison,
     Difference,
+    Metric,
     NotCompared,
     Side,
 )
 from diskbench.model.ids import short
-from diskbench.results.canaries import off_trials
-from diskbench.results.compare_draft import Draft, doubts, is_one_machine, paired
-from diskbench.results.compare_subjects import FigureGroup, matched_subjects, values_of_fields
-from diskbench.results.compare_tool import aligned
-from diskbench.results.pool import apart, check_alike
-from diskbench.results.replicated import interval_of, replicated
+from diskbench.ports import EvidenceStore
+from diskbench.results.compare_draft import (
+    Draft,
+    FigureGroup,
+    aligned,
+    doubts,
+    is_one_machine,
+    matched_subjects,
+    paired,
+    values_of_fields,
+)
+from diskbench.results.pool import apart, check_alike, interval_of, off_trials, replicated
 from diskbench.results.selection import selected
-from diskbench.results.trial_figures import REGIME, figures_by_metric
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.catalog.fidelity import Fidelity
-    from diskbench.model.comparison import Metric
-    from diskbench.ports import EvidenceStore
-    from diskbench.results.trial_figures import FigureLine, TrialFigure
-    from diskbench.store.query import Filter
+from diskbench.results.trial_figures import REGIME, FigureLine, TrialFigure, figures_by_metric
+from diskbench.store.query import Filter
 
 
 def compare_metrics(

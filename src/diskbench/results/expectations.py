@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from diskbench.analysis.stretches import StepPromise
 from diskbench.analysis.verdict import BY_OWNER
-from diskbench.plan.expected_afterwards import PastStep, expected_afterwards
-from diskbench.plan.limit_path import limit_path_of
-
-if TYPE_CHECKING:
-    from diskbench.catalog.books import Books
-    from diskbench.catalog.limits.lookup import DiskLimits
-    from diskbench.model.expectation import Expectation
-    from diskbench.model.run import Run
-    from diskbench.model.spec import Plan
-    from diskbench.plan.as_disk import Hint
-    from diskbench.plan.limit_path import LimitPath
-    from diskbench.results.step_groups import StepGroup
+from diskbench.catalog.books import Books
+from diskbench.catalog.lookup import DiskLimits
+from diskbench.model.expectation import Expectation
+from diskbench.model.run import Run
+from diskbench.model.spec import Plan
+from diskbench.plan.expectation import PastStep, expected_afterwards
+from diskbench.plan.limit_path import Hint, LimitPath, limit_path_of
+from diskbench.results.step_groups import StepGroup
 
 _TENTH = 0.1
 

@@ -1,29 +1,26 @@
 """Measurement rows and documents for other programs, in which no mean spans a cliff (MR-3).
 
 Written run by run: what is in memory at a time is some hundred runs, however many are exported.
-CSV of runs without long steps is written without SQLAlchemy and the models, whose import takes as
-long as the rows of 10,000 runs: what only another format needs is imported where it is written.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
 
-from diskbench.model.run import own_columns, run_columns
-from diskbench.results.cliff_safe_rows import cliff_safe_rows
+from sqlalchemy.engine import Engine
+
+from diskbench.analysis.row_figures import changed, counted, row_figures
+from diskbench.model.run import AFTER_CLIFF, MeasuredRow, own_columns, run_columns
+from diskbench.ports import EvidenceStore
+from diskbench.results.phase_reader import courses_of, long_steps
 from diskbench.store.csv_rows import csv_lines, measured_header
-from diskbench.store.query import find_measurements, find_run_ids
-from diskbench.store.reader import chunks, runs_by_id
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.run import MeasuredRow
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.query import Filter
-    from diskbench.store.reader import Reader
+from diskbench.store.document import results_document
+from diskbench.store.export import INDENTED_RUNS, json_lines, json_text, parquet_pieces
+from diskbench.store.metrics_text import metrics_text
+from diskbench.store.query import Filter, find_measurements, find_run_ids
+from diskbench.store.reader import Reader, chunks, runs_by_id
+from diskbench.store.step_rows import load_results
 
 ExportFormat = Literal["csv", "json", "parquet", "prometheus", "openmetrics"]
 
@@ -52,12 +49,8 @@ def exported(
     if kind == "json":
         yield from _document(database, filters, evidence)
     elif kind == "parquet":
-        from diskbench.store.export import parquet_pieces
-
         yield from parquet_pieces(_columns(database, filters, evidence))
     else:
-        from diskbench.store.metrics_text import metrics_text
-
         yield metrics_text(_columns(database, filters, evidence), kind).encode()
 
 
@@ -85,10 +78,6 @@ def _document(
     database: Engine, filters: Sequence[Filter], evidence: EvidenceStore | None
 ) -> Iterator[bytes]:
     """The results document, the newest run first."""
-    from diskbench.results.phase_reader import courses_of
-    from diskbench.store.document import results_document
-    from diskbench.store.export import INDENTED_RUNS, json_lines, json_text
-    from diskbench.store.step_rows import load_results
 
     run_ids = find_run_ids(database, filters)
 
@@ -108,3 +97,32 @@ def _document(
     else:
         yield from (text.encode() for text in json_lines(parts()))
     yield b"\n"
+
+
+_AS_COUNTED: Mapping[str, Any] = {AFTER_CLIFF: None}
+
+
+def cliff_safe_rows(
+    database: Engine | Reader, rows: Sequence[MeasuredRow], evidence: EvidenceStore | None = None
+) -> Iterator[tuple[MeasuredRow, Mapping[str, Any]]]:
+    """Each row with the columns that are not as in the database: `after_cliff`, and the figures of
+    a level.
+
+    Where a step has several levels, IOPS and bytes a second of its rows are those of the level that
+    the step's figure is taken from, divided by each row's share of the step's I/Os and bytes. A row
+    whose own seconds contain a cliff gets no latencies, because fio's cover both sides. What fio
+    counted (`ios`, `bytes`, `runtime_ns`) is unchanged.
+    """
+    long = long_steps(rows)
+    if not long:
+        yield from ((row, _AS_COUNTED) for row in rows)
+        return
+    # Not imported where no step has phases: it takes longer than exporting thousands of rows.
+
+    courses = courses_of(database, long, evidence)
+    figures = row_figures(counted(rows), courses) if courses else [None] * len(rows)
+    for row, figure in zip(rows, figures, strict=True):
+        if figure is None:
+            yield row, _AS_COUNTED
+        else:
+            yield row, {**changed(own_columns(row), figure), AFTER_CLIFF: figure.kind}

@@ -1,31 +1,35 @@
-"""The history of repeated measurements, and the times at which their level changed (MR-15)."""
+"""The history of repeated measurements, and the times at which their level changed (MR-15).
+
+The trials of subjects in batches whose figures fit into memory, however many there are.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING
 
-from diskbench.analysis.drift import drift
+from sqlalchemy.engine import Engine
+
+from diskbench.analysis.drift import Drift, drift
 from diskbench.analysis.repeats import by_machine
+from diskbench.model.comparison import Metric
 from diskbench.model.history import History, HistoryPoint, LevelChange, Regressions
 from diskbench.results.compare_runs import differences
 from diskbench.results.pool import alike
-from diskbench.results.subject import words
-from diskbench.results.subject_batches import batches, trials_by_subject
-from diskbench.results.trial_figures import figures_by_metric
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.analysis.drift import Drift
-    from diskbench.model.comparison import Metric
-    from diskbench.results.subject import Fields
-    from diskbench.results.trial_figures import FigureLine, TrialFigure
-    from diskbench.store.query import Filter
+from diskbench.results.trial_figures import (
+    Fields,
+    FigureLine,
+    TrialFigure,
+    figures_by_metric,
+    subject_of,
+    words,
+)
+from diskbench.store.figures import finished_trials, rents_of
+from diskbench.store.query import Filter
+from diskbench.store.reader import chunks, reader_of, runs_by_id
 
 _HIGHER_IS_BETTER = frozenset({"iops", "bytes_per_s"})
 
@@ -142,3 +146,53 @@ def _changes(
         )
         for i, shift in enumerate(measured.shifts)
     ]
+
+
+_MOST_RUNS = 1000
+"""Runs whose figures are in memory together: a few MB."""
+_MOST_TRIALS = 200
+"""Trials that one query names."""
+
+TrialsOf = dict["Fields", dict[str, int]]
+"""By subject its trials, oldest first, each with the number of its runs."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Trials, oldest first, each with its subject, whose figures are read together; `complete` are
+    the subjects that have all theirs then."""
+
+    trials: tuple[tuple[Fields, str], ...]
+    complete: tuple[Fields, ...]
+
+
+def batches(trials_of: Mapping[Fields, Mapping[str, int]]) -> Iterator[Batch]:
+    """All trials of all subjects, so few at a time that their rows take little memory."""
+    trials: list[tuple[Fields, str]] = []
+    complete: list[Fields] = []
+    runs = 0
+    for subject, of_subject in trials_of.items():
+        for trial_id, count in of_subject.items():
+            if trials and (runs + count > _MOST_RUNS or len(trials) == _MOST_TRIALS):
+                yield Batch(tuple(trials), tuple(complete))
+                trials, complete, runs = [], [], 0
+            trials.append((subject, trial_id))
+            runs += count
+        complete.append(subject)
+    if trials:
+        yield Batch(tuple(trials), tuple(complete))
+
+
+def trials_by_subject(database: Engine, filters: Sequence[Filter]) -> TrialsOf:
+    """The trials with finished runs that meet `filters`, by subject: 200 bytes a trial, where its
+    runs with their figures are many thousands."""
+    reader, trials_of = reader_of(database), TrialsOf()
+    trials = {trial.run_id: trial for trial in finished_trials(database, filters)}
+    for chunk in chunks(list(trials)):
+        runs = runs_by_id(reader, chunk)
+        rents = rents_of(reader, [trials[run_id].trial_id for run_id in chunk])
+        for run_id in chunk:
+            trial = trials[run_id]
+            subject = subject_of(runs[run_id], rents[trial.trial_id])
+            trials_of.setdefault(subject, {})[trial.trial_id] = trial.runs
+    return trials_of

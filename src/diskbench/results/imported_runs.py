@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from sqlalchemy.engine import Engine
 
 from diskbench.errors import DiskbenchError, FioOutputUnreadable
 from diskbench.fio.logs import log_name
 from diskbench.importers.fio_report import FIO_REPORTS
-from diskbench.model.audit import AuditCheck, StepAudit
+from diskbench.importers.form import Imported
+from diskbench.model.result import AuditCheck, StepAudit
+from diskbench.ports import EvidenceStore
 from diskbench.store.audits import run_audits
 from diskbench.store.clock import now
 from diskbench.store.frames import read_series_ahead
 from diskbench.store.import_ids import KeptRuns, run_ids
-from diskbench.store.imports import keep_run, read_source, rows_of_import
+from diskbench.store.imports import ImportSource, keep_run, read_source, rows_of_import
+from diskbench.store.manifest import Manifest
 from diskbench.store.parallel_evidence import WINDOW, each, is_away
 from diskbench.store.phases import run_phases
 from diskbench.store.rebuild import RunRows, rows_of, write_runs
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.importers.form import Imported
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.imports import ImportSource
-    from diskbench.store.manifest import Manifest
-
-    _Read = tuple[ImportSource, Manifest, RunRows, tuple[StepAudit, ...]]
+_Read = tuple[ImportSource, Manifest, RunRows, tuple[StepAudit, ...]]
 
 _ROWS_AT_ONCE = 2000
 """Runs and steps in one transaction, which hold some 10 MB until then."""

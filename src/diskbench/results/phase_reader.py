@@ -1,31 +1,31 @@
 """The phases of steps whose figures are to be pooled: a mean must not span a cliff (MR-3).
 
 Only steps of a minute or more have phases (on a lab disk whose credit is scaled, shorter ones do,
-too), and only their evidence is read; quick runs, which most histories consist of, are skipped.
+too): this is known from their rows, and only their evidence is read; quick runs, which most
+histories consist of, are skipped.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from sqlalchemy.engine import Engine
+
+from diskbench.analysis.changes import SHORTEST_STEP_S
 from diskbench.errors import DiskbenchError, StoreUnavailable, UnknownName
+from diskbench.model.phase import StepPhases
+from diskbench.model.run import MeasuredFigure, Run
+from diskbench.model.spec import Plan
 from diskbench.parallel import all_of
-from diskbench.results.long_steps import long_steps
+from diskbench.ports import EvidenceStore
 from diskbench.store.evidence import open_evidence
 from diskbench.store.phases import run_phases
+from diskbench.store.reader import Reader
 from diskbench.store.rows import find_plans
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.run import Run
-    from diskbench.model.spec import Plan
-    from diskbench.ports import EvidenceStore
-    from diskbench.results.long_steps import StepRow
-    from diskbench.store.reader import Reader
+from diskbench.units import NS_PER_S
 
 Courses = Mapping[tuple[str, str], "StepPhases"]
 """Phases by run id and name of the step."""
@@ -105,3 +105,53 @@ def _phases(run: Run, plans: Mapping[str, Plan], stores: EvidenceStores) -> Sequ
         log.warning("no phases of run %s: %s", run.run_id, error.message)
         return ()
     return read_phases(store, run.run_id, plans.get(run.trial_id), run=run.number)
+
+
+_LEAST_S = 10.0
+_ALMOST = 0.98
+"""fio's own run time may be up to 2 % below that of its process, by which phases are cut."""
+
+
+class StepRow(Protocol):
+    """A row from which the run time of its step is known: of figures or of measurements."""
+
+    @property
+    def run(self) -> Run:
+        """The run to which the row belongs."""
+
+    @property
+    def step(self) -> str:
+        """The name of the step."""
+
+    @property
+    def step_index(self) -> int:
+        """Its place in the plan."""
+
+    @property
+    def round(self) -> int | None:
+        """The number of the round; None for a step that is not repeated."""
+
+    @property
+    def runtime_ns(self) -> int | None:
+        """How long fio ran; None where a tool of others does not say."""
+
+
+def long_steps(rows: Sequence[StepRow]) -> list[StepRow]:
+    """One row of each step whose rounds together lasted long enough to have phases."""
+    steps: dict[tuple[str, str], list[StepRow]] = {}
+    for row in rows:
+        steps.setdefault((row.run.run_id, row.step), []).append(row)
+    long_rows = []
+    for group in steps.values():
+        rounds = {(row.step_index, row.round): row.runtime_ns or 0 for row in group}
+        shortest_s = max(_LEAST_S, SHORTEST_STEP_S / _time_scale(group[0]))
+        if math.fsum(rounds.values()) / NS_PER_S >= _ALMOST * shortest_s:
+            long_rows.append(group[0])
+    return long_rows
+
+
+def _time_scale(row: StepRow) -> float:
+    if not isinstance(row, MeasuredFigure):  # such a row says who made the machine, not how
+        return SHORTEST_STEP_S / _LEAST_S if row.run.provider == "lab" else 1.0
+    lab = (row.rent or {}).get("lab") or {}
+    return max(1.0, float(lab.get("time_scale") or 1.0))

@@ -1,4 +1,5 @@
-"""Which figures may be pooled as replicates of each other (MR-14).
+"""Which figures may be pooled as replicates of each other (MR-14), their statistics (MR-5 to MR-7),
+and which trials ran on a machine with an abnormal canary (MR-13).
 
 Figures are pooled only where all checked facts are the same: CPU, zone, kernel, fio, disk and
 regime are facts; instance type and job belong to the subject. The user may name facts across which
@@ -7,17 +8,21 @@ figures are pooled all the same.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from diskbench.errors import FactsDiffer, UnknownName
-from diskbench.results.trial_figures import FACTS, REGIME
+from sqlalchemy.engine import Engine
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from diskbench.results.subject import Fields
-    from diskbench.results.trial_figures import TrialFigure
+from diskbench.analysis.canary import Off, Reading, off
+from diskbench.analysis.repeats import MedianInterval, Sample, repeats
+from diskbench.errors import DiskbenchError, FactsDiffer, UnknownName
+from diskbench.model.comparison import Interval, Replicated
+from diskbench.parallel import all_of
+from diskbench.ports import EvidenceStore
+from diskbench.results.phase_reader import EvidenceStores
+from diskbench.results.trial_figures import FACTS, REGIME, Fields, TrialFigure
+from diskbench.store.canaries import TrialRuns, canaries, runs_of_trials
 
 CHECKED = (*FACTS, REGIME)
 ALL = "all"
@@ -74,3 +79,69 @@ def alike(figures: Sequence[TrialFigure], *, pool: Collection[str] = ()) -> list
     for figure in usable:
         groups[tuple((name, value) for name, value in figure.facts if name in names)].append(figure)
     return sorted(groups.values(), key=len, reverse=True)
+
+
+def replicated(samples: Iterable[Sample]) -> Replicated:
+    """The median of the samples with the interval, variation and outliers that MR-6 and MR-7 ask
+    for."""
+    statistics = repeats(list(samples))
+    return Replicated(
+        trials=statistics.trials,
+        machines=statistics.n,
+        median=statistics.median,
+        low=statistics.low,
+        high=statistics.high,
+        interval=interval_of(statistics.interval),
+        variation=statistics.variation,
+        more=statistics.more,
+        outliers=statistics.outliers,
+    )
+
+
+def interval_of(interval: MedianInterval | None) -> Interval | None:
+    """An interval with its coverage; None where there are too few samples for an interval."""
+    return (
+        Interval(low=interval.low, high=interval.high, coverage=interval.coverage)
+        if interval
+        else None
+    )
+
+
+log = logging.getLogger(__name__)
+
+
+def off_trials(
+    database: Engine, trial_ids: Sequence[str], evidence: EvidenceStore | None = None
+) -> Mapping[str, tuple[Off, ...]]:
+    """The trials whose canary is an outlier among the canaries of machines of the same provider,
+    type and processor, each with its outlying readings."""
+    trials = runs_of_trials(database, list(dict.fromkeys(trial_ids)))
+    kinds: dict[tuple[str | None, ...], list[TrialRuns]] = defaultdict(list)
+    for trial in trials:
+        kinds[trial.kind].append(trial)
+    fleets = [fleet for fleet in kinds.values() if len(fleet) > 1]
+    stores = EvidenceStores(evidence)
+    off_by_trial: dict[str, tuple[Off, ...]] = {}
+    for fleet in fleets:
+        read = all_of(lambda trial: _readings(trial, stores), fleet)
+        off_by_trial |= off([reading for of_trial in read for reading in of_trial])
+    return off_by_trial
+
+
+def _readings(trial: TrialRuns, stores: EvidenceStores) -> list[Reading]:
+    try:
+        store = stores.at(trial.evidence_url)
+        pair = canaries(store, trial.first_run, trial.last_run)
+    except DiskbenchError as error:
+        log.warning("no canary of trial %s: %s", trial.trial_id, error.message)
+        return []
+    return [
+        Reading(trial.trial_id, quantity, when, value)
+        for when, canary in zip(("before", "after"), pair, strict=True)
+        if canary is not None
+        for quantity, value in (
+            (f"checksum of {canary.cpu_mib} MiB s", canary.cpu_s),
+            ("null IOPS", canary.null_iops),
+        )
+        if value is not None
+    ]

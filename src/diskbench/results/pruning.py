@@ -4,45 +4,45 @@ Rows, fio's document, job files, facts, samples and records stay. The logs of a 
 only when the second by second figures that are read from them are kept. The record is written
 before the first log is deleted (store/pruned.py): a run that was interrupted in between is whole,
 and pruning it again finishes.
+
+Deleting runs: which may go, and their evidence before their rows.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from diskbench.errors import DiskbenchError, EvidenceDamaged, StoreUnavailable
+from sqlalchemy.engine import Engine
+
+from diskbench.errors import DiskbenchError, EvidenceDamaged, InvalidValue, StoreUnavailable
 from diskbench.fio.logs import log_name
-from diskbench.model.result import FINAL_STATES
-from diskbench.results.selection import chosen
+from diskbench.model.result import FINAL_STATES, AuditCheck
+from diskbench.model.run import Run
+from diskbench.ports import EvidenceStore
+from diskbench.results.selection import Selection, chosen
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.audits import run_audits
 from diskbench.store.claims import unfinished_trials
 from diskbench.store.clock import iso
 from diskbench.store.derived import derived_key
 from diskbench.store.frames import LATENCIES_FILE, SERIES_FILE, closed_steps, series_parquet
+from diskbench.store.kept_rows import forget_matrix, forget_trial
+from diskbench.store.leases import list_leases
 from diskbench.store.log_latencies import latencies_parquet
-from diskbench.store.manifest import FileRecord, PrunedRun, PrunedStep
+from diskbench.store.manifest import FileRecord, Manifest, PrunedRun, PrunedStep, StepRecord
 from diskbench.store.prune_marks import PruneMark, keep_marks, unpruned_runs
 from diskbench.store.pruned import pruned_key, read_pruned
+from diskbench.store.query import find_runs
+from diskbench.store.rows import delete_runs, left_empty
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.audit import AuditCheck
-    from diskbench.model.run import Run
-    from diskbench.ports import EvidenceStore
-    from diskbench.results.selection import Selection
-    from diskbench.store.manifest import Manifest, StepRecord
-
-    OpenStore = Callable[[str | None], EvidenceStore]
+OpenStore = Callable[[str | None], EvidenceStore]
 
 _AT_ONCE = 4
 _BATCH = 64
@@ -290,3 +290,65 @@ class _Unwritten:
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the store has
         return getattr(self._store, name)
+
+
+Runs = Mapping[str, Run]
+
+
+def runs_to_delete(database: Engine, asked: Selection) -> Runs:
+    """The rows, by run id, of the runs that were asked for.
+
+    Raises UnknownName, and InvalidValue when nothing is named, when a run has not ended, and when
+    its lease is still open.
+    """
+    if not asked:
+        raise InvalidValue(
+            "no run is selected", advice="select runs, or add --filter, --since or --until"
+        )
+    runs = {run.run_id: run for run in find_runs(database, chosen(database, asked))}
+    active = set(unfinished_trials(database))
+    leased = {lease.lease_id for lease in list_leases(database, state="open")}
+    for run in runs.values():
+        if run.trial_id in active and run.state not in FINAL_STATES:
+            raise InvalidValue(
+                f"run {run.run_id} is {run.state}",
+                advice=f"stop it first: diskbench cancel {run.run_id}",
+            )
+    for run in runs.values():
+        if run.trial_id in leased:  # gc needs its plan to know where to look
+            raise InvalidValue(
+                f"what run {run.run_id} put on its host was not given back yet",
+                advice=f"give it back first: diskbench gc {run.trial_id}",
+            )
+    return runs
+
+
+def delete_with_evidence(
+    database: Engine,
+    runs: Runs,
+    open_store: Callable[[str | None], EvidenceStore] | None,
+) -> None:
+    """Delete runs, their evidence first, so that a deletion that fails half-way can be repeated.
+    `open_store` opens the store at the URL in a run's row; None keeps the evidence. Raises
+    StoreUnavailable."""
+    if open_store is not None:
+        _delete_evidence(database, open_store, runs)
+    delete_runs(database, tuple(runs))
+
+
+def _delete_evidence(
+    database: Engine, open_store: Callable[[str | None], EvidenceStore], runs: Runs
+) -> None:
+    """Delete the evidence of runs, and of trials and matrices that are left without any run."""
+    stores: dict[str | None, EvidenceStore] = {}
+    for run_id, run in runs.items():
+        url = run.evidence_url
+        if url not in stores:
+            stores[url] = open_store(url)
+        stores[url].delete(run_prefix(run_id))
+    trials, campaigns = left_empty(database, tuple(runs))
+    for store in stores.values():
+        for trial_id in trials:
+            forget_trial(store, trial_id)
+        for campaign_id in campaigns:
+            forget_matrix(store, campaign_id)

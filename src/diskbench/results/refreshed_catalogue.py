@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.yaml_loader import catalogues
+from diskbench.catalog.yaml_loader import Overlay, catalogues
 from diskbench.errors import InvalidValue
 from diskbench.plugins import working
 from diskbench.ports import Refreshes
 from diskbench.providers.registry import Providers, provider
 from diskbench.store.overlays import read_overlays, write_overlay
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from diskbench.catalog.overlay import Overlay
 
 
 def refreshable() -> tuple[str, ...]:

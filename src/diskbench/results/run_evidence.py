@@ -4,13 +4,21 @@ damaged has none; this is logged, and the rest of its result is shown."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from diskbench.errors import DiskbenchError, UnknownName
+from diskbench.fio.reported import FioOutput
 from diskbench.fio.samples import parse_samples
 from diskbench.importers.fio_report import FIO_REPORTS, job_text, report_of, split_steps
+from diskbench.model.phase import StepPhases
+from diskbench.model.processor import SampleSummary
+from diskbench.model.result import StepAudit
+from diskbench.model.run import Run
+from diskbench.model.spec import Plan, Step
 from diskbench.parallel import all_of
+from diskbench.ports import EvidenceStore
 from diskbench.store.archive import (
     read_manifest,
     read_step,
@@ -20,6 +28,7 @@ from diskbench.store.archive import (
 )
 from diskbench.store.audits import run_audits
 from diskbench.store.content import read_file
+from diskbench.store.manifest import PrunedRun
 from diskbench.store.outputs import read_output
 from diskbench.store.parallel_evidence import AT_ONCE, is_away
 from diskbench.store.parsed_files import FIO_JSON, SAMPLES
@@ -27,19 +36,7 @@ from diskbench.store.phases import run_phases
 from diskbench.store.pruned import read_pruned
 from diskbench.store.read_once import ReadOnce
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from diskbench.fio.reported import FioOutput
-    from diskbench.model.audit import StepAudit
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.run import Run
-    from diskbench.model.samples import SampleSummary
-    from diskbench.model.spec import Plan, Step
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import PrunedRun
-
-    OpenStore = Callable[[str | None], EvidenceStore]
+OpenStore = Callable[[str | None], EvidenceStore]
 
 
 @dataclass(frozen=True)

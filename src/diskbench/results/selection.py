@@ -1,28 +1,29 @@
 """Selections as typed by the user: runs, trials, matrices, `KEY=VALUE` and dates.
 
 One language for every command: `chosen` reads it, cli/selecting.py has its options and their help,
-and its keys are those of model/selection_keys.py.
+and its keys are those of model/run.py.
+
+The figure and the trust that stand for runs in a list: kept when a trial is judged, read from the
+database when a list is printed.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from sqlalchemy.engine import Engine
+
+from diskbench.analysis.trust import headline_step, of_trial
 from diskbench.errors import InvalidValue, NothingSelected, UnknownName
 from diskbench.model.ids import LAST, beginning, last_number, meant
-from diskbench.model.selection_keys import FORMS
+from diskbench.model.result import FINAL_STATES
+from diskbench.model.run import FORMS, Headline, ListedTrial, Run
+from diskbench.store.headlines import recent_trials, step_loads
 from diskbench.store.names import ids_that_begin, known_labels, newest_matrix_named
 from diskbench.store.query import Filter, any_of, find_run, find_runs, is_any, parse_filter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.run import Run
-    from diskbench.store.reader import Reader
+from diskbench.store.reader import Reader
 
 _NEWEST = 1000
 """Runs whose labels are looked through first, by an index; those of all are read row by row."""
@@ -186,3 +187,46 @@ def _by_id(database: Engine | Reader, text: str) -> Filter:
     ids = ids_that_begin(database, beginning(text, kind))
     chosen = meant(text, ids, kind, advice=f"name {FORMS}")
     return Filter(_FIELDS[chosen.kind], "=", chosen.id)
+
+
+def listed(
+    database: Engine | Reader,
+    filters: Sequence[Filter],
+    *,
+    limit: int | None,
+    at_work: Callable[[], Collection[str]],
+) -> tuple[list[ListedTrial], int]:
+    """The lines of `results list`, newest first, and the number of trials that there are.
+
+    `at_work` returns the trials that a live process works on; it is called only where a run has not
+    ended. A run that nothing judged yet has the figure of its rows and no trust.
+    """
+    trials, total = recent_trials(database, filters, limit=limit)
+    bare = [newest.run_id for newest, states, known in trials if states["done"] and not known]
+    loads = step_loads(database, bare) if bare else {}
+    unfinished = any(states.keys() - FINAL_STATES for _, states, _ in trials)
+    live = at_work() if unfinished else ()
+    lines = []
+    for newest, states, known in trials:
+        headline = of_trial(known)
+        if headline is not None and len(known) < states["done"]:
+            headline = replace(headline, trust=None)
+        if headline is None and (load := headline_step(loads.get(newest.run_id, ()))) is not None:
+            headline = Headline(load.step, load.iops, load.bytes_per_s)
+        gone = bool(states.keys() - FINAL_STATES) and newest.trial_id not in live
+        lines.append(ListedTrial(newest, states, headline, suspended=gone))
+    return lines, total
+
+
+def with_suspended(runs: Sequence[Run], at_work: Callable[[], Collection[str]]) -> list[Run]:
+    """The runs as they are now: one that has not ended is `suspended` where its trial is not among
+    those that `at_work` returns, which is called only where a run has not ended."""
+    if all(run.state in FINAL_STATES for run in runs):
+        return list(runs)
+    live = at_work()
+    return [
+        run
+        if run.state in FINAL_STATES or run.trial_id in live
+        else replace(run, state="suspended")
+        for run in runs
+    ]

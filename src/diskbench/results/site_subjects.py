@@ -1,6 +1,6 @@
 """Data of the published site: every subject with its runs, and the history of each of its steps.
 
-A subject is the set of requested fields (results/subject.py), a point in time is one
+A subject is the set of requested fields (results/trial_figures.py), a point in time is one
 campaign, and a change of level is one that `diskbench regressions` finds (results/history.py).
 Replicates are the trials since the last change whose facts equal those of the newest (MR-14): two
 levels, or two kernels, have no common median.
@@ -10,34 +10,31 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
+
+from sqlalchemy.engine import Engine
 
 from diskbench.model.comparison import Metric
-from diskbench.model.configuration import Configuration, FactChange, MetricHistory, Sampled
+from diskbench.model.history import Configuration, FactChange, History, MetricHistory, Sampled
+from diskbench.model.run import AskedRun, Mark
+from diskbench.ports import EvidenceStore
 from diskbench.results.compare_runs import differences
-from diskbench.results.history import history_of
-from diskbench.results.pool import alike
-from diskbench.results.replicated import replicated
-from diskbench.results.subject import subject_of, words
-from diskbench.results.subject_batches import batches
-from diskbench.results.trial_figures import FACTS, figures_by_metric
+from diskbench.results.history import Batch, batches, history_of
+from diskbench.results.pool import alike, replicated
+from diskbench.results.trial_figures import (
+    FACTS,
+    Fields,
+    TrialFigure,
+    figures_by_metric,
+    subject_of,
+    words,
+)
+from diskbench.store.query import Filter
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.history import History
-    from diskbench.model.run import AskedRun, Mark
-    from diskbench.ports import EvidenceStore
-    from diskbench.results.subject import Fields
-    from diskbench.results.subject_batches import Batch
-    from diskbench.results.trial_figures import TrialFigure
-    from diskbench.store.query import Filter
-
-    _Figures = dict[Metric, list[TrialFigure]]
+_Figures = dict[Metric, list[TrialFigure]]
 
 METRICS: tuple[Metric, ...] = get_args(Metric)
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")

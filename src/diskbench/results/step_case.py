@@ -6,32 +6,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from diskbench.analysis.limiter import BLOCK_TRANSPORTS
-from diskbench.analysis.medium import LINKS, Medium
 from diskbench.analysis.queue_depth import Sibling
-from diskbench.analysis.setting import Setting
+from diskbench.analysis.setting import LINKS, Medium, Setting
 from diskbench.fio.client_bound import processor_of
 from diskbench.fio.warnings import step_warnings
-from diskbench.model.doubts import LOOKS_LIKE, NO_RATE, REQUESTS_MERGED, REQUESTS_SPLIT
+from diskbench.model.doubts import LOOKS_LIKE, NO_RATE, REQUESTS_MERGED, REQUESTS_SPLIT, Reason
 from diskbench.model.facts import HostFacts
 from diskbench.model.processor import Processor, busiest
+from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.model.spec import Plan
+from diskbench.plan.limit_path import Hint
 from diskbench.plan.recognise import like, like_bytes
+from diskbench.results.run_evidence import StepEvidence
+from diskbench.results.step_groups import StepGroup
 from diskbench.units import KIB, format_bytes
 
 _SYNC = re.compile(r"^\s*(end_fsync|fsync_on_close|fsync|fdatasync|sync)\s*=\s*[1-9]", re.MULTILINE)
 _SHOWN_AS_BYTES = 64 * KIB
 ALIKE = 0.05
 """Largest share by which the counts of device and fio may differ (MR-12)."""
-
-if TYPE_CHECKING:
-    from diskbench.model.doubts import Reason
-    from diskbench.model.result import Warning  # noqa: A004 - the field's word
-    from diskbench.model.spec import Plan
-    from diskbench.plan.as_disk import Hint
-    from diskbench.results.run_evidence import StepEvidence
-    from diskbench.results.step_groups import StepGroup
 
 
 @dataclass(frozen=True)

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING
 
 from diskbench.analysis.row_figures import counted, step_figure
 from diskbench.errors import DiskbenchError
 from diskbench.model.expectation import Load
+from diskbench.model.phase import StepPhases
+from diskbench.model.result import Measurement, StepResult
+from diskbench.model.spec import Plan
 from diskbench.plan.loads import asked_by
 from diskbench.plan.published import GOBONNIEGO_FILE
+from diskbench.results.run_evidence import StepEvidence
 from diskbench.units import KIB, MIB, NS_PER_S
-
-if TYPE_CHECKING:
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.result import Measurement, StepResult
-    from diskbench.model.spec import Plan
-    from diskbench.results.run_evidence import StepEvidence
 
 _NOT_JUDGED = frozenset({"fill", "canary"})
 _SEQUENTIAL = 64 * KIB

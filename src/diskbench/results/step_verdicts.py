@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+
+from sqlalchemy.engine import Engine
 
 from diskbench.analysis.repeats import Sample
 from diskbench.analysis.shown import (
@@ -15,19 +16,14 @@ from diskbench.analysis.shown import (
     shown_stretch,
     trust_of,
 )
-from diskbench.model.verdict import RunLevel, StepVerdict, trust_words
-from diskbench.results.replicated import replicated
+from diskbench.catalog.books import Books
+from diskbench.model.run import Run
+from diskbench.model.verdict import RunLevel, StepVerdict, Verdict, trust_words
+from diskbench.plan.limit_path import Hint
+from diskbench.ports import EvidenceStore
+from diskbench.results.pool import replicated
 from diskbench.results.verdicts import trial_verdicts
 from diskbench.units import format_iops, format_mb_per_s
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Engine
-
-    from diskbench.catalog.books import Books
-    from diskbench.model.run import Run
-    from diskbench.model.verdict import Verdict
-    from diskbench.plan.as_disk import Hint
-    from diskbench.ports import EvidenceStore
 
 _THERE_BEFORE = frozenset({"local", "ssh"})
 

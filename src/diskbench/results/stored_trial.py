@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+
+from sqlalchemy.engine import Engine
 
 from diskbench.analysis.row_figures import cliff_safe_rows, courses_by_step
-from diskbench.catalog.prices.cost import TrialCost, cost_of_lease
+from diskbench.catalog.books import Books
+from diskbench.catalog.cost import TrialCost, cost_of_lease
 from diskbench.errors import DiskbenchError
 from diskbench.fio.audit import audit_warnings
 from diskbench.fio.run_spread import run_warnings
-from diskbench.results.run_evidence import warn
+from diskbench.model.expectation import Expectation
+from diskbench.model.phase import StepPhases
+from diskbench.model.result import Measurement, StepAudit, StepResult
+from diskbench.model.result import Warning as Doubt
+from diskbench.model.run import Run
+from diskbench.model.spec import Plan
+from diskbench.model.verdict import Verdict
+from diskbench.plan.limit_path import Hint
+from diskbench.results.run_evidence import EvidenceOfRuns, ReadRun, warn
 from diskbench.results.verdicts import judge_and_keep
 from diskbench.store.leases import load_lease
 from diskbench.store.rows import find_plans
 from diskbench.store.step_rows import load_results
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.catalog.books import Books
-    from diskbench.model.audit import StepAudit
-    from diskbench.model.expectation import Expectation
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.result import Measurement, StepResult
-    from diskbench.model.result import Warning as Doubt
-    from diskbench.model.run import Run
-    from diskbench.model.spec import Plan
-    from diskbench.model.verdict import Verdict
-    from diskbench.plan.as_disk import Hint
-    from diskbench.results.run_evidence import EvidenceOfRuns, ReadRun
 
 
 @dataclass(frozen=True)

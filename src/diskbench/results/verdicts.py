@@ -10,39 +10,32 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING
 
-from diskbench.analysis.headline_step import headline_step
-from diskbench.analysis.run_course import joint_courses
+from sqlalchemy.engine import Engine
+
+from diskbench.analysis.run_course import RunStretch, joint_courses
 from diskbench.analysis.setting import FEWEST_FLAT
 from diskbench.analysis.stretches import Measured, StepPromise
+from diskbench.analysis.trust import headline_step
 from diskbench.analysis.verdict import verdict
+from diskbench.catalog.books import Books
 from diskbench.errors import StoreUnavailable
 from diskbench.fio.run_spread import FAR_APART, least_variation
-from diskbench.model.doubts import RUNS_DISAGREE
-from diskbench.model.headline import Headline, ListedStep
-from diskbench.plan.as_disk import Hint, hint_of
+from diskbench.model.doubts import RUNS_DISAGREE, Reason
+from diskbench.model.result import StepResult
+from diskbench.model.run import Headline, ListedStep, Run
+from diskbench.model.spec import Plan
+from diskbench.model.verdict import Verdict
+from diskbench.plan.limit_path import Hint, hint_of
+from diskbench.ports import EvidenceStore
 from diskbench.results.expectations import promises_of
-from diskbench.results.other_disk import with_other_disk
-from diskbench.results.run_evidence import EvidenceOfRuns
+from diskbench.results.identified import with_other_disk
+from diskbench.results.run_evidence import EvidenceOfRuns, ReadRun
 from diskbench.results.step_case import case_of
 from diskbench.results.step_groups import StepGroup, groups_of
 from diskbench.store.headlines import keep_headlines
 from diskbench.store.rows import find_plan
 from diskbench.store.step_rows import load_results
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Engine
-
-    from diskbench.analysis.run_course import RunStretch
-    from diskbench.catalog.books import Books
-    from diskbench.model.doubts import Reason
-    from diskbench.model.result import StepResult
-    from diskbench.model.run import Run
-    from diskbench.model.spec import Plan
-    from diskbench.model.verdict import Verdict
-    from diskbench.ports import EvidenceStore
-    from diskbench.results.run_evidence import ReadRun
 
 
 def trial_verdicts(

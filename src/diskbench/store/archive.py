@@ -27,7 +27,7 @@ from diskbench.errors import (
     KeyTaken,
     NewerFormat,
 )
-from diskbench.model.record_names import RECORD_NAMES
+from diskbench.model.result import RECORD_NAMES
 from diskbench.model.spec import Plan, Step
 from diskbench.model.value_fault import value_faults
 from diskbench.store.content import (

@@ -21,8 +21,8 @@ from diskbench.fio.log_sums import log_sums
 from diskbench.fio.logs import log_name
 from diskbench.fio.totals import totals_of
 from diskbench.importers.fio_report import FIO_REPORTS
-from diskbench.model.audit import AuditCheck, StepAudit
 from diskbench.model.doubts import FIGURES_DISAGREE
+from diskbench.model.result import AuditCheck, StepAudit
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.content import read_file
 from diskbench.store.derived import derived_folder, keep

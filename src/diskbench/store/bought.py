@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.limits.entry import caches_disks
+from diskbench.catalog.entry import caches_disks
 from diskbench.errors import InvalidValue
-from diskbench.plan.as_disk import hint_of, named_disk
+from diskbench.plan.limit_path import hint_of, named_disk
 from diskbench.plugins import known_plugin
 from diskbench.store.archive import read_manifest, read_plan
 from diskbench.units import MIB
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from diskbench.model.disk import DiskSpec
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
+    from diskbench.model.rental import DiskSpec
     from diskbench.model.spec import Plan
     from diskbench.ports import EvidenceStore
 
@@ -113,7 +113,7 @@ def _rented(
 
 
 def _bytes_per_s(sold: float | None, cloud: str) -> float | None:
-    """Throughput in the unit that the cloud sells (model/disk.py); MiB/s where it is unknown."""
+    """Throughput in the unit that the cloud sells (model/rental.py); MiB/s where it is unknown."""
     plugin = known_plugin(cloud)
     unit = plugin.throughput_unit_bytes if plugin else MIB
     return None if sold is None else float(sold) * unit

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import sqlalchemy as sa
 
+from diskbench.model.result import FINAL_STATES, RunState
 from diskbench.model.run import RUN_FIELDS, AskedRun, Run
-from diskbench.model.states import FINAL_STATES, RunState
 from diskbench.store import schema
 from diskbench.store.clauses import meets, newest_first
 from diskbench.store.database import transaction

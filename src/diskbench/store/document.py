@@ -20,10 +20,9 @@ from diskbench.analysis.row_figures import (
     courses_by_step,
     row_figures,
 )
-from diskbench.catalog.prices.cost import TrialCost
-from diskbench.model.audit import StepAudit
+from diskbench.catalog.cost import TrialCost
 from diskbench.model.phase import PhaseKind, StepPhases
-from diskbench.model.result import RunState, StepResult
+from diskbench.model.result import RunState, StepAudit, StepResult
 from diskbench.model.run import AFTER_CLIFF, run_columns
 from diskbench.model.verdict import Verdict
 from diskbench.store import schema

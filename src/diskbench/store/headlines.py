@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
-from diskbench.model.headline import Headline, ListedStep
+from diskbench.model.run import Headline, ListedStep
 from diskbench.store.query import newest_trials
 from diskbench.store.reader import NEWEST_FIRST, chunks, reader_of, runs_by_id
 from diskbench.store.where import ROW_TABLE, RUN_TABLE, among, both, ways, where

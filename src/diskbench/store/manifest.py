@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from diskbench.model.audit import AuditCheck
 from diskbench.model.outcome import Problem
-from diskbench.model.result import RunState
+from diskbench.model.result import AuditCheck, RunState
 from diskbench.model.spec import Cell, Step
 
 FORMAT: Literal[1] = 1

@@ -10,7 +10,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 from pydantic import ValidationError
 
-from diskbench.catalog.overlay import FORMAT, Overlay
+from diskbench.catalog.yaml_loader import FORMAT, Overlay
 from diskbench.errors import InvalidValue
 from diskbench.model.value_fault import value_faults
 

@@ -16,8 +16,7 @@ from diskbench.fio.samples import parse_samples
 from diskbench.fio.warnings import step_warnings
 from diskbench.fio.written import fill_warning
 from diskbench.model.doubts import FILES_LEFT_OUT
-from diskbench.model.record_names import LEFT_OUT
-from diskbench.model.result import StepResult
+from diskbench.model.result import LEFT_OUT, StepResult
 from diskbench.store.outputs import read_output
 from diskbench.store.parsed_files import CACHE, FIO_EXIT, FIO_JSON, SAMPLES
 from diskbench.units import NS_PER_S

@@ -5,7 +5,7 @@ Stores need these names before a run begins, and the parsers only after fio has 
 
 from __future__ import annotations
 
-from diskbench.model.record_names import LEFT_OUT
+from diskbench.model.result import LEFT_OUT
 
 PARSER_VERSION = 4
 """Raised when the same files give other rows; rows of different versions are not pooled.

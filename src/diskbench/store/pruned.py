@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import EvidenceDamaged
 from diskbench.limits import IMPORT_BYTES
-from diskbench.model.audit import AuditCheck
+from diskbench.model.result import AuditCheck
 from diskbench.store.archive import parse_record, run_prefix
 from diskbench.store.content import read_file
 from diskbench.store.manifest import PrunedRun

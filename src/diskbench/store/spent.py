@@ -1,6 +1,6 @@
 """What the trials of a matrix cost so far, summed by the database: a matrix may have thousands.
 
-The formula is that of catalog/prices/cost.py: hourly price × age of the lease.
+The formula is that of catalog/cost.py: hourly price × age of the lease.
 """
 
 from __future__ import annotations

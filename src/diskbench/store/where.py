@@ -16,14 +16,15 @@ from itertools import product
 from typing import Literal
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.run import MeasuredRow, Run
-from diskbench.model.selection_keys import (
+from diskbench.model.run import (
     BY_LABEL,
     COLUMN_OF,
     KEYS,
     LABEL,
     OPERATORS,
     PARAMETER,
+    MeasuredRow,
+    Run,
 )
 from diskbench.store.moments import parse_moment
 
@@ -87,7 +88,7 @@ def any_of(groups: Sequence[Sequence[Filter]]) -> list[Filter]:
 def parse_filter(text: str, *, labels: Collection[str] = ()) -> Filter:
     """`disk=gp2`, `iops>3000`, `label.team=storage`, `date>=2026-11-01`, `kernel~6.1`.
 
-    A key of model/selection_keys.py is its column from here on; a name that is no key is a label's,
+    A key of model/run.py is its column from here on; a name that is no key is a label's,
     where it is one of `labels`. Raises InvalidValue for another form, UnknownName for a name that
     is neither.
     """

@@ -13,8 +13,8 @@ from pydantic import SecretBytes
 from diskbench.catalog.books import Books
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.ssh import SshHost
-from diskbench.model.disk import Acquired, SshAccess
-from diskbench.model.rental import Claim, Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Acquired, Claim, Rental, Scope, SshAccess
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.ports import Host, Renter
 

@@ -11,7 +11,7 @@ from diskbench.ports import SwapsDisks
 from diskbench.testing.rig import Rig, RigOnlooker, acquire, claim, larger, resolved, scope_of
 
 if TYPE_CHECKING:
-    from diskbench.model.disk import Acquired
+    from diskbench.model.rental import Acquired
 
 
 def swap(rig: Rig, turn: int) -> Acquired:

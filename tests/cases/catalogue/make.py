@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.limits.entry import catalogue
-from diskbench.catalog.limits.expect import CatalogDisk, expect_on, machine_of, path_of
-from diskbench.catalog.limits.lookup import disk_types, limits
-from diskbench.catalog.prices.hourly import disk_hourly_usd, machine_part, priced_region
+from diskbench.catalog.cost import disk_hourly_usd, machine_part, priced_region
+from diskbench.catalog.entry import catalogue
+from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
+from diskbench.catalog.lookup import disk_types, limits
+from diskbench.catalog.machine import machine_of
 from diskbench.errors import UserError
-from diskbench.model.disk import DiskSpec
 from diskbench.model.expectation import Load
+from diskbench.model.rental import DiskSpec
 from diskbench.units import KIB, MIB
 
 MACHINES = {

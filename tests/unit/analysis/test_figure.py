@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.synthetic import Noise, flat, settling, steps, with_stalls
 
 import diskbench
 from diskbench.analysis.figure import (
@@ -18,7 +19,6 @@ from diskbench.analysis.figure import (
     of_rounds,
 )
 from diskbench.analysis.phases import step_phases
-from diskbench.analysis.synthetic import Noise, flat, settling, steps, with_stalls
 
 STILL = Noise(sd=0.0)
 QUIET = Noise(sd=0.03, phi=0.5)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.synthetic import Noise, bucket, flat, settling, steps, with_stalls
 
 from diskbench.analysis.phases import step_phases
-from diskbench.analysis.synthetic import Noise, bucket, flat, settling, steps, with_stalls
 from diskbench.model.expectation import Expectation, ExpectedLevel, Load
 
 QUIET = Noise(sd=0.03, phi=0.5)

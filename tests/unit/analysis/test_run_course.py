@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.synthetic import Noise, flat, steps
 
 from diskbench.analysis.run_course import joint_courses, run_course
-from diskbench.analysis.synthetic import Noise, flat, steps
 
 
 def noisy(*levels, sd=0.01, seed=1):

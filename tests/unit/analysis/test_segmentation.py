@@ -1,4 +1,7 @@
-"""The segments of a series, compared with another implementation and with all divisions."""
+"""The segments of a series, compared with another implementation and with all divisions.
+
+Running means and medians, compared with SciPy's.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruptures import KernelCPD
+from scipy.ndimage import median_filter, uniform_filter1d
 
 from diskbench.analysis import changes
-from diskbench.analysis.segmentation import Costs, best_fits, penalized_cuts
+from diskbench.analysis.segmentation import (
+    Costs,
+    best_fits,
+    penalized_cuts,
+    running_mean,
+    running_median,
+)
 
 
 def series(seed: int, n: int) -> np.ndarray:
@@ -145,3 +155,14 @@ def test_a_short_series_is_one_segment() -> None:
 
 def test_a_constant_series_has_no_cut() -> None:
     assert penalized_cuts(Costs(np.full(200, 9.2), 12), 1e-9) == []
+
+
+SIZES = [(1, 1), (2, 1), (5, 4), (11, 11), (12, 11), (300, 121), (20_000, 61)]
+
+
+@pytest.mark.parametrize(("n", "size"), SIZES)
+def test_the_values_are_those_of_scipy(n: int, size: int) -> None:
+    y = np.random.default_rng(n).normal(3000, 400, size=n)
+    assert running_mean(y, size) == pytest.approx(uniform_filter1d(y, size, mode="nearest"))
+    for edge, theirs in (("edge", "nearest"), ("symmetric", "reflect")):
+        assert (running_median(y, size, edge) == median_filter(y, size=size, mode=theirs)).all()

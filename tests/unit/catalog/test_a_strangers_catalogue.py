@@ -90,14 +90,15 @@ PLUGIN = Plugin(name="acme", title="Acme", summary="A stranger's cloud.", rents=
 ASK = """
 import json
 from diskbench.catalog.books import Books
-from diskbench.catalog.limits.expect import CatalogDisk, expect_on, machine_of, path_of
-from diskbench.catalog.limits.lookup import limits
-from diskbench.catalog.prices.hourly import disk_part, machine_part
-from diskbench.catalog.limits.terms import tier_limits
-from diskbench.catalog.prices.transactions import charge_of
-from diskbench.model.disk import DiskSpec
+from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
+from diskbench.catalog.machine import machine_of
+from diskbench.catalog.lookup import limits
+from diskbench.catalog.cost import disk_part, machine_part
+from diskbench.catalog.terms import tier_limits
+from diskbench.catalog.charges import charge_of
+from diskbench.model.rental import DiskSpec
 from diskbench.model.expectation import Load
-from diskbench.plan.as_disk import Hint, named_disk
+from diskbench.plan.limit_path import Hint, named_disk
 from diskbench.plan.recognise import like
 
 books, small = Books(), Load(block_bytes=4096)

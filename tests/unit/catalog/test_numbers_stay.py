@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.cases.catalogue import make
 
-from diskbench.catalog.limits.entry import clouds
+from diskbench.catalog.entry import clouds
 
 REVIEWED = Path(make.__file__).with_name("numbers.txt")
 

@@ -9,9 +9,9 @@ from pydantic import ValidationError
 from tests.books import SHIPPED
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.limits.expect import machine_of
-from diskbench.catalog.overlay import PRICES, Overlay
-from diskbench.catalog.prices.hourly import machine_part
+from diskbench.catalog.cost import machine_part
+from diskbench.catalog.machine import machine_of
+from diskbench.catalog.yaml_loader import PRICES, Overlay
 from diskbench.errors import InvalidValue
 from diskbench.store.overlays import read_overlays, write_overlay
 

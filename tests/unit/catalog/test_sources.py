@@ -7,12 +7,11 @@ import pytest
 import yaml
 from tests.books import SHIPPED, text_of
 
-from diskbench.catalog.limits.entry import catalogue, clouds, parse_catalogue
-from diskbench.catalog.limits.expect import machine_of
-from diskbench.catalog.limits.lookup import disk_types
-from diskbench.catalog.limits.sourced_figures import FigureSource
-from diskbench.catalog.overlay import MACHINES, PRICES
-from diskbench.catalog.yaml_loader import CHARGES, LIMITS, catalogues, shipped
+from diskbench.catalog.entry import catalogue, clouds, parse_catalogue
+from diskbench.catalog.lookup import disk_types
+from diskbench.catalog.machine import machine_of
+from diskbench.catalog.sourced_figures import FigureSource
+from diskbench.catalog.yaml_loader import CHARGES, LIMITS, MACHINES, PRICES, catalogues, shipped
 from diskbench.errors import InvalidValue
 
 FILES = [

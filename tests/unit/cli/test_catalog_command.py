@@ -6,9 +6,9 @@ import pytest
 from tests.books import SHIPPED
 from tests.rigs.cli import invoked
 
-from diskbench.catalog.limits.entry import clouds
-from diskbench.catalog.limits.lookup import disk_types
+from diskbench.catalog.entry import clouds
 from diskbench.catalog.listing import disk_entries, find, machine_rows
+from diskbench.catalog.lookup import disk_types
 from diskbench.cli.catalog import app
 from diskbench.errors import InvalidValue
 

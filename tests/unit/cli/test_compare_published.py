@@ -8,9 +8,9 @@ from tests.rigs.began import begin_run
 from tests.rigs.plans import RUN_IDS, make_plan, make_step
 
 from diskbench.cli.main import main
-from diskbench.model.disk import DiskSpec
 from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.result import Measurement, StepResult
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence

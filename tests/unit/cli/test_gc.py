@@ -10,8 +10,7 @@ import pytest
 
 from diskbench.cli import gc
 from diskbench.cli.schema import _schema
-from diskbench.model.outcome import Problem
-from diskbench.model.swept import LeaseCost, Swept, Unlisted
+from diskbench.model.outcome import LeaseCost, Problem, Swept, Unlisted
 
 SINCE = "2026-11-21T10:02:03.000000+00:00"
 

@@ -11,7 +11,7 @@ from diskbench.cli.lazy import load
 from diskbench.cli.main import app
 from diskbench.cli.schema import _schema
 from diskbench.errors import UserError
-from diskbench.plan.document import PlanDocument
+from diskbench.plan.cost import PlanDocument
 
 GP2 = ("--provider", "aws", "--disk", "gp2", "--size", "20", "--region", "us-east-1", "--offline")
 C4 = ("--instance-type", "c4.xlarge")

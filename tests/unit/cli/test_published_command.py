@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from diskbench.catalog.published.figures import load_published
+from diskbench.catalog.published import load_published
 from diskbench.cli.main import main
 
 ALL = load_published()

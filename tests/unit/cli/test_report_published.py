@@ -5,7 +5,7 @@ from tests.books import SHIPPED
 from tests.rigs.drawn import marks_in
 from tests.rigs.gobonniego_runs import save_trial, trial_of
 
-from diskbench.catalog.published.figures import find_published
+from diskbench.catalog.published import find_published
 from diskbench.cli.main import main
 from diskbench.engine.published_outlook import published_outlook
 from diskbench.model.result import Warning  # noqa: A004 - the field's word

@@ -9,10 +9,10 @@ from tests.books import SHIPPED
 from tests.rigs.measured import measure
 from tests.rigs.plans import RUN_IDS, TRIAL_ID, make_plan, run_fio
 
-from diskbench.catalog.prices.hourly import disk_part, machine_part
+from diskbench.catalog.cost import disk_part, machine_part
 from diskbench.cli import main
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.store.database import open_database
 from diskbench.store.document import results_schema
 from diskbench.store.evidence import open_evidence

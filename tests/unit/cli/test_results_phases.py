@@ -4,8 +4,8 @@ import json
 
 import jsonschema
 import pytest
+from tests.rigs.synthetic import Noise, bucket, flat
 
-from diskbench.analysis.synthetic import Noise, bucket, flat
 from diskbench.cli import main
 from diskbench.store.document import results_schema
 

@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
+from tests.rigs.synthetic import Noise, bucket, flat
 
-from diskbench.analysis.synthetic import Noise, bucket, flat
 from diskbench.cli import main
 
 CLIFF = bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1)

@@ -9,10 +9,10 @@ import jsonschema
 import pytest
 from tests.rigs.coursed import coursed
 from tests.rigs.replicates import measured
+from tests.rigs.synthetic import Noise, bucket
 
-from diskbench.analysis.synthetic import Noise, bucket
 from diskbench.cli import main
-from diskbench.model.replicates import Replicates
+from diskbench.model.campaign import Replicates
 from diskbench.store.database import open_database
 from diskbench.store.document import model_schema
 from diskbench.store.evidence import open_evidence

@@ -5,8 +5,8 @@ import json
 import jsonschema
 import pytest
 from tests.rigs.imported_disks import gobonniego_file
+from tests.rigs.synthetic import Noise, bucket, flat
 
-from diskbench.analysis.synthetic import Noise, bucket, flat
 from diskbench.cli import main
 from diskbench.store.document import results_schema
 

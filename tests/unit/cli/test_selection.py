@@ -8,7 +8,7 @@ import pytest
 from tests.rigs.replicates import measured
 
 from diskbench.cli import main
-from diskbench.model.selection_keys import KEYS
+from diskbench.model.run import KEYS
 from diskbench.results.exported_rows import ExportFormat
 from diskbench.store.database import open_database
 

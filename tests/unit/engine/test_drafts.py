@@ -6,7 +6,7 @@ from tests.books import SHIPPED
 from diskbench.engine.trial import draft as module
 from diskbench.engine.trial.draft import drafts
 from diskbench.errors import InvalidValue
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.fake import FakeProvider
 from diskbench.store.profile_file import find_profile

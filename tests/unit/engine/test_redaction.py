@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from diskbench.engine.redaction import SHORT, Cleaner
-from diskbench.model.recording import Exchange
+from diskbench.model.finding import Exchange
 from diskbench.plugin import Redaction
 from diskbench.plugins import plugin, plugins
 

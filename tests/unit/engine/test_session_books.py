@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
-from diskbench.catalog.overlay import Overlay
+from diskbench.catalog.yaml_loader import Overlay
 from diskbench.engine.matrix.admission import feed
 from diskbench.engine.matrix.cell_steps import LiveCells
 from diskbench.engine.session import open_session
 from diskbench.engine.trial.stop import Stop
 from diskbench.engine.trial.watch import Silent
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.aws.provider import AWSProvider
 from diskbench.store.campaigns import find_campaign, save_campaign

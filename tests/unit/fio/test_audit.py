@@ -11,7 +11,7 @@ from diskbench.fio.audit import audit_logs, audit_output, audit_warnings, block_
 from diskbench.fio.declared import declared
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
-from diskbench.model.audit import StepAudit
+from diskbench.model.result import StepAudit
 from diskbench.report.terminal.audit_text import audit_line
 
 CASES = Path(__file__).parents[2] / "cases" / "fio_output"

@@ -10,7 +10,7 @@ from diskbench.fio.rows import measurements
 from diskbench.fio.run_spread import run_warnings
 from diskbench.fio.warnings import step_warnings
 from diskbench.model.facts import DiskFacts, HostFacts, MountFacts
-from diskbench.model.samples import SampleSummary
+from diskbench.model.processor import SampleSummary
 from diskbench.model.spec import Step
 
 CASES = Path(__file__).parents[2] / "cases" / "fio_output"

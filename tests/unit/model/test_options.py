@@ -4,10 +4,8 @@ import pytest
 
 from diskbench.errors import InvalidValue
 from diskbench.model.matrix import CellFields
-from diskbench.model.options import all_options, own_options
-from diskbench.model.rental import RentSpec
-from diskbench.plan.matrix_form import read_form
-from diskbench.plan.matrix_schema import matrix_schema
+from diskbench.model.options import RentSpec, all_options, own_options
+from diskbench.plan.matrix_form import matrix_schema, read_form
 from diskbench.plan.rent_options import rent_spec
 from diskbench.plugins import plugin, plugins
 from diskbench.providers.azure.options import AzureOptions

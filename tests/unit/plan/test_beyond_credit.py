@@ -9,9 +9,9 @@ from tests.unit.plan.test_expectation import job, planned
 
 from diskbench.engine.trial.draft import draft
 from diskbench.fio.profiles import shipped_profile
-from diskbench.model.disk import DiskSpec
 from diskbench.model.expectation import BeyondCredit
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.units import GIB

@@ -1,19 +1,19 @@
-"""What a plan should find: read from its job files, and carried from step to step."""
+"""What steps should find: by a plan before, and from what was measured afterwards."""
 
 import json
 
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.limits.expect import expect_on, promised_path
+from diskbench.catalog.expect import expect_on, promised_path
 from diskbench.engine.trial.draft import draft
 from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
-from diskbench.model.disk import DiskSpec
-from diskbench.model.expectation import Expectation, ExpectedLevel, Load, PlanExpectation
-from diskbench.model.promise import Promise
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.expectation import Expectation, ExpectedLevel, Load, PlanExpectation, Promise
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Cell, Plan, Step, TargetSpec
-from diskbench.plan.expectation import expectation_of
+from diskbench.plan.expectation import PastStep, expectation_of, expected_afterwards
+from diskbench.plan.limit_path import limit_paths_of_words
 from diskbench.plan.loads import asked_by
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.emulation import EmulationOptions
@@ -364,3 +364,42 @@ def test_a_plan_made_before_there_were_expectations_is_still_read():
     del old["expectation"]
     assert Plan.model_validate(old).expectation is None
     assert expectation_of(plan, SHIPPED) == plan.expectation
+
+
+LOAD = Load(block_bytes=4096, depth=32)
+
+
+def test_credit_is_charged_with_what_was_done_before():
+    path = limit_paths_of_words("aws:gp2:20", None, SHIPPED)[0].path
+    first, second, third = expected_afterwards(
+        path, [PastStep(LOAD, 3000, 931), PastStep(LOAD, 3000, 931), PastStep(LOAD, 100, 60)]
+    )
+    assert first.credit["disk-iops"] == 1
+    assert second.credit["disk-iops"] == pytest.approx(0.5, abs=0.01)
+    assert third.credit["disk-iops"] == pytest.approx(0.0, abs=0.01)
+    assert first.expected.begin.iops == 3000
+
+
+def test_an_idle_time_gives_credit_back():
+    path = limit_paths_of_words("aws:gp2:20", None, SHIPPED)[0].path
+    *_, after = expected_afterwards(
+        path, [PastStep(LOAD, 3000, 1862), PastStep(LOAD, 3000, 60, idle_s=27_000)]
+    )
+    assert after.credit["disk-iops"] == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_slow_step_leaves_credit_that_a_full_load_would_have_spent():
+    path = limit_paths_of_words("aws:gp2:20", None, SHIPPED)[0].path
+    *_, after = expected_afterwards(path, [PastStep(LOAD, 90, 3600), PastStep(LOAD, 3000, 60)])
+    assert after.credit["disk-iops"] == 1
+
+
+def test_a_step_of_which_nothing_is_known_is_promised_nothing():
+    path = limit_paths_of_words("aws:gp2:20", None, SHIPPED)[0].path
+    assert expected_afterwards(path, [PastStep(None, 3000, 60)]) == [None]
+
+
+def test_a_machine_named_with_the_disk_limits_it_too():
+    path = limit_paths_of_words("aws:io1:100:iops=5000", "c4.xlarge", SHIPPED)[0].path
+    (found,) = expected_afterwards(path, [PastStep(Load(block_bytes=2**20, depth=8), 89, 60)])
+    assert found.expected.begin.limited_by == "vm-throughput"

@@ -2,8 +2,9 @@
 
 import pytest
 
-from diskbench.catalog.limits.expect import CatalogDisk, MachineLimits, expect_on, path_of
-from diskbench.catalog.limits.lookup import dated_limits
+from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
+from diskbench.catalog.lookup import dated_limits
+from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Load
 from diskbench.plan.identify import Level, identify
 

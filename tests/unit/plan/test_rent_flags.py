@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.cli.lazy import load
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.plan.rent_options import typed, words
 from diskbench.providers.emulation import EmulationOptions
 

@@ -3,7 +3,7 @@
 import pytest
 
 from diskbench.errors import InvalidValue
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.asked import check_count, check_lab, check_ssh, whole_throughput
 from diskbench.providers.caller import ssh_cidr

@@ -7,7 +7,7 @@ import pytest
 
 from diskbench.catalog.fidelity import FIDELITY, of_tool
 from diskbench.fio.profiles import shipped_names, shipped_profile
-from diskbench.results.compare_tool import aligned
+from diskbench.results.compare_draft import aligned
 from diskbench.results.trial_figures import FigureLine, TrialFigure
 
 PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "fidelity.md"

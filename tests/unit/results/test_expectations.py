@@ -1,17 +1,18 @@
-"""What steps that nobody planned should have got is reckoned from all that was done before them."""
+"""What steps of a trial were promised: by its plan, by a hint, and by what was done before."""
 
 from dataclasses import replace
 
 import pytest
 from tests.books import SHIPPED
 from tests.rigs.runs import bare_run
+from tests.unit.plan.test_expectation import RANDOM, planned
 
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Role, Step
-from diskbench.plan.as_disk import Hint
+from diskbench.plan.limit_path import Hint
 from diskbench.results.expectations import promises_of
 from diskbench.results.run_evidence import StepEvidence
-from diskbench.results.step_groups import groups_of
+from diskbench.results.step_groups import StepGroup, groups_of
 from diskbench.units import KIB, MIB, NS_PER_S
 
 RUN = bare_run(run_id="a", run_index=0, started_at="2026-01-01T00:00:00Z", provider="ssh")
@@ -66,3 +67,64 @@ def test_the_word_of_an_owner_is_counted_as_the_provider_of_the_run_counts():
     run = replace(RUN, provider="vsphere")
     found = promises_of([(run, groups)], None, Hint(promise="iops=3200"), SHIPPED)
     assert found["a", 0].expected.begin.iops == 100
+
+
+HOUR = RANDOM.replace("runtime=60", "runtime=3600")
+
+
+def group(plan, run_id: str, iops: float, seconds: int, began: str, ended: str) -> StepGroup:
+    step = plan.steps[0]
+    row = Measurement(
+        run_id=run_id, step_index=0, step=step.name, role="measure", scope="step", job="all",
+        job_index=-1, direction="read", ios=round(iops * seconds),
+        bytes=round(iops * seconds * 4096), runtime_ns=seconds * NS_PER_S, iops=iops,
+        bytes_per_s=iops * 4096,
+    )  # fmt: skip
+    result = StepResult(
+        step_index=0, step=step.name, role="measure", started_at=began, finished_at=ended,
+        fio_exit=0, fio_version="", measurements=(row,),
+    )  # fmt: skip
+    return groups_of([result], [StepEvidence(step)], (), plan, "")[0]
+
+
+def promised(second: str, *, iops: float = 3000.0) -> tuple[float, float]:
+    """What the first and the second run of an hour each are promised, the second begun then."""
+    plan = planned(HOUR, runs=2)
+    ids = plan.run_ids
+    times = [("2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"), (second, second)]
+    runs_of = [
+        (
+            bare_run(run_id=run_id, run_index=number),
+            [group(plan, run_id, iops, 3600, *times[number])],
+        )
+        for number, run_id in enumerate(ids)
+    ]
+    found = promises_of(runs_of, plan, None, SHIPPED)
+    return found[ids[0], 0].expected.begin.iops, found[ids[1], 0].expected.begin.iops
+
+
+def test_a_run_at_once_after_an_hour_of_load_has_no_credit():
+    assert promised("2026-01-01T01:00:00Z") == (3000, 100)
+
+
+def test_a_run_that_was_resumed_a_day_later_has_its_credit_again():
+    """100 credits a second fill 5.4 million in fifteen hours."""
+    assert promised("2026-01-02T01:00:00Z") == (3000, 3000)
+
+
+def test_a_load_that_was_served_slower_than_promised_spent_less():
+    assert promised("2026-01-01T01:00:00Z", iops=400.0) == (3000, 3000)
+
+
+@pytest.mark.parametrize(
+    ("day", "told"), [(None, "dated versions"), ("2018-03-16", "2018-03-16"), ("2026-03-16", "")]
+)
+def test_the_version_of_the_limits_is_named(day, told):
+    plan = planned(RANDOM)
+    made = group(plan, "a", 10_000.0, 60, "", "")
+    run = replace(bare_run(run_id="a", run_index=0), measured_at=None)
+    hint = Hint(as_disk="aws:gp2:6000", measured_on=day)
+    chosen = promises_of([(run, [made])], None, hint, SHIPPED)["a", 0].chosen
+    assert (told in chosen) if told else not chosen
+    if day is None:
+        assert "until 2018" in chosen, "10,000 IOPS were gp2's limit in 2018, and not today's"

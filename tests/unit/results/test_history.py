@@ -4,7 +4,7 @@ import pytest
 from tests.rigs.replicates import measured
 
 from diskbench.model.history import Regressions, regressions_json
-from diskbench.results import subject_batches
+from diskbench.results import history
 from diskbench.results.history import find_regressions, histories
 from diskbench.store.database import open_database
 from diskbench.store.figures import load_figures
@@ -34,14 +34,14 @@ def test_histories_are_the_same_however_few_figures_are_read_at_a_time(database,
         return figures
 
     monkeypatch.setattr("diskbench.results.trial_figures.load_figures", recorded)
-    monkeypatch.setattr(subject_batches, "_MOST_TRIALS", most)
+    monkeypatch.setattr(history, "_MOST_TRIALS", most)
     assert find_regressions(database, []) == whole
     assert max(read) <= most
     assert sum(read) == 8 * len(DISKS)
 
 
 def test_a_history_is_there_before_the_next_subject_is_read(database, monkeypatch):
-    monkeypatch.setattr(subject_batches, "_MOST_TRIALS", 8)
+    monkeypatch.setattr(history, "_MOST_TRIALS", 8)
     found, read = histories(database, [], {}), []
     monkeypatch.setattr(
         "diskbench.results.trial_figures.load_figures",

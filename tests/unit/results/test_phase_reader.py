@@ -3,8 +3,8 @@
 import pytest
 from tests.rigs.coursed import coursed
 from tests.rigs.statements import statements_of
+from tests.rigs.synthetic import Noise, bucket, flat
 
-from diskbench.analysis.synthetic import Noise, bucket, flat
 from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.history import find_regressions
 from diskbench.results.trial_figures import trial_figures

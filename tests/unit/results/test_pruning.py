@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from diskbench.model.result import FINAL_STATES
 from diskbench.model.run import RUN_FIELDS, Run
-from diskbench.model.states import FINAL_STATES
 from diskbench.results.pruning import is_due
 
 AT = datetime(2026, 11, 23, 12, tzinfo=UTC)

@@ -7,11 +7,11 @@ import pytest
 from tests.books import SHIPPED
 from tests.rigs.cli import invoked
 
-from diskbench.catalog.overlay import Overlay
+from diskbench.catalog.yaml_loader import Overlay
 from diskbench.cli.catalog import app
 from diskbench.engine.trial.plan_preview import preview
 from diskbench.errors import AccessDenied, InvalidValue
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.plan.cells import Request
 from diskbench.providers.aws.provider import AWSProvider
 from diskbench.providers.azure.provider import AzureProvider

@@ -107,8 +107,8 @@ def test_reading_in_batches_changes_nothing(database, monkeypatch, runs, trials)
         disk = ("gp2", "gp3")[night % 2]
         measured(database, [value, value + 1], disk=disk, campaign=night)
     whole = found(database)
-    monkeypatch.setattr("diskbench.results.subject_batches._MOST_RUNS", runs)
-    monkeypatch.setattr("diskbench.results.subject_batches._MOST_TRIALS", trials)
+    monkeypatch.setattr("diskbench.results.history._MOST_RUNS", runs)
+    monkeypatch.setattr("diskbench.results.history._MOST_TRIALS", trials)
     assert found(database) == whole
     assert [len(iops(one).sampled) for one in whole] == [10, 10]
 

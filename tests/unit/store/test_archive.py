@@ -7,8 +7,8 @@ from tests.rigs.measured import TIMES
 from tests.rigs.plans import RUN_IDS, make_plan, make_step
 
 from diskbench.errors import EvidenceDamaged, KeyTaken, NewerFormat
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.store import archive, content
 from diskbench.store.manifest import Manifest
 

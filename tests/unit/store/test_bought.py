@@ -13,17 +13,18 @@ from tests.rigs.replicates import measured
 
 import diskbench
 from diskbench.errors import UnknownName
-from diskbench.model.disk import DiskSpec
 from diskbench.model.facts import CloudFacts
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.run import (
     AFTER_CLIFF,
+    COLUMN_OF,
+    KEYS,
     MEASURED_FIELDS,
     RUN_FIELDS,
     own_columns,
     run_columns,
 )
-from diskbench.model.selection_keys import COLUMN_OF, KEYS
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.store.bought import COLUMNS, bought, bought_by_others, region_of
 from diskbench.store.csv_rows import csv_lines, measured_header

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from tests.rigs.replicates import measured
 
-from diskbench.model.headline import Headline, ListedStep
+from diskbench.model.run import Headline, ListedStep
 from diskbench.store import schema
 from diskbench.store.database import transaction
 from diskbench.store.headlines import (

@@ -12,9 +12,8 @@ import sqlalchemy as sa
 from tests.rigs import synthetic_store
 
 from diskbench.model.ids import short
-from diskbench.results.headlines import listed
 from diskbench.results.history import find_regressions
-from diskbench.results.selection import Selection, chosen, selected
+from diskbench.results.selection import Selection, chosen, listed, selected
 from diskbench.results.trial_figures import trial_figures
 from diskbench.store.database import open_database
 from diskbench.store.query import find_run

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from tests.rigs.plans import make_plan
+from tests.rigs.synthetic import Noise, bucket, flat
 from tests.unit.report.assemble.test_headline import told
 
-from diskbench.analysis.synthetic import Noise, bucket, flat
 from diskbench.errors import UnknownName
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Rental, Scope
 from diskbench.model.spec import Step
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.report.assemble.headline import headline

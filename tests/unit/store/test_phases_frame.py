@@ -2,10 +2,10 @@
 
 import pytest
 from tests.rigs.api_page import documented
+from tests.rigs.synthetic import Noise, bucket, flat, with_stalls
 from tests.unit.store.test_phases import imported
 
 import diskbench
-from diskbench.analysis.synthetic import Noise, bucket, flat, with_stalls
 from diskbench.errors import UnknownName
 
 

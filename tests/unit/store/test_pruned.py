@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from diskbench.errors import EvidenceDamaged
-from diskbench.model.audit import AuditCheck
+from diskbench.model.result import AuditCheck
 from diskbench.store.evidence import open_evidence
 from diskbench.store.manifest import FileRecord, PrunedRun, PrunedStep
 from diskbench.store.pruned import audit_instead, kept_instead, pruned_key, read_pruned

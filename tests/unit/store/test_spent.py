@@ -1,4 +1,4 @@
-"""The database's sum of what a matrix cost is that of catalog/prices/cost.py."""
+"""The database's sum of what a matrix cost is that of catalog/cost.py."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -8,8 +8,9 @@ import sqlalchemy as sa
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.plans import make_plan
 
-from diskbench.catalog.prices.cost import spent_usd
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.catalog.cost import spent_usd
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Rental, Scope
 from diskbench.store import schema
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.database import transaction

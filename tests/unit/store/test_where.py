@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -55,15 +53,3 @@ def test_a_file_of_another_schema_is_left_to_who_migrates_it(tmp_path: Path) -> 
     engine.dispose()
     assert open_reader(url) is None
     assert open_reader("postgresql://somebody@nowhere/db") is None
-
-
-def test_a_list_of_trials_imports_neither_sqlalchemy_nor_the_models(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/empty.db"
-    open_database(url).dispose()
-    code = (
-        "import sys; from diskbench.cli.main import main; "
-        f"main(['results', 'list', '-f', 'disk=gp2', '--database-url', {url!r}]); "
-        "print({'sqlalchemy', 'diskbench.model.base', 'yaml'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.prices import cost
+from diskbench.catalog import cost
 from diskbench.engine.cleanup.expired import UNKNOWN, kept_by_cloud
 from diskbench.engine.cleanup.named_ids import ids_of_leases
 from diskbench.engine.matrix.executor import trials_at_work
@@ -23,11 +23,10 @@ from diskbench.engine.trial.release import (
 )
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ids import meant, short
-from diskbench.model.outcome import problem_of
+from diskbench.model.outcome import LeaseCost, Swept, problem_of
 from diskbench.model.rental import Scope
-from diskbench.model.swept import LeaseCost, Swept
 from diskbench.parallel import all_of
-from diskbench.plan.route import serves
+from diskbench.plan.admit import serves
 from diskbench.store.campaigns import routes_of_trials
 from diskbench.store.claims import unfinished_trials
 from diskbench.store.clock import database_time
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.engine.session import Session
+    from diskbench.model.outcome import SweepOutcome
     from diskbench.model.spec import Plan
-    from diskbench.model.swept import Outcome
     from diskbench.store.leases import Lease
 
 
@@ -189,7 +188,7 @@ def place(provider: str, region: str | None) -> str:
     return " ".join(word for word in (provider, region) if word)
 
 
-def outcome(*, dry_run: bool, failed: bool) -> Outcome:
+def outcome(*, dry_run: bool, failed: bool) -> SweepOutcome:
     """The outcome of a release that was attempted, or with `dry_run` only planned."""
     if dry_run:
         return "would-give-back"

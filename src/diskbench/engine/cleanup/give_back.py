@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from diskbench.engine.session import Session
-    from diskbench.model.swept import Swept
+    from diskbench.model.outcome import Swept
     from diskbench.store.leases import Lease
 
 log = logging.getLogger(__name__)

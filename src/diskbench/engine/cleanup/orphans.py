@@ -19,9 +19,8 @@ from diskbench.engine.cleanup.gc import (
 from diskbench.engine.cleanup.named_ids import NamedLeases, choose, ids_of_leases
 from diskbench.engine.trial.release import end_released, mark_released, recorded
 from diskbench.errors import DiskbenchError, InvalidValue
-from diskbench.model.ours import NOT_OURS, was_made
-from diskbench.model.outcome import problem_of
-from diskbench.model.swept import Swept, Unlisted
+from diskbench.model.outcome import Swept, Unlisted, problem_of
+from diskbench.model.rental import NOT_OURS, was_made
 from diskbench.parallel import all_of
 from diskbench.ports import Regional
 from diskbench.store.clock import database_time

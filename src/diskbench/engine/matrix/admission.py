@@ -18,7 +18,7 @@ from diskbench.model.campaign import LIVE, error_columns
 from diskbench.model.outcome import Problem
 from diskbench.plan.admit import AdmissionMoment, admit, full
 from diskbench.plan.until import BlockStatus, turn_of
-from diskbench.results.until import statuses_of
+from diskbench.results.replicate_set import statuses_of
 from diskbench.store.block_ends import done_trials
 from diskbench.store.clock import iso
 from diskbench.store.machines import list_machines

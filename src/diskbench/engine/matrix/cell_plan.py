@@ -14,7 +14,7 @@ from diskbench.engine.trial.prepare import plan_on_host
 from diskbench.engine.trial.same_machine import queued_behind, without_canary_of_others
 from diskbench.errors import DiskbenchError
 from diskbench.hosts.connect import host_at
-from diskbench.plan.cell_outcome import zone_of
+from diskbench.plan.admit import zone_of
 from diskbench.plan.trial import TrialIds
 from diskbench.store.cells import live_cells
 from diskbench.store.profile_file import find_profile

@@ -21,7 +21,7 @@ from diskbench.engine.trial.trial_steps import LiveTrialSteps
 from diskbench.errors import DiskbenchError, ReleaseFailed, StoreUnavailable, Suspended
 from diskbench.model.campaign import LIVE
 from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
-from diskbench.plan.cell_outcome import after
+from diskbench.plan.admit import after
 from diskbench.plan.cost import renting_s
 from diskbench.store.archive import write_plan
 from diskbench.store.campaigns import load_campaign

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from diskbench.engine.cleanup.gc import cost_of_lease, leases_at_work
 from diskbench.engine.matrix.executor import living
 from diskbench.engine.matrix.matrix_status import doing
-from diskbench.model.fleet import CellSeen, FleetDocument, LeaseSeen, QueueSeen, WorkerSeen
-from diskbench.plan.route import serves
+from diskbench.model.campaign import CellSeen, FleetDocument, LeaseSeen, QueueSeen, WorkerSeen
+from diskbench.plan.admit import serves
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import owned_cells
 from diskbench.store.claims import list_executors, progress_of_trials

@@ -18,8 +18,8 @@ from diskbench.engine.trial.release import clean, let_go, mark_released
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.spec import SharedMachine
 from diskbench.parallel import all_of
+from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.plan.cost import longest_s
-from diskbench.plan.route import EVERYWHERE, serves
 from diskbench.ports import ExtendsLeases, SwapsDisks
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import Lease

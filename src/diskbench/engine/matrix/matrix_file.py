@@ -13,9 +13,9 @@ from diskbench.engine.matrix.machine_reuse import check_shared
 from diskbench.errors import HostUnavailable, InvalidValue, MatrixError, UnknownName, UserError
 from diskbench.fio.profiles import shipped_directory
 from diskbench.limits import YAML_BYTES
+from diskbench.plan.loads import check_several
 from diskbench.plan.matrix_check import mistakes_in
 from diskbench.plan.matrix_form import read_form
-from diskbench.plan.several_disks import check_several
 from diskbench.plugins import plugin
 from diskbench.providers.registry import provider, provider_names
 from diskbench.store.profile_file import find_profile

@@ -15,11 +15,10 @@ from diskbench.errors import DiskbenchError
 from diskbench.model.facts import CpuFacts, HostFacts
 from diskbench.model.outcome import problem_of
 from diskbench.plan.cost import cost_of_plan, renting_s
-from diskbench.plan.credit import credit_of
-from diskbench.plan.error_field import in_fields
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.matrix import expand
-from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, outlook
+from diskbench.plan.matrix_check import in_fields
+from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, credit_of, outlook
 from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.providers.registry import Providers
 from diskbench.store.profile_file import find_profile

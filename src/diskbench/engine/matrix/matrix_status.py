@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from diskbench.engine.matrix.campaign import runs_now
 from diskbench.engine.matrix.executor import living
 from diskbench.engine.matrix.spend import spent_by
-from diskbench.model.campaign import FINAL, LIVE
-from diskbench.model.matrix_progress import CellStatus, MatrixStatus
+from diskbench.model.campaign import FINAL, LIVE, CellStatus, MatrixStatus
+from diskbench.plan.admit import serves
 from diskbench.plan.makespan import Task, makespan_s
-from diskbench.plan.route import serves
-from diskbench.results.until import until_statuses
+from diskbench.results.replicate_set import until_statuses
 from diskbench.store.claims import list_executors, progress_of_trials
 from diskbench.store.clock import database_time
 from diskbench.store.matrix_sums import (

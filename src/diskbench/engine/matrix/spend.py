@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.prices.cost import cost_of_lease
+from diskbench.catalog.cost import cost_of_lease
 from diskbench.store.spent import spent_on_idle_machines, spent_on_trials
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from diskbench.engine.trial.stop import Stop
 from diskbench.engine.trial.watch import Silent
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.outcome import Problem, problem_of
-from diskbench.plan.route import EVERYWHERE, serves
+from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.store.campaigns import list_campaigns, traits_of
 from diskbench.store.cells import live_cells
 from diskbench.store.claims import list_executors
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from diskbench.engine.matrix.cell_steps import CellEnding
     from diskbench.engine.session import Session
     from diskbench.model.campaign import CellRow
-    from diskbench.model.swept import Swept
+    from diskbench.model.outcome import Swept
     from diskbench.store.campaigns import CampaignRow, MatrixTraits
     from diskbench.store.claims import Executor
     from diskbench.store.machines import MachineRecord
@@ -75,7 +75,7 @@ class Worker:
 
     session: Session
     serves: tuple[str, ...]
-    """Patterns of the routes that it reaches (plan/route.py), or the queue of the matrix `own`."""
+    """Patterns of the routes that it reaches (plan/admit.py), or the queue of the matrix `own`."""
     room: int | None = None
     """The most cells that it takes from queues; None: as many as matrices allow. Cells taken over
     from dead processes come on top, because a machine that nobody watches costs money."""

@@ -22,9 +22,8 @@ from diskbench.engine.matrix.matrix_outlook import outlook_of
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.ids import short
 from diskbench.model.schedule import Occurrence
-from diskbench.plan.cron import due
-from diskbench.plan.occurrence import OccurrenceMoment, becomes
-from diskbench.plan.offline_outlook import out_of_reach, with_expected
+from diskbench.plan.cron import OccurrenceMoment, becomes, due
+from diskbench.plan.outlook import out_of_reach, with_expected
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.clock import iso
 from diskbench.store.schedules import locked_schedule, set_watched

@@ -18,7 +18,7 @@ from diskbench.model.schedule import (
     ScheduleStatus,
 )
 from diskbench.plan.cron import check_cron, check_zone, comes_again, due, upcoming
-from diskbench.plan.offline_outlook import out_of_reach, with_expected
+from diskbench.plan.outlook import out_of_reach, with_expected
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.clock import iso
 from diskbench.store.schedules import (

@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench import __version__
-from diskbench.catalog.prices.hourly import priced_region
-from diskbench.catalog.regions import check_region
+from diskbench.catalog.books import check_region
+from diskbench.catalog.cost import priced_region
 from diskbench.engine.ids import new_id
 from diskbench.engine.trial.suits import check_profile_suits
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
-from diskbench.plan.rented import rented_plan
-from diskbench.plan.trial import TrialIds
+from diskbench.plan.trial import TrialIds, rented_plan
 from diskbench.plugins import plugin
 from diskbench.ports import Foresees
 from diskbench.units import GIB

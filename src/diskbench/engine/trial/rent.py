@@ -21,8 +21,7 @@ from diskbench.hosts.stripe import Member, stripe
 from diskbench.hosts.vouch import vouched
 from diskbench.model.rental import Claim
 from diskbench.model.spec import NamedDisk, TargetSpec
-from diskbench.plan.rented import rented_plan
-from diskbench.plan.trial import TrialIds
+from diskbench.plan.trial import TrialIds, rented_plan
 from diskbench.ports import SwapsDisks
 from diskbench.store.archive import write_plan
 from diskbench.store.profile_file import find_profile
@@ -39,9 +38,8 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.engine.trial.probe import ParsedOnce
     from diskbench.fio.profiles import Profile
-    from diskbench.model.disk import Acquired, SshAccess
     from diskbench.model.facts import HostFacts
-    from diskbench.model.rental import Rental
+    from diskbench.model.rental import Acquired, Rental, SshAccess
     from diskbench.model.spec import Plan
     from diskbench.ports import Host, Renter, RentWatch
     from diskbench.store.leases import Lease

@@ -13,7 +13,7 @@ def check_profile_suits(profile: Profile, cell: Cell) -> None:
     """Raise UnknownName or InvalidValue for parameters that the profile cannot take, and for more
     disks than it can be for; needs no machine."""
     if cell.target.others:
-        from diskbench.plan.several_disks import check_several
+        from diskbench.plan.loads import check_several
 
         check_several(profile, cell)
     if cell.parameters:

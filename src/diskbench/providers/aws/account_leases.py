@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue, ReleaseFailed
-from diskbench.model.ours import Which
+from diskbench.model.rental import Which
 from diskbench.providers.aws.inventory import (
     expiry_of,
     inventory,

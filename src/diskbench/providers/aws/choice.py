@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.catalog.books import ProviderBook
-    from diskbench.catalog.machines.machine_book import MachineEntry
+    from diskbench.catalog.machine_book import MachineEntry
 
 
 MAX_ALTERNATIVES = 2

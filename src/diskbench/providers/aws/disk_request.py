@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.catalog.limits.lookup import disk_types, limits
+from diskbench.catalog.lookup import disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.asked import (
     NameForm,
     check_count,
@@ -28,8 +28,8 @@ from diskbench.providers.aws.plugin import PLUGIN
 from diskbench.providers.networks import NetworkOptions, is_loopback
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.lookup import DiskLimits
-    from diskbench.model.rental import RentSpec
+    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.model.options import RentSpec
 
 INSTANCE_STORE = "instance-store"
 ROOT = "root"

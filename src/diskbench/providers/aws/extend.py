@@ -16,8 +16,7 @@ from diskbench.providers.guest import move_timer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from diskbench.model.ours import Which
-    from diskbench.model.rental import LeaseEnd, Scope
+    from diskbench.model.rental import LeaseEnd, Scope, Which
     from diskbench.ports import Host
     from diskbench.providers.aws.client import AwsClient, AwsSessions
     from diskbench.providers.aws.inventory import Item

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import RentalFailed
-from diskbench.model.ours import Which
+from diskbench.model.rental import Which
 from diskbench.providers.aws import attach, readback
 from diskbench.providers.aws.inventory import inventory, kind_and_id
 from diskbench.providers.aws.machine_type import find_machine
@@ -16,7 +16,7 @@ from diskbench.providers.skeleton.handover import Seen, acquired, reached
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
-    from diskbench.model.disk import Acquired
+    from diskbench.model.rental import Acquired
     from diskbench.providers.aws.inventory import Item
     from diskbench.providers.aws.provision import AwsOrder, AwsProvisioned
 

@@ -17,7 +17,7 @@ from diskbench.providers.aws.requests import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from diskbench.model.ours import Which
+    from diskbench.model.rental import Which
     from diskbench.providers.aws.client import AwsClient
 
 Item = dict[str, Any]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from diskbench.catalog.books import ProviderBook
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
     from diskbench.providers.aws.client import Aws, AwsClient
     from diskbench.providers.aws.disk_request import AwsDiskRequest
     from diskbench.providers.aws.resolved import AwsImage

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.promise import promise
-from diskbench.catalog.prices.hourly import address_part, disk_part, machine_part, sum_usd
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Rental, Scope
+from diskbench.catalog.cost import address_part, disk_part, machine_part, sum_usd
+from diskbench.catalog.lookup import promise
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.providers.aws.choice import DEARER, candidates, too_small
 from diskbench.providers.aws.client import account_name
 from diskbench.providers.needs import needs
@@ -17,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.catalog.books import Books
-    from diskbench.model.rental import PricePart, RentSpec
+    from diskbench.model.options import RentSpec
+    from diskbench.model.rental import PricePart
     from diskbench.providers.aws.resolved import AwsResolved
 
 

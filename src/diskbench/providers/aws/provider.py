@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.model.ours import Which
+from diskbench.model.rental import Which
 from diskbench.providers.asked import check_shared_machine, provisioned_types
 from diskbench.providers.aws.account_leases import (
     found_leases,
@@ -38,10 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.overlay import Overlay
-    from diskbench.model.disk import Acquired
+    from diskbench.catalog.yaml_loader import Overlay
     from diskbench.model.finding import Quota
-    from diskbench.model.rental import Claim, LeaseEnd, Rental, Scope
+    from diskbench.model.rental import Acquired, Claim, LeaseEnd, Rental, Scope
     from diskbench.model.spec import Cell
     from diskbench.ports import Host, RentWatch
 

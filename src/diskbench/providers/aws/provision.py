@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
-from diskbench.model.disk import DiskSpec
-from diskbench.model.ours import Which
+from diskbench.model.rental import DiskSpec, Which
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.errors import error_code, is_missing, of_state
 from diskbench.providers.aws.inventory import inventory, tag, why_ended

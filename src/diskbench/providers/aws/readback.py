@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.limits.entry import catalogue
+from diskbench.catalog.entry import catalogue
 from diskbench.providers.skeleton.readback import differs, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import DiskSpec
     from diskbench.providers.aws.inventory import Item
     from diskbench.providers.aws.resolved import AwsMachine, AwsResolved, AwsZone
     from diskbench.providers.guest_disks import GuestDisk

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.overlay import MACHINES, PRICES, Overlay
+from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
 from diskbench.providers.aws.machine_type import machine
 from diskbench.units import GIB
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from diskbench.catalog.books import ProviderBook
-    from diskbench.catalog.prices.price_book import PriceBook
+    from diskbench.catalog.price_book import PriceBook
     from diskbench.providers.aws.client import Aws
     from diskbench.providers.aws.timing import AwsTiming
 

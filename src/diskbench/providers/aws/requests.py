@@ -18,7 +18,7 @@ from diskbench.model.rental import Claim
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from diskbench.model.disk import DiskSpec
+    from diskbench.model.rental import DiskSpec
 
 Request = dict[str, Any]
 

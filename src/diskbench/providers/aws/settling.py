@@ -16,7 +16,7 @@ from diskbench.providers.places import lease_directory
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from diskbench.model.ours import Which
+    from diskbench.model.rental import Which
     from diskbench.providers.aws.inventory import AwsInventory
     from diskbench.providers.aws.timing import AwsTiming
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
-from diskbench.model.ours import Which
+from diskbench.model.rental import Which
 from diskbench.providers.aws import attach, requests
 from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.guest import Volume, is_volume

@@ -17,7 +17,7 @@ from diskbench.providers.waits import Still, until
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from diskbench.model.ours import Which
+    from diskbench.model.rental import Which
     from diskbench.providers.aws.client import AwsClient
     from diskbench.providers.aws.inventory import AwsInventory
     from diskbench.providers.aws.timing import AwsTiming

@@ -13,7 +13,7 @@ from diskbench.providers.needs import MIN_VCPUS, Needs
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import ProviderBook
-    from diskbench.catalog.machines.machine_book import MachineEntry
+    from diskbench.catalog.machine_book import MachineEntry
     from diskbench.providers.azure.disk_request import AzureDiskRequest
     from diskbench.providers.azure.resolved import AzureMachine, DiskPath
 

@@ -28,7 +28,8 @@ from diskbench.providers.waits import nap
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from diskbench.model.rental import RentSpec, Scope
+    from diskbench.model.options import RentSpec
+    from diskbench.model.rental import Scope
     from diskbench.ports import RentWatch
     from diskbench.providers.azure.timing import AzureTiming
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.catalog.limits.lookup import disk_types, limits
-from diskbench.catalog.limits.terms import bursting_limits, check_bursting, tier_limits
+from diskbench.catalog.lookup import disk_types, limits
+from diskbench.catalog.terms import bursting_limits, check_bursting, tier_limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.asked import (
     check_count,
     check_one_root,
@@ -24,8 +24,8 @@ from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.azure.plugin import PLUGIN
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.lookup import DiskLimits
-    from diskbench.model.rental import RentSpec
+    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.model.options import RentSpec
 
 TEMPORARY = "temp-disk"
 LOCAL = "instance-store"

@@ -11,7 +11,7 @@ from diskbench.providers.asked import NameForm, check_lab, check_names, check_ss
 from diskbench.providers.networks import NetworkOptions, is_loopback
 
 if TYPE_CHECKING:
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
 
 _ID = r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\."
 _FORMS = {

@@ -19,7 +19,7 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.model.disk import Acquired
+    from diskbench.model.rental import Acquired
     from diskbench.providers.azure.client import Item
     from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned
     from diskbench.providers.guest import Guest

@@ -18,7 +18,7 @@ from diskbench.providers.azure.requests import (
 )
 
 if TYPE_CHECKING:
-    from diskbench.model.ours import Which
+    from diskbench.model.rental import Which
     from diskbench.providers.azure.client import AzureClient, Item
 
 GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"

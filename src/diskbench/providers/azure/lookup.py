@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.entry import catalogue
+from diskbench.catalog.entry import catalogue
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.azure.choice import candidates
 from diskbench.providers.azure.client import region_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from diskbench.catalog.books import ProviderBook
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
     from diskbench.providers.azure.client import Azure, AzureClient
     from diskbench.providers.azure.disk_request import AzureDiskRequest
     from diskbench.providers.azure.resolved import AzureImage, AzureMachine

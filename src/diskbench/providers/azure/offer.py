@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.promise import promise
-from diskbench.catalog.prices.hourly import address_part, disk_part, machine_part, sum_usd
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import PricePart, Rental, Scope
+from diskbench.catalog.cost import address_part, disk_part, machine_part, sum_usd
+from diskbench.catalog.lookup import promise
+from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 from diskbench.providers.azure.choice import candidates, too_small
 from diskbench.providers.azure.resolved import DEFAULT_OS_GIB
 from diskbench.providers.needs import needs
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.catalog.books import Books
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
     from diskbench.providers.azure.client import Azure
     from diskbench.providers.azure.resolved import AzureResolved
 

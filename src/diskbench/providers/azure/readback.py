@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.limits.entry import catalogue
+from diskbench.catalog.entry import catalogue
 from diskbench.providers.azure.controller import seen_interface
 from diskbench.providers.azure.inventory import power_of
 from diskbench.providers.azure.requests import name_of

@@ -16,7 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import urllib3
 
-from diskbench.catalog.overlay import MACHINES, PRICES, Overlay
+from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
 from diskbench.errors import HostUnavailable
 from diskbench.providers.azure.sizes import machine
 from diskbench.units import GIB
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from diskbench.catalog.books import ProviderBook
-    from diskbench.catalog.prices.price_book import PriceBook
+    from diskbench.catalog.price_book import PriceBook
     from diskbench.providers.azure.client import AzureClient
 
 URL = "https://prices.azure.com/api/retail/prices"

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from diskbench.model.disk import DiskSpec
-    from diskbench.model.rental import Claim
+    from diskbench.model.rental import Claim, DiskSpec
 
 Request = dict[str, Any]
 

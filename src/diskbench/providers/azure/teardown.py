@@ -29,7 +29,7 @@ from diskbench.providers.skeleton.release import noting
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from diskbench.model.ours import Which
+    from diskbench.model.rental import Which
     from diskbench.providers.azure.client import AzureClient, Item
     from diskbench.providers.skeleton.release import Failures
 

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
-from diskbench.model.ours import Which
+from diskbench.model.rental import Which
 from diskbench.providers.gcp.inventory import (
     LIVE,
     expiry_of,

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.machines.machine_book import machine_book
+from diskbench.catalog.machine_book import machine_book
 from diskbench.units import MIB
 
 if TYPE_CHECKING:
-    from diskbench.catalog.machines.machine_book import Cap, Fit
+    from diskbench.catalog.machine_book import Cap, Fit
     from diskbench.providers.gcp.disk_request import GcpDiskRequest
 
 MARGIN = 1.05

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.catalog.limits.entry import catalogue
-from diskbench.catalog.limits.lookup import disk_types, limits
-from diskbench.catalog.machines.machine_book import machine_book
+from diskbench.catalog.entry import catalogue
+from diskbench.catalog.lookup import disk_types, limits
+from diskbench.catalog.machine_book import machine_book
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.asked import (
     check_count,
     check_one_root,
@@ -23,8 +23,8 @@ from diskbench.providers.gcp.plugin import PLUGIN
 from diskbench.providers.gcp.typed import check_form
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.lookup import DiskLimits
-    from diskbench.model.rental import RentSpec
+    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.model.options import RentSpec
 
 LOCAL_SSD = "local-ssd"
 LOCAL_SSD_GIB = 375

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import RentalFailed
-from diskbench.model.ours import Which
+from diskbench.model.rental import Which
 from diskbench.providers.gcp import attach, readback, requests
 from diskbench.providers.gcp.inventory import inventory, place
 from diskbench.providers.gcp.operations import last
@@ -16,7 +16,7 @@ from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
-    from diskbench.model.disk import Acquired
+    from diskbench.model.rental import Acquired
     from diskbench.providers.gcp.client import Item
     from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned
 

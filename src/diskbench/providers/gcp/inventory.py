@@ -21,7 +21,7 @@ from diskbench.providers.gcp.requests import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from diskbench.model.ours import Which
+    from diskbench.model.rental import Which
     from diskbench.providers.gcp.client import Compute, Item
     from diskbench.providers.gcp.sent import Sent
 

@@ -26,7 +26,7 @@ from diskbench.providers.gcp.resolved import GcpNetwork, GcpResolved
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
     from diskbench.providers.gcp.client import Compute, Item
     from diskbench.providers.gcp.disk_request import GcpDiskRequest
     from diskbench.providers.gcp.reach import Reach

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.machines.machine_book import machine_book
+from diskbench.catalog.machine_book import machine_book
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.gcp.disk_request import check_series, local_ssd_gib
 from diskbench.providers.gcp.images import arch_of

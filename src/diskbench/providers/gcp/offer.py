@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.promise import promise
-from diskbench.catalog.machines.machine_book import machine_book
-from diskbench.catalog.prices.hourly import address_part, disk_part, machine_part, sum_usd
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import PricePart, Rental, Scope
+from diskbench.catalog.cost import address_part, disk_part, machine_part, sum_usd
+from diskbench.catalog.lookup import promise
+from diskbench.catalog.machine_book import machine_book
+from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 from diskbench.providers.gcp.choice import shares_limit, too_small
 from diskbench.providers.skeleton.offer import disk_words, open_warnings, place_words
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.catalog.books import Books
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
     from diskbench.providers.gcp.resolved import GcpResolved
 
 

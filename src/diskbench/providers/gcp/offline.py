@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.promise import promise
-from diskbench.catalog.machines.machine_book import machine_book
-from diskbench.catalog.prices.hourly import address_part, disk_part, machine_part, sum_usd
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Rental, Scope
+from diskbench.catalog.cost import address_part, disk_part, machine_part, sum_usd
+from diskbench.catalog.lookup import promise
+from diskbench.catalog.machine_book import machine_book
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.providers.gcp.choice import boot_type, candidates, too_small
 from diskbench.providers.gcp.disk_request import BOOT_TYPES
 from diskbench.providers.gcp.reach import reach_of
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.catalog.books import Books
-    from diskbench.model.rental import PricePart, RentSpec
+    from diskbench.model.options import RentSpec
+    from diskbench.model.rental import PricePart
     from diskbench.providers.gcp.disk_request import GcpDiskRequest
 
 IMAGE_GIB = 10

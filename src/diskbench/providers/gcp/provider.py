@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.model.ours import Which
+from diskbench.model.rental import Which
 from diskbench.providers.asked import check_shared_machine, provisioned_types
 from diskbench.providers.caller import caller_cidr
 from diskbench.providers.gcp.account_leases import found_leases, release_lease, why_gone
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.overlay import Overlay
+    from diskbench.catalog.yaml_loader import Overlay
     from diskbench.model.finding import Quota
     from diskbench.model.rental import Claim, Rental, Scope
     from diskbench.model.spec import Cell

@@ -9,8 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
-from diskbench.model.disk import DiskSpec
-from diskbench.model.ours import Which
+from diskbench.model.rental import DiskSpec, Which
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.errors import exists_already

@@ -11,7 +11,7 @@ from diskbench.providers.gcp.options import GcpOptions
 from diskbench.providers.networks import NetworkOptions
 
 if TYPE_CHECKING:
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
 
 Reach = Literal["public", "private", "iap"]
 

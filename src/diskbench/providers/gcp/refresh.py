@@ -14,13 +14,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.overlay import PRICES, Overlay
+from diskbench.catalog.yaml_loader import PRICES, Overlay
 from diskbench.errors import HostUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from diskbench.catalog.prices.price_book import PriceBook
+    from diskbench.catalog.price_book import PriceBook
     from diskbench.providers.gcp.client import Compute
 
 URL = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"

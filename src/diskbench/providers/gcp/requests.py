@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from diskbench.model.disk import DiskSpec
-    from diskbench.model.rental import Claim
+    from diskbench.model.rental import Claim, DiskSpec
 
 Request = dict[str, Any]
 

@@ -10,7 +10,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
-from diskbench.model.ours import Which
+from diskbench.model.rental import Which
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.errors import is_busy, is_missing
 from diskbench.providers.gcp.inventory import describe, inventory, place, zone_of

@@ -19,7 +19,7 @@ from diskbench.providers.waits import Still, until
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from diskbench.model.ours import Which
+    from diskbench.model.rental import Which
     from diskbench.providers.gcp.client import Compute, Item
     from diskbench.providers.gcp.inventory import GcpInventory
     from diskbench.providers.skeleton.release import Failures

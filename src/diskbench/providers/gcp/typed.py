@@ -12,7 +12,7 @@ from diskbench.providers.gcp.options import GcpOptions
 from diskbench.providers.networks import is_loopback
 
 if TYPE_CHECKING:
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
 
 _NAME = r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?"
 _FORMS = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from diskbench.model.base import Frozen
-from diskbench.model.disk import Acquired
+from diskbench.model.rental import Acquired
 from diskbench.providers.lab import address as addresses
 from diskbench.providers.lab import groups as cgroups
 from diskbench.providers.lab import processes
@@ -27,7 +27,7 @@ from diskbench.providers.lab.latency.start import is_served
 from diskbench.providers.lab.request import LabRequest
 
 if TYPE_CHECKING:
-    from diskbench.model.disk import SshAccess
+    from diskbench.model.rental import SshAccess
     from diskbench.providers.lab.disks import LabDisk
     from diskbench.providers.lab.groups import Groups
     from diskbench.providers.lab.places import LeaseFolder

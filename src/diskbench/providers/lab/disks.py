@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.bucket import LAB_CUT_BYTES, Allowance, cut_at, scaled
+from diskbench.catalog.bucket import LAB_CUT_BYTES, Allowance, cut_at, scaled
 from diskbench.providers.lab import loops
 from diskbench.providers.lab.latency.mounts import mounted
 from diskbench.providers.lab.latency.start import cache_before, slow_down
@@ -26,8 +26,8 @@ from diskbench.providers.lab.supervisor.orders import (
 from diskbench.units import GIB
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.lookup import DiskLimits
-    from diskbench.model.disk import DiskSpec
+    from diskbench.catalog.lookup import DiskLimits
+    from diskbench.model.rental import DiskSpec
     from diskbench.providers.lab.groups import Groups
     from diskbench.providers.lab.loops import LoopDevice
     from diskbench.providers.lab.places import LeaseFolder

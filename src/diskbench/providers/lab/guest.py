@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable
-from diskbench.model.disk import SshAccess
+from diskbench.model.rental import SshAccess
 
 if TYPE_CHECKING:
     from diskbench.providers.lab.places import LeaseFolder

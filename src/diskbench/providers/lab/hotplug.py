@@ -27,7 +27,7 @@ from diskbench.providers.lab.throttle import NO_LIMITS, write_limits
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from diskbench.model.disk import Acquired, DiskSpec
+    from diskbench.model.rental import Acquired, DiskSpec
     from diskbench.providers.lab.disks import LabDisk
     from diskbench.providers.lab.places import LeaseFolder
     from diskbench.providers.lab.request import LabRequest

@@ -34,7 +34,7 @@ from diskbench.providers.lab.places import (
 from diskbench.providers.lab.request import check_lease_id, check_volume, disk_limits, is_lease_id
 
 if TYPE_CHECKING:
-    from diskbench.model.disk import Acquired
+    from diskbench.model.rental import Acquired
     from diskbench.providers.lab.groups import Groups
     from diskbench.providers.lab.request import LabKeys, LabRequest
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, get_args
 
-from diskbench.catalog.limits.entry import caches_disks
-from diskbench.catalog.limits.limit import without_cache
-from diskbench.catalog.limits.lookup import disk_types
-from diskbench.catalog.limits.promise import promise
-from diskbench.catalog.machines.machine import machine_of
+from diskbench.catalog.entry import caches_disks
+from diskbench.catalog.lookup import disk_types, promise
+from diskbench.catalog.machine import machine_of
+from diskbench.catalog.path import without_cache
 from diskbench.errors import (
     DiskbenchError,
     HostUnavailable,
@@ -19,9 +18,8 @@ from diskbench.errors import (
     RentalFailed,
     UnknownName,
 )
-from diskbench.model.disk import CUSTOM, DiskSpec
 from diskbench.model.finding import Finding, refusal
-from diskbench.model.rental import Found, Rental, Scope
+from diskbench.model.rental import CUSTOM, DiskSpec, Found, Rental, Scope
 from diskbench.providers.asked import check_own, size_asked
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab import hotplug, machines
@@ -43,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.catalog.books import Books
-    from diskbench.model.disk import Acquired
-    from diskbench.model.rental import Claim, LeaseEnd, RentSpec
+    from diskbench.model.options import RentSpec
+    from diskbench.model.rental import Acquired, Claim, LeaseEnd
     from diskbench.model.spec import Cell
     from diskbench.ports import Host, RentWatch
 

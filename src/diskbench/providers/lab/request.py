@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from diskbench.catalog.limits.bucket import Allowance, of_duration
-from diskbench.catalog.limits.entry import catalogue
-from diskbench.catalog.limits.lookup import custom_limits, limits
+from diskbench.catalog.bucket import Allowance, of_duration
+from diskbench.catalog.entry import catalogue
+from diskbench.catalog.lookup import custom_limits, limits
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
-from diskbench.model.disk import CUSTOM, DiskSpec
+from diskbench.model.rental import CUSTOM, DiskSpec
 from diskbench.providers.lab.names import Style
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.lookup import DiskLimits
+    from diskbench.catalog.lookup import DiskLimits
 
 
 _CLOUDS: dict[Style, str] = {

@@ -6,14 +6,14 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diskbench.model.disk import Acquired
+from diskbench.model.rental import Acquired
 from diskbench.providers.guest import Guest, await_prepared, reach
 from diskbench.providers.guest_disks import disks, disks_before
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from diskbench.model.disk import SshAccess
+    from diskbench.model.rental import SshAccess
     from diskbench.providers.guest_disks import GuestDisk
     from diskbench.providers.skeleton.order import Order
     from diskbench.providers.waits import Still

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
 
 
 def disk_words(

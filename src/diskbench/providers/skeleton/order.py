@@ -16,8 +16,8 @@ from diskbench.providers.waits import Still, until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from diskbench.model.disk import SshAccess
-    from diskbench.model.rental import Claim, RentSpec
+    from diskbench.model.options import RentSpec
+    from diskbench.model.rental import Claim, SshAccess
     from diskbench.ports import RentWatch
     from diskbench.providers.keys import LeaseKeys
 

@@ -15,9 +15,9 @@ from diskbench.providers.unanswered import while_looking
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from diskbench.model.disk import Acquired
     from diskbench.model.finding import Finding
-    from diskbench.model.rental import Claim, Found, Rental, RentSpec, Scope
+    from diskbench.model.options import RentSpec
+    from diskbench.model.rental import Acquired, Claim, Found, Rental, Scope
     from diskbench.model.spec import Cell
     from diskbench.ports import RentWatch
 

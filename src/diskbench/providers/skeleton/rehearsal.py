@@ -19,7 +19,7 @@ from diskbench.providers.keys import lease_keys
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from diskbench.model.disk import SshAccess
+    from diskbench.model.rental import SshAccess
     from diskbench.ports import Host
     from diskbench.providers.keys import LeaseKeys
 

@@ -13,7 +13,7 @@ from diskbench.providers.skeleton.lag import Lag, Listing, listed_in_time
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from diskbench.model.ours import Which
+    from diskbench.model.rental import Which
 
 RELEASE_ROUNDS = 3
 """The number of passes over the listing: a concurrent `acquire` may add to it meanwhile."""

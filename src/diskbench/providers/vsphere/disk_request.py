@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.plan.rent_options import check_endpoint, field_of
 from diskbench.providers.asked import check_count, check_lab, check_own
 from diskbench.providers.networks import is_loopback
@@ -17,7 +17,7 @@ from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.plugin import PLUGIN
 
 if TYPE_CHECKING:
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.options import RentSpec
 
 Provisioning = Literal["thin", "lazy-zeroed", "eager-zeroed"]
 Controller = Literal["pvscsi", "nvme", "lsi"]

@@ -11,8 +11,7 @@ from diskbench.providers.vsphere.client import moid
 from diskbench.providers.vsphere.inventory import machines
 
 if TYPE_CHECKING:
-    from diskbench.model.ours import Which
-    from diskbench.model.rental import LeaseEnd
+    from diskbench.model.rental import LeaseEnd, Which
     from diskbench.ports import Host
     from diskbench.providers.vsphere.client import Ref, Vsphere
     from diskbench.providers.vsphere.timing import VsphereTiming

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import RentalFailed
-from diskbench.model.ours import Which
+from diskbench.model.rental import Which
 from diskbench.providers.skeleton.handover import Seen, acquired, await_first_boot, reached
 from diskbench.providers.vsphere import attach, readback
 from diskbench.providers.vsphere.client import moid, reference
@@ -15,7 +15,7 @@ from diskbench.providers.vsphere.provision import alive, gone_missing
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:
-    from diskbench.model.disk import Acquired
+    from diskbench.model.rental import Acquired
     from diskbench.providers.vsphere.client import Ref
     from diskbench.providers.vsphere.provision import VsphereOrder
 

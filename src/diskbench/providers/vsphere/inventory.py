@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.ours import Which
+from diskbench.model.rental import Which
 from diskbench.plan.rent_options import field_of
 from diskbench.providers.listed import Tagged, by_lease
 from diskbench.providers.vsphere.marks import Mark, mark

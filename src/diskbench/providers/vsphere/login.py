@@ -17,7 +17,8 @@ from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.sdk import sdk
 
 if TYPE_CHECKING:
-    from diskbench.model.rental import RentSpec, Scope
+    from diskbench.model.options import RentSpec
+    from diskbench.model.rental import Scope
 
 SERVER_VARIABLE = "VSPHERE_SERVER"
 USER_VARIABLE = "VSPHERE_USER"

@@ -11,8 +11,8 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from diskbench.model.promise import Promise
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.expectation import Promise
+    from diskbench.model.options import RentSpec
     from diskbench.providers.vsphere.login import VsphereServer
     from diskbench.providers.vsphere.resolved import VsphereResolved
 

@@ -9,8 +9,8 @@ from diskbench.model.rental import Rental, Scope
 from diskbench.providers.vsphere.options import VsphereOptions
 
 if TYPE_CHECKING:
-    from diskbench.model.promise import Promise
-    from diskbench.model.rental import RentSpec
+    from diskbench.model.expectation import Promise
+    from diskbench.model.options import RentSpec
     from diskbench.providers.vsphere.disk_request import VsphereDiskRequest
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.model.ours import Which
-from diskbench.model.rental import Rental
+from diskbench.model.rental import Rental, Which
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.skeleton.provider import CloudCalls, CloudProvider
 from diskbench.providers.skeleton.release import giving_back

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError, RentalFailed
-from diskbench.model.ours import Which
+from diskbench.model.rental import Which
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.skeleton import order as skeleton

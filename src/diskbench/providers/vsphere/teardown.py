@@ -17,7 +17,7 @@ from diskbench.providers.vsphere.marks import mark
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from diskbench.model.ours import Which
+    from diskbench.model.rental import Which
     from diskbench.providers.skeleton.release import Failures
     from diskbench.providers.vsphere.client import Vsphere
     from diskbench.providers.vsphere.timing import VsphereTiming

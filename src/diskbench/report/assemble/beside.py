@@ -14,7 +14,7 @@ from diskbench.units import format_latency_ns
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from diskbench.model.replicates import ReplicateLine
+    from diskbench.model.campaign import ReplicateLine
     from diskbench.model.verdict import Verdict
     from diskbench.report.assemble.lines import StepLine
     from diskbench.report.assemble.trial_view import TrialView

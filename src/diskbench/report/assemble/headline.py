@@ -7,7 +7,7 @@ nothing about the baseline. Whether the credit ran out is computed from the run,
     the credit ran out in the first step that leaves less than a tenth
 
 where a request above the largest size that counts once is charged as several
-(catalog/limits/lookup.py), and steps that fill are left out. If the seconds of a step show the
+(catalog/lookup.py), and steps that fill are left out. If the seconds of a step show the
 cliff itself, they are used instead (analysis/phases.py).
 """
 
@@ -16,8 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.limits.bucket import balance_after, capacity, scaled
-from diskbench.catalog.limits.lookup import limits
+from diskbench.catalog.bucket import balance_after, capacity, scaled
+from diskbench.catalog.lookup import limits
 from diskbench.errors import UserError
 from diskbench.report.assemble.phase_lines import cliff_words
 from diskbench.units import NS_PER_S, format_iops
@@ -25,10 +25,10 @@ from diskbench.units import NS_PER_S, format_iops
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.catalog.limits.bucket import Allowance
-    from diskbench.catalog.limits.lookup import DiskLimits, SharedLimits
+    from diskbench.catalog.bucket import Allowance
+    from diskbench.catalog.lookup import DiskLimits, SharedLimits
+    from diskbench.model.expectation import Promise
     from diskbench.model.phase import StepPhases
-    from diskbench.model.promise import Promise
     from diskbench.model.rental import Rental
     from diskbench.model.result import Measurement
 

@@ -1,5 +1,5 @@
 """Own trials as points and lines beside published figures: one point per trial and figure, the mean
-over its runs, because the posts give means (catalog/published/beside.py)."""
+over its runs, because the posts give means (catalog/differences.py)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.falls import fall_of
+from diskbench.analysis.drift import fall_of
 from diskbench.plan.published import GOBONNIEGO_FILE
 from diskbench.report.assemble.outlook_points import predicted_cliffs
 from diskbench.report.charts.measure import with_unit
@@ -18,7 +18,7 @@ from diskbench.report.published.level import at_one_level, run_values
 from diskbench.report.published.points import short
 
 if TYPE_CHECKING:
-    from diskbench.catalog.published.figures import Published
+    from diskbench.catalog.post_file import Published
     from diskbench.model.expectation import PlanExpectation
     from diskbench.model.phase import StepPhases
     from diskbench.model.result import Measurement

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.published.figures import load_published
-from diskbench.catalog.published.match import group, match
+from diskbench.catalog.published import group, load_published, match
 from diskbench.model.ids import short
 from diskbench.model.verdict import trust_words
 from diskbench.plan.published import asked_of
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.catalog.books import Books
-    from diskbench.catalog.published.figures import Published
-    from diskbench.catalog.published.match import Match
+    from diskbench.catalog.post_file import Published
+    from diskbench.catalog.published import Match
     from diskbench.model.run import Mark, Run
     from diskbench.model.verdict import Verdict
     from diskbench.report.published.charts import PostChart

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.row_figures import cliff_safe_rows, courses_by_step
-from diskbench.catalog.published.figures import SEEDS, find_published, load_published
+from diskbench.catalog.published import SEEDS, find_published, load_published
 from diskbench.errors import InvalidValue
 from diskbench.model.ids import LAST
 from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
@@ -21,7 +21,7 @@ from diskbench.store.step_rows import load_results
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
-    from diskbench.catalog.published.figures import Published
+    from diskbench.catalog.post_file import Published
     from diskbench.model.run import Run
     from diskbench.report.published.document import TrialBeside
     from diskbench.results.run_evidence import EvidenceOfRuns

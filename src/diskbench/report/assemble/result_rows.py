@@ -29,7 +29,7 @@ from diskbench.units import format_iops, format_mb_per_s
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from diskbench.analysis.interval import MedianInterval
+    from diskbench.analysis.repeats import MedianInterval
     from diskbench.model.verdict import Judged, Verdict
     from diskbench.report.assemble.lines import Spread
     from diskbench.report.assemble.trial_report import TrialFacts

@@ -23,7 +23,7 @@ from diskbench.report.charts.vega import start_drawing
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.stored_trial import read_trial, read_trials
-from diskbench.results.subject import common_fields, subject_of, words
+from diskbench.results.trial_figures import common_fields, subject_of, words
 from diskbench.store.campaigns import find_matrix
 from diskbench.store.frames import read_series_ahead
 from diskbench.store.read_once import listed_once

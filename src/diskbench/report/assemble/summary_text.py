@@ -10,16 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.level_doubts import figure_words
 from diskbench.analysis.shown import rate_of, shown, shown_stretch, verdicts_by_step
-from diskbench.catalog.limits.bucket import capacity, lasts_s, scaled
+from diskbench.analysis.verdict import figure_words
+from diskbench.catalog.bucket import capacity, lasts_s, scaled
 from diskbench.report.assemble.phase_lines import clock
 from diskbench.units import format_duration_s, format_iops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.catalog.limits.bucket import Allowance
+    from diskbench.catalog.bucket import Allowance
     from diskbench.model.verdict import Judged, LimiterName, Verdict
     from diskbench.report.assemble.headline import HeadlinePromise
     from diskbench.report.assemble.trial_report import TrialFacts

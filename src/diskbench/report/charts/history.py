@@ -12,7 +12,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.rows import drawn_rows
 
 if TYPE_CHECKING:
-    from diskbench.model.configuration import MetricHistory
+    from diskbench.model.history import MetricHistory
     from diskbench.report.charts.palette import Palette
 
 WIDTH = 420

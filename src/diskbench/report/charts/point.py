@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
-from diskbench.analysis.interval import median_interval
+from diskbench.analysis.repeats import median_interval
 from diskbench.plugins import known_plugin, plugins
 from diskbench.report.charts.measure import with_unit
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.published.match import group
+from diskbench.catalog.published import group
 from diskbench.report.published.text import WIDTH, in_unit, what
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.catalog.published.figures import SEEDS
+from diskbench.catalog.published import SEEDS
 from diskbench.errors import UnknownName
 
 if TYPE_CHECKING:
-    from diskbench.catalog.published.figures import Published
+    from diskbench.catalog.post_file import Published
 
 Kind = Literal["bars", "multiples", "instances", "latency", "samples", "runs", "promised", "price"]
 Named = Literal["disk", "disk and step", "disk and direction", "workload"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from diskbench.catalog.published.beside import Beside
-from diskbench.catalog.published.differences import differences
-from diskbench.catalog.published.figures import Published
-from diskbench.catalog.published.match import Near, RunSubject, match, part
+from diskbench.catalog.differences import Beside, differences
+from diskbench.catalog.post_file import Published
+from diskbench.catalog.published import Near, RunSubject, match, part
 from diskbench.model.base import Frozen
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.report.published.level import at_one_level

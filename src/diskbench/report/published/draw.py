@@ -25,7 +25,7 @@ from diskbench.report.published.points import published_point, short, with_extre
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from diskbench.catalog.published.figures import Published
+    from diskbench.catalog.post_file import Published
     from diskbench.model.expectation import PlanExpectation
     from diskbench.report.charts.figure import ChartFigure
     from diskbench.report.charts.palette import Palette

@@ -1,7 +1,7 @@
 """Own runs beside a published figure, only runs at one level: no figure spans a cliff (MR-3).
 
 A published figure is a mean over runs, so ours is a mean as well; but if the disk fell between two
-runs and stayed low (analysis/falls.py), only the runs after the fall are used.
+runs and stayed low (analysis/drift.py), only the runs after the fall are used.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from diskbench.analysis.falls import fall_of
-from diskbench.catalog.published.beside import Beside, beside
+from diskbench.analysis.drift import fall_of
+from diskbench.catalog.differences import Beside, beside
 
 if TYPE_CHECKING:
-    from diskbench.catalog.published.figures import Published
+    from diskbench.catalog.post_file import Published
     from diskbench.model.result import Measurement
 
 _RATES = frozenset({"iops", "bytes_per_s"})

@@ -11,7 +11,7 @@ from diskbench.plugins import known_plugin
 from diskbench.report.charts.point import ChartPoint, provider_label
 
 if TYPE_CHECKING:
-    from diskbench.catalog.published.figures import Published
+    from diskbench.catalog.post_file import Published
 
 _SAID_OF_MODEL = re.compile(r" \(\D[^)]*\)")
 _CACHES = {"readonly": ", read cache", "readwrite": ", rw cache"}

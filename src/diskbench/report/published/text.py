@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.published.match import group
-from diskbench.plan.published_verdict import published_verdict
+from diskbench.catalog.published import group
+from diskbench.plan.published import published_verdict
 from diskbench.report.terminal.verdict_text import promised_words
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import Books
-    from diskbench.catalog.published.figures import Metric, Published
+    from diskbench.catalog.post_file import Metric, Published
 
 WIDTH = 80
 _LABEL = 10

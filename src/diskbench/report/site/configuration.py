@@ -21,8 +21,7 @@ from diskbench.units import format_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from diskbench.model.configuration import Configuration, FactChange, MetricHistory
-    from diskbench.model.site import SiteRunLine
+    from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
     from diskbench.report.site.index import Site
 
 DRAWN = ("iops", "lat_mean_ns", "p99_ns")

@@ -22,7 +22,7 @@ from diskbench.visible import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.model.site import ConfigurationLine, NewLevel
+    from diskbench.model.history import ConfigurationLine, NewLevel
     from diskbench.report.site.index import Site
 
 FEED = "feed.xml"

@@ -25,7 +25,7 @@ from diskbench.report.templates import asset, environment, policy, styled
 from diskbench.report.terminal.compare_text import figure_text
 
 if TYPE_CHECKING:
-    from diskbench.model.site import ConfigurationLine, SiteRunLine
+    from diskbench.model.history import ConfigurationLine, SiteRunLine
 
 CHANGES_SHOWN = 10
 METRIC_TITLES = {

@@ -15,7 +15,7 @@ from diskbench.plugins import known_plugin
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from diskbench.model.configuration import Configuration
+    from diskbench.model.history import Configuration
     from diskbench.model.run import AskedRun, Run
     from diskbench.model.verdict import Verdict
     from diskbench.report.assemble.trial_report import TrialFacts

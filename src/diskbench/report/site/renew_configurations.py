@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.model.site import SiteRunLine
+from diskbench.model.history import SiteRunLine
 from diskbench.report.assemble.stored_report import few_at_a_time
 from diskbench.report.site.build import configuration_name, digest_of, progress
 from diskbench.report.site.configuration import configuration_page

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 import diskbench
-from diskbench.model.site import ConfigurationLine, SiteRunLine
+from diskbench.model.history import ConfigurationLine, SiteRunLine
 from diskbench.report.charts.vega import drawn_apart
 from diskbench.report.site.build import SiteBuild, configuration_name, digest_of
 from diskbench.report.site.feed import FEED, regressions_feed

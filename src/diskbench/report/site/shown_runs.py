@@ -14,14 +14,14 @@ from diskbench.report.site.private import (
     secrets_of,
 )
 from diskbench.results.site_subjects import by_subject, key_of
-from diskbench.results.subject import words
+from diskbench.results.trial_figures import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from diskbench.model.configuration import Configuration
+    from diskbench.model.history import Configuration
     from diskbench.model.run import AskedRun, Run
-    from diskbench.results.subject import Fields
+    from diskbench.results.trial_figures import Fields
 
 
 @dataclass(frozen=True)

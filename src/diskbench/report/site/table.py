@@ -16,7 +16,7 @@ from diskbench.units import format_iops, format_usd
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from diskbench.model.site import Best, ConfigurationLine, SiteRunLine
+    from diskbench.model.history import Best, ConfigurationLine, SiteRunLine
     from diskbench.model.verdict import Trust
 
 SHOWN_FIRST = 100

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Engine
 
+    from diskbench.model.history import SiteRunLine
     from diskbench.model.run import AskedRun
-    from diskbench.model.site import SiteRunLine
     from diskbench.report.assemble.trial_report import TrialFacts
     from diskbench.report.site.in_site import Around
     from diskbench.report.site.index import Site

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from diskbench.model.audit import StepAudit
+from diskbench.model.result import StepAudit
 
 
 def audit_line(audits: Sequence[StepAudit]) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from diskbench.model.matrix_progress import CellStatus
+    from diskbench.model.campaign import CellStatus
 
 _BETWEEN = "  "
 _TAB = 8

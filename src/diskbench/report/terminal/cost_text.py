@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.catalog.prices.hourly import priced_region
+from diskbench.catalog.cost import priced_region
 from diskbench.plan.cost import cost_of_plan
 from diskbench.units import format_duration_s, format_usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from diskbench.catalog.prices.cost import TrialCost
+    from diskbench.catalog.cost import TrialCost
     from diskbench.model.spec import Plan
 
 _LEAST_USD = 0.01

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from diskbench.model.fleet import CellSeen, FleetDocument, LeaseSeen, QueueSeen, WorkerSeen
+    from diskbench.model.campaign import CellSeen, FleetDocument, LeaseSeen, QueueSeen, WorkerSeen
 
 
 def fleet_table(fleet: FleetDocument) -> RenderableType:

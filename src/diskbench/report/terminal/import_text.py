@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from diskbench.model.audit import AuditName, StepAudit
+from diskbench.model.result import AuditName, StepAudit
 
 _SHOWN: Final[tuple[tuple[AuditName, str], ...]] = (
     ("bytes", "bytes = I/Os × block"),

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from diskbench.model.campaign import CellState
-    from diskbench.model.matrix_progress import CellStatus, MatrixStatus, UntilStatus
+    from diskbench.model.campaign import CellState, CellStatus, MatrixStatus, UntilStatus
     from diskbench.report.assemble.beside import BesideRow
 
 

@@ -12,7 +12,7 @@ from diskbench.report.terminal.compare_text import figure_text, replicated_text,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from diskbench.model.replicates import ReplicateLine, Replicates
+    from diskbench.model.campaign import ReplicateLine, Replicates
     from diskbench.model.verdict import StepVerdict
 
 _EMULATED = (

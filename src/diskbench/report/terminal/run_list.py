@@ -10,8 +10,7 @@ from diskbench.report.assemble.dates import local_time
 from diskbench.units import KIB, format_iops, format_mb_per_s
 
 if TYPE_CHECKING:
-    from diskbench.model.headline import Headline
-    from diskbench.model.run import Mark, Run
+    from diskbench.model.run import Headline, Mark, Run
 
 _GAP = "  "
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")

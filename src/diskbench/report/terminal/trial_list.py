@@ -8,13 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from diskbench.model.ids import short
-from diskbench.model.states import FINAL_STATES
+from diskbench.model.result import FINAL_STATES
 from diskbench.report.assemble.dates import NO_DATE, local_time
 from diskbench.report.terminal.run_list import cut, disk, headline_words, target, where
 
 if TYPE_CHECKING:
-    from diskbench.model.headline import ListedTrial
-    from diskbench.model.run import Run
+    from diskbench.model.run import ListedTrial, Run
 
 _GAP = "  "
 _HEADER = ("when", "disk", "profile", "figure", "trust", "id")

@@ -4,7 +4,7 @@ import pytest
 from diskbench_stratus.client import VARIABLE, Client
 from diskbench_stratus.provider import StratusProvider
 
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.testing import EndToEndContract, RenterContract, SwapContract
 
 

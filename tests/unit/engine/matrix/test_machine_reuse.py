@@ -21,9 +21,9 @@ from diskbench.engine.session import Session
 from diskbench.engine.trial.draft import draft_of
 from diskbench.engine.trial.lease import save
 from diskbench.errors import InvalidValue
-from diskbench.model.disk import Acquired
 from diskbench.model.matrix import Limits
-from diskbench.model.rental import RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Acquired, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.trial import TrialIds
 from diskbench.providers.fake import VARIABLE, FakeProvider, plan_fault

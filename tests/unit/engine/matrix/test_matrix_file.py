@@ -12,7 +12,7 @@ from tests.rigs.searching import examples
 from diskbench.engine.matrix.matrix_file import load_matrix, seed_of, shipped_matrices
 from diskbench.errors import InvalidValue, MatrixError, UnknownName
 from diskbench.plan.matrix import expand
-from diskbench.plan.matrix_model import cell_model
+from diskbench.plan.matrix_form import cell_model
 
 HEAD = "name: mine\n"
 TOGETHER = "no combination has all of it together; leave it out, or change it"

@@ -16,9 +16,9 @@ from diskbench.engine.matrix.takeover import claim
 from diskbench.engine.session import Session
 from diskbench.engine.trial.lease import check_lasts, move_end, renew
 from diskbench.errors import InvalidValue, RentalFailed, StoreUnavailable
-from diskbench.model.disk import Acquired
 from diskbench.model.ids import short
-from diskbench.model.rental import Claim, Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Acquired, Claim, Rental, Scope
 from diskbench.model.spec import SharedMachine
 from diskbench.plan.cost import left_s, longest_s
 from diskbench.ports import ExtendsLeases

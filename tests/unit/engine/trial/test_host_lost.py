@@ -3,7 +3,8 @@ from tests.rigs.plans import make_plan
 
 from diskbench.engine.trial.host_lost import HostLost
 from diskbench.errors import AccessDenied, RentalFailed
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Rental, Scope
 
 RENTED = make_plan(rental=Rental(scope=Scope(provider="x"), spec=RentSpec(), offer="a machine"))
 

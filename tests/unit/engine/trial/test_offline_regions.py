@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.prices.hourly import priced_region
+from diskbench.catalog.cost import priced_region
 from diskbench.engine.trial.draft import resolve_rental
 from diskbench.errors import UnknownName
-from diskbench.model.rental import Rental, RentSpec
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plugins import plugins
 from diskbench.providers.registry import Providers

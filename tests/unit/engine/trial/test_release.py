@@ -10,8 +10,8 @@ from tests.rigs.plans import make_plan
 from diskbench.engine.session import Session
 from diskbench.engine.trial.release import hand_back
 from diskbench.errors import DiskbenchError, ReleaseFailed, RentalFailed
-from diskbench.model.disk import Acquired
-from diskbench.model.rental import Rental, RentSpec, Scope
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Acquired, Rental, Scope
 from diskbench.providers.fake import FakeProvider
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import Lease, load_lease

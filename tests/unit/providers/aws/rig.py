@@ -15,8 +15,8 @@ from pydantic import SecretBytes
 from tests.books import SHIPPED
 
 from diskbench.errors import ConnectionLost, HostUnavailable
-from diskbench.model.disk import Acquired, SshAccess
-from diskbench.model.rental import Claim, Rental, RentSpec
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Acquired, Claim, Rental, SshAccess
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.ports import Completed
 from diskbench.providers.aws.provider import AWSProvider

@@ -26,7 +26,7 @@ from diskbench.errors import (
     QuotaExceeded,
     RentalFailed,
 )
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.units import GIB
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.limits.lookup import limits
+from diskbench.catalog.lookup import limits
 from diskbench.providers.aws.choice import candidates, figures, too_small
 from diskbench.providers.needs import Needs, needs
 

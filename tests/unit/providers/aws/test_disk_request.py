@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from diskbench.errors import InvalidValue, UnknownName, UserError
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.providers.aws.disk_request import disk_request
 from diskbench.providers.emulation import EmulationOptions
 

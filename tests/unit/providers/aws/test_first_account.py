@@ -28,7 +28,7 @@ from diskbench.errors import (
     NoCapacity,
     UnknownName,
 )
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.providers.aws import lookup
 from diskbench.providers.aws.disk_request import disk_request
 from diskbench.providers.aws.errors import translate

@@ -18,7 +18,8 @@ from diskbench.errors import (
     UserError,
 )
 from diskbench.extras import how_to_install
-from diskbench.model.rental import Rental, RentSpec
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Rental
 from diskbench.providers.aws.client import AwsSessions, is_amazon
 from diskbench.providers.aws.disk_request import disk_request
 from diskbench.providers.aws.images import _PARAMETERS

@@ -9,8 +9,7 @@ import botocore.session
 import pytest
 from botocore.validate import ParamValidator
 
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Claim
+from diskbench.model.rental import Claim, DiskSpec
 from diskbench.providers.aws import requests
 from diskbench.providers.emulation import EmulationOptions
 

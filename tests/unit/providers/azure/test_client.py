@@ -3,7 +3,7 @@
 import pytest
 
 from diskbench.errors import InvalidValue
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.providers.azure.client import AzureSessions, region_of, token_scope
 from diskbench.providers.azure.form import is_azure
 

@@ -3,9 +3,9 @@
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.machines.machine_book import parse_machines
+from diskbench.catalog.machine_book import parse_machines
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.providers.azure.disk_request import disk_request
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.emulation import EmulationOptions

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from emulators.azure import schema
 
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Claim
+from diskbench.model.rental import Claim, DiskSpec
 from diskbench.providers.azure import deadman, requests
 from diskbench.providers.emulation import EmulationOptions
 

@@ -8,7 +8,7 @@ import pytest
 from tests.books import SHIPPED
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.providers.azure.choice import candidates, too_small
 from diskbench.providers.azure.disk_request import AzureDiskRequest, disk_request
 from diskbench.providers.azure.options import AzureOptions

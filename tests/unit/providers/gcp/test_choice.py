@@ -2,7 +2,7 @@
 
 import pytest
 
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.providers.gcp.choice import boot_type, candidates, needs, too_small
 from diskbench.providers.gcp.disk_request import BOOT_TYPES, GcpDiskRequest, disk_request
 

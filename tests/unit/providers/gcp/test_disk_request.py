@@ -3,7 +3,7 @@
 import pytest
 
 from diskbench.errors import UserError
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.gcp.disk_request import disk_request
 

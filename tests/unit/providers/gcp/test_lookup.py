@@ -8,7 +8,8 @@ from tests.cloud.eager import GCP
 from tests.cloud.rented_gcp import PROJECT, Gcp
 
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, UnknownName, UserError
-from diskbench.model.rental import Rental, RentSpec
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.gcp.disk_request import GcpDiskRequest
 from diskbench.providers.gcp.machine_type import check_support

@@ -7,7 +7,7 @@ import pytest
 from tests.books import SHIPPED
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.prices.hourly import machine_part
+from diskbench.catalog.cost import machine_part
 from diskbench.errors import HostUnavailable
 from diskbench.providers.gcp.refresh import URL, overlay, skus
 

@@ -12,8 +12,7 @@ from emulators.gcp.discovery import Method, methods
 from emulators.gcp.labels import checked
 from emulators.gcp.schema import body_problems
 
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import Claim
+from diskbench.model.rental import Claim, DiskSpec
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.provision import GUEST_GRACE_S, run_s

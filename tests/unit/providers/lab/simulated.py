@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from diskbench.catalog.limits.bucket import LAB_CUT_BYTES
+from diskbench.catalog.bucket import LAB_CUT_BYTES
 from diskbench.providers.lab.supervisor.governor import Governor
 from diskbench.providers.lab.supervisor.hold import Hold
 from diskbench.providers.lab.supervisor.orders import Orders, ThrottledDisk

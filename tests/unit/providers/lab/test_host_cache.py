@@ -6,9 +6,9 @@ import pytest
 from tests.rigs.cli import a_user
 from tests.unit.providers.lab.test_supervisor import gp2, orders
 
-from diskbench.catalog.limits.bucket import Allowance, lasts_s, scaled
+from diskbench.catalog.bucket import Allowance, lasts_s, scaled
 from diskbench.errors import InvalidValue
-from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab import machines
 from diskbench.providers.lab.hostcache.blocks import BLOCK, CacheBlocks
 from diskbench.providers.lab.request import LabRequest, real_limits

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.model.rental import RentSpec
+from diskbench.model.options import RentSpec
 from diskbench.plan.rent_options import words
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab.latency import protocol

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.errors import HostUnavailable, InvalidValue
-from diskbench.model.disk import CUSTOM, DiskSpec
+from diskbench.model.rental import CUSTOM, DiskSpec
 from diskbench.providers.lab.address import candidates, claim, give_up
 from diskbench.providers.lab.groups import find_groups
 from diskbench.providers.lab.names import MAX_DISKS, Style, disk_names, made_up_volume

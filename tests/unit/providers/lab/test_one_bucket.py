@@ -17,18 +17,18 @@ from diskbench.analysis.phases import step_phases
 from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
-from diskbench.catalog.limits.bucket import Allowance, capacity, lasts_s, scaled
-from diskbench.catalog.limits.entry import catalogue, clouds
-from diskbench.catalog.limits.limit import Gate, without_cache
-from diskbench.catalog.limits.lookup import DiskLimits, disk_types, limits
-from diskbench.catalog.limits.path import Path as Way
-from diskbench.catalog.limits.simulate import Stage, simulate
-from diskbench.catalog.machines.machine import machine_of
+from diskbench.catalog.bucket import Allowance, capacity, lasts_s, scaled
+from diskbench.catalog.entry import catalogue, clouds
+from diskbench.catalog.expect import Stage, simulate
+from diskbench.catalog.lookup import DiskLimits, disk_types, limits
+from diskbench.catalog.machine import machine_of
+from diskbench.catalog.path import Gate, without_cache
+from diskbench.catalog.path import Path as Way
 from diskbench.errors import UserError
-from diskbench.model.disk import DiskSpec
 from diskbench.model.expectation import Load
-from diskbench.model.rental import RentSpec, Scope
-from diskbench.plan.expected_afterwards import PastStep, expected_afterwards
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Scope
+from diskbench.plan.expectation import PastStep, expected_afterwards
 from diskbench.plan.limit_path import limit_path_of
 from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab.disks import LabDisk, ordered

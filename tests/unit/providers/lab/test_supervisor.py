@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diskbench.catalog.limits.bucket import Allowance, lasts_s
-from diskbench.model.disk import DiskSpec
+from diskbench.catalog.bucket import Allowance, lasts_s
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab.supervisor.credit import allowed
 from diskbench.providers.lab.supervisor.governor import Governor
 from diskbench.providers.lab.supervisor.hold import Hold

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from diskbench.errors import ReleaseFailed
-from diskbench.model.ours import Which
+from diskbench.model.rental import Which
 from diskbench.providers.patience import CloudTiming
 from diskbench.providers.skeleton.lag import Lag, listed_in_time
 from diskbench.providers.skeleton.release import release

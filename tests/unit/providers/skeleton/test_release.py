@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from diskbench.errors import AccessDenied, HostUnavailable, ReleaseFailed
-from diskbench.model.ours import Which
+from diskbench.model.rental import Which
 from diskbench.providers.places import lease_directory
 from diskbench.providers.skeleton.release import (
     RELEASE_ROUNDS,

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.unit.providers.vsphere.made import requested, resolved
 
-from diskbench.model.promise import Promise
-from diskbench.model.rental import RentSpec
+from diskbench.model.expectation import Promise
+from diskbench.model.options import RentSpec
 from diskbench.providers.vsphere.login import VsphereServer
 from diskbench.providers.vsphere.offer import rental
 from diskbench.providers.vsphere.resolved import Policy, Template, VsphereResolved

@@ -1,9 +1,9 @@
 """What a person reads of phases."""
 
 import pytest
+from tests.rigs.synthetic import Noise, flat, settling, steps, with_stalls
 
 from diskbench.analysis.phases import step_phases
-from diskbench.analysis.synthetic import Noise, flat, settling, steps, with_stalls
 from diskbench.report.assemble.phase_lines import MOST_LINES, cliff_words, clock, phase_lines
 
 QUIET = Noise(sd=0.0)

@@ -2,7 +2,7 @@
 
 from tests.rigs.plans import make_plan
 
-from diskbench.model.promise import Promise
+from diskbench.model.expectation import Promise
 from diskbench.report.assemble.subject import subject_of_plan
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from tests.unit.report.made import plan
 from tests.unit.report.reported import DOUBT, fallen, group, judged, reported, trial, verdict
 
-from diskbench.catalog.limits.lookup import limits
+from diskbench.catalog.lookup import limits
 from diskbench.model.verdict import LIMITER_WORDS
 from diskbench.report.assemble.headline import HeadlinePromise
 from diskbench.report.assemble.subject import subject_of_plan

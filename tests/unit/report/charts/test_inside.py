@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.synthetic import Noise, bucket, flat, with_stalls
 from tests.unit.report.inside import counted, expectation, histogram, lognormal, row, series
 
 from diskbench.analysis.phases import step_phases
-from diskbench.analysis.synthetic import Noise, bucket, flat, with_stalls
 from diskbench.report.assemble.course import Predicted, courses
 from diskbench.report.assemble.distribution import distributions
 from diskbench.report.assemble.latency_map import latency_maps

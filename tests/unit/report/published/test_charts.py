@@ -7,7 +7,7 @@ import pytest
 from tests.books import SHIPPED
 from tests.rigs.drawn import rows_in
 
-from diskbench.catalog.published.figures import SEEDS, find_published, load_published
+from diskbench.catalog.published import SEEDS, find_published, load_published
 from diskbench.engine.published_outlook import published_outlook
 from diskbench.errors import UnknownName
 from diskbench.report.assemble.outlook_points import held_of, predicted_cliffs, predicted_lines

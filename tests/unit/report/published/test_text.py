@@ -2,8 +2,7 @@
 
 import pytest
 
-from diskbench.catalog.published.figures import find_published, load_published
-from diskbench.catalog.published.match import RunSubject, group
+from diskbench.catalog.published import RunSubject, find_published, group, load_published
 from diskbench.model.result import Measurement
 from diskbench.report.published.beside_text import beside_lines
 from diskbench.report.published.document import ComparePublishedDocument, trial_beside

@@ -3,8 +3,7 @@ from types import SimpleNamespace
 import pytest
 
 from diskbench.analysis.drift import LEAST_HISTORY
-from diskbench.model.configuration import Configuration
-from diskbench.model.site import Best, ConfigurationLine, NewLevel, SiteRunLine
+from diskbench.model.history import Best, Configuration, ConfigurationLine, NewLevel, SiteRunLine
 from diskbench.report.site.lines import configuration_line
 from diskbench.report.site.table import configurations_table, runs_table
 

@@ -1,8 +1,7 @@
 from tests.unit.plan.test_cost import HDD, job, rented
 
-from diskbench.catalog.prices.cost import TrialCost
-from diskbench.model.disk import DiskSpec
-from diskbench.model.rental import PricePart
+from diskbench.catalog.cost import TrialCost
+from diskbench.model.rental import DiskSpec, PricePart
 from diskbench.model.spec import Loop
 from diskbench.report.terminal.cost_text import cost_line, price_lines
 from diskbench.report.terminal.plan_text import render_plan

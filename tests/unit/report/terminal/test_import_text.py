@@ -2,7 +2,7 @@
 
 import pytest
 
-from diskbench.model.audit import AuditCheck, StepAudit
+from diskbench.model.result import AuditCheck, StepAudit
 from diskbench.report.terminal.import_text import ImportedLine, import_line
 
 WHOLE = (

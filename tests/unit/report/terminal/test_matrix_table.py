@@ -5,9 +5,8 @@ import io
 from rich.console import Console
 from tests.rigs.plans import make_plan
 
-from diskbench.model.campaign import CellRow
+from diskbench.model.campaign import CellRow, CellStatus, MatrixStatus
 from diskbench.model.ids import short
-from diskbench.model.matrix_progress import CellStatus, MatrixStatus
 from diskbench.report.terminal.matrix_table import matrix_table
 
 CAMPAIGN = "01m84gwkh7y6j9xb6q4ky01vd4"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from diskbench.model.replicates import Replicates
+from diskbench.model.campaign import Replicates
 from diskbench.report.terminal.replicates_text import replicate_lines
 
 

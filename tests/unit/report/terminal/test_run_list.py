@@ -1,7 +1,7 @@
 import pytest
 from tests.rigs.runs import a_run
 
-from diskbench.model.headline import Headline
+from diskbench.model.run import Headline
 from diskbench.report.terminal.run_list import run_lines, where
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.rigs.runs import a_run
 
-from diskbench.model.headline import Headline, ListedTrial
+from diskbench.model.run import Headline, ListedTrial
 from diskbench.report.terminal.trial_list import legend, trial_lines
 
 RENTED = {

@@ -1,6 +1,6 @@
 """The charge for a device's counted operations, from their number and bytes alone.
 
-A lab disk splits requests (catalog/limits/bucket.py, `cut_at`), so the kernel counts parts. Parts
+A lab disk splits requests (catalog/bucket.py, `cut_at`), so the kernel counts parts. Parts
 no larger than one charged I/O are counted as a cloud counts: ceil(s / max_io_bytes) of a request of
 s bytes. Where one I/O is larger than a part (st1, sc1: 1 MiB), whole parts are charged by their
 bytes: two halves of a request of 1 MiB cost 1 MiB together, and not 2.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from diskbench.catalog.limits.bucket import IoAccounting
+    from diskbench.catalog.bucket import IoAccounting
 
 MOSTLY_WHOLE = 0.9
 """From this share of a part on in the mean, the operations are taken to be whole parts with a few

@@ -1,12 +1,12 @@
 """Spending of a bucket's last credits by a supervisor that runs ten times a second.
 
-catalog/limits/bucket.py defines a bucket's content and the charges; this module sets only the
+catalog/bucket.py defines a bucket's content and the charges; this module sets only the
 kernel's rate until the next tick.
 """
 
 from __future__ import annotations
 
-from diskbench.catalog.limits.bucket import Allowance, capacity, rate
+from diskbench.catalog.bucket import Allowance, capacity, rate
 
 HORIZON_S = 0.3
 """The seconds within which the rest of a bucket may be spent. The last credits thus run out

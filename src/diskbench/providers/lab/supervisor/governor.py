@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from diskbench.catalog.limits.bucket import Allowance, balance_after, capacity, rate
+from diskbench.catalog.bucket import Allowance, balance_after, capacity, rate
 from diskbench.providers.lab.supervisor.counted import SMALL, Cost, cost_of
 from diskbench.providers.lab.supervisor.credit import allowed, owed
 from diskbench.providers.lab.supervisor.orders import (

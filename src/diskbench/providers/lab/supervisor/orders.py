@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from diskbench.catalog.limits.bucket import Allowance, IoAccounting
+from diskbench.catalog.bucket import Allowance, IoAccounting
 
 
 @dataclass(frozen=True)

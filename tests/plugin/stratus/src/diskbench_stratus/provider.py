@@ -8,14 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.limits.lookup import disk_types, limits
-from diskbench.catalog.limits.promise import promise
-from diskbench.catalog.prices.hourly import disk_part, machine_part, sum_usd
+from diskbench.catalog.cost import disk_part, machine_part, sum_usd
+from diskbench.catalog.lookup import disk_types, limits, promise
 from diskbench.errors import Interrupted, InvalidValue, RentalFailed, UnknownName
-from diskbench.model.disk import Acquired, DiskSpec
 from diskbench.model.finding import Finding, Quota
-from diskbench.model.ours import Which
-from diskbench.model.rental import Claim, Found, LeaseEnd, Rental, Scope
+from diskbench.model.rental import Acquired, Claim, DiskSpec, Found, LeaseEnd, Rental, Scope, Which
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_own

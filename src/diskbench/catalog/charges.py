@@ -1,0 +1,238 @@
+"""The form of `charges.yaml`: what a provider charges besides hourly prices: disk transactions,
+public addresses, and a minimum billed time.
+
+Requests become transactions by
+
+    units(request) = ceil(request / unit), at most `most_units`; 1 where there is no unit
+    transactions   = Σ requests × units(request), at most `hourly_cap` × hours begun × disks
+
+and cost `usd` for each `per` of them; a bill may round up to whole multiples of `per`.
+
+How many transactions a disk is charged for: expected before a run, and counted after it.
+
+Before a run they are those of a disk that is always busy and reaches its promised rates,
+
+    requests = min(iops / c_iops, bytes_per_s / c_bytes) × seconds × disks
+
+with c the cost of one request (catalog/bucket.py) and the burst rate where there is one;
+afterwards those of the rows. A disk that is faster than promised makes more than expected. Requests
+that the guest serves from memory or merges are counted although the cloud never receives them.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
+from diskbench.catalog.sourced_figures import FigureSource, SourcedFigure
+from diskbench.catalog.yaml_loader import CHARGES, check_sources, parse_book, shipped_book
+from diskbench.errors import UserError
+from diskbench.model.base import Frozen
+from diskbench.model.rental import DiskSpec
+from diskbench.model.result import Measurement
+from diskbench.units import KIB, NS_PER_S
+
+_HOUR_S = 3600
+
+
+class Work(Frozen):
+    """Requests during a period of time; `request_bytes` is their mean size."""
+
+    requests: float = Field(ge=0)
+    request_bytes: float = Field(ge=0)
+    seconds: float = Field(ge=0)
+
+
+class Counting(SourcedFigure):
+    """How requests become transactions. `unit_kib` None: each request is one, of any size."""
+
+    unit_kib: int | None = None
+    most_units: int | None = None
+    hourly_cap: int | None = None
+
+    def units(self, request_bytes: float) -> int:
+        """Return how many transactions one request is."""
+        if self.unit_kib is None:
+            return 1
+        units = max(1, math.ceil(request_bytes / (self.unit_kib * KIB)))
+        return units if self.most_units is None else min(units, self.most_units)
+
+    def count(self, work: Iterable[Work], *, disks: int = 1) -> float:
+        """Return the billed transactions for work on `disks` equal disks, one after another."""
+        done = list(work)
+        transactions = sum(part.requests * self.units(part.request_bytes) for part in done)
+        if self.hourly_cap is None:
+            return transactions
+        hours = math.ceil(sum(part.seconds for part in done) / _HOUR_S)
+        return min(transactions, float(self.hourly_cap * max(hours, 1) * disks))
+
+
+class Transactions(SourcedFigure):
+    """The charge of a disk type: `usd` for each `per` transactions; `tiers` have their own
+    counting rules."""
+
+    usd: float
+    per: int = Field(ge=1)
+    counting: Counting | None = None
+    tiers: dict[str, Counting] = Field(default_factory=dict)
+
+    def counted_as(self, tier: str | None) -> Counting:
+        """Return the counting rule of a disk of a tier."""
+        return self.tiers.get(tier or "") or self.counting or Counting(source=self.source)
+
+    def cost_usd(self, transactions: float) -> float:
+        """Return the cost of `transactions` in USD."""
+        return transactions / self.per * self.usd
+
+
+class AddressPrice(SourcedFigure):
+    """The hourly price of a public address while a machine uses it."""
+
+    usd_per_hour: float
+
+
+class Minimum(SourcedFigure):
+    """The minimum billed time in seconds."""
+
+    value: float
+
+
+class Charges(Frozen):
+    """One provider's file; prices are those of `region`."""
+
+    format: Literal[1]
+    cloud: str
+    region: str
+    sources: dict[str, FigureSource]
+    address: AddressPrice | None = None
+    machine_minimum: Minimum | None = None
+    disk_minimum: Minimum | None = None
+    transactions: dict[str, Transactions] = Field(default_factory=dict)
+
+    def figures(self) -> Iterator[SourcedFigure]:
+        """Yield every item that holds a figure."""
+        yield from (f for f in (self.address, self.machine_minimum, self.disk_minimum) if f)
+        for figure in self.transactions.values():
+            yield from (
+                figure,
+                *([figure.counting] if figure.counting else []),
+                *figure.tiers.values(),
+            )
+
+    @model_validator(mode="after")
+    def _every_source_is_listed(self) -> Charges:
+        check_sources({figure.source: figure.source for figure in self.figures()}, self.sources)
+        return self
+
+
+@functools.cache
+def charges_of(cloud: str) -> Charges | None:
+    """Return the shipped charges of a provider; None if it lists none."""
+    return shipped_book(cloud, CHARGES, parse_charges)
+
+
+def parse_charges(text: str, *, where: str) -> Charges:
+    """Parse charges from YAML. Raises InvalidValue naming `where` and every fault."""
+    return parse_book(Charges, text, where=where, kind="list of charges")
+
+
+@dataclass(frozen=True)
+class Charge:
+    """How the transactions of a disk are counted and priced; `price` is None where no price is
+    known in its region."""
+
+    counting: Counting
+    price: Transactions | None
+    source: str
+
+
+def charge_of(cloud: str, disk: DiskSpec, region: str | None) -> Charge | None:
+    """Return the charge of a disk; None if its transactions are free."""
+    ours = charges_of(cloud)
+    charge = ours.transactions.get(disk.type) if ours else None
+    if ours is None or charge is None:
+        return None
+    limited = disk_limits(cloud, disk)
+    source = ours.sources[charge.source]
+    return Charge(
+        counting=charge.counted_as(limited.tier if limited else None),
+        price=charge if region == ours.region else None,
+        source=source.words(),
+    )
+
+
+def expected_work(
+    cloud: str,
+    disk: DiskSpec,
+    request_sizes: Iterable[int],
+    seconds: float,
+    requests_per_s: float | None = None,
+) -> Work:
+    """Return the most expensive work that `disk.count` disks can do in `seconds` with requests of
+    one of the sizes, at most `requests_per_s`; no requests if the disk's limits are unknown."""
+    disk_limits_ = disk_limits(cloud, disk)
+    charged = charge_of(cloud, disk, None)
+    works = [
+        Work(
+            requests=min(rate * disk.count, requests_per_s or float("inf")) * seconds,
+            request_bytes=size,
+            seconds=seconds,
+        )
+        for size in request_sizes
+        if disk_limits_ is not None and (rate := _most_per_s(disk_limits_, size)) is not None
+    ]
+    units = charged.counting.units if charged else (lambda _: 1)
+    return max(
+        works,
+        key=lambda work: work.requests * units(work.request_bytes),
+        default=Work(requests=0, request_bytes=0, seconds=seconds),
+    )
+
+
+def done_work(rows: Iterable[Measurement]) -> tuple[Work, ...]:
+    """Return the work of the jobs of measured steps, in order; fsync calls are not transactions.
+
+    The time of a step is counted once, in its longest row, so that hours are not counted twice.
+    """
+    works: list[Work] = []
+    seconds_of: dict[tuple[str, int, int | None], float] = {}
+    for row in sorted(rows, key=lambda row_: -(row_.runtime_ns or 0)):
+        if row.scope != "job" or row.direction == "sync" or not row.ios or row.bytes is None:
+            continue
+        step = (row.run_id, row.step_index, row.round)
+        seconds = 0.0 if step in seconds_of else (row.runtime_ns or 0) / NS_PER_S
+        seconds_of[step] = seconds
+        works.append(Work(requests=row.ios, request_bytes=row.bytes / row.ios, seconds=seconds))
+    return tuple(works)
+
+
+def disk_limits(cloud: str, disk: DiskSpec) -> DiskLimits | None:
+    """Return the catalogue's limits of one disk of a spec; None for an unknown disk."""
+    try:
+        return limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
+    except UserError:
+        return None
+
+
+def _most_per_s(disk: DiskLimits, request_bytes: int) -> float | None:
+    rates = [
+        rate for pool in disk.pools if (rate := _pool_per_s(pool, disk, request_bytes)) is not None
+    ]
+    return max(rates, default=None)
+
+
+def _pool_per_s(pool: SharedLimits, disk: DiskLimits, request_bytes: int) -> float | None:
+    rule = disk.accounting
+    operations, size = rule.ios(request_bytes), rule.bytes(request_bytes)
+    sides = []
+    if pool.iops is not None:
+        sides.append(pool.iops.ceiling / operations)
+    if pool.bytes_per_s is not None and size:
+        sides.append(pool.bytes_per_s.ceiling / size)
+    return min(sides, default=None)

@@ -1,0 +1,369 @@
+"""The cost of a trial, before and after it runs, and the monthly cost of a disk.
+
+    total = Σ hourly_usd × seconds / 3600 + fixed_usd + transactions_usd
+    fixed_usd = Σ hourly_usd × max(0, minimum_s - seconds) / 3600
+
+over the parts of a rental: machine, root disk, disks, public address. `fixed_usd` is what the
+minimum billed time adds (an hour, for a disk that is billed by the hour). Transactions are counted
+by catalog/charges.py. I/O of the operating system on a root disk and network traffic
+are not counted.
+
+The hourly prices of the parts of a rental: machines, disks, a public address.
+
+Prices are in each provider's own files and hold for one region; for other regions none is assumed.
+
+The monthly price of a disk, and its price per 1,000 IOPS and per 100 MB/s.
+
+    total           = storage + transactions of a month at the baseline, in blocks of 4 KiB
+    per_1000_iops   = total / (random reads of 4 KiB a second / 1000)
+    per_100_mb_per_s = total / (bytes a second read in blocks of 1 MiB / 10^8)
+
+The baseline is the rate after all credit is used up. Figures of the burst are separate, because the
+whole month is paid for and the burst does not last it. The disk is not limited by a machine here,
+and its queue is as deep as needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from diskbench.catalog.books import Books
+from diskbench.catalog.charges import Minimum, Work, charge_of, charges_of, done_work
+from diskbench.catalog.expect import CatalogDisk, expect
+from diskbench.catalog.lookup import DiskLimits, limits
+from diskbench.catalog.machine import MachineLimits
+from diskbench.catalog.price_book import price_book
+from diskbench.errors import UserError
+from diskbench.model.base import Frozen
+from diskbench.model.expectation import DiskPrice, Load
+from diskbench.model.rental import DiskSpec, PricePart, Rental
+from diskbench.model.result import Measurement
+from diskbench.model.spec import EMULATED_PROVIDERS
+from diskbench.units import KIB, MIB
+
+HOUR_S = 3600
+MONTH_HOURS = 730.0
+"""A month of 365 days / 12: the month that infracost's golden files price (2024-07-01)."""
+
+
+class CellCost(Frozen):
+    """What one trial costs, in US dollars.
+
+    `hourly_usd` and `total_usd` are None unless every price is known; `unknown` names the parts
+    whose price is not, and `known_usd` is the sum of what is. `fixed_usd` is what the least billed
+    time adds, `transactions_usd` what so many `transactions` cost. `source` is where prices stand.
+    """
+
+    seconds: float
+    hourly_usd: float | None
+    fixed_usd: float = 0.0
+    transactions: float = 0.0
+    transactions_usd: float = 0.0
+    known_usd: float = 0.0
+    total_usd: float | None
+    unknown: tuple[str, ...] = ()
+    source: str = ""
+
+    def total_or(self, assume_price_usd_per_hour: float | None) -> float | None:
+        """The total; with an unknown price what so many dollars an hour make, but never less than
+        what is known. None where nothing is assumed either."""
+        if not self.unknown or assume_price_usd_per_hour is None:
+            return self.total_usd
+        return max(self.known_usd, assume_price_usd_per_hour * self.seconds / HOUR_S)
+
+
+class TrialCost(CellCost):
+    """The cost of a trial so far, or in total once it `ended`; an `emulated` trial cost nothing,
+    and this is the cost of a real one."""
+
+    trial_id: str
+    emulated: bool
+    ended: bool
+
+
+class MonthCost(Frozen):
+    """The monthly cost of one disk; None where a price is not known."""
+
+    storage_usd: float | None
+    transactions: float
+    transactions_usd: float | None
+
+    @property
+    def total_usd(self) -> float | None:
+        """The sum of storage and transactions; None if either is unknown."""
+        if self.storage_usd is None or self.transactions_usd is None:
+            return None
+        return self.storage_usd + self.transactions_usd
+
+
+class LeaseLike(Protocol):
+    """The attributes of a lease (store.leases.Lease) that are used here. Times are UTC, ISO 8601;
+    `released_at` is None while it is open, `hourly_usd` is None if no price is known."""
+
+    @property
+    def lease_id(self) -> str: ...
+
+    @property
+    def hourly_usd(self) -> float | None: ...
+
+    @property
+    def created_at(self) -> str: ...
+
+    @property
+    def released_at(self) -> str | None: ...
+
+
+def cost_of(rental: Rental | None, seconds: float, work: Sequence[Work] = ()) -> CellCost:
+    """Return the cost of a rental for `seconds` and the `work` on its disks; 0 without a rental, in
+    the lab, and in the fake cloud."""
+    if rental is None or rental.scope.provider in EMULATED_PROVIDERS:
+        return CellCost(seconds=seconds, hourly_usd=0.0, total_usd=0.0)
+    parts = rental.prices or (PricePart(name="machine and disks", hourly_usd=rental.hourly_usd),)
+    known = [(part.hourly_usd, part.minimum_s) for part in parts if part.hourly_usd is not None]
+    by_the_hour = sum(usd for usd, _ in known) * seconds / HOUR_S
+    fixed = sum(usd * max(0.0, least - seconds) for usd, least in known) / HOUR_S
+    unknown = [part.name for part in parts if part.hourly_usd is None]
+    sources = [part.source for part in parts]
+    transactions, usd = 0.0, 0.0
+    disk, scope = rental.disk, rental.scope
+    charge = charge_of(rental.catalogue, disk, scope.region) if disk else None
+    if disk is not None and charge is not None:
+        transactions = charge.counting.count(work, disks=disk.count)
+        sources.append(charge.source)
+        if charge.price is None:
+            unknown.append(f"transactions of {disk.type}")
+        else:
+            usd = charge.price.cost_usd(transactions)
+    total = by_the_hour + fixed + usd
+    return CellCost(
+        seconds=seconds,
+        hourly_usd=sum_usd(parts),
+        fixed_usd=fixed,
+        transactions=transactions,
+        transactions_usd=usd,
+        known_usd=total,
+        total_usd=None if unknown else total,
+        unknown=tuple(unknown),
+        source="; ".join(dict.fromkeys(source for source in sources if source)),
+    )
+
+
+def cost_of_lease(
+    lease: LeaseLike, rows: Iterable[Measurement], rental: Rental | None, *, now: datetime
+) -> CellCost:
+    """Return the cost of a lease until its release or `now`, with the transactions of its runs.
+
+    `rows` are the measurements of its runs. Without `rental` only the hourly price is known.
+    """
+    seconds = age_s(lease, now)
+    if rental is not None:
+        return cost_of(rental, seconds, done_work(rows))
+    usd = None if lease.hourly_usd is None else lease.hourly_usd * seconds / HOUR_S
+    return CellCost(
+        seconds=seconds,
+        hourly_usd=lease.hourly_usd,
+        known_usd=usd or 0.0,
+        total_usd=usd,
+        unknown=() if usd is not None else ("machine and disks",),
+    )
+
+
+def spent_usd(
+    leases: Iterable[LeaseLike],
+    now: datetime,
+    *,
+    transactions_usd: Mapping[str, float] | None = None,
+    assume_price_usd_per_hour: float | None = None,
+) -> float:
+    """Return the cost of open and released leases so far in USD: hourly price × age, plus
+    `transactions_usd` by lease id. A lease without a price counts with the assumed price, else with
+    0."""
+    done, total = transactions_usd or {}, 0.0
+    for lease in leases:
+        hourly = lease.hourly_usd
+        if hourly is None:
+            hourly = assume_price_usd_per_hour or 0.0
+        total += hourly * age_s(lease, now) / HOUR_S + done.get(lease.lease_id, 0.0)
+    return total
+
+
+def age_s(lease: LeaseLike, now: datetime) -> float:
+    """Return how long a lease has been billed in seconds; never negative."""
+    end = datetime.fromisoformat(lease.released_at) if lease.released_at else now
+    return max(0.0, (end - datetime.fromisoformat(lease.created_at)).total_seconds())
+
+
+def monthly(
+    books: Books,
+    cloud: str,
+    disk: DiskSpec,
+    region: str,
+    work: Sequence[Work],
+    *,
+    hours: float = MONTH_HOURS,
+    tier: str | None = None,
+) -> MonthCost:
+    """Return the cost of one disk for a month of `hours` with the `work` done in it. `tier` is a
+    performance tier that is paid for instead of the size's own tier.
+
+    At full load: `monthly(books, …, [expected_work(cloud, disk, [4096], hours * 3600)])`.
+    """
+    hourly = disk_hourly_usd(books, cloud, disk, region, tier=tier)
+    charge = charge_of(cloud, disk, region)
+    count = charge.counting.count(work) if charge else 0.0
+    if charge is None:
+        usd: float | None = 0.0
+    else:
+        usd = charge.price.cost_usd(count) if charge.price else None
+    return MonthCost(
+        storage_usd=None if hourly is None else hourly * hours,
+        transactions=count,
+        transactions_usd=usd,
+    )
+
+
+def priced_region(cloud: str) -> str | None:
+    """Return the region that a cloud's prices hold for; None without prices."""
+    return price_book(cloud).region or None
+
+
+def machine_part(books: Books, cloud: str, machine_type: str, region: str) -> PricePart:
+    """Return the on-demand price of a machine; a spot machine costs at most that."""
+    charges = charges_of(cloud)
+    return PricePart(
+        name=f"machine {machine_type}",
+        hourly_usd=books.of(cloud).prices.machine_hourly_usd(machine_type, region),
+        minimum_s=_seconds(charges.machine_minimum if charges else None),
+        source=_machine_source(books, cloud, machine_type),
+    )
+
+
+def disk_part(
+    books: Books,
+    cloud: str,
+    disk: DiskSpec,
+    region: str,
+    *,
+    what: str = "disk",
+    tier: str | None = None,
+) -> PricePart:
+    """Return the price of `count` equal disks with provisioned IOPS and throughput, without
+    transactions.
+
+    `tier` is a performance tier that is paid for instead of the size's own.
+    """
+    charges = charges_of(cloud)
+    hourly_usd = disk_hourly_usd(books, cloud, disk, region, tier=tier)
+    count = f"{disk.count} × " if disk.count > 1 else ""
+    return PricePart(
+        name=f"{what} {count}{disk.type or 'of any type'} of {disk.size_gib} GiB",
+        hourly_usd=None if hourly_usd is None else hourly_usd * disk.count,
+        minimum_s=_seconds(charges.disk_minimum if charges else None),
+        source=_disk_source(books, cloud, disk.type),
+    )
+
+
+def address_part(cloud: str, region: str) -> PricePart:
+    """Return the price of a public address that a running machine uses."""
+    charges = charges_of(cloud)
+    known = charges is not None and charges.address is not None and charges.region == region
+    address = charges.address if charges and known else None
+    return PricePart(
+        name="public address",
+        hourly_usd=address.usd_per_hour if address else None,
+        source=charges.sources[address.source].words() if charges and address else "",
+    )
+
+
+def sum_usd(parts: Iterable[PricePart]) -> float | None:
+    """Return the hourly price of all parts in USD; None unless each price is known."""
+    prices = [part.hourly_usd for part in parts]
+    known = [usd for usd in prices if usd is not None]
+    return sum(known) if prices and len(known) == len(prices) else None
+
+
+def disk_hourly_usd(
+    books: Books, cloud: str, disk: DiskSpec, region: str, *, tier: str | None = None
+) -> float | None:
+    """Return the hourly price of one disk of a spec without transactions; None if unknown.
+
+    Throughput is in the unit in which the type is sold, as in all of the catalogue.
+    """
+    return books.of(cloud).prices.disk_hourly_usd(
+        disk.type,
+        disk.size_gib,
+        region,
+        iops=disk.iops,
+        throughput=disk.throughput_mib_per_s,
+        tier=tier or _tier(cloud, disk),
+    )
+
+
+def _tier(cloud: str, disk: DiskSpec) -> str | None:
+    try:
+        return limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s).tier
+    except UserError:
+        return None
+
+
+def _machine_source(books: Books, cloud: str, machine_type: str) -> str:
+    """Return the source of the machine's price, else that of the machine:
+    `infracost …/x.golden (2024-07-01)`."""
+    book = books.of(cloud)
+    if priced := book.prices.machine_price(machine_type):
+        return book.prices.sources[priced[1]].words()
+    entry = book.machines.types.get(machine_type)
+    return book.machines.sources[entry.source].words() if entry else ""
+
+
+def _disk_source(books: Books, cloud: str, disk_type: str) -> str:
+    prices = books.of(cloud).prices
+    price = prices.disks.get(disk_type)
+    return prices.sources[price.source].words() if price else ""
+
+
+def _seconds(minimum: Minimum | None) -> float:
+    return minimum.value if minimum else 0.0
+
+
+_SMALL = Load(block_bytes=4 * KIB)
+_LARGE = Load(block_bytes=MIB, random=False)
+
+
+def disk_price(
+    books: Books,
+    cloud: str,
+    disk: DiskSpec,
+    region: str,
+    limits: DiskLimits | None,
+    *,
+    tier: str | None = None,
+) -> DiskPrice:
+    """Return the price of one disk of a spec; None for figures that are not known."""
+    bare = CatalogDisk(limits) if limits else None
+    small = expect(bare, MachineLimits(""), _SMALL) if bare else None
+    large = expect(bare, MachineLimits(""), _LARGE) if bare else None
+    work = []
+    if small is not None:
+        seconds = MONTH_HOURS * HOUR_S
+        requests = small.lasting.iops * seconds
+        work = [Work(requests=requests, request_bytes=_SMALL.block_bytes, seconds=seconds)]
+    month = monthly(books, cloud, disk.model_copy(update={"count": 1}), region, work, tier=tier)
+    total = month.total_usd
+
+    def per(rate: float | None, unit: float) -> float | None:
+        return None if total is None or not rate else total / (rate / unit)
+
+    return DiskPrice(
+        storage_usd=month.storage_usd,
+        transactions_usd=month.transactions_usd,
+        total_usd=total,
+        per_1000_iops_usd=per(small.lasting.iops if small else None, 1000),
+        per_1000_burst_iops_usd=per(small.begin.iops, 1000) if small and small.bursts else None,
+        per_100_mb_per_s_usd=per(large.lasting.bytes_per_s if large else None, 1e8),
+        per_100_burst_mb_per_s_usd=per(large.begin.bytes_per_s, 1e8)
+        if large and large.bursts
+        else None,
+    )

@@ -1,0 +1,233 @@
+"""The form of `limits.yaml`: the disk types of one provider, as it documents them.
+
+Every item with a figure names its source (catalog/sourced_figures.py); a file with an
+unsourced figure is refused (InvalidValue).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from diskbench.catalog.sourced_figures import (
+    Accounting,
+    FigureSource,
+    LatencyFigure,
+    OnDemandBurst,
+    Place,
+    Quantity,
+    RatioLimit,
+    Size,
+    SourcedFigure,
+    TierBurst,
+    Tiers,
+)
+from diskbench.catalog.yaml_loader import (
+    LIMITS,
+    catalogues,
+    check_sources,
+    parse_book,
+    shipped_book,
+)
+from diskbench.errors import UnknownName
+from diskbench.model.base import Frozen
+from diskbench.plugins import working
+
+_DAY = r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$"
+
+
+class EarlierLimits(SourcedFigure):
+    """Figures that a type had up to and including the day `until`, where they differ from today's;
+    `without` names figures that it did not have. `source` gives both dates and figures."""
+
+    until: str = Field(pattern=_DAY)
+    iops: Quantity | None = None
+    iops_burst: Quantity | None = None
+    throughput: Quantity | None = None
+    throughput_burst: Quantity | None = None
+    without: tuple[Literal["tier_burst", "iops_burst", "throughput_burst", "on_demand"], ...] = ()
+
+    def changed(self) -> dict[str, Any]:
+        """Return the fields of the entry that differ, by name."""
+        own = self.model_dump(exclude={"until", "without", "source"}, exclude_none=True)
+        return {name: getattr(self, name) for name in own} | dict.fromkeys(self.without)
+
+
+class DiskEntry(Frozen):
+    """One disk type. `apart`: reads and writes have separate limits; the `write_…` figures apply to
+    writes where they differ. `unknown` says why there are no figures.
+
+    The figures are known to hold from the day `from` on (None: for as long as the type exists), and
+    `earlier` holds those of before, oldest first. The days between two are not known."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    title: str
+    since: str | None = Field(default=None, alias="from", pattern=_DAY)
+    earlier: tuple[EarlierLimits, ...] = ()
+    place: Place = "network"
+    source: str | None = None
+    unknown: str | None = None
+    size_gib: Size | None = None
+    apart: bool = False
+    iops: Quantity | None = None
+    write_iops: Quantity | None = None
+    iops_ratio: RatioLimit | None = None
+    iops_burst: Quantity | None = None
+    throughput: Quantity | None = None
+    write_throughput: Quantity | None = None
+    throughput_ratio: RatioLimit | None = None
+    throughput_burst: Quantity | None = None
+    tiers: Tiers | None = None
+    tier_burst: TierBurst | None = None
+    on_demand: OnDemandBurst | None = None
+    until: str | None = None
+    accounting: Accounting | None = None
+    latency: LatencyFigure | None = None
+    write_latency: LatencyFigure | None = None
+
+    def sources(self) -> tuple[str, ...]:
+        """The keys of all sources that this type refers to, sorted."""
+        named = {v.source for _, v in self if isinstance(v, SourcedFigure)}
+        return tuple(sorted(named | ({self.source} if self.source else set())))
+
+    def versions(self, day: str | None = None) -> tuple[DiskEntry, ...]:
+        """Return what may have held on a day (`2018-03-16`; a year or a month will do), the latest
+        first: one version if the dates decide, else those on both sides; all of them without a
+        day."""
+        past = [self._as_of(version) for version in reversed(self.earlier)]
+        if day is None:
+            return (self, *past)
+        if self.since is None or day >= self.since:
+            return (self,)
+        held = [version for version in self.earlier if day <= version.until]
+        if held:
+            return (self._as_of(held[0]),)
+        return (self, *past[:1])
+
+    def _as_of(self, before: EarlierLimits) -> DiskEntry:
+        changed = {**before.changed(), "source": before.source, "until": before.until}
+        return self.model_copy(update={**changed, "since": None, "earlier": ()})
+
+
+class HostCache(Frozen):
+    """Machines have a host cache. `hit` names the disk type that holds the cache: hits are as fast
+    as that type."""
+
+    hit: str
+
+
+class Part(Frozen):
+    """An entry other than a disk type: a kind of datastore or controller, a setting. Its extra keys
+    are its own figures; a mapping among them has its own `source`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    title: str
+    source: str | None = None
+    speed: str = ""
+
+    def figures(self) -> dict[str, Any]:
+        """Return its own figures by name."""
+        return {k: v for k, v in (self.model_extra or {}).items() if not isinstance(v, Mapping)}
+
+    def groups(self) -> dict[str, Mapping[str, Any]]:
+        """Return figures that have their own source, by the group's name."""
+        return {k: v for k, v in (self.model_extra or {}).items() if isinstance(v, Mapping)}
+
+    @model_validator(mode="after")
+    def _every_figure_has_a_source(self) -> Part:
+        if self.source is None and self.figures():
+            raise ValueError(f"{', '.join(self.figures())}: a figure needs a source")
+        for name, group in self.groups().items():
+            if "source" not in group:
+                raise ValueError(f"{name}: a figure needs a source")
+        return self
+
+    def sources(self) -> Iterator[str]:
+        """Yield the keys of the sources that it refers to."""
+        if self.source is not None:
+            yield self.source
+        yield from (str(group["source"]) for group in self.groups().values())
+
+
+class Catalogue(Frozen):
+    """One provider's file. `accounting` is its rule for counting the requests of every disk, if it
+    has one; `host_cache` is None if machines do not cache disks. `parts` are further entries by
+    kind and name; `note` is printed above them in a table."""
+
+    format: Literal[1]
+    cloud: str
+    note: str = ""
+    sources: dict[str, FigureSource]
+    host_cache: HostCache | None = None
+    accounting: Accounting | None = None
+    disks: dict[str, DiskEntry] = Field(default_factory=dict)
+    parts: dict[str, dict[str, Part]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _every_source_is_listed(self) -> Catalogue:
+        named = {
+            f"{name} {key}": key for name, disk in self.disks.items() for key in disk.sources()
+        }
+        named |= {
+            f"{name} chosen": disk.tiers.chosen.source
+            for name, disk in self.disks.items()
+            if disk.tiers and disk.tiers.chosen
+        }
+        named |= {
+            f"{kind} {name} {key}": key
+            for kind, parts in self.parts.items()
+            for name, part in parts.items()
+            for key in part.sources()
+        }
+        named |= {
+            f"{name} until {before.until} {figure.source}": figure.source
+            for name, disk in self.disks.items()
+            for before in disk.earlier
+            for figure in (before, *(v for _, v in before if isinstance(v, SourcedFigure)))
+        }
+        if self.accounting is not None:
+            named["accounting"] = self.accounting.source
+        check_sources(named, self.sources)
+        if self.host_cache is not None and self.host_cache.hit not in self.disks:
+            raise ValueError(f"host_cache.hit: {self.host_cache.hit!r} is not among the disks")
+        return self
+
+
+def catalogue(cloud: str) -> Catalogue:
+    """Return the shipped file of a provider. Raises UnknownName if it has none, InvalidValue if the
+    file breaks the rules."""
+    known = known_catalogue(cloud)
+    if known is None:
+        raise UnknownName("catalogue", cloud, catalogues())
+    return known
+
+
+@functools.cache
+def known_catalogue(cloud: str) -> Catalogue | None:
+    """Return the shipped file of a provider; None if it has none. Raises InvalidValue if the file
+    breaks the rules."""
+    return shipped_book(cloud, LIMITS, parse_catalogue)
+
+
+def caches_disks(cloud: str) -> bool:
+    """Whether a provider's machines have a host cache (option `cache`), so that a missing `--cache`
+    means `none`; False for a provider without a catalogue."""
+    known = known_catalogue(cloud)
+    return known is not None and known.host_cache is not None
+
+
+@functools.cache
+def clouds() -> tuple[str, ...]:
+    """Return the providers with disk types in the catalogue, sorted."""
+    every = working(catalogues(), known_catalogue)
+    return tuple(name for name, book in every.items() if book is not None and book.disks)
+
+
+def parse_catalogue(text: str, *, where: str) -> Catalogue:
+    """Parse a catalogue from YAML. Raises InvalidValue naming `where` and every fault."""
+    return parse_book(Catalogue, text, where=where, kind="catalogue")

@@ -1,0 +1,310 @@
+"""The expected rate of one load on a disk of a machine, for how long, and what limits it; and the
+simulation of buckets over a sequence of stages: when credit runs out, and the rate after that.
+
+    iops = min over gates of rate / cost, depth / latency and the load's own rate
+
+with the cost of a block at each gate and the latency of catalog/path.py. It is computed three
+times: with the assumed request sizes, latency and cache hits, with the least favourable and with
+the most favourable plausible ones. `begin` holds with the given credit; `lasting` is the final rate
+of the simulation under the same endless load.
+
+Nothing changes between two events, so the simulation steps from event to event: a bucket becomes
+empty, a stage reaches its time or its bytes. At a rate of r blocks per second, the balance B of a
+gate that charges c per block changes by
+
+    dB/dt = baseline - r·c        at most refill_per_s upwards, within 0 … capacity
+
+and r is the rate of the tightest gate: its burst while B > 0, its baseline after that. A bucket
+that starts full lasts C / (burst - baseline) under full load: 1,862 s for a gp2 of 20 GiB (EC2 User
+Guide, general-purpose.md, 2023-05-11). Buckets of disk and machine are separate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from diskbench.catalog.books import Books
+from diskbench.catalog.bucket import IoAccounting
+from diskbench.catalog.lookup import DiskLimits, limits
+from diskbench.catalog.machine import MachineLimits, machine_of
+from diskbench.catalog.path import (
+    Cache,
+    Case,
+    Path,
+    disk_gates,
+    promise_gates,
+    tightest,
+    without_cache,
+)
+from diskbench.model.expectation import (
+    LIMIT_WORDS,
+    Bound,
+    Expectation,
+    ExpectedLevel,
+    LimitName,
+    Load,
+    Promise,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+_CASES: tuple[Case, ...] = ("least", "assumed", "best")
+_NOT_CAPS = frozenset({"latency", "offered"})
+
+
+@dataclass(frozen=True)
+class CatalogDisk:
+    """One catalogue disk, or `count` equal ones that share a load evenly. `time_scale` divides the
+    capacity of their buckets (the lab)."""
+
+    limits: DiskLimits
+    count: int = 1
+    cache: Cache = "none"
+    time_scale: float = 1.0
+
+
+def disk_of(
+    cloud: str, disk_type: str, size_gib: float, **provisioned: float | None
+) -> CatalogDisk:
+    """A disk of the catalogue; `iops` and `throughput` as `lookup.limits` takes them."""
+    return CatalogDisk(limits(cloud, disk_type, size_gib, **provisioned))
+
+
+def expect(
+    disk: CatalogDisk, instance: MachineLimits, job: Load, *, credit: Sequence[float] | None = None
+) -> Expectation | None:
+    """Return what a load gets from a disk on a machine; None if no limit is known. `credit` has one
+    balance per bucket of the path; default: full."""
+    return expect_on(path_of(disk, instance), job, credit=credit)
+
+
+def path_of(disk: CatalogDisk, instance: MachineLimits) -> Path:
+    """Return the path through a machine to its disk."""
+    limits = disk.limits
+    cache: Cache = "local" if limits.place == "cache" else disk.cache
+    gates = instance.gates if cache != "none" else without_cache(instance.gates)
+    return Path(
+        (*disk_gates(limits, count=disk.count, time_scale=disk.time_scale), *gates),
+        cache=cache,
+        latency=limits.latency,
+        write_latency=limits.write_latency,
+        hit=limits.hit if cache != "none" else None,
+        merges_to=limits.accounting.max_io_bytes if limits.merges else None,
+    )
+
+
+def promised_path(promise: Promise, accounting: IoAccounting | None = None) -> Path:
+    """Return the path to a disk that has only its owner's promise; `accounting` is its cloud's rule
+    for counting requests, if known."""
+    return Path(promise_gates(promise, accounting))
+
+
+def expect_on(
+    path: Path, load: Load, *, credit: Sequence[float] | None = None
+) -> Expectation | None:
+    """As `expect`, on a path."""
+    held = tuple(path.full() if credit is None else credit)
+    begin = _level(path, load, dict.fromkeys(_CASES, held))
+    if begin is None:
+        return None
+    courses = {case: simulate(path, [Stage(load)], case=case, credit=held) for case in _CASES}
+    lasting = _level(path, load, {case: course.left for case, course in courses.items()})
+    assert lasting is not None, "what limits it at first limits it at last"
+    first = courses["assumed"].legs[0]
+    requests = path.requests(load, "assumed")
+    return Expectation(
+        load=load,
+        reads=requests.get("read"),
+        writes=requests.get("write"),
+        begin=begin,
+        lasting=lasting,
+        lasts_s=None if math.isinf(first.seconds) else first.seconds,
+    )
+
+
+def _level(path: Path, load: Load, credit: dict[Case, Sequence[float]]) -> ExpectedLevel | None:
+    bounds = {
+        case: path.bounds(load, path.costs(load, case), credit[case], case) for case in _CASES
+    }
+    rates = [tightest(of_case) for of_case in bounds.values()]
+    if math.isinf(max(rates)):
+        return None
+    assumed = bounds["assumed"]
+    return ExpectedLevel(
+        iops=assumed[0].iops,
+        low_iops=min(rates),
+        high_iops=max(rates),
+        bytes_per_s=assumed[0].iops * load.block_bytes,
+        limited_by=assumed[0].limit,
+        bounds=assumed,
+        others=_others(bounds),
+    )
+
+
+def _others(bounds: dict[Case, tuple[Bound, ...]]) -> tuple[Bound, ...]:
+    """Return the tightest cap of the least and the best case, where the assumed case has no bound
+    of its limit at its rate."""
+    known = {(bound.limit, bound.iops) for bound in bounds["assumed"]}
+    others = []
+    for case in ("least", "best"):
+        tightest_cap = next((b for b in bounds[case] if b.limit not in _NOT_CAPS), None)
+        if tightest_cap is None or tightest_cap.is_range:
+            continue
+        if (tightest_cap.limit, tightest_cap.iops) not in known:
+            others.append(tightest_cap)
+            known.add((tightest_cap.limit, tightest_cap.iops))
+    return tuple(others)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A load for so many seconds, or until so many bytes were moved, whichever comes first. Without
+    a load the buckets refill. `credit_is_held`: the load gets what full buckets give, and the
+    balances stay as they are (how the lab fills a disk)."""
+
+    load: Load | None
+    seconds: float = math.inf
+    bytes: float = math.inf
+    credit_is_held: bool = False
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A stretch of one stage at one rate, in blocks of its load; the last one may last for ever.
+    `limited_by` is None for one without load."""
+
+    stage: int
+    start_s: float
+    seconds: float
+    iops: float
+    bytes_per_s: float
+    limited_by: LimitName | None
+
+
+@dataclass(frozen=True)
+class Emptied:
+    """When a bucket was first empty, and in which stage."""
+
+    gate: int
+    at_s: float
+    stage: int
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What happened. `credit` is the balance of each gate when each stage begins; `left` when all
+    have ended, or, of a stage without end, when nothing changes any more."""
+
+    legs: tuple[Leg, ...]
+    emptied: tuple[Emptied, ...]
+    credit: tuple[tuple[float, ...], ...]
+    left: tuple[float, ...]
+
+    def of_stage(self, number: int) -> tuple[Leg, ...]:
+        """Return the legs of one stage."""
+        return tuple(leg for leg in self.legs if leg.stage == number)
+
+    def first_empty(self, gate: int) -> Emptied | None:
+        """Return when a gate's bucket was first empty; None: never."""
+        return next((event for event in self.emptied if event.gate == gate), None)
+
+
+def simulate(
+    path: Path,
+    stages: Iterable[Stage],
+    *,
+    case: Case = "assumed",
+    credit: Sequence[float] | None = None,
+) -> Simulation:
+    """Simulate stages one after the other on a path, from full buckets or the given balances.
+
+    Only the last stage may be endless. A load that no known limit bounds ends its stage.
+    """
+    balances = list(path.full() if credit is None else credit)
+    legs, emptied, begun = list[Leg](), list[Emptied](), list[tuple[float, ...]]()
+    at = 0.0
+    for number, stage in enumerate(stages):
+        begun.append(tuple(balances))
+        costs = path.costs(stage.load, case) if stage.load else (0.0,) * len(path.gates)
+        seconds, blocks = stage.seconds, stage.bytes / (stage.load.block_bytes if stage.load else 1)
+        while seconds > 0 and blocks > 0:
+            held = path.full() if stage.credit_is_held else balances
+            bounds = path.bounds(stage.load, costs, held, case) if stage.load else ()
+            rate = tightest(bounds) if stage.load else 0.0
+            if math.isinf(rate):
+                break
+            drains = [0.0] * len(costs) if stage.credit_is_held else _drains(path, costs, rate)
+            until = [seconds, blocks / rate if rate else math.inf]
+            until += [b / d for b, d in zip(balances, drains, strict=True) if b > 0 and d > 0]
+            length = min(until)
+            size = stage.load.block_bytes if stage.load else 0
+            limit = bounds[0].limit if bounds else None
+            legs.append(Leg(number, at, length, rate, rate * size, limit))
+            if math.isinf(length):
+                break
+            moving = () if stage.credit_is_held else zip(path.gates, costs, strict=True)
+            for index, (gate, cost) in enumerate(moving):
+                was = balances[index]
+                # After exactly the time to empty, the balance is 0 despite rounding errors.
+                done = was > 0 and drains[index] > 0 and was / drains[index] <= length
+                balances[index] = 0.0 if done else gate.balance_after(was, rate * cost, length)
+                if done:
+                    emptied.append(Emptied(index, at + length, number))
+            at += length
+            seconds -= length
+            blocks = 0.0 if length == until[1] else blocks - rate * length
+    return Simulation(tuple(legs), tuple(emptied), tuple(begun), tuple(balances))
+
+
+def _drains(path: Path, costs: Sequence[float], rate: float) -> list[float]:
+    """What each bucket loses a second; nothing where it loses only what rounding makes of it."""
+    drains = []
+    for gate, cost in zip(path.gates, costs, strict=True):
+        drain = rate * cost - gate.allowance.baseline
+        drains.append(drain if drain > gate.allowance.baseline * 1e-9 else 0.0)
+    return drains
+
+
+def course_frame(
+    books: Books,
+    provider: str,
+    disk: str,
+    size_gib: float,
+    load: Load,
+    *,
+    seconds: float,
+    iops: float | None = None,
+    throughput: float | None = None,
+    instance_type: str | None = None,
+    credit: float = 1.0,
+    time_scale: float = 1.0,
+) -> pl.DataFrame:
+    """Return one row per stretch of time with a constant rate; docs/api.md lists the columns.
+
+    `credit` is the initial fill of the buckets (1 is full). Raises UnknownName, InvalidValue.
+    """
+    import polars as pl
+
+    machine = machine_of(books, provider, instance_type, disk)
+    disk_limits = limits(provider, disk, size_gib, iops, throughput)
+    path = path_of(CatalogDisk(disk_limits, time_scale=time_scale), machine)
+    held = [balance * credit for balance in path.full()]
+    course = simulate(path, [Stage(load, seconds=seconds)], credit=held)
+    rows = [
+        (
+            leg.start_s,
+            min(leg.start_s + leg.seconds, seconds),
+            leg.iops,
+            leg.bytes_per_s,
+            LIMIT_WORDS[leg.limited_by] if leg.limited_by else None,
+        )
+        for leg in course.legs
+        if not math.isinf(leg.iops)
+    ]
+    numbers = dict.fromkeys(("start_s", "end_s", "iops", "bytes_per_s"), pl.Float64)
+    return pl.DataFrame(rows, schema={**numbers, "limited_by": pl.String}, orient="row")

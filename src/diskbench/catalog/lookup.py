@@ -1,0 +1,376 @@
+"""The limits of one disk: what a cloud promises for a type, a size and provisioned figures; the
+promise in one line for a person; and the checks of a size and of bought figures against what is
+sold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from diskbench.catalog.bucket import (
+    NO_RULE,
+    OWN_ACCOUNTING,
+    Allowance,
+    IoAccounting,
+    lasts_s,
+    of_duration,
+    scaled,
+)
+from diskbench.catalog.entry import Catalogue, DiskEntry, catalogue
+from diskbench.catalog.sourced_figures import (
+    FigureSource,
+    LatencyFigure,
+    Place,
+    Quantity,
+    RatioLimit,
+)
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.model.rental import CUSTOM
+from diskbench.units import KIB, MIB, format_duration_s, format_iops, format_mb_per_s
+
+Covers = Literal["both", "read", "write"]
+
+
+@dataclass(frozen=True)
+class SharedLimits:
+    """Limits that reads, writes, or both together share. None is no limit."""
+
+    covers: Covers
+    iops: Allowance | None
+    bytes_per_s: Allowance | None
+
+
+@dataclass(frozen=True)
+class RequestLatency:
+    """The milliseconds that an unthrottled request takes: best, usual, and the promised worst; None
+    where nothing is known."""
+
+    best_ms: float | None
+    usual_ms: float | None
+    worst_ms: float
+    source: str
+
+    @property
+    def usual(self) -> float:
+        """The usual latency in milliseconds, or the promised one if no usual one is known."""
+        return self.worst_ms if self.usual_ms is None else self.usual_ms
+
+
+@dataclass(frozen=True)
+class DiskLimits:
+    """The limits of one disk. `accounting` is the rule by which its requests are counted. `pools`
+    is empty if the catalogue has no figure. `sources` are the sources of all figures. `merges`: the
+    cloud merges small sequential requests. `write_latency` is that of writes if it differs, `hit`
+    that of the machine's host cache. `place` is where the disk is. `until` is the last day of which
+    they are known to hold, of limits that were replaced since.
+    """
+
+    disk_type: str
+    size_gib: float
+    pools: tuple[SharedLimits, ...]
+    accounting: IoAccounting = NO_RULE
+    tier: str | None = None
+    sources: tuple[FigureSource, ...] = ()
+    merges: bool = False
+    latency: RequestLatency | None = None
+    write_latency: RequestLatency | None = None
+    hit: RequestLatency | None = None
+    place: Place = "network"
+    until: str | None = None
+
+
+def disk_types(cloud: str) -> tuple[str, ...]:
+    """Return the names of a cloud's disk types, in the catalogue's order. Raises UnknownName."""
+    return tuple(catalogue(cloud).disks)
+
+
+def limits(
+    cloud: str,
+    disk_type: str,
+    size_gib: float,
+    iops: float | None = None,
+    throughput: float | None = None,
+) -> DiskLimits:
+    """Return the limits of a disk; `throughput` is in the unit in which the type is sold.
+
+    Raises UnknownName for a cloud or type that does not exist, InvalidValue with the allowed range
+    for a size, IOPS, throughput or ratio that is not sold.
+    """
+    return limits_of(catalogue(cloud), disk_type, size_gib, iops, throughput)
+
+
+def dated_limits(
+    cloud: str,
+    disk_type: str,
+    size_gib: float,
+    iops: float | None = None,
+    throughput: float | None = None,
+    *,
+    day: str | None,
+) -> tuple[DiskLimits, ...]:
+    """Return the limits that a disk may have had on a day (`2018-03-16`), the latest first: one
+    if the catalogue's dates decide, else all that fit; all versions without a day. Raises as
+    `limits` does."""
+    book = catalogue(cloud)
+    entry = book.disks.get(disk_type)
+    if entry is None:
+        raise UnknownName(f"{cloud} disk type", disk_type, book.disks, field="disk")
+    versions, refused = [], None
+    for version in entry.versions(day):
+        dated = book.model_copy(update={"disks": {**book.disks, disk_type: version}})
+        try:
+            versions.append(limits_of(dated, disk_type, size_gib, iops, throughput))
+        except InvalidValue as error:  # what is sold today was not sold then
+            refused = refused or error
+    if not versions and refused is not None:
+        raise refused
+    return tuple(versions)
+
+
+def custom_limits(
+    size_gib: float,
+    iops: float | None = None,
+    mib_per_s: float | None = None,
+    io_kib: int | None = None,
+) -> DiskLimits:
+    """Return the limits of a disk in no catalogue (`CUSTOM`): only those given. `io_kib` is the
+    largest request that counts as one I/O; None: that of OWN_ACCOUNTING."""
+    pool = SharedLimits(
+        "both",
+        Allowance(iops) if iops else None,
+        Allowance(mib_per_s * MIB) if mib_per_s else None,
+    )
+    accounting = IoAccounting(io_kib * KIB) if io_kib else OWN_ACCOUNTING
+    return DiskLimits(CUSTOM, size_gib, (pool,), accounting)
+
+
+def limits_of(
+    book: Catalogue,
+    disk_type: str,
+    size_gib: float,
+    iops: float | None = None,
+    throughput: float | None = None,
+) -> DiskLimits:
+    """Return the same as `limits`, from a given catalogue."""
+    disk = book.disks.get(disk_type)
+    if disk is None:
+        raise UnknownName(f"{book.cloud} disk type", disk_type, book.disks, field="disk")
+    if disk.size_gib is not None:
+        sold = disk.size_gib
+        check_within(disk_type, "size", size_gib, sold.min, sold.max, "GiB", field="size")
+    pools, tier = (
+        _tier_pools(disk, disk_type, size_gib, iops, throughput)
+        if disk.tiers is not None
+        else (_pools(disk, disk_type, size_gib, iops, throughput), None)
+    )
+    accounting = disk.accounting
+    return DiskLimits(
+        disk_type=disk_type,
+        size_gib=size_gib,
+        pools=pools,
+        accounting=accounting.rule() if accounting else NO_RULE,
+        tier=tier,
+        sources=tuple(book.sources[key] for key in disk.sources()),
+        merges=bool(accounting and accounting.merges),
+        latency=_latency(book, disk.latency),
+        write_latency=_latency(book, disk.write_latency),
+        hit=_latency(book, book.disks[book.host_cache.hit].latency) if book.host_cache else None,
+        place=disk.place,
+        until=disk.until,
+    )
+
+
+def _latency(book: Catalogue, figure: LatencyFigure | None) -> RequestLatency | None:
+    if figure is None:
+        return None
+    source = book.sources[figure.source]
+    return RequestLatency(figure.best_ms, figure.usual_ms, figure.worst_ms, source.words())
+
+
+def _tier_pools(
+    disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
+) -> tuple[tuple[SharedLimits, ...], str]:
+    assert disk.tiers is not None
+    refuse_given(name, "iops", iops)
+    refuse_given(name, "throughput", throughput)
+    row, unit = disk.tiers.row(size_gib), disk.tiers.unit_bytes
+    seconds = disk.tier_burst.duration_s if disk.tier_burst else 0.0
+    pool = SharedLimits(
+        "both",
+        of_duration(row.iops, row.burst_iops, seconds),
+        of_duration(row.throughput * unit, (row.burst_throughput or 0) * unit or None, seconds),
+    )
+    return (pool,), row.name
+
+
+def _pools(
+    disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
+) -> tuple[SharedLimits, ...]:
+    if disk.iops is None and disk.throughput is None:
+        refuse_given(name, "iops", iops)
+        refuse_given(name, "throughput", throughput)
+        return ()
+    asked = _asked(disk.throughput, name, "throughput", size_gib, throughput)
+    operations = _iops(disk, name, size_gib, iops, asked)
+    check_ratio(disk.iops_ratio, name, "IOPS", iops, size_gib, operations)
+    check_ratio(disk.throughput_ratio, name, "throughput", throughput, size_gib, operations)
+    reads = SharedLimits(
+        "read" if disk.apart else "both",
+        _ranged(_allowance(operations, disk.iops_burst, size_gib), disk.iops),
+        _throughput(disk.throughput, disk.throughput_burst, size_gib, asked, operations),
+    )
+    if not disk.apart:
+        return (reads,)
+    write_iops = disk.write_iops.value(size_gib) if disk.write_iops else operations
+    written = disk.write_throughput or disk.throughput
+    writes = SharedLimits(
+        "write",
+        _allowance(write_iops, disk.iops_burst, size_gib),
+        _throughput(written, disk.throughput_burst, size_gib, asked, write_iops),
+    )
+    return (reads, writes)
+
+
+def _iops(
+    disk: DiskEntry, name: str, size_gib: float, iops: float | None, throughput: float | None
+) -> float | None:
+    if disk.iops is None:
+        refuse_given(name, "iops", iops)
+        return None
+    asked = _asked(disk.iops, name, "iops", size_gib, iops)
+    return asked if asked is not None else disk.iops.value(size_gib, throughput)
+
+
+def _asked(
+    quantity: Quantity | None, name: str, field: str, size_gib: float, value: float | None
+) -> float | None:
+    """Return the provisioned value: as requested, or the default; None if the type has none."""
+    if quantity is None or not quantity.provisioned:
+        refuse_given(name, field, value)
+        return None
+    chosen = value if value is not None else quantity.default_value(size_gib)
+    if chosen is None:
+        raise InvalidValue(
+            f"{name} needs --{field}",
+            advice=f"give a value from {quantity.min:,g} to {quantity.max:,g}",
+            field=field,
+        )
+    assert quantity.min is not None
+    assert quantity.max is not None
+    sold = (quantity.min, quantity.max, quantity.unit or "IOPS")
+    check_within(name, f"--{field}", chosen, *sold, field=field)
+    return chosen
+
+
+def _throughput(
+    quantity: Quantity | None,
+    burst: Quantity | None,
+    size_gib: float,
+    asked: float | None,
+    iops: float | None,
+) -> Allowance | None:
+    if quantity is None:
+        return None
+    value = asked if asked is not None else quantity.value(size_gib, iops)
+    return _ranged(_allowance(value * quantity.unit_bytes, burst, size_gib), quantity)
+
+
+def _allowance(baseline: float | None, burst: Quantity | None, size_gib: float) -> Allowance | None:
+    if baseline is None:
+        return None
+    ceiling = burst.value(size_gib) * burst.unit_bytes if burst else baseline
+    if burst is None or ceiling <= baseline:
+        return Allowance(baseline)
+    capacity = burst.capacity_value(size_gib)
+    # A throughput bucket is counted in MiB, whatever the unit's own megabyte is called.
+    return Allowance(baseline, ceiling, capacity and capacity * burst.unit_bytes)
+
+
+def _ranged(allowance: Allowance | None, quantity: Quantity | None) -> Allowance | None:
+    """Return an allowance with the range that is documented for it."""
+    if allowance is None or quantity is None or quantity.range is None:
+        return allowance
+    least, most = quantity.range
+    unit = quantity.unit_bytes
+    return replace(allowance, least=least * unit, most=most * unit)
+
+
+def promise(limits: DiskLimits, time_scale: float = 1.0) -> str:
+    """`100 IOPS, bursts to 3,000 for 31 min; 134 MB/s`, or "" where the catalogue knows no figure.
+
+    The time is that of a full burst from a full bucket, C / (burst - baseline)
+    (catalog/bucket.py), divided by `time_scale`. Limits that reads and writes have apart
+    are named so.
+    """
+    return "; ".join(part for pool in limits.pools for part in _pool_words(pool, time_scale))
+
+
+def _pool_words(pool: SharedLimits, time_scale: float) -> list[str]:
+    kind = "" if pool.covers == "both" else f" {pool.covers}"
+    return [
+        _allowance_words(allowance, shown, time_scale) + kind
+        for allowance, shown in (
+            (pool.iops, lambda iops: f"{format_iops(iops)} IOPS"),
+            (pool.bytes_per_s, lambda rate: f"{format_mb_per_s(rate)} MB/s"),
+        )
+        if allowance is not None
+    ]
+
+
+def _allowance_words(allowance: Allowance, shown: Callable[[float], str], time_scale: float) -> str:
+    words = shown(allowance.baseline)
+    if allowance.ceiling <= allowance.baseline:
+        return words
+    words += f", bursts to {shown(allowance.ceiling).rpartition(' ')[0]}"
+    seconds = lasts_s(scaled(allowance, time_scale=time_scale))
+    return f"{words} for {format_duration_s(seconds)}" if seconds else words
+
+
+def check_ratio(
+    ratio: RatioLimit | None,
+    name: str,
+    quantity: str,
+    value: float | None,
+    size_gib: float,
+    iops: float | None,
+) -> None:
+    """Refuse a bought `value` that is not sold with this size or with these IOPS."""
+    if ratio is None or value is None or value <= ratio.free:
+        return
+    if ratio.max_per_gib is not None and value > ratio.max_per_gib * size_gib:
+        raise InvalidValue(
+            f"{name}: {value:,g} {quantity} on {size_gib:g} GiB is {value / size_gib:,.4g} per GiB",
+            advice=f"at most {ratio.max_per_gib:g} per GiB: "
+            f"{ratio.max_per_gib * size_gib:,.0f} for this size",
+            field=quantity.lower(),
+        )
+    if ratio.max_per_iops is not None and iops and value > ratio.max_per_iops * iops:
+        raise InvalidValue(
+            f"{name}: a {quantity} of {value:,g} is too much for {iops:,g} IOPS",
+            advice=f"at most {ratio.max_per_iops:g} per IOPS: {ratio.max_per_iops * iops:,.0f}",
+            field=quantity.lower(),
+        )
+
+
+def refuse_given(name: str, field: str, value: float | None) -> None:
+    """Refuse a figure of a type that does not provision it."""
+    if value is not None:
+        raise InvalidValue(
+            f"{name} takes no --{field}: its performance follows from type and size",
+            advice=f"leave --{field} out, or choose a type that provisions it",
+            field=field,
+        )
+
+
+def check_within(
+    name: str, quantity: str, value: float, low: float, high: float, unit: str, *, field: str
+) -> None:
+    """Refuse a value outside what is sold."""
+    if not low <= value <= high:
+        raise InvalidValue(
+            f"{name}: {quantity} {value:,g} {unit} is not sold",
+            advice=f"it goes from {low:,g} to {high:,g} {unit}",
+            field=field,
+        )

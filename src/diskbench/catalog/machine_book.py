@@ -1,0 +1,184 @@
+"""The form of `machines.yaml`: the limits of each machine of a provider towards its disks.
+
+A machine is listed by its type (`types`), or belongs to a series whose caps depend on disk type and
+vCPUs (`series`); `names` is the pattern that reads series and vCPUs from a type's name. A path has
+a lasting baseline and may have a burst above it:
+
+    bucket of a burst   (burst - baseline) × burst.duration_s, full at first
+    refill              at the baseline; at most one filling in burst.every_s where that is given
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from diskbench.catalog.sourced_figures import Accounting, FigureSource, SourcedFigure
+from diskbench.catalog.yaml_loader import MACHINES, check_sources, parse_book, shipped_book
+from diskbench.model.base import Frozen
+
+
+class LocalSpeed(SourcedFigure):
+    """The IOPS of 4 KiB that all disks of a machine reach together."""
+
+    read_iops: float
+    write_iops: float
+
+
+class LocalDisks(Frozen):
+    """The equal disks that come with a machine; `size_gb` is 10^9 bytes. `speed` is None where no
+    figure is known."""
+
+    count: int
+    size_gb: int
+    nvme: bool = True
+    speed: LocalSpeed | None = None
+
+
+class MachineEntry(SourcedFigure):
+    """One machine type. `iops` and `mb_per_s` (10^6 bytes) are the baseline of its path to network
+    disks, `burst_…` what it reaches above it for a while, `cached_…` its path to disks with a host
+    cache; None where no figure is published. `max_disks` counts network disks with the root disk,
+    and with interfaces and local disks too unless `disks_apart`. `traits` are facts that only the
+    machine's own provider reads.
+    """
+
+    vcpus: int
+    memory_gib: float
+    arch: Literal["x86_64", "arm64"] = "x86_64"
+    current: bool = True
+    burstable: bool = False
+    iops: float | None = None
+    mb_per_s: float | None = None
+    burst_iops: float | None = None
+    burst_mb_per_s: float | None = None
+    cached_iops: float | None = None
+    cached_mb_per_s: float | None = None
+    max_disks: int
+    disks_apart: bool = False
+    local: LocalDisks | None = None
+    traits: dict[str, bool | int | float | str] = Field(default_factory=dict)
+
+
+class Cap(Frozen):
+    """The joint limits of all disks of one type on a machine with at least `vcpus` vCPUs."""
+
+    vcpus: int
+    read_iops: float
+    write_iops: float
+    read_mib_per_s: float
+    write_mib_per_s: float
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_row(cls, row: Any) -> Any:  # noqa: ANN401 - as YAML has it
+        return dict(zip(cls.model_fields, row, strict=True)) if isinstance(row, list) else row
+
+
+class Fit(SourcedFigure):
+    """How a series supports one type of disk. No caps: none is known to be published."""
+
+    min_vcpus: int = 0
+    caps: tuple[Cap, ...] = ()
+
+    def cap(self, vcpus: int) -> Cap | None:
+        """Return the cap of a machine with that number of vCPUs; None if none is known."""
+        return max((c for c in self.caps if c.vcpus <= vcpus), key=lambda c: c.vcpus, default=None)
+
+
+class Series(SourcedFigure):
+    """One machine series. `local_ssd`: chosen when a machine is made, part of some machine types,
+    part of every type, or not offered; `local_ssd_gib`: their size if it is not the usual one.
+    `open`: disk types of which nothing is known here."""
+
+    interface: Literal["scsi", "nvme"]
+    local_ssd: Literal["optional", "bundled", "always", "none"] = "none"
+    local_ssd_gib: int | None = None
+    disks: dict[str, Fit] = Field(min_length=1)
+    open: tuple[str, ...] = ()
+
+
+class Choices(SourcedFigure):
+    """Machine types in the order in which they are tried."""
+
+    types: tuple[str, ...] = ()
+
+
+class MachineBurst(SourcedFigure):
+    """How long a machine's burst lasts from a full bucket, and in what time an empty one is full
+    again at the earliest; None: as fast as its baseline fills it."""
+
+    duration_s: float
+    every_s: float | None = None
+
+
+class MachineBook(Frozen):
+    """The file. `accounting` is how requests are counted on the path to network disks; `note` is
+    printed below a table of these machines."""
+
+    format: Literal[1]
+    cloud: str
+    note: str = ""
+    sources: dict[str, FigureSource]
+    burst: MachineBurst | None = None
+    accounting: Accounting | None = None
+    names: re.Pattern[str] | None = None
+    choices: Choices | None = None
+    types: dict[str, MachineEntry] = Field(default_factory=dict)
+    series: dict[str, Series] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _every_source_is_listed(self) -> MachineBook:
+        check_sources({name: figure.source for name, figure in self._figures()}, self.sources)
+        return self
+
+    def _figures(self) -> Iterator[tuple[str, SourcedFigure]]:
+        alone = (("burst", self.burst), ("accounting", self.accounting), ("choices", self.choices))
+        yield from ((name, figure) for name, figure in alone if figure is not None)
+        for name, entry in self.types.items():
+            yield name, entry
+            if entry.local is not None and entry.local.speed is not None:
+                yield f"{name} local", entry.local.speed
+        for name, series in self.series.items():
+            yield name, series
+            yield from ((f"{name} {disk}", fit) for disk, fit in series.disks.items())
+
+    @property
+    def tried(self) -> tuple[str, ...]:
+        """Return the machine types that are tried by default, in order."""
+        return self.choices.types if self.choices else ()
+
+    def series_of(self, machine_type: str) -> Series | None:
+        """Return the series of a machine type, by its name; None if it is not listed."""
+        match = self.names.fullmatch(machine_type) if self.names else None
+        return self.series.get(match["series"]) if match else None
+
+    def takers(self, disk_type: str) -> tuple[str, ...]:
+        """Return the series that support a type of disk."""
+        return tuple(name for name, series in self.series.items() if disk_type in series.disks)
+
+    def vcpus_of(self, machine_type: str) -> int | None:
+        """Return the vCPUs of a machine type, as listed or from its name; None if unknown."""
+        listed = self.types.get(machine_type)
+        if listed is not None:
+            return listed.vcpus
+        match = self.names.fullmatch(machine_type) if self.names else None
+        return int(match["vcpus"]) if match and match["vcpus"] else None
+
+
+def parse_machines(text: str, *, where: str, patch: Mapping[str, Any] | None = None) -> MachineBook:
+    """Machines from YAML with `patch` laid over them. Raises InvalidValue naming `where` and every
+    fault."""
+    return parse_book(MachineBook, text, where=where, kind="catalogue of machines", patch=patch)
+
+
+@functools.cache
+def machine_book(cloud: str) -> MachineBook:
+    """The shipped machines of a provider; an empty book where it lists none. Raises InvalidValue
+    for a file that breaks the rules."""
+    book = shipped_book(cloud, MACHINES, parse_machines)
+    return book if book is not None else MachineBook(format=1, cloud=cloud, sources={})

@@ -1,1 +1,0 @@
-"""What a machine allows its disks."""

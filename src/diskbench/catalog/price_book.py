@@ -1,0 +1,132 @@
+"""The form of `prices.yaml`: what a provider's disks and machines cost in one region.
+
+month of a disk   per_gib × GiB + Σ over steps  usd × IOPS in the step above what is free
+                  + per_mib_per_s (or per_mb_per_s) × throughput above what is free
+                  or, for a type that is sold in tiers, the price of the disk's tier
+hour of a disk    month / month_hours
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from diskbench.catalog.sourced_figures import FigureSource, SourcedFigure
+from diskbench.catalog.yaml_loader import PRICES, check_sources, parse_book, shipped_book
+from diskbench.model.base import Frozen
+
+
+class Month(SourcedFigure):
+    """The number of hours that a monthly price covers."""
+
+    value: float
+
+
+class IopsPrice(Frozen):
+    """US dollars a month for each IOPS up to `up_to`; the last step has no end."""
+
+    up_to: int | None = None
+    usd: float
+
+
+class PricedDisk(SourcedFigure):
+    """What a disk costs a month, in US dollars: its tier, or its parts; a `free_…` part comes with
+    its size. Throughput is priced in the unit in which it is sold."""
+
+    tiers: dict[str, float] = Field(default_factory=dict)
+    per_gib: float = 0.0
+    per_iops: tuple[IopsPrice, ...] = ()
+    free_iops: int = 0
+    per_mib_per_s: float = 0.0
+    free_mib_per_s: float = 0.0
+    per_mb_per_s: float = 0.0
+
+    def month_usd(
+        self, size_gib: float, iops: float, throughput: float, tier: str | None = None
+    ) -> float | None:
+        """Return the monthly price of one disk in USD; `iops` and `throughput` are the provisioned
+        figures or 0. None for a tier without a price."""
+        if self.tiers:
+            return self.tiers.get(tier or "")
+        total, paid = self.per_gib * size_gib, float(self.free_iops)
+        for step in self.per_iops:
+            end = iops if step.up_to is None else min(iops, step.up_to)
+            total += step.usd * max(0.0, end - paid)
+            paid = max(paid, end)
+        total += self.per_mib_per_s * max(0.0, throughput - self.free_mib_per_s)
+        return total + self.per_mb_per_s * throughput
+
+
+class PriceBook(Frozen):
+    """The file; its prices are those of `region`. `machines` are US dollars an hour on demand, by
+    the key of their source; the last source that has a machine counts, so that what is refreshed
+    goes before what was shipped."""
+
+    format: Literal[1]
+    cloud: str
+    region: str
+    sources: dict[str, FigureSource]
+    month_hours: Month | None = None
+    disks: dict[str, PricedDisk] = Field(default_factory=dict)
+    machines: dict[str, dict[str, float]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _every_source_is_listed(self) -> PriceBook:
+        named = {name: disk.source for name, disk in self.disks.items()}
+        named |= {f"machines of {key}": key for key in self.machines}
+        if self.month_hours is not None:
+            named["month_hours"] = self.month_hours.source
+        elif self.disks:
+            raise ValueError("prices of a month need `month_hours`, the hours of one")
+        check_sources(named, self.sources)
+        return self
+
+    def machine_price(self, machine_type: str) -> tuple[float, str] | None:
+        """Return the hourly price of a machine and the key of its source; None if unknown."""
+        for key in reversed(self.machines):
+            if machine_type in self.machines[key]:
+                return self.machines[key][machine_type], key
+        return None
+
+    def machine_hourly_usd(self, machine_type: str, region: str | None = None) -> float | None:
+        """The price of a machine an hour in a region, this file's unless given; None where none is
+        known."""
+        if region is not None and region != self.region:
+            return None
+        priced = self.machine_price(machine_type)
+        return priced[0] if priced else None
+
+    def disk_hourly_usd(
+        self,
+        disk_type: str,
+        size_gib: float,
+        region: str,
+        *,
+        iops: float | None = None,
+        throughput: float | None = None,
+        tier: str | None = None,
+    ) -> float | None:
+        """The price of one disk an hour, by its tier or by what is provisioned, without
+        transactions; None where none is known."""
+        price = self.disks.get(disk_type)
+        if price is None or self.month_hours is None or region != self.region:
+            return None
+        month = price.month_usd(size_gib, iops or 0.0, throughput or 0.0, tier)
+        return None if month is None else month / self.month_hours.value
+
+
+def parse_prices(text: str, *, where: str, patch: Mapping[str, Any] | None = None) -> PriceBook:
+    """Prices from YAML with `patch` laid over them. Raises InvalidValue naming `where` and every
+    fault."""
+    return parse_book(PriceBook, text, where=where, kind="list of prices", patch=patch)
+
+
+@functools.cache
+def price_book(cloud: str) -> PriceBook:
+    """The shipped prices of a provider; an empty book where it lists none. Raises InvalidValue for
+    a file that breaks the rules."""
+    book = shipped_book(cloud, PRICES, parse_prices)
+    return book if book is not None else PriceBook(format=1, cloud=cloud, region="", sources={})

@@ -1,1 +1,0 @@
-"""What disks and machines cost."""

@@ -1,1 +1,0 @@
-"""Figures that others have published, and which runs are comparable with them."""

@@ -1,0 +1,234 @@
+"""The figures of `limits.yaml`, each with its source: sizes, quantities, ratios, tiers, bursts.
+
+Figures keep the cloud's own units and formulas; `lookup` turns them into limits.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from diskbench.catalog.bucket import IoAccounting
+from diskbench.model.base import Frozen
+from diskbench.units import KIB, MIB
+
+GIB_PER_TIB = 1024
+_DATE = re.compile(r"20[0-9]{2}(-[01][0-9](-[0-3][0-9])?)?")
+_UNIT_BYTES = {"MiB/s": MIB, "MB/s": 10**6}
+
+Unit = Literal["MiB/s", "MB/s"]
+
+
+class FigureSource(Frozen):
+    """Where a figure was read. `as_of` is the date of the document. If the document has no date,
+    `read` is the day on which it was read, and the figure is less certain."""
+
+    title: str = Field(min_length=1)
+    as_of: str | None
+    read: str | None = None
+
+    @model_validator(mode="after")
+    def _has_a_date(self) -> FigureSource:
+        for date in (self.as_of, self.read):
+            if date is not None and not _DATE.fullmatch(date):
+                raise ValueError(f"{date!r} is not a date: write 2026, 2026-11 or 2026-11-21")
+        if self.as_of is None and self.read is None:
+            raise ValueError(f"{self.title}: it has neither a date nor the day it was read on")
+        return self
+
+    def words(self) -> str:
+        """Return `EC2 User Guide … (2023-05-11)`, or the same with the day it was read."""
+        read = f"read {self.read}" if "undated" in self.title else f"undated, read {self.read}"
+        return f"{self.title} ({self.as_of or read})"
+
+
+class SourcedFigure(Frozen):
+    """An item that holds a figure; `source` is a key of the file's sources."""
+
+    source: str
+
+
+class Size(SourcedFigure):
+    """The sizes in GiB that are sold, both ends included."""
+
+    min: int
+    max: int
+
+
+class SizeStep(Frozen):
+    """A value up to a size; the last step has no upper end."""
+
+    up_to_gib: float | None = None
+    value: float
+
+
+class IopsStep(Frozen):
+    """A factor on the IOPS, up to so many IOPS, and at most `max`."""
+
+    up_to_iops: float | None = None
+    value: float
+    max: float
+
+
+class Quantity(SourcedFigure):
+    """IOPS or throughput of a disk by size: clamp(base + per_gib × GiB, min, max), unless `fixed`,
+    or looked up in `steps` by size or in `per_iops` by IOPS, or `per_throughput` × MiB/s.
+
+    `range` is the least and the most of an average that is documented without a limit. A
+    `provisioned` quantity is requested by the user within min and max, or has a default. A burst
+    states the capacity of its bucket in I/Os, or in the unit's own megabytes.
+    """
+
+    unit: Unit | None = None
+    fixed: float | None = None
+    range: tuple[float, float] | None = None
+    base: float = 0
+    per_gib: float = 0
+    per_tib: float = 0
+    min: float | None = None
+    max: float | None = None
+    steps: tuple[SizeStep, ...] = ()
+    per_iops: tuple[IopsStep, ...] = ()
+    per_throughput: float | None = None
+    provisioned: bool = False
+    default: float | None = None
+    default_base: float | None = None
+    default_per_gib: float = 0
+    default_per_tib: float = 0
+    capacity: float | None = None
+    capacity_per_tib: float | None = None
+
+    @property
+    def unit_bytes(self) -> int:
+        """The bytes of one unit; 1 for IOPS."""
+        return _UNIT_BYTES[self.unit] if self.unit else 1
+
+    def value(self, size_gib: float, requested: float | None = None) -> float:
+        """Return the figure for a size in its own unit. `requested` is the disk's IOPS (for
+        a throughput by IOPS) or its throughput (for IOPS by throughput)."""
+        if self.fixed is not None:
+            return self.fixed
+        if self.steps:
+            return next(
+                s.value for s in self.steps if s.up_to_gib is None or size_gib <= s.up_to_gib
+            )
+        if self.per_iops and requested is not None:
+            step = next(
+                s for s in self.per_iops if s.up_to_iops is None or requested <= s.up_to_iops
+            )
+            return min(step.max, step.value * requested)
+        if self.per_throughput is not None and requested is not None:
+            return self.clamped(self.per_throughput * requested)
+        linear = self.base + (self.per_gib + self.per_tib / GIB_PER_TIB) * size_gib
+        return self.clamped(linear)
+
+    def default_value(self, size_gib: float) -> float | None:
+        """Return the provisioned default; None if the user must give a value."""
+        if self.default is not None:
+            return self.default
+        per_gib = self.default_per_gib + self.default_per_tib / GIB_PER_TIB
+        if self.default_base is None and not per_gib:
+            return None
+        return self.clamped((self.default_base or 0) + per_gib * size_gib)
+
+    def capacity_value(self, size_gib: float) -> float | None:
+        """Return the bucket's capacity for a size, in I/Os or the unit's megabytes."""
+        if self.capacity_per_tib is not None:
+            return self.capacity_per_tib * size_gib / GIB_PER_TIB
+        return self.capacity
+
+    def clamped(self, value: float) -> float:
+        """Return `value` clamped to min and max."""
+        low = value if self.min is None else max(self.min, value)
+        return low if self.max is None else min(self.max, low)
+
+
+class RatioLimit(SourcedFigure):
+    """The largest ratio per GiB or per IOPS; values up to `free` are exempt."""
+
+    max_per_gib: float | None = None
+    max_per_iops: float | None = None
+    free: float = 0
+
+
+class Tier(Frozen):
+    """One row of a table by size: a disk is billed, and performs, as the next larger row."""
+
+    name: str
+    gib: int
+    iops: float
+    throughput: float
+    burst_iops: float | None = None
+    burst_throughput: float | None = None
+
+
+class ChosenTiers(SourcedFigure):
+    """Tiers above the size's own that may be chosen; those of `large` only above a size."""
+
+    large: tuple[str, ...] = ()
+    above_gib: int = 0
+
+
+class Tiers(SourcedFigure):
+    """The table of a type that is sold in sizes, smallest first. `chosen` is None if a disk always
+    has its size's own tier."""
+
+    unit: Unit
+    rows: tuple[Tier, ...] = Field(min_length=1)
+    chosen: ChosenTiers | None = None
+
+    @property
+    def unit_bytes(self) -> int:
+        """The bytes of one unit."""
+        return _UNIT_BYTES[self.unit]
+
+    def row(self, size_gib: float) -> Tier:
+        """Return the row that a size belongs to."""
+        return next((r for r in self.rows if size_gib <= r.gib), self.rows[-1])
+
+
+class TierBurst(SourcedFigure):
+    """How long a tier with a burst sustains it from a full bucket."""
+
+    duration_s: float
+
+
+class OnDemandBurst(SourcedFigure):
+    """The performance that a disk above a size reaches while on-demand bursting is paid for;
+    throughput in the unit of the type's tiers."""
+
+    above_gib: int
+    iops: float
+    throughput: float
+
+
+class Accounting(SourcedFigure):
+    """What counts as one I/O: a larger request counts as several, a smaller one is charged as
+    `min_charge_kib`. None if no such rule is documented. `merges`: small sequential requests may be
+    merged into one of `max_io_kib`."""
+
+    max_io_kib: int | None = None
+    min_charge_kib: int | None = None
+    merges: bool = False
+
+    def rule(self) -> IoAccounting:
+        """Return the rule in bytes."""
+        return IoAccounting(
+            None if self.max_io_kib is None else self.max_io_kib * KIB,
+            None if self.min_charge_kib is None else self.min_charge_kib * KIB,
+        )
+
+
+class LatencyFigure(SourcedFigure):
+    """Milliseconds that an unthrottled request takes: best, usual, and the promised worst."""
+
+    best_ms: float | None = Field(default=None, gt=0)
+    usual_ms: float | None = Field(default=None, gt=0)
+    worst_ms: float = Field(gt=0)
+
+
+Place = Literal["network", "machine", "cache"]
+"""Where a disk is: behind the machine's path to network disks; inside the machine; or on the device
+that also holds the host cache, behind the limits of cached disks."""

@@ -1,0 +1,110 @@
+"""What may be bought for a disk beyond its type, size, IOPS and throughput: pure.
+
+A performance tier above the size's own (`tiers.chosen` of a disk type), and bursting on demand
+(`on_demand`): the rules and figures are in the provider's limits.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from diskbench.catalog.bucket import Allowance
+from diskbench.catalog.entry import DiskEntry, catalogue
+from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
+from diskbench.catalog.sourced_figures import OnDemandBurst, Tiers
+from diskbench.errors import InvalidValue, UnknownName
+
+
+def tier_limits(cloud: str, disk_type: str, tier: str, size_gib: int) -> DiskLimits:
+    """Return the limits of a disk of `size_gib` in a tier above its own. Raises UnknownName for a
+    tier that is not sold, InvalidValue for one that this disk cannot have."""
+    table = _tiers_to_choose(cloud, disk_type, tier)
+    assert table.chosen is not None
+    own = limits(cloud, disk_type, size_gib)
+    rows = {row.name: row for row in table.rows}
+    if tier not in rows:
+        raise UnknownName("performance tier", tier, rows, field="performance_tier")
+    assert own.tier is not None
+    if rows[tier].gib < rows[own.tier].gib:
+        raise InvalidValue(
+            f"--performance-tier {tier} is below {own.tier}, which {size_gib:,} GiB are",
+            advice=f"{own.tier} or above",
+            field="performance_tier",
+        )
+    large, above = table.chosen.large, table.chosen.above_gib
+    if tier in large and size_gib <= above:
+        raise InvalidValue(
+            f"--performance-tier {tier} on {size_gib:,} GiB",
+            advice=f"{', '.join(large)} are for disks above {above:,} GiB",
+            field="performance_tier",
+        )
+    return replace(limits(cloud, disk_type, rows[tier].gib), size_gib=size_gib)
+
+
+def check_bursting(cloud: str, disk_type: str, size_gib: int) -> None:
+    """Raise InvalidValue for on-demand bursting that is not sold for the disk."""
+    on_demand = _entry(cloud, disk_type).on_demand
+    if on_demand is None:
+        sold = _types_with(cloud, lambda entry: entry.on_demand is not None)
+        raise InvalidValue(
+            f"--bursting cannot be used with {disk_type}",
+            advice=f"only {sold} bursts on demand" if sold else "leave it out",
+            field="bursting",
+        )
+    above = on_demand.above_gib
+    if size_gib <= above:
+        raise InvalidValue(
+            f"--bursting on {size_gib:,} GiB: disks up to {above} GiB burst on credit, "
+            "without asking",
+            advice=f"leave it out, or take more than {above} GiB",
+            field="bursting",
+        )
+
+
+def bursting_limits(cloud: str, disk_limits: DiskLimits) -> DiskLimits:
+    """The same disk with bursting on demand: no bucket, for as long as it is paid for. Raises
+    InvalidValue for a type that has none."""
+    entry = _entry(cloud, disk_limits.disk_type)
+    burst, tiers = entry.on_demand, entry.tiers
+    if burst is None or tiers is None:
+        raise InvalidValue(
+            f"--bursting cannot be used with {disk_limits.disk_type}",
+            advice="leave it out",
+            field="bursting",
+        )
+    return replace(
+        disk_limits,
+        pools=tuple(_raised(pool, burst, tiers.unit_bytes) for pool in disk_limits.pools),
+    )
+
+
+def _raised(pool: SharedLimits, burst: OnDemandBurst, unit_bytes: int) -> SharedLimits:
+    return SharedLimits(
+        pool.covers,
+        pool.iops and Allowance(pool.iops.baseline, burst.iops),
+        pool.bytes_per_s and Allowance(pool.bytes_per_s.baseline, burst.throughput * unit_bytes),
+    )
+
+
+def _tiers_to_choose(cloud: str, disk_type: str, tier: str) -> Tiers:
+    table = _entry(cloud, disk_type).tiers
+    if table is None or table.chosen is None:
+        sold = _types_with(cloud, lambda entry: bool(entry.tiers and entry.tiers.chosen))
+        raise InvalidValue(
+            f"--performance-tier {tier} cannot be used with {disk_type}",
+            advice=f"only {sold} has tiers to choose from" if sold else "leave it out",
+            field="performance_tier",
+        )
+    return table
+
+
+def _types_with(cloud: str, sells: Callable[[DiskEntry], bool]) -> str:
+    return ", ".join(name for name, entry in catalogue(cloud).disks.items() if sells(entry))
+
+
+def _entry(cloud: str, disk_type: str) -> DiskEntry:
+    book = catalogue(cloud)
+    if disk_type not in book.disks:
+        raise UnknownName(f"{cloud} disk type", disk_type, book.disks, field="disk")
+    return book.disks[disk_type]

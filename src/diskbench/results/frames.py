@@ -1,0 +1,178 @@
+"""Polars frames of stored runs: measurement rows in which no mean spans a cliff (MR-3), and
+verdicts, computed on each call. docs/api.md lists the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy.engine import Engine
+
+from diskbench.analysis.row_figures import Counted, changed, counted_columns, row_figures
+from diskbench.model.run import AFTER_CLIFF, Run
+from diskbench.model.verdict import Verdict
+from diskbench.ports import EvidenceStore
+from diskbench.results.phase_reader import courses_of
+from diskbench.results.refreshed_catalogue import open_books
+from diskbench.results.verdicts import trial_verdicts
+from diskbench.store.frames import measurements_frame, with_runs
+from diskbench.store.query import Filter, find_runs
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+_LONG_NS = 9_800_000_000
+"""Evidence of shorter steps is not read: they have no levels (results/phase_reader.py)."""
+_PLACE = "place in the frame"
+
+
+@dataclass(frozen=True, slots=True)
+class _StepRow:
+    """A row of the frame with its run."""
+
+    run: Run
+    counted: Counted
+
+    @property
+    def step(self) -> str:
+        return self.counted.step
+
+    @property
+    def step_index(self) -> int:
+        return self.counted.step_index
+
+    @property
+    def round(self) -> int | None:
+        return self.counted.round
+
+    @property
+    def runtime_ns(self) -> int | None:
+        return self.counted.runtime_ns
+
+
+def cliff_safe_frame(
+    database: Engine,
+    *,
+    run_ids: Sequence[str] | None = None,
+    evidence: EvidenceStore | None = None,
+) -> pl.DataFrame:
+    """One row per run, step, job and direction, as `measurements_frame` returns them, with the
+    column `after_cliff`: the kind of the level that the row's figures are taken from, where its
+    step has several (None: the figures are as fio counted them).
+
+    Seconds are read from `evidence`, or from each run's own store; the rows of a run whose evidence
+    is gone stay as fio counted them. Raises StoreUnavailable.
+    """
+    import polars as pl
+
+    frame = measurements_frame(database, run_ids=run_ids).with_row_index(_PLACE)
+    frame = frame.with_columns(pl.lit(None, dtype=pl.String).alias(AFTER_CLIFF))
+    long = pl.col("runtime_ns").sum().over("run_id", "step") >= _LONG_NS
+    rows = frame.filter(long).to_dicts() if frame.height else []
+    cliff_safe = _cliff_safe_rows(rows, database, evidence)
+    if cliff_safe:
+        unchanged = frame.filter(~pl.col(_PLACE).is_in([row[_PLACE] for row in cliff_safe]))
+        frame = pl.concat([unchanged, pl.DataFrame(cliff_safe, schema=frame.schema)]).sort(_PLACE)
+    return frame.drop(_PLACE)
+
+
+def _cliff_safe_rows(
+    rows: Sequence[dict[str, Any]], database: Engine, evidence: EvidenceStore | None
+) -> list[dict[str, Any]]:
+    """The rows of steps with several levels, each with the figures of one level."""
+    if not rows:
+        return []
+    steps = counted_columns(rows)
+    ids = list(dict.fromkeys(step.run_id for step in steps))
+    runs = {run.run_id: run for run in find_runs(database, run_ids=ids)}
+    known = [_StepRow(runs[step.run_id], step) for step in steps if step.run_id in runs]
+    courses = courses_of(database, known, evidence)
+    return [
+        {**row, **changed(row, figure), AFTER_CLIFF: figure.kind}
+        for row, figure in zip(rows, row_figures(steps, courses), strict=True)
+        if figure is not None
+    ]
+
+
+def verdicts_frame(
+    database: Engine, evidence: EvidenceStore, *, run_ids: Sequence[str] | None = None
+) -> pl.DataFrame:
+    """One row per stretch of each measured step, of all runs (oldest first) or of those named.
+
+    The runs of a trial are judged together, as by `results show`. A run whose evidence is gone is
+    judged by its rows alone.
+    """
+    import polars as pl
+
+    books = open_books()
+    by_run: dict[str, list[Verdict]] = {}
+    asked = find_runs(database, run_ids=run_ids)[::-1]
+    for trial_id in dict.fromkeys(run.trial_id for run in asked):
+        runs = find_runs(database, [Filter("trial_id", "=", trial_id)])
+        for verdict in trial_verdicts(database, evidence, runs, books=books):
+            by_run.setdefault(verdict.run_id, []).append(verdict)
+    rows = [
+        row
+        for run in asked
+        for verdict in by_run.get(run.run_id, ())
+        for row in _verdict_rows(verdict)
+    ]
+    return with_runs(pl.DataFrame(rows, schema=_verdict_schema(), orient="row"), database)
+
+
+def _verdict_rows(verdict: Verdict) -> Iterable[tuple[object, ...]]:
+    reasons = [reason.message for reason in verdict.reasons]
+    for number, stretch in enumerate(verdict.stretches):
+        promised = stretch.promised
+        yield (
+            verdict.run_id,
+            verdict.step_index,
+            verdict.step,
+            verdict.rounds,
+            number,
+            number == verdict.main,
+            stretch.kind,
+            stretch.start_s,
+            stretch.end_s,
+            stretch.iops,
+            stretch.bytes_per_s,
+            promised.iops if promised else None,
+            promised.low_iops if promised else None,
+            promised.high_iops if promised else None,
+            stretch.ratio,
+            stretch.limiter.name,
+            list(stretch.limiter.evidence),
+            verdict.trust,
+            reasons,
+            verdict.sentence,
+        )
+
+
+def _verdict_schema() -> dict[str, Any]:
+    import polars as pl
+
+    return {
+        "run_id": pl.String,
+        "step_index": pl.Int64,
+        "step": pl.String,
+        "rounds": pl.Int64,
+        "stretch": pl.Int64,
+        "stands_for": pl.Boolean,
+        "kind": pl.String,
+        "start_s": pl.Float64,
+        "end_s": pl.Float64,
+        "iops": pl.Float64,
+        "bytes_per_s": pl.Float64,
+        "promised_iops": pl.Float64,
+        "promised_low_iops": pl.Float64,
+        "promised_high_iops": pl.Float64,
+        "ratio": pl.Float64,
+        "limiter": pl.String,
+        "limiter_evidence": pl.List(pl.String),
+        "trust": pl.String,
+        "reasons": pl.List(pl.String),
+        "sentence": pl.String,
+    }

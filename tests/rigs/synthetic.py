@@ -1,0 +1,78 @@
+"""Per-second series with known answers, for tests and benchmarks of the detectors. Seeded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Multiplicative noise: exp of an AR(1) process of standard deviation `sd` whose neighbouring
+    seconds correlate with `phi`; a share of `outliers` seconds is three times too high or low."""
+
+    sd: float = 0.05
+    phi: float = 0.0
+    outliers: float = 0.0
+
+    def factors(self, seconds: int, generator: np.random.Generator) -> Floats:
+        """Return one factor per second, with median 1."""
+
+        # The first value is drawn from the stationary distribution, so that there is no warm-up.
+        shocks = generator.normal(size=seconds) * np.sqrt(1 - self.phi**2)
+        shocks[:1] = generator.normal(size=shocks[:1].size)
+        following = accumulate(shocks.tolist(), lambda before, shock: self.phi * before + shock)
+        log = self.sd * np.fromiter(following, dtype=float, count=seconds)
+        off = generator.random(seconds) < self.outliers
+        log[off] += generator.choice([-1.0, 1.0], size=int(off.sum())) * np.log(3)
+        factors_: Floats = np.exp(log)
+        return factors_
+
+
+def flat(level: float, seconds: int, noise: Noise, *, seed: int) -> Floats:
+    """Return a series of one constant level."""
+    return steps([(level, seconds)], noise, seed=seed)
+
+
+def steps(levels: Sequence[tuple[float, int]], noise: Noise, *, seed: int) -> Floats:
+    """Return levels of given durations in seconds: changes are at the sums of the durations."""
+
+    clean = np.concatenate([np.full(seconds, level, dtype=float) for level, seconds in levels])
+    series: Floats = clean * noise.factors(clean.size, np.random.default_rng(seed))
+    return series
+
+
+def settling(
+    start: float, end: float, tau_s: float, seconds: int, noise: Noise, *, seed: int
+) -> Floats:
+    """Return an exponential approach from one level to another: a change without a cliff."""
+
+    clean = end + (start - end) * np.exp(-np.arange(seconds) / tau_s)
+    series: Floats = clean * noise.factors(seconds, np.random.default_rng(seed))
+    return series
+
+
+def bucket(
+    credits_: float, burst: float, baseline: float, seconds: int, noise: Noise, *, seed: int
+) -> Floats:
+    """A token bucket under full load, emptied by the I/Os of the series: its cliff is where the
+    credit is used up, by noise some seconds from credits / (burst − baseline)."""
+
+    factors = noise.factors(seconds, np.random.default_rng(seed))
+    spent = np.cumsum(burst * factors - baseline)
+    series: Floats = np.where(spent <= credits_, burst, baseline) * factors
+    return series
+
+
+def with_stalls(values: Floats, stalls: Sequence[tuple[int, int]], *, left: float = 0.0) -> Floats:
+    """The series with nothing (or the share `left`) done from second `start` to `end` of each."""
+    series = values.copy()
+    for start, end in stalls:
+        series[start:end] *= left
+    return series

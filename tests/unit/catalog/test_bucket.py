@@ -1,0 +1,130 @@
+"""The arithmetic of buckets and requests: published worked examples, and laws that always hold."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diskbench.catalog.bucket import (
+    NO_RULE,
+    Allowance,
+    IoAccounting,
+    balance_after,
+    capacity,
+    cut_at,
+    lasts_s,
+    of_duration,
+    rate,
+    scaled,
+)
+from diskbench.catalog.expect import CatalogDisk, expect
+from diskbench.catalog.lookup import DiskLimits, limits
+from diskbench.catalog.machine import MachineLimits
+from diskbench.model.expectation import Expectation, Load
+from diskbench.units import KIB, MIB
+
+
+def found(disk: DiskLimits, size: int = 4 * KIB, rate: float | None = None) -> Expectation:
+    told = expect(CatalogDisk(disk), MachineLimits(""), Load(block_bytes=size, max_per_s=rate))
+    assert told is not None
+    return told
+
+
+@pytest.mark.parametrize(
+    ("size", "seconds"), [(20, 1862), (100, 2000), (334, 2703), (500, 3600), (750, 7200)]
+)
+def test_gp2_empties_at_the_second_its_guide_says(size: int, seconds: int) -> None:
+    told = found(limits("aws", "gp2", size))
+    assert told.lasts_s is not None
+    assert round(told.lasts_s) == seconds
+
+
+def test_gp2_of_20_gib_goes_on_at_100_iops() -> None:
+    told = found(limits("aws", "gp2", 20))
+    assert (told.begin.iops, told.lasting.iops) == (3000, 100)
+
+
+@pytest.mark.parametrize(
+    ("disk", "tib", "seconds"), [("st1", 1, 4993), ("st1", 5, 17476), ("sc1", 1, 15420)]
+)
+@pytest.mark.parametrize("block", [4 * KIB, MIB])
+def test_an_hdd_bucket_pays_a_mebibyte_for_every_small_request(
+    disk: str, tib: int, seconds: int, block: int
+) -> None:
+    told = found(limits("aws", disk, tib * 1024), block)
+    assert told.lasts_s is not None
+    assert round(told.lasts_s) == seconds
+
+
+def test_an_hdd_at_its_ceiling_has_nothing_to_empty() -> None:
+    assert found(limits("aws", "st1", 16384), MIB).lasts_s is None
+
+
+def test_azure_bursts_for_thirty_minutes() -> None:
+    assert found(limits("azure", "Premium_LRS", 32)).lasts_s == pytest.approx(1800)
+
+
+def test_a_demand_below_the_baseline_never_empties_a_bucket() -> None:
+    told = found(limits("aws", "gp2", 20), rate=99)
+    assert (told.begin.iops, told.lasts_s, told.begin.limited_by) == (99, None, "offered")
+
+
+class TestAccounting:
+    """What one request costs."""
+
+    def test_a_large_request_counts_as_several(self) -> None:
+        gp2 = limits("aws", "gp2", 20).accounting
+        assert (gp2.ios(MIB), gp2.bytes(MIB)) == (4, MIB)
+        assert (gp2.ios(257 * KIB), gp2.ios(256 * KIB), gp2.ios(512)) == (2, 1, 1)
+
+    def test_a_small_one_is_charged_as_the_least(self) -> None:
+        st1 = limits("aws", "st1", 500).accounting
+        assert (st1.ios(4 * KIB), st1.bytes(4 * KIB), st1.bytes(2 * MIB)) == (1, MIB, 2 * MIB)
+
+    def test_without_a_rule_each_is_one_of_its_own_size(self) -> None:
+        assert (NO_RULE.ios(8 * MIB), NO_RULE.bytes(512)) == (1, 512)
+
+    def test_a_device_that_cuts_counts_parts(self) -> None:
+        cut = cut_at(NO_RULE, 512 * KIB)
+        assert (cut.ios(512 * KIB), cut.ios(MIB)) == (1, 2)
+        assert cut_at(IoAccounting(256 * KIB), 512 * KIB) == IoAccounting(256 * KIB)
+
+    def test_halves_of_what_counts_once_cost_what_the_whole_costs(self) -> None:
+        cut = cut_at(IoAccounting(MIB, MIB), 512 * KIB)
+        assert 2 * cut.bytes(512 * KIB) == cut.bytes(MIB) == MIB
+        assert 2 * cut.ios(512 * KIB) == cut.ios(MIB) == 1
+        assert (cut.ios(4 * KIB), cut.bytes(4 * KIB)) == (1, MIB)
+
+
+ALLOWANCES = st.builds(
+    of_duration, st.floats(1, 1e6), st.floats(1, 1e7), st.floats(0, 1e5)
+) | st.builds(Allowance, st.floats(1, 1e6))
+
+
+@settings(deadline=None)  # two cores that others use too
+@given(ALLOWANCES, st.floats(0, 1), st.floats(0, 1e7), st.floats(0, 1e5))
+def test_a_balance_stays_within_its_bucket(
+    allowance: Allowance, share: float, used: float, seconds: float
+) -> None:
+    full = capacity(allowance)
+    left = balance_after(allowance, share * full, used, seconds)
+    assert 0 <= left <= full
+    if used <= allowance.baseline:
+        assert left >= share * full - full * 1e-9
+
+
+@settings(deadline=None)
+@given(ALLOWANCES, st.floats(1, 1000))
+def test_a_time_scale_divides_how_long_a_burst_lasts_and_no_rate(
+    allowance: Allowance, scale: float
+) -> None:
+    small, lasting = scaled(allowance, time_scale=scale), lasts_s(allowance)
+    for has_credit in (True, False):
+        assert rate(small, has_credit=has_credit) == rate(allowance, has_credit=has_credit)
+    assert lasts_s(small) == (None if lasting is None else pytest.approx(lasting / scale))
+
+
+def test_an_empty_bucket_is_full_again_after_its_capacity_over_its_baseline() -> None:
+    gp2 = Allowance(100, 3000, 5_400_000)
+    assert balance_after(gp2, 0, 0, 54_000) == 5_400_000
+    assert balance_after(gp2, 0, 0, 60, refill_per_s=10) == 600
+    assert balance_after(gp2, 0, 3000, 60, owed=100) == -100

@@ -1,0 +1,110 @@
+"""What clouds charge beside hours: transactions, an address, a least time."""
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.books import SHIPPED, text_of
+
+from diskbench.catalog.charges import Charges, Counting, Work, charges_of, parse_charges
+from diskbench.catalog.entry import clouds
+from diskbench.catalog.yaml_loader import CHARGES
+from diskbench.errors import InvalidValue
+from diskbench.units import KIB, MIB
+
+WORKS = st.lists(
+    st.builds(
+        Work,
+        requests=st.integers(0, 10**9),
+        request_bytes=st.integers(512, 16 * MIB),
+        seconds=st.floats(0, 10**5),
+    ),
+    max_size=8,
+)
+
+
+def charged(cloud: str) -> Charges:
+    found = charges_of(cloud)
+    assert found is not None, cloud
+    return found
+
+
+@pytest.mark.parametrize("cloud", clouds())
+def test_every_listed_source_is_used(cloud: str):
+    book = charged(cloud)
+    assert {figure.source for figure in book.figures()} == set(book.sources)
+    prices = SHIPPED.of(cloud).prices
+    used = {figure.source for figure in (*prices.disks.values(), prices.month_hours)}
+    assert used | set(prices.machines) == set(prices.sources)
+
+
+def test_charges_are_of_the_region_of_the_prices():
+    for cloud in clouds():
+        assert charged(cloud).region == SHIPPED.of(cloud).prices.region
+
+
+def test_a_figure_without_a_source_is_refused():
+    data = yaml.safe_load(text_of("aws", CHARGES))
+    del data["transactions"]["standard"]["source"]
+    with pytest.raises(InvalidValue, match=r"transactions\.standard\.source"):
+        parse_charges(yaml.safe_dump(data), where="mine.yaml")
+
+
+def test_a_million_requests_of_ebs_magnetic_are_five_cents():
+    standard = charged("aws").transactions["standard"]
+    million = [Work(requests=10**6, request_bytes=MIB, seconds=5000)]
+    assert standard.cost_usd(standard.counted_as(None).count(million)) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("disk", "tier", "request_bytes", "transactions"),
+    [
+        ("StandardSSD_LRS", "E10", 4 * KIB, 1),
+        ("StandardSSD_LRS", "E10", 256 * KIB, 1),
+        ("StandardSSD_LRS", "E10", 257 * KIB, 2),
+        ("StandardSSD_LRS", "E10", MIB, 4),
+        ("Standard_LRS", "S10", MIB, 1),  # one an I/O, whatever its size
+        ("Standard_LRS", "S4", 4 * KIB, 1),
+        ("Standard_LRS", "S4", 64 * KIB, 4),  # Microsoft's own example
+        ("Standard_LRS", "S4", MIB, 64),
+        ("Standard_LRS", "S80", 256 * KIB, 16),
+        ("Standard_LRS", "S80", MIB, 16),  # at most 16 units an I/O
+    ],
+)
+def test_azure_counts_large_requests_as_the_tier_says(
+    disk: str, tier: str, request_bytes: int, transactions: int
+):
+    sold = charged("azure").transactions[disk]
+    assert sold.counted_as(tier).units(request_bytes) == transactions
+
+
+def test_an_hour_of_an_s4_is_billed_for_450000_transactions_at_most():
+    s4 = charged("azure").transactions["Standard_LRS"].counted_as("S4")
+    busy = Work(requests=500 * 3600, request_bytes=4 * KIB, seconds=3600)
+    assert s4.count([busy]) == 450_000
+    assert s4.count([busy, busy]) == 900_000
+    assert s4.count([busy], disks=2) == 900_000
+    assert s4.count([Work(requests=10, request_bytes=4 * KIB, seconds=1)]) == 10
+
+
+@given(WORKS, st.integers(1, 1024), st.integers(1, 64), st.integers(1, 10**9))
+def test_a_cap_never_raises_and_a_smaller_unit_never_lowers_what_is_billed(
+    works: list[Work], unit: int, most: int, cap: int
+):
+    plain = Counting(source="x", unit_kib=unit)
+    assert Counting(source="x", unit_kib=unit, most_units=most).count(works) <= plain.count(works)
+    assert Counting(source="x", unit_kib=unit, hourly_cap=cap).count(works) <= plain.count(works)
+    assert Counting(source="x", unit_kib=2 * unit).count(works) <= plain.count(works)
+    assert Counting(source="x").count(works) == sum(work.requests for work in works)
+
+
+def test_prices_of_google_hold_in_their_region_only():
+    book = SHIPPED.of("gcp").prices
+    assert book.machine_hourly_usd("n2-standard-2", "us-central1") == 0.097118
+    assert book.machine_hourly_usd("n2-standard-2", "europe-west4") is None
+    assert book.machine_hourly_usd("no-such-1", "us-central1") is None
+    assert book.disk_hourly_usd("pd-ssd", 100, "us-central1") == pytest.approx(17 / 730)
+    assert book.disk_hourly_usd("pd-ssd", 100, "europe-west4") is None
+    assert book.disk_hourly_usd("hyperdisk-throughput", 2048, "us-central1") is None
+    paid = book.disk_hourly_usd("hyperdisk-balanced", 100, "us-central1", iops=3600, throughput=290)
+    assert paid == pytest.approx((8 + 600 * 0.005 + 150 * 0.04) / 730)

@@ -1,0 +1,231 @@
+"""What a trial costs, before and after, and what a disk costs a month."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.books import SHIPPED
+from tests.unit.report.made import row
+
+from diskbench.catalog.charges import Work, done_work, expected_work
+from diskbench.catalog.cost import (
+    CellCost,
+    address_part,
+    cost_of,
+    cost_of_lease,
+    disk_part,
+    machine_part,
+    monthly,
+    spent_usd,
+    sum_usd,
+)
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
+from diskbench.store.leases import Lease
+from diskbench.units import MIB
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+HDD = DiskSpec(type="Standard_LRS", size_gib=256)
+PRICES = st.floats(0, 100, allow_nan=False)
+
+
+def rental(provider: str = "aws", disk: DiskSpec | None = None, **more: object) -> Rental:
+    scope = Scope(provider=provider, region={"aws": "us-east-1", "azure": "eastus"}.get(provider))
+    values: dict[str, object] = {
+        "scope": scope, "spec": RentSpec(), "offer": "a machine", "disk": disk,
+    }  # fmt: skip
+    return Rental.model_validate(values | more)
+
+
+def lease(hours: float | None, usd: float | None, *, age_h: float = 2, name: str = "l") -> Lease:
+    """A lease of so many hours, or one that is open since `age_h`."""
+    begun = NOW - timedelta(hours=age_h)
+    ended = None if hours is None else (begun + timedelta(hours=hours)).isoformat()
+    return Lease(
+        lease_id=name,
+        provider="aws",
+        created_at=begun.isoformat(),
+        released_at=ended,
+        hourly_usd=usd,
+    )
+
+
+def test_the_first_seeds_formula_gives_a_tenth_of_what_it_prints():
+    """( $0.0005 / 10000 ) × 1100/s × 3600 × 24 × 30 "= $1,425.60", says the post of 2018; its own
+    factors give $142.56. The month it prints takes $0.005 for 10,000, or 11,000 I/Os a second."""
+    hours = 30 * 24
+    for per_s, usd in ((1100, 142.56), (11_000, 1425.60)):
+        work = Work(requests=per_s * hours * 3600, request_bytes=4096, seconds=hours * 3600)
+        month = monthly(SHIPPED, "azure", HDD, "eastus", [work], hours=hours)
+        assert month.transactions_usd == pytest.approx(usd)
+
+
+def test_a_busy_month_of_a_standard_disk_costs_what_it_promises_and_its_size():
+    work = expected_work("azure", HDD, [4096], 730 * 3600)
+    assert work.requests == 500 * 730 * 3600  # S15 promises 500 IOPS
+    month = monthly(SHIPPED, "azure", HDD, "eastus", [work])
+    assert month.storage_usd == pytest.approx(11.328)
+    assert month.transactions_usd == pytest.approx(500 * 730 * 3600 / 10_000 * 0.0005)
+    assert month.total_usd == pytest.approx(11.328 + 65.7)
+
+
+def test_a_busy_month_of_a_premium_disk_costs_its_size_alone():
+    premium = DiskSpec(type="Premium_LRS", size_gib=256)
+    month = monthly(
+        SHIPPED, "azure", premium, "eastus", [expected_work("azure", premium, [4096], 3600)]
+    )
+    assert (month.total_usd, month.transactions_usd) == (pytest.approx(38.012142), 0.0)
+
+
+def test_a_month_elsewhere_is_not_made_up():
+    month = monthly(SHIPPED, "azure", HDD, "westeurope", [])
+    assert (month.storage_usd, month.transactions_usd, month.total_usd) == (None, None, None)
+
+
+def test_the_busiest_disk_is_bounded_by_what_it_promises():
+    large = expected_work("azure", HDD, [MIB], 10)
+    assert large.requests == pytest.approx(60e6 / MIB * 10)  # 60 MB/s
+    both = expected_work("azure", HDD, [4096, MIB], 10)
+    assert both.requests == 5000
+    held = expected_work("azure", HDD, [4096], 10, requests_per_s=20)
+    assert held.requests == 200
+    striped = expected_work("azure", HDD.model_copy(update={"count": 4}), [4096], 10)
+    assert striped.requests == 20_000
+    unknown = expected_work("aws", DiskSpec(type="no-such", size_gib=1), [4096], 10)
+    assert unknown.requests == 0
+
+
+def test_where_large_requests_are_counted_in_units_the_dearest_size_counts():
+    s4 = DiskSpec(type="Standard_LRS", size_gib=32)
+    assert expected_work("azure", s4, [4096, MIB], 10).request_bytes == MIB
+
+
+def test_a_trial_costs_all_its_parts_by_the_hour():
+    disk = DiskSpec(type="io1", size_gib=100, iops=5000, count=2)
+    parts = (
+        machine_part(SHIPPED, "aws", "c4.xlarge", "us-east-1"),
+        disk_part(SHIPPED, "aws", DiskSpec(type="gp3", size_gib=8), "us-east-1", what="root disk"),
+        disk_part(SHIPPED, "aws", disk, "us-east-1"),
+        address_part("aws", "us-east-1"),
+    )
+    cost = cost_of(rental(disk=disk, prices=parts), 1800)
+    hourly = 0.199 + 8 * 0.08 / 730 + 2 * (12.5 + 325) / 730 + 0.005
+    assert cost.hourly_usd == pytest.approx(hourly)
+    assert cost.total_usd == pytest.approx(hourly / 2)
+    assert (cost.fixed_usd, cost.transactions_usd, cost.unknown) == (0, 0, ())
+    assert "karpenter-provider-aws" in cost.source
+    assert "2024-07-01" in cost.source
+
+
+def test_an_hour_of_an_azure_disk_is_paid_for_at_least():
+    disk = DiskSpec(type="Premium_LRS", size_gib=32767)
+    parts = (
+        machine_part(SHIPPED, "azure", "Standard_D2s_v5", "eastus"),
+        disk_part(SHIPPED, "azure", disk, "eastus"),
+    )
+    cost = cost_of(rental("azure", disk, prices=parts), 600)
+    assert cost.total_usd == pytest.approx(0.096 / 6 + 3604.11 / 730)
+    assert cost.fixed_usd == pytest.approx(3604.11 / 730 * 5 / 6)
+
+
+def test_what_has_no_price_is_named_and_the_rest_is_known():
+    disk = DiskSpec(type="standard", size_gib=20)
+    far = Scope(provider="aws", region="eu-central-1")
+    parts = (
+        machine_part(SHIPPED, "aws", "m5.large", "eu-central-1"),
+        PricePart(name="power", hourly_usd=2.0),
+    )
+    cost = cost_of(rental(disk=disk, scope=far, prices=parts), 3600)
+    assert cost.unknown == ("machine m5.large", "transactions of standard")
+    assert (cost.hourly_usd, cost.total_usd, cost.known_usd) == (None, None, 2.0)
+
+
+def test_a_rental_without_parts_has_its_hourly_price():
+    assert cost_of(rental(hourly_usd=0.5), 7200).total_usd == 1.0
+    assert cost_of(rental(hourly_usd=None), 7200).unknown == ("machine and disks",)
+
+
+@pytest.mark.parametrize("provider", ["lab", "fake"])
+def test_what_is_not_rented_costs_nothing(provider: str):
+    standard = DiskSpec(type="standard", size_gib=20)
+    emulated = rental(provider, standard, cloud="aws", hourly_usd=0.0)
+    work = [Work(requests=10**9, request_bytes=4096, seconds=60)]
+    assert cost_of(emulated, 3600, work).total_usd == 0
+    assert cost_of(None, 3600).total_usd == 0
+
+
+@given(st.lists(PRICES, min_size=1, max_size=5), st.floats(0, 10**5), st.floats(0, 10**5), PRICES)
+def test_longer_never_costs_less_and_the_parts_add_up(
+    usd: list[float], seconds: float, more: float, assumed: float
+):
+    parts = tuple(PricePart(name="part", hourly_usd=one, minimum_s=3600) for one in usd)
+    short = cost_of(rental(prices=parts), seconds)
+    long = cost_of(rental(prices=parts), seconds + more)
+    assert short.total_usd is not None
+    assert long.total_usd is not None
+    assert long.total_usd >= short.total_usd - 1e-9
+    assert short.total_usd == pytest.approx(sum(usd) * max(1, seconds / 3600))
+    assert short.total_or(assumed) == short.total_usd
+
+
+@given(st.lists(PRICES, max_size=3), st.floats(0, 10**5), PRICES)
+def test_an_assumed_price_is_for_all_of_it_but_never_below_what_is_known(
+    known: list[float], seconds: float, assumed: float
+):
+    parts = [PricePart(name="part", hourly_usd=one) for one in known]
+    parts.append(PricePart(name="odd one", hourly_usd=None))
+    cost = cost_of(rental(prices=tuple(parts)), seconds)
+    assert cost.total_or(None) is None
+    assert cost.total_or(assumed) == max(cost.known_usd, assumed * seconds / 3600)
+
+
+def test_a_sum_needs_every_price():
+    known, unknown = (PricePart(name="x", hourly_usd=usd) for usd in (1.0, None))
+    assert (sum_usd([known, known]), sum_usd([known, unknown]), sum_usd([])) == (2.0, None, None)
+
+
+def test_what_was_done_is_counted_once_by_jobs_and_without_flushes():
+    rows = [
+        row(scope="job", job="a", ios=1000, bytes=1000 * 4096, runtime_ns=10**10),
+        row(scope="job", job="b", ios=500, bytes=500 * MIB, runtime_ns=8 * 10**9),
+        row(scope="job", job="b", direction="sync", ios=500, bytes=0),
+        row(ios=1500, bytes=1),  # the step, which says the same again
+    ]
+    works = done_work(rows)
+    assert [(work.requests, work.request_bytes) for work in works] == [(1000, 4096), (500, MIB)]
+    assert sum(work.seconds for work in works) == 10
+
+
+def test_a_lease_costs_its_age_and_what_was_done():
+    disk = DiskSpec(type="standard", size_gib=20)
+    made = rental(disk=disk, prices=(machine_part(SHIPPED, "aws", "m5.large", "us-east-1"),))
+    rows = [row(scope="job", ios=2_000_000, bytes=2_000_000 * 4096)]
+    cost = cost_of_lease(lease(1.5, 0.096), rows, made, now=NOW)
+    assert cost.seconds == 5400
+    assert cost.transactions_usd == pytest.approx(0.10)
+    assert cost.total_usd == pytest.approx(0.096 * 1.5 + 0.10)
+    still = cost_of_lease(lease(None, 0.096), (), made, now=NOW)
+    assert still.total_usd == pytest.approx(0.096 * 2)
+
+
+def test_a_lease_of_which_no_rental_is_known_has_its_hourly_price():
+    assert cost_of_lease(lease(1, 0.25), (), None, now=NOW).total_usd == 0.25
+    assert cost_of_lease(lease(1, None), (), None, now=NOW).total_usd is None
+
+
+def test_spent_is_what_open_and_released_leases_cost_by_now():
+    leases = [
+        lease(1, 0.10, name="done"),
+        lease(None, 0.20, name="open"),
+        lease(None, None, name="dark"),
+    ]
+    assert spent_usd(leases, NOW) == pytest.approx(0.10 + 0.40)
+    assert spent_usd(leases, NOW, assume_price_usd_per_hour=1) == pytest.approx(2.50)
+    assert spent_usd(leases, NOW, transactions_usd={"done": 0.05, "gone": 9}) == pytest.approx(0.55)
+    assert spent_usd([lease(None, 1.0, age_h=-1)], NOW) == 0, "a clock that is behind earns nothing"
+
+
+def test_a_cost_crosses_a_step():
+    cost = cost_of(rental(hourly_usd=0.5), 60)
+    assert CellCost.model_validate_json(cost.model_dump_json()) == cost

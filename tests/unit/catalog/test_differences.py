@@ -1,0 +1,174 @@
+"""A published figure beside what runs measured, and why the two may differ."""
+
+import dataclasses
+
+import pytest
+
+from diskbench.catalog.differences import beside, differences
+from diskbench.catalog.published import RunSubject, find_published
+from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
+
+GP2 = RunSubject(
+    profile="gobonniego",
+    cloud="aws",
+    disk_type="gp2",
+    size_gib=20,
+    instance_type="c4.xlarge",
+    region="us-east-1",
+    memory_gib=7.5,
+)
+
+
+def row(step, direction, *, run="a", iops=1000.0, mb=100.0, seconds=5.0, **more):
+    values = {
+        "run_id": run,
+        "step_index": 0,
+        "step": step,
+        "role": "measure",
+        "scope": "step",
+        "job": "all",
+        "job_index": -1,
+        "direction": direction,
+        "ios": round(iops * seconds),
+        "bytes": round(mb * 1e6 * seconds),
+        "runtime_ns": round(seconds * 1e9),
+        "iops": iops,
+        "bytes_per_s": mb * 1e6,
+    }
+    return Measurement(**(values | more))
+
+
+def only(figure_id, rows, **how):
+    (pair,) = beside(find_published(figure_id), rows, **how)
+    return pair
+
+
+def test_the_iops_of_a_mixture_are_reads_and_writes_together():
+    rows = [row("rand-512-9to1", "read", iops=2700), row("rand-512-9to1", "write", iops=300)]
+    pair = only("iaas-2018/results/gp2/iops", rows)
+    assert pair.ours == 3000
+    assert pair.ratio == pytest.approx(3000 / 3634)
+
+
+def test_ours_is_the_mean_over_the_runs():
+    rows = [row("seq-read-64k", "read", run=run, mb=mb) for run, mb in (("a", 80), ("b", 120))]
+    pair = only("iaas-2018/results/gp2/read", rows)
+    assert (pair.ours, pair.runs) == (100e6, 2)
+
+
+def test_a_mean_latency_is_that_of_all_ios_and_extremes_are_extremes():
+    step = ("write-through-write", "write")
+    first = {"ios": 100, "lat_mean_ns": 1e6, "lat_min_ns": 5e5, "lat_max_ns": 9e6}
+    second = {"ios": 300, "lat_mean_ns": 5e6, "lat_min_ns": 4e5, "lat_max_ns": 8e6}
+    rows = [row(*step, run="a", **first), row(*step, run="b", **second)]
+    pairs = beside(find_published("azure-caching/latencies/hdd"), rows)
+    assert [(pair.figure.metric, pair.ours) for pair in pairs] == [
+        ("lat_mean_ns", 4e6),
+        ("lat_min_ns", 4e5),
+        ("lat_max_ns", 9e6),
+    ]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [row("other", "read")],
+        [row("seq-read-64k", "write")],
+        [row("seq-read-64k", "read", scope="job")],
+        [row("seq-read-64k", "read", iops=0.0)],
+    ],
+    ids=["none", "other step", "other direction", "jobs alone", "no I/O"],
+)
+def test_a_figure_without_rows_of_its_own_is_left_out(rows):
+    assert beside(find_published("iaas-2018/results/gp2/read"), rows) == ()
+
+
+def test_a_latency_that_was_not_measured_is_left_out():
+    rows = [row("write-through-write", "write")]
+    assert beside(find_published("azure-caching/latencies/hdd"), rows) == ()
+
+
+def test_steps_of_an_imported_gobonniego_file_are_known():
+    rows = [row("seqread", "read", mb=92), row("iops", "mixed", iops=3634)]
+    pairs = beside(find_published("iaas-2018/results/gp2"), rows, gobonniego_file=True)
+    assert {pair.figure.step: pair.ratio for pair in pairs} == {
+        "rand-512-9to1": 1.0,
+        "seq-read-64k": 1.0,
+    }
+    assert beside(find_published("iaas-2018/results/gp2"), rows) == ()
+
+
+def reasons(figure_id="iaas-2018/results/gp2/iops", asked=GP2, *, seconds=5.0, **how):
+    figure = find_published(figure_id)[0]
+    direction = "read" if figure.direction == "total" else figure.direction
+    rows = [row(figure.step, direction, seconds=seconds, lat_mean_ns=1.0)]
+    return " | ".join(differences(asked, beside([figure], rows), **how))
+
+
+@pytest.mark.parametrize("mark", ["emulated", "unverified", "imported"])
+def test_what_is_no_clouds_own_is_told_first(mark):
+    told = reasons(marks=[mark])
+    assert mark in told.split(" | ")[0]
+    assert mark not in reasons()
+
+
+def test_the_tool_the_cache_and_the_sample_are_told():
+    told = reasons()
+    assert "GoBonnieGo 1.0.7 itself" in told
+    assert "page cache" in told
+    assert "mean of 10 runs on one machine" in told
+
+
+def test_a_doubt_is_told_with_its_words():
+    asked = dataclasses.replace(GP2, profile="bonnie", cloud="vsphere", disk_type="nvme-ssd")
+    assert "client-bound" in reasons("iaas-2018/bonnie/samsung/bonnie-seeks", asked)
+
+
+def test_what_is_doubted_in_our_step_is_told():
+    ours = Warning(code="client-bound", message="busy", step="rand-512-9to1")
+    fill = Warning(code="fill-slow", message="slow", step="fill")
+    told = reasons(warnings=[ours, fill])
+    assert "ours is doubted (client-bound)" in told
+    assert "fill-slow" not in told
+    assert "ours is doubted" not in reasons()
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"instance_type": "c5.xlarge"}, "c4.xlarge, ours on c5.xlarge"),
+        ({"instance_type": None}, "no known type"),
+        ({"region": "eu-west-1"}, "us-east-1, ours in eu-west-1"),
+        ({"size_gib": 30}, "20 GiB, ours 30"),
+        ({"memory_gib": 32.0}, "7.5 GiB memory, ours 32"),
+        ({"disk_type": None}, "which disk ours is, is not known"),
+        ({"disk_type": "gp3"}, "theirs is gp2, ours gp3"),
+    ],
+)
+def test_what_differs_is_told_and_only_then(changes, told):
+    assert told in reasons(asked=dataclasses.replace(GP2, **changes))
+    assert told not in reasons()
+
+
+def test_a_much_longer_step_is_told():
+    assert "lasted 5 s, ours 60 s" in reasons(seconds=60.0)
+    assert "lasted" not in reasons(seconds=6.0)
+
+
+def test_the_years_between_are_told():
+    assert "of 2018, ours of 2026" in reasons(year=2026)
+    assert "of 2018" not in reasons(year=2018)
+
+
+def test_unknown_sizes_and_dates_are_told():
+    asked = RunSubject(profile="diskspd", cloud="azure", disk_type="Standard_LRS", size_gib=64)
+    told = reasons("azure-caching/latencies/hdd/write-mean", asked)
+    assert "size of theirs is not known" in told
+    assert "no date" in told
+
+
+def test_each_reason_stands_once():
+    rows = [row("rand-512-9to1", "read"), row("seq-read-64k", "read")]
+    told = differences(GP2, beside(find_published("iaas-2018/results/gp2"), rows))
+    assert len(told) == len(set(told))

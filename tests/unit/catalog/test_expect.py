@@ -1,0 +1,332 @@
+"""What a load should get, which limit says so, and laws that hold for every disk and machine.
+
+`diskbench.simulate` and `disk_price`: the catalogue for notebooks, with nothing measured.
+"""
+
+import math
+
+import pytest
+from hypothesis import assume, given, reject
+from hypothesis import strategies as st
+from tests.books import SHIPPED
+from tests.rigs.api_page import documented
+
+import diskbench
+from diskbench.catalog.expect import (
+    CatalogDisk,
+    Stage,
+    disk_of,
+    expect,
+    expect_on,
+    path_of,
+    promised_path,
+    simulate,
+)
+from diskbench.catalog.lookup import disk_types
+from diskbench.catalog.machine import MachineLimits, capped, machine_of
+from diskbench.errors import InvalidValue, UnknownName, UserError
+from diskbench.model.expectation import Expectation, Load, Promise
+from diskbench.units import KIB, MIB
+
+NO_LIMIT = MachineLimits("a machine that limits nothing")
+
+
+def load(block: int = 4 * KIB, **other: object) -> Load:
+    return Load.model_validate({"block_bytes": block, "depth": 64, **other})
+
+
+def found(disk: CatalogDisk, job: Load, machine: MachineLimits = NO_LIMIT) -> Expectation:
+    result = expect(disk, machine, job)
+    assert result is not None
+    return result
+
+
+def test_small_blocks_are_limited_by_iops_and_large_ones_by_throughput():
+    gp3 = disk_of("aws", "gp3", 100)
+    assert found(gp3, load()).begin.limited_by == "disk-iops"
+    assert found(gp3, load(256 * KIB)).begin.limited_by == "disk-throughput"
+    assert found(gp3, load(256 * KIB)).begin.iops == 125 * MIB / (256 * KIB)
+
+
+def test_a_large_request_counts_as_several_and_says_so():
+    """100 IOPS that a gp2 keeps are 25 requests of 1 MiB, counted as four of 256 KiB each."""
+    lasting = found(disk_of("aws", "gp2", 20), load(MIB)).lasting
+    assert lasting.iops == 25
+    assert lasting.accounted
+    assert lasting.words() == "disk IOPS (a block counts as 4)"
+
+
+def test_a_queue_too_short_is_the_limit():
+    """gp3: 3,000 IOPS are promised; one request after the other makes 1,000, 2,000 at best."""
+    begin = found(disk_of("aws", "gp3", 100), load(depth=1)).begin
+    assert begin.limited_by == "latency"
+    assert (begin.low_iops, begin.iops, begin.high_iops) == (100, 1000, 2000)
+
+
+def test_a_rate_that_is_asked_for_is_named():
+    begin = found(disk_of("aws", "gp3", 100), load(max_per_s=500)).begin
+    assert (begin.iops, begin.limited_by) == (500, "offered")
+
+
+def test_a_small_machine_limits_a_fast_disk():
+    disk = disk_of("aws", "io1", 1000, iops=20_000)
+    begin = found(disk, load(), machine_of(SHIPPED, "aws", "c4.xlarge", "io1")).begin
+    assert (begin.iops, begin.limited_by) == (6000, "vm-iops")
+
+
+def test_an_unknown_machine_is_told_and_limits_nothing():
+    machine = machine_of(SHIPPED, "aws", "z9.huge", "gp2")
+    assert machine.gates == ()
+    assert "z9.huge" in machine.unknown
+
+
+def test_a_mix_of_reads_and_writes_shares_what_both_have_together():
+    assert found(disk_of("aws", "gp3", 100), load(read_share=0.7)).begin.iops == 3000
+
+
+def test_a_mix_is_as_slow_as_its_tighter_direction():
+    """pd-standard keeps reads and writes apart: 15 a second and 30 of 20 GiB."""
+    disk = disk_of("gcp", "pd-standard", 20)
+    assert found(disk, load(read_share=0)).begin.iops == pytest.approx(30)
+    assert found(disk, load(read_share=0.5)).begin.iops == pytest.approx(30)
+    assert found(disk, load(read_share=1)).begin.iops == pytest.approx(15)
+
+
+class TestBufferedAndDirect:
+    """Run over the page cache and past it, the same blocks are other requests."""
+
+    disk = disk_of("aws", "gp2", 20)
+
+    def test_in_sequence_the_page_cache_makes_larger_requests(self):
+        buffered = found(self.disk, load(random=False, direct=False, depth=None, read_share=0))
+        direct = found(self.disk, load(random=False, read_share=0))
+        assert buffered.lasting.bytes_per_s == 100 * 256 * KIB
+        assert direct.lasting.bytes_per_s == 100 * 4 * KIB
+
+    def test_a_read_ahead_that_was_set_counts(self):
+        job = load(random=False, direct=False, depth=None, read_ahead_bytes=16 * KIB)
+        assert found(self.disk, job).lasting.bytes_per_s == 100 * 16 * KIB
+
+    def test_small_random_blocks_become_pages(self):
+        job = load(512, direct=False)
+        reads = found(self.disk, job).reads
+        assert reads is not None
+        assert (reads.request_bytes, reads.per_block) == (4 * KIB, 1)
+
+    def test_ebs_may_merge_what_stands_in_a_queue_and_not_what_is_alone(self):
+        queue = found(self.disk, load(64 * KIB, random=False, depth=8)).lasting
+        alone = found(self.disk, load(64 * KIB, random=False, depth=1)).lasting
+        assert (queue.iops, queue.high_iops) == (100, 400)
+        assert alone.high_iops == 100
+
+
+class TestAzureCaching:
+    """Premium SSD of 256 GiB on a machine with both paths."""
+
+    machine = machine_of(SHIPPED, "azure", "Standard_D2s_v3", "Premium_LRS")
+
+    def disk(self, cache: str) -> CatalogDisk:
+        plain = disk_of("azure", "Premium_LRS", 256)
+        return CatalogDisk(plain.limits, cache=cache)  # type: ignore[arg-type]
+
+    def test_without_a_cache_the_uncached_path_counts(self):
+        levels = found(self.disk("none"), load(), self.machine)
+        assert not any(one.limit.startswith("vm-cached") for one in levels.begin.bounds)
+
+    def test_reads_that_hit_a_cache_are_limited_by_the_machine_alone(self):
+        begin = found(self.disk("read-only"), load(), self.machine).begin
+        assert begin.limited_by == "vm-cached-iops"
+        assert begin.low_iops < begin.iops
+
+    def test_one_hit_after_the_other_takes_the_time_of_a_hit(self):
+        """0.501 ms, as the post of 2018 found it."""
+        begin = found(self.disk("read-only"), load(depth=1), self.machine).begin
+        assert (begin.iops, begin.limited_by) == (pytest.approx(1 / 0.000501), "latency")
+
+    def test_writes_pass_a_read_only_cache_and_the_disk(self):
+        lasting = found(self.disk("read-only"), load(read_share=0), self.machine).lasting
+        assert (lasting.iops, lasting.limited_by) == (1100, "disk-iops")
+
+    def test_writes_end_in_a_read_write_cache(self):
+        begin = found(self.disk("read-write"), load(read_share=0), self.machine).begin
+        assert begin.limited_by == "vm-cached-iops"
+
+    def test_the_temporary_disk_is_limited_by_the_cached_path(self):
+        disk = disk_of("azure", "temp-disk", 16)
+        begin = found(
+            disk, load(), machine_of(SHIPPED, "azure", "Standard_D2s_v3", "temp-disk")
+        ).begin
+        assert begin.limited_by == "vm-cached-iops"
+
+
+def test_what_its_owner_expects_of_a_disk_is_a_limit():
+    path = promised_path(Promise(iops=5000, mb_per_s=100))
+    small, large = expect_on(path, load()), expect_on(path, load(MIB))
+    assert small is not None
+    assert large is not None
+    assert (small.begin.iops, small.begin.bounds[0].source) == (5000, "--promise")
+    assert large.begin.bytes_per_s == pytest.approx(100e6)
+
+
+def test_nothing_is_expected_of_a_disk_without_figures():
+    assert expect(disk_of("aws", "instance-store", 100), NO_LIMIT, load()) is None
+
+
+def test_several_disks_have_several_times_the_limits():
+    one = disk_of("aws", "gp2", 20)
+    four = found(CatalogDisk(one.limits, count=4), load())
+    assert (four.begin.iops, four.lasting.iops) == (12_000, 400)
+    assert four.lasts_s == found(one, load()).lasts_s
+
+
+def test_a_burst_that_was_spent_is_not_expected():
+    path = path_of(disk_of("aws", "gp2", 20), NO_LIMIT)
+    empty = expect_on(path, load(), credit=[0.0, 0.0])
+    assert empty is not None
+    assert empty.begin.iops == empty.lasting.iops == 100
+    assert not empty.bursts
+
+
+CLOUD_DISKS = [(cloud, name) for cloud in ("aws", "azure", "gcp") for name in disk_types(cloud)]
+loads = st.builds(
+    Load,
+    block_bytes=st.sampled_from([512, 4 * KIB, 64 * KIB, 100_000, MIB, 4 * MIB]),
+    read_share=st.sampled_from([0.0, 0.3, 0.9, 1.0]),
+    random=st.booleans(),
+    direct=st.booleans(),
+    depth=st.none() | st.integers(1, 256),
+    max_per_s=st.none() | st.floats(1, 1e5),
+)
+sizes = st.integers(1, 20_000)
+machines = st.sampled_from([*SHIPPED.of("aws").machines.types, "unknown"])
+
+
+def any_disk(kind: tuple[str, str], size: int) -> CatalogDisk:
+    cloud, name = kind
+    for provisioned in ({}, {"iops": 500.0}, {"iops": 500.0, "throughput": 20.0}):
+        try:
+            return disk_of(cloud, name, size, **provisioned)
+        except UserError:
+            continue
+    reject()
+    raise AssertionError
+
+
+@given(st.sampled_from(CLOUD_DISKS), sizes, machines, loads)
+def test_nothing_is_expected_above_any_limit(
+    kind: tuple[str, str], size: int, machine: str, job: Load
+):
+    instance = machine_of(SHIPPED, kind[0], machine, kind[1])
+    path = path_of(any_disk(kind, size), instance)
+    result = expect_on(path, job)
+    assume(result is not None)
+    assert result is not None
+    costs = path.costs(job, "assumed")
+    for level in (result.begin, result.lasting):
+        assert level.low_iops <= level.iops <= level.high_iops
+        assert math.isfinite(level.high_iops)
+        for gate, cost in zip(path.gates, costs, strict=True):
+            assert level.iops * cost <= gate.allowance.ceiling * (1 + 1e-9)
+        assert job.max_per_s is None or level.iops <= job.max_per_s
+    for gate, cost, left in zip(path.gates, costs, simulate(path, [Stage(job)]).left, strict=True):
+        if gate.capacity and left == 0:
+            assert result.lasting.iops * cost <= gate.allowance.baseline * (1 + 1e-9)
+
+
+@pytest.mark.slow
+@given(st.sampled_from(CLOUD_DISKS), sizes, sizes, loads)
+def test_a_larger_disk_is_never_expected_to_be_slower(
+    kind: tuple[str, str], one: int, other: int, job: Load
+):
+    small, large = sorted((one, other))
+    before = expect(any_disk(kind, small), NO_LIMIT, job)
+    after = expect(any_disk(kind, large), NO_LIMIT, job)
+    assume(before is not None and after is not None)
+    assert before is not None
+    assert after is not None
+    assert after.lasting.iops >= before.lasting.iops * (1 - 1e-9)
+
+
+@given(st.sampled_from(CLOUD_DISKS), sizes, loads, st.integers(1, 256), st.integers(1, 256))
+def test_a_longer_queue_is_never_expected_to_be_slower(
+    kind: tuple[str, str], size: int, job: Load, one: int, other: int
+):
+    disk = any_disk(kind, size)
+    depths = sorted((one, other))
+    levels = [expect(disk, NO_LIMIT, job.model_copy(update={"depth": d})) for d in depths]
+    assume(all(levels))
+    short, long = levels
+    assert short is not None
+    assert long is not None
+    assert long.begin.iops >= short.begin.iops * (1 - 1e-9)
+
+
+@given(st.sampled_from(CLOUD_DISKS), sizes, st.lists(loads, min_size=1, max_size=5))
+def test_no_bucket_holds_less_than_nothing_or_more_than_all(
+    kind: tuple[str, str], size: int, jobs: list[Load]
+):
+    path = path_of(any_disk(kind, size), NO_LIMIT)
+    course = simulate(path, [Stage(job, seconds=5000) for job in jobs])
+    for credit in (*course.credit, course.left):
+        for gate, balance in zip(path.gates, credit, strict=True):
+            assert 0 <= balance <= gate.capacity
+    for before, after in zip(course.legs, course.legs[1:], strict=False):
+        assert after.start_s == pytest.approx(before.start_s + before.seconds)
+
+
+def test_a_cap_of_a_lab_s_machine_is_a_gate():
+    machine = capped("lab", 500, 10e6, "--vm-iops")
+    disk = disk_of("aws", "gp2", 20)
+    assert found(disk, load(), machine).begin.limited_by == "vm-iops"
+    assert found(disk, load(MIB), machine).begin.limited_by == "vm-throughput"
+
+
+def test_a_small_gp2_bursts_for_31_minutes_and_then_gives_100():
+    course = diskbench.simulate("aws", "gp2", 20, seconds=7200)
+    assert course["iops"].to_list() == [3000, 100]
+    assert course["end_s"].to_list() == pytest.approx([1862, 7200], abs=1)
+    assert set(course["limited_by"]) == {"disk IOPS"}
+
+
+def test_columns_are_those_of_the_page():
+    course = diskbench.simulate("aws", "gp2", 20, seconds=60)
+    assert {name: str(kind) for name, kind in course.schema.items()} == documented("simulate")
+
+
+@pytest.mark.parametrize(
+    ("changes", "first"),
+    [
+        ({"credit": 0.0}, 100),
+        ({"max_per_s": 50.0}, 50),
+        ({"instance_type": "c4.large", "block_bytes": 262144}, 250),  # 62.5 MB/s of the machine
+    ],
+)
+def test_credit_rate_and_machine_change_what_it_does(changes, first):
+    course = diskbench.simulate("aws", "gp2", 20, seconds=60, **changes)
+    assert course["iops"][0] == pytest.approx(first, rel=0.06)
+
+
+@given(st.floats(1, 1000), st.floats(1, 1e6))
+def test_time_scale_divides_how_long_credit_lasts_and_nothing_else(scale, seconds):
+    whole = diskbench.simulate("aws", "gp2", 20, seconds=scale * seconds)
+    scaled = diskbench.simulate("aws", "gp2", 20, seconds=seconds, time_scale=scale)
+    assert scaled["iops"].to_list() == whole["iops"].to_list()
+    assert (scaled["end_s"] * scale).to_list() == pytest.approx(whole["end_s"].to_list())
+
+
+def test_a_burst_is_cheap_and_what_lasts_is_not():
+    price = diskbench.disk_price("aws", "gp2", 20)
+    assert price.total_usd == pytest.approx(2.0)
+    assert price.per_1000_iops_usd == pytest.approx(20.0)
+    assert price.per_1000_burst_iops_usd == pytest.approx(2 / 3)
+
+
+def test_no_price_is_made_up_for_another_region():
+    assert diskbench.disk_price("aws", "gp2", 20, region="eu-west-1").total_usd is None
+
+
+def test_what_is_not_sold_is_refused():
+    with pytest.raises(UnknownName):
+        diskbench.simulate("aws", "gp9", 20, seconds=60)
+    with pytest.raises(InvalidValue):
+        diskbench.disk_price("aws", "io1", 4, iops=64_000)

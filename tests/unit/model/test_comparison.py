@@ -1,0 +1,41 @@
+"""The order of runs in blocks of A B B A, and their labels."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from diskbench.cli.ab_runs import arguments_of
+from diskbench.model.comparison import RunInTurn, block_of, labels_at, turns
+
+SIDES = ("old", "new")
+
+
+def test_a_block_is_abba() -> None:
+    order = [turn.side for turn in turns(SIDES, 2, {})]
+    assert order == ["old", "new", "new", "old"] * 2
+
+
+def test_what_was_done_is_not_done_again() -> None:
+    done = {RunInTurn(1, "old"): 1, RunInTurn(1, "new"): 2}
+    assert turns(SIDES, 2, done)[0] == RunInTurn(1, "old")
+    assert len(turns(SIDES, 2, done)) == 5
+    assert turns(SIDES, 1, {RunInTurn(1, "old"): 2, RunInTurn(1, "new"): 2}) == []
+
+
+def test_labels_name_the_block() -> None:
+    assert block_of(labels_at("s", "old", 3)) == "s/3"
+    assert block_of({"ab": "s"}) == ""
+    assert block_of({"ab-block": "3"}) == ""
+    assert block_of(None) == ""
+
+
+def test_a_run_has_the_labels_of_its_turn_and_those_that_were_typed() -> None:
+    typed = {
+        "profile": "quick", "path": "/mnt", "size": None, "host": ["root@db1"], "set_": ["bs=4k"],
+        "label": ["team=x"], "install_fio": False,
+    }  # fmt: skip
+    words = arguments_of(typed, "s", RunInTurn(2, "new"))
+    labels = [word for flag, word in pairwise(words) if flag == "--label"]
+    assert labels == ["team=x", "ab=s", "ab-side=new", "ab-block=2"]
+    assert words[words.index("--host") + 1] == "root@db1"
+    assert "--size" not in words

@@ -1,0 +1,241 @@
+"""How steps load several disks, and the first pass apart from the later ones."""
+
+import pytest
+from tests.books import SHIPPED
+
+from diskbench.engine.trial.draft import draft
+from diskbench.errors import InvalidValue, ProfileError
+from diskbench.fio.profiles import parse_profile, shipped_profile
+from diskbench.model.expectation import Promise
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
+from diskbench.model.spec import Cell, NamedDisk, Plan, Step, TargetSpec
+from diskbench.plan.cells import Request, cells
+from diskbench.plan.loads import check_several, cold_and_warm, disks_loaded
+from diskbench.providers.azure.options import AzureOptions
+
+TIMED = (
+    "rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio\nsize=1g\ntime_based\nruntime=60\n"
+)
+EACH = f"[global]\n{TIMED}[a]\nfilename=/dev/sdb\n[b]\nfilename=/dev/sdc\n"
+ONE_AFTER_THE_OTHER = EACH.replace("[b]\n", "[b]\nstonewall\n")
+UNEVEN = EACH.replace("[b]\n", "[b]\niodepth=1\n")
+
+
+def own(*devices: tuple[str, str], **changes: object) -> Request:
+    paths, identities = zip(*devices, strict=True)
+    fields = {"provider": "local", "profile": "j", "devices": paths, "identities": identities}
+    return Request(**(fields | changes))  # type: ignore[arg-type]
+
+
+class TestAsked:
+    """What is typed names every disk with its identity."""
+
+    def test_own_disks_are_taken_in_order(self) -> None:
+        (cell,) = cells(own(("/dev/b", "2"), ("/dev/a", "1")))
+        assert cell.target.disks == (
+            NamedDisk(path="/dev/b", destroy_data="2"),
+            NamedDisk(path="/dev/a", destroy_data="1"),
+        )
+
+    @pytest.mark.parametrize(
+        ("request_", "told"),
+        [
+            (own(("/dev/a", "1"), ("/dev/a", "1")), "/dev/a is given twice"),
+            (own(("/dev/a", "1"), ("/dev/b", "")), "destroys all data"),
+            (own(("/dev/a", "1"), identities=()), "measuring /dev/a destroys all data"),
+            (own(("/dev/a", "1"), ("/dev/b", "2"), identities=("1",)), "measuring /dev/b destroys"),
+            (own(("/dev/a", "1"), identities=("1", "2")), "2 identities are given for 1 devices"),
+        ],
+    )
+    def test_each_needs_its_own_identity(self, request_: Request, told: str) -> None:
+        with pytest.raises(InvalidValue, match=told):
+            cells(request_)
+
+    @pytest.mark.parametrize(
+        ("rent", "disks"),
+        [
+            (RentSpec(disk="gp3", size_gib=4), 1),
+            (RentSpec(disk="gp3", size_gib=4, count=3), 3),
+            (RentSpec(disk="gp3", size_gib=4, count=3, stripe=True), 1),
+        ],
+    )
+    def test_rented_disks_are_as_many_as_asked_for(self, rent: RentSpec, disks: int) -> None:
+        (cell,) = cells(Request(provider="aws", profile="j", rent=rent))
+        assert len({disk.path for disk in cell.target.disks}) == disks
+
+    @pytest.mark.parametrize(
+        ("request_", "field"),
+        [
+            (own(("/dev/a", "1"), ("/dev/b", "2")), "device"),
+            (Request(provider="aws", profile="j", rent=RentSpec(disk="gp3", count=2)), "count"),
+        ],
+    )
+    def test_a_profile_that_names_no_devices_measures_one(
+        self, request_: Request, field: str
+    ) -> None:
+        (cell,) = cells(request_)
+        with pytest.raises(InvalidValue, match="only one disk") as refused:
+            check_several(shipped_profile("quick"), cell)
+        assert refused.value.field == field
+        check_several(parse_profile(EACH, name="j"), cell)
+
+
+@pytest.mark.parametrize(
+    ("text", "disks"),
+    [
+        ("[a]\nrw=read\nfilename=/dev/a\n", 1),
+        ("[a]\nrw=read\nfilename=/dev/a\n[b]\nrw=read\nfilename=/dev/b\n", 2),
+        ("[a]\nrw=read\nfilename=/dev/a:/dev/b\n", 2),
+        ("[a]\nrw=read\nfilename=/dev/a\n[b]\nrw=write\nfilename=/dev/b\n", None),
+        ("[a]\nrw=read\nfilename=/dev/a:/dev/b\n[b]\nrw=read\nfilename=/dev/b\n", None),
+        ("[a]\nioengine=null\nrw=read\nfilename=/dev/a\n", 0),
+    ],
+)
+def test_a_step_loads_its_disks_alike_or_not(text: str, disks: int | None) -> None:
+    assert disks_loaded(Step(index=0, name="a", job=text, expected_s=1.0)) == disks
+
+
+def planned(text: str, *, promise: Promise | None = None, **rented: object) -> Plan:
+    told: dict[str, object] = {
+        "scope": Scope(provider="aws", region="us-east-1"),
+        "spec": RentSpec(disk="io2", size_gib=100, count=2),
+        "offer": "",
+        "disk": DiskSpec(type="io2", size_gib=100, iops=5000, count=2),
+        "cores": 4,
+        "memory_bytes": 8 * 2**30,
+        **rented,
+    }
+    rental = Rental.model_validate(told)
+    (cell,) = cells(Request(provider=rental.scope.provider, profile="j", rent=rental.spec))
+    cell = cell.model_copy(update={"promise": promise})
+    return draft(cell, parse_profile(text, name="j"), rental, "campaign", SHIPPED)
+
+
+def rates(plan: Plan) -> list[float | None]:
+    found = plan.expectation
+    assert found is not None
+    every = [found.of(step) for step in found.steps]
+    return [one and one.begin.iops for one in every]
+
+
+GP2 = {
+    "spec": RentSpec(disk="gp2", size_gib=100, count=2),
+    "disk": DiskSpec(type="gp2", size_gib=100, count=2),
+}
+
+
+class TestExpected:
+    """The sum of the disks that a step loads alike, up to the machine's limits."""
+
+    def test_all_disks_together_are_their_sum(self) -> None:
+        assert rates(planned(EACH)) == [10_000]
+
+    def test_a_step_on_one_of_them_is_one_disks(self) -> None:
+        assert rates(planned(ONE_AFTER_THE_OTHER)) == [5000, 5000]
+
+    def test_uneven_jobs_have_no_expectation(self) -> None:
+        assert rates(planned(UNEVEN)) == [None]
+
+    def test_the_machine_limits_all_of_them(self) -> None:
+        spec = RentSpec(disk="io2", size_gib=100, count=2)
+        spec = spec.with_groups({"lab": {"vm_iops": 8000}})
+        plan = planned(EACH, spec=spec)
+        assert plan.expectation is not None
+        level = plan.expectation.expectations[0].begin
+        assert (level.iops, level.limited_by) == (8000, "vm-iops")
+        assert rates(planned(ONE_AFTER_THE_OTHER, spec=spec)) == [5000, 5000]
+
+    def test_credit_of_disks_loaded_alike_is_summed(self) -> None:
+        plan = planned(EACH, **GP2)
+        assert plan.expectation is not None
+        (found,) = plan.expectation.expectations
+        assert (found.begin.iops, found.lasting.iops) == (6000, 600)
+
+    def test_credit_of_disks_in_turn_is_said_to_be_unknown(self) -> None:
+        found = planned(ONE_AFTER_THE_OTHER, **GP2).expectation
+        assert found is not None
+        assert found.expectations == ()
+        assert "credit" in found.unknown[-1]
+
+    def test_a_promise_is_each_disks(self) -> None:
+        told = {
+            "scope": Scope(provider="vsphere"),
+            "spec": RentSpec(size_gib=100, count=2),
+            "disk": DiskSpec(type="datastore", size_gib=100, count=2),
+            "promise": Promise(iops=700),
+        }
+        assert rates(planned(EACH, **told)) == [1400]  # type: ignore[arg-type]
+        assert rates(planned(ONE_AFTER_THE_OTHER, **told)) == [700, 700]  # type: ignore[arg-type]
+
+
+def test_the_draft_says_which_new_disk_each_device_is() -> None:
+    places = [line.rpartition(" ")[2] for line in planned(EACH).changes]
+    assert places == ["/dev/new-disk-1", "/dev/new-disk-2"]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_as_many_disks_as_devices_or_none_is_rented(count: int) -> None:
+    told = {
+        "spec": RentSpec(disk="io2", size_gib=100, count=count),
+        "disk": DiskSpec(type="io2", size_gib=100, iops=5000, count=count),
+    }
+    with pytest.raises(ProfileError, match="2 devices"):
+        planned(EACH, **told)
+
+
+def test_no_filesystem_is_made_on_several() -> None:
+    target = TargetSpec(kind="device", path="/dev/a", others=(NamedDisk(path="/dev/b"),))
+    rental = planned(EACH).rental
+    assert rental is not None
+    cell = Cell(
+        provider="aws",
+        profile="j",
+        rent=rental.spec,
+        target=target.model_copy(update={"filesystem": "ext4"}),
+    )
+    with pytest.raises(InvalidValue, match="one disk") as refused:
+        draft(cell, parse_profile(EACH, name="j"), rental, "campaign", SHIPPED)
+    assert refused.value.field == "filesystem"
+
+
+def test_each_disk_must_be_large_enough() -> None:
+    with pytest.raises(InvalidValue, match="/dev/new-disk-1"):
+        planned(EACH.replace("size=1g", "size=101g"))
+
+
+FILL = Step(index=0, name="fill", role="fill", job="[fill]", expected_s=10)
+READ = Step(index=1, name="randread", job="[randread]\nrw=randread", expected_s=60)
+HALF = Step(index=2, name="half", job="[half]\nrate_iops=50% of randread\n", expected_s=60)
+
+
+def cell(cache: str | None) -> Cell:
+    rent = RentSpec(disk="Premium_LRS", size_gib=4, azure=AzureOptions(cache=cache))
+    return Cell(
+        provider="azure", target=TargetSpec(kind="device", path=""), rent=rent, profile="quick"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cache", "on"), [(None, False), ("none", False), ("None", False), ("readonly", True)]
+)
+def test_a_host_cache_is_on_where_it_was_asked_for(cache: str | None, on: bool) -> None:
+    assert cell(cache).has_host_cache is on
+
+
+def test_a_disk_of_nobody_has_no_host_cache() -> None:
+    own = Cell(provider="local", target=TargetSpec(kind="device", path="/dev/x"), profile="quick")
+    assert not own.has_host_cache
+
+
+def test_each_measurement_is_done_cold_and_then_warm_and_the_fill_once() -> None:
+    found = cold_and_warm((FILL, READ, HALF))
+    names = ["fill", "randread-cold", "randread-warm", "half-cold", "half-warm"]
+    assert [step.name for step in found] == names
+    assert [step.index for step in found] == list(range(5))
+    assert found[1].job == found[2].job == READ.job
+
+
+def test_a_share_of_a_step_is_a_share_of_its_warm_pass() -> None:
+    (*_, half) = cold_and_warm((FILL, READ, HALF))
+    assert half.job == "[half]\nrate_iops=50% of randread-warm\n"

@@ -1,0 +1,204 @@
+"""The forecast of a matrix: burst credit in three figures, and a matrix that starts although not
+every cloud can be queried.
+"""
+
+import pytest
+from tests.books import SHIPPED
+
+from diskbench.catalog.bucket import Allowance
+from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
+from diskbench.catalog.path import Path, disk_gates
+from diskbench.engine.matrix.matrix_file import read_matrix
+from diskbench.engine.matrix.matrix_outlook import outlook_of
+from diskbench.engine.trial.draft import draft
+from diskbench.errors import CloudSilent, HostUnavailable, InvalidValue
+from diskbench.fio.profiles import parse_profile, shipped_profile
+from diskbench.model.options import RentSpec
+from diskbench.model.outcome import problem_of
+from diskbench.model.rental import DiskSpec, Rental, Scope
+from diskbench.model.spec import Cell, TargetSpec
+from diskbench.plan.expectation import expectation_of
+from diskbench.plan.limit_path import LimitPath
+from diskbench.plan.outlook import Credit, credit_of, out_of_reach, with_expected
+from diskbench.units import GIB
+
+GP2_20 = limits("aws", "gp2", 20)
+
+
+def outlook(
+    profile: str,
+    of: DiskLimits,
+    *,
+    runs: int = 1,
+    memory_gib: float = 8,
+    scale: float = 1,
+    **set_: str,
+) -> Credit | None:
+    """The credit of `runs` of a profile (shipped by name, else its text) on a disk."""
+    found = parse_profile(profile, name="mine") if "\n" in profile else shipped_profile(profile)
+    cell = Cell(
+        provider="aws",
+        target=TargetSpec(kind="device", path="/dev/x"),
+        rent=RentSpec(disk="gp2", size_gib=20),
+        profile=profile,
+        parameters=tuple(sorted(set_.items())),
+        runs=runs,
+    )
+    rental = Rental(
+        scope=Scope(provider="aws"),
+        spec=RentSpec(disk="gp2", size_gib=20),
+        offer="",
+        disk=DiskSpec(type="gp2", size_gib=20),
+        cores=4,
+        memory_bytes=int(memory_gib * GIB),
+    )
+    plan = draft(cell, found, rental, "campaign", SHIPPED)
+    return credit_of(
+        expectation_of(plan, SHIPPED, LimitPath(Path(disk_gates(of, time_scale=scale))))
+    )
+
+
+def job(options: str, seconds: float) -> str:
+    return f"[a]\nsize=1g\n{options}\ntime_based\nruntime={seconds}\n"
+
+
+def test_a_disk_without_a_bucket_has_no_outlook():
+    assert outlook("quick", limits("aws", "gp3", 20)) is None
+    assert outlook("quick", limits("aws", "standard", 20)) is None
+
+
+def test_full_load_uses_a_small_gp2_up_in_1862_seconds():
+    found = outlook(job("rw=randread\nbs=4k\ndirect=1", 3600), GP2_20)
+    assert found is not None
+    assert found.lasts_s == pytest.approx(1862.07, abs=0.01)
+    assert found.gone_s == pytest.approx(1862.07, abs=0.01)
+    assert found.expected_s == 3600
+
+
+def test_a_short_run_does_not_use_it_up():
+    found = outlook(job("rw=randread\nbs=4k\ndirect=1", 1800), GP2_20)
+    assert found is not None
+    assert found.gone_s is None
+
+
+def test_the_balance_goes_from_run_to_run():
+    found = outlook(job("rw=randread\nbs=4k\ndirect=1", 1000), GP2_20, runs=3)
+    assert found is not None
+    assert found.gone_s == pytest.approx(1862.07, abs=0.01)
+    assert found.expected_s == 3000
+
+
+def test_a_rate_below_the_baseline_uses_nothing_up():
+    found = outlook(job("rw=randread\nbs=4k\ndirect=1\nrate_iops=90", 100_000), GP2_20)
+    assert found is not None
+    assert found.gone_s is None
+
+
+def test_a_rate_above_the_baseline_uses_up_what_exceeds_it():
+    found = outlook(job("rw=randread\nbs=4k\ndirect=1\nrate_iops=1100", 10_000), GP2_20)
+    assert found is not None
+    assert found.gone_s == pytest.approx(5_400_000 / 1000)
+
+
+def test_a_byte_rate_counts_as_so_many_requests():
+    found = outlook(job("rw=randread\nbs=4k\ndirect=1\nrate=4505600", 10_000), GP2_20)
+    assert found is not None
+    assert found.gone_s == pytest.approx(5_400_000 / 1000)
+
+
+def test_a_step_that_asks_for_less_lets_it_refill():
+    spend = "[a]\nsize=1g\nrw=randread\nbs=4k\ndirect=1\ntime_based\nruntime=1800\n"
+    rest = "[b]\nstonewall\n" + job("rw=randread\ndirect=1\nrate_iops=1", 600)[4:]
+    again = "[c]\nstonewall\nsize=1g\nrw=randread\nbs=4k\ndirect=1\ntime_based\nruntime=70\n"
+    assert outlook(spend + again, GP2_20).gone_s == pytest.approx(1862.07, abs=0.01)
+    assert outlook(spend + rest + again, GP2_20).gone_s is None
+
+
+def test_a_scaled_bucket_lasts_so_much_shorter():
+    found = outlook(job("rw=randread\nbs=4k\ndirect=1", 3600), GP2_20, scale=60)
+    assert found is not None
+    assert found.gone_s == pytest.approx(1862.07 / 60, abs=0.01)
+
+
+def test_reads_do_not_use_up_what_writes_have():
+    apart = DiskLimits(
+        "x",
+        20,
+        (
+            SharedLimits("read", Allowance(100, 1000, 90_000), None),
+            SharedLimits("write", Allowance(100, 1000, 9_000), None),
+        ),
+    )
+    assert outlook(job("rw=randread\nbs=4k\ndirect=1", 90), apart).gone_s is None
+    assert outlook(job("rw=randread\nbs=4k\ndirect=1", 101), apart).gone_s == pytest.approx(100)
+    assert outlook(job("rw=randwrite\nbs=4k\ndirect=1", 90), apart).gone_s == pytest.approx(10)
+    assert outlook(job("rw=randrw\nbs=4k\ndirect=1", 90), apart).gone_s == pytest.approx(10)
+
+
+def test_large_requests_cost_bytes_and_small_ones_operations():
+    """A premium disk of 20 GiB (P4) has a bucket of each: 120 to 3,500 IOPS, 25 to 170 MB/s."""
+    premium = limits("azure", "Premium_LRS", 20)
+    for rw, bs in (("randread", "4k"), ("read", "1m")):
+        found = outlook(job(f"rw={rw}\nbs={bs}\ndirect=1", 3600), premium)
+        assert found is not None
+        assert found.gone_s == pytest.approx(1800, rel=0.05), bs
+
+
+def test_a_loop_counts_with_its_fewest_rounds():
+    found = outlook("sustained", GP2_20)
+    assert found is not None
+    assert found.expected_s > 0
+
+
+MATRIX = """name: two-clouds
+defaults: {disk: gp2, size: 20, profile: quick}
+include:
+  - {provider: aws, region: us-east-1, instance_type: m5.large}
+  - {provider: fake, disk: plain, size: 1}
+"""
+UNKNOWN = problem_of(InvalidValue("it gives no figures offline"))
+AWAY = problem_of(HostUnavailable("no answer"))
+
+
+@pytest.fixture
+def foreseen(tmp_path):
+    """What is known without a call: all of the first block, nothing of the second."""
+    outlook = outlook_of(read_matrix(MATRIX, "two.yaml", tmp_path), SHIPPED, seed=1, offline=True)
+    known, other = outlook.blocks
+    nothing = other.model_copy(update={"problem": UNKNOWN, "cost": None})
+    return outlook.model_copy(update={"blocks": (known, nothing)})
+
+
+def away(outlook, problem=AWAY, **limits):
+    """The same, asked for, when nobody answers."""
+    blocks = tuple(one.model_copy(update={"problem": problem}) for one in outlook.blocks)
+    wanted = outlook.limits.model_copy(update=limits)
+    return outlook.model_copy(update={"blocks": blocks, "limits": wanted})
+
+
+def test_a_cloud_that_does_not_answer_is_foreseen_by_the_catalogue(foreseen):
+    seen = away(foreseen)
+    assert len(out_of_reach(seen)) == 2
+    aws, _ = with_expected(seen, foreseen).blocks
+    assert aws == foreseen.blocks[0]
+    assert aws.problem is None
+    assert aws.cost is not None
+
+
+def test_a_cloud_that_is_silent_now_is_out_of_reach_too(foreseen):
+    assert len(out_of_reach(away(foreseen, problem_of(CloudSilent("no answer"))))) == 2
+
+
+def test_what_nobody_foresees_is_left_to_its_turn(foreseen):
+    assert with_expected(away(foreseen), foreseen).blocks[1].problem is None
+
+
+def test_under_a_budget_what_nobody_foresees_is_not_begun(foreseen):
+    seen = away(foreseen, budget_usd=5.0)
+    assert with_expected(seen, foreseen).blocks[1].problem == AWAY
+
+
+def test_what_cannot_be_measured_anywhere_stays_so(foreseen):
+    seen = away(foreseen, UNKNOWN)
+    assert out_of_reach(seen) == []
+    assert with_expected(seen, foreseen) == seen

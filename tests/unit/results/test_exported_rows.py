@@ -1,0 +1,70 @@
+"""Rows for other programs: which of them a cliff lies in."""
+
+from dataclasses import fields, replace
+
+import pytest
+from tests.rigs.runs import bare_run
+
+from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
+from diskbench.model.run import AFTER_CLIFF, MeasuredRow, own_columns
+from diskbench.results import exported_rows
+from diskbench.results.exported_rows import cliff_safe_rows
+
+FELL = (
+    Phase(kind="burst", start_s=0, end_s=90, iops=3000.0, bytes_per_s=3000.0 * 4096),
+    Phase(kind="baseline", start_s=90, end_s=180, iops=100.0, bytes_per_s=100.0 * 4096),
+)
+
+
+def course(*, rounds, phases=FELL):
+    return StepPhases(
+        run_id="r", step="read", rounds=rounds, seconds=180, shortest_s=60, phases=phases,
+        cliffs=(Cliff(at_s=90, before=3000, after=100, credits=1),),
+        steady=Steadiness(state="too short"),
+    )  # fmt: skip
+
+
+def row(ios, *, direction="read", round_=None, seconds=180, scope="step"):
+    nothing = dict.fromkeys(one.name for one in fields(MeasuredRow))
+    known = {
+        "run": bare_run(run_id="r"), "step": "read", "step_index": 0, "round": round_,
+        "scope": scope, "direction": direction, "ios": ios, "bytes": ios * 4096,
+        "runtime_ns": seconds * 10**9, "iops": ios / seconds, "bytes_per_s": ios * 4096 / seconds,
+        "lat_mean_ns": 5.0, "p99_ns": 9, "quantiles_of": "lat",
+    }  # fmt: skip
+    return MeasuredRow(**nothing | known)
+
+
+@pytest.fixture
+def read(monkeypatch):
+    def of(rows, found):
+        monkeypatch.setattr(exported_rows, "courses_of", lambda *_: {("r", "read"): found})
+        return [{**own_columns(row), **changes} for row, changes in cliff_safe_rows(None, rows)]
+
+    return of
+
+
+def test_directions_and_jobs_have_their_share_of_the_level(read):
+    rows = [row(700), row(300, direction="write"), row(350, scope="job"), row(30, direction="sync")]
+    reads, writes, job, sync = read(rows, course(rounds=None))
+    assert (reads["iops"], writes["iops"], job["iops"]) == pytest.approx((70, 30, 35))
+    assert reads["bytes_per_s"] == pytest.approx(70 * 4096)
+    assert {reads[AFTER_CLIFF], writes[AFTER_CLIFF], job[AFTER_CLIFF]} == {"baseline"}
+    assert (reads["lat_mean_ns"], reads["p99_ns"], reads["quantiles_of"]) == (None, None, None)
+    assert reads["ios"] == 700
+    # So many syncs there were for each I/O; their latencies are of both levels, too.
+    assert (sync["iops"], sync[AFTER_CLIFF]) == (pytest.approx(3), "baseline")
+    assert sync["lat_mean_ns"] is None
+
+
+def test_of_rounds_only_the_one_that_the_cliff_lies_in_is_changed(read):
+    rows = [row(n, round_=index, seconds=60) for index, n in enumerate((180_000, 93_000, 6000), 1)]
+    first, second, third = read(rows, course(rounds=3))
+    assert (first[AFTER_CLIFF], third[AFTER_CLIFF]) == (None, None)
+    assert (first["iops"], third["iops"]) == (3000, 100)
+    assert (second[AFTER_CLIFF], second["iops"]) == ("baseline", 100)
+
+
+def test_a_row_without_phases_is_as_fio_told_it(read):
+    (one,) = read([replace(row(1000), step="other")], course(rounds=None))
+    assert (one["iops"], one[AFTER_CLIFF]) == (pytest.approx(1000 / 180), None)

@@ -8,7 +8,8 @@ one side and gp3 on the other, subjects with the same machine and profile are ma
 A tool's own results beside runs of our profile that carries its name.
 
 Subjects and loads of the two have nothing in common but the figure that both claim to measure, so
-they are matched by the table of docs/evidence/fidelity.md, and its words are the doubts about their ratio.
+they are matched by the table of docs/evidence/fidelity.md, and its words are the doubts about their
+ratio.
 """
 
 from __future__ import annotations

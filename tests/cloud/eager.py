@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from diskbench.cli.main import main
-from diskbench.providers import patience
+from diskbench.providers import waits
 from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.azure.timing import AzureTiming
 from diskbench.providers.gcp.timing import GceTiming
@@ -56,7 +56,7 @@ def _install() -> None:
 
     asked = dict(pair.split("=") for pair in os.environ.get(GIVES_UP, "").split())
     limits = {name: float(value) for name, value in asked.items()}
-    patience.ANSWER_S = int(limits.get("call_s", patience.ANSWER_S))
+    waits.ANSWER_S = int(limits.get("call_s", waits.ANSWER_S))
     for module, name, timing in (
         (aws, "AWSProvider", AWS),
         (azure, "AzureProvider", AZURE),

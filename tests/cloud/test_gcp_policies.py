@@ -18,7 +18,7 @@ from diskbench.model.disk import Acquired
 from diskbench.model.rental import RentSpec
 from diskbench.providers.gcp.options import GcpOptions
 from diskbench.providers.gcp.provider import GCPProvider
-from diskbench.providers.networks import NetworkOptions
+from diskbench.providers.options import NetworkOptions
 from diskbench.testing import RigOnlooker, cell, claim
 
 pytestmark = pytest.mark.slow

@@ -18,7 +18,7 @@ class FakeCloud:
     )
 
     def __init__(self, tmp_path, monkeypatch) -> None:
-        from diskbench.providers.fake import VARIABLE, FakeProvider
+        from diskbench.providers.fake.cloud import VARIABLE, FakeProvider
 
         self.directory = tmp_path / "fake cloud"
         monkeypatch.setenv(VARIABLE, str(self.directory))

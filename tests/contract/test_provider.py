@@ -12,7 +12,7 @@ from tests.contract.rented import AwsCloud, FakeCloud, LabCloud
 from tests.contract.vsphere_cloud import VsphereCloud
 
 from diskbench.errors import DiskbenchError, ReleaseFailed
-from diskbench.providers.fake import ZONES, plan_fault
+from diskbench.providers.fake.cloud import ZONES, plan_fault
 from diskbench.testing import (
     EndToEndContract,
     RenterContract,

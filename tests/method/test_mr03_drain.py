@@ -10,7 +10,7 @@ from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.rented import drain_s
 from diskbench.plan.trial import TrialIds, make_plan
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 
 
 def rental(cloud, type_, size, scale=1.0):

@@ -14,7 +14,7 @@ import pytest
 from tests.rigs import dying
 from tests.rigs.cli import Cli, a_user, merged_rows
 
-from diskbench.providers.fake import VARIABLE as FAKE_DIR
+from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from diskbench.plan.matrix_schema import matrix_schema
 from diskbench.plan.rent_options import rent_spec
 from diskbench.plugins import plugin, plugins
 from diskbench.providers.azure.options import AzureOptions
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 
 EARLIER = {
     "disk": "Premium_LRS",

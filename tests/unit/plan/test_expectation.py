@@ -16,7 +16,7 @@ from diskbench.model.spec import Cell, Plan, Step, TargetSpec
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.loads import asked_by
 from diskbench.providers.azure.options import AzureOptions
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.units import GIB, KIB, MIB
 

@@ -6,7 +6,7 @@ from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.model.spec import Loop
 from diskbench.plan.rented import time_scale_notes
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 
 STEADY = Loop(first=0, tracked="write", direction="write")
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from diskbench.errors import HostUnavailable, InvalidValue
-from diskbench.providers.caller import caller_cidr
-from diskbench.providers.http_proxy import proxy_for
+from diskbench.providers.networks import caller_cidr, proxy_for
 
 
 @dataclass

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from diskbench.providers.skew import http_date, skew
+from diskbench.providers.skeleton.doctor import http_date, skew
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 

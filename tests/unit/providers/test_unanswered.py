@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from diskbench.errors import HostUnavailable, Interrupted, NoCapacity, Unanswered
-from diskbench.providers.patience import CloudTiming
-from diskbench.providers.unanswered import repeated, while_looking
+from diskbench.providers.waits import CloudTiming, repeated, while_looking
 from diskbench.testing import RigOnlooker
 
 SHORT = CloudTiming(first_retry_s=0.001, max_retry_s=0.002, retry_s=30.0)

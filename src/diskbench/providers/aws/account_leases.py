@@ -18,8 +18,7 @@ from diskbench.providers.aws.inventory import (
     why_ended,
 )
 from diskbench.providers.aws.teardown import release
-from diskbench.providers.listed import Tagged, by_lease
-from diskbench.providers.skeleton.release import giving_back
+from diskbench.providers.skeleton.leases import Tagged, by_lease, giving_back
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,10 +10,9 @@ from diskbench.providers.aws.errors import error_code
 from diskbench.providers.aws.guest import Volume, find_stores, find_volume
 from diskbench.providers.aws.inventory import ENDING
 from diskbench.providers.aws.provision import describe_instance, describe_volume, ended
-from diskbench.providers.guest_disks import disks
+from diskbench.providers.guest import await_prepared, disks
 from diskbench.providers.skeleton.handover import (
     Machine,
-    await_first_boot,
     disks_before_ours,
     disks_now,
 )
@@ -23,8 +22,7 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from diskbench.providers.aws.inventory import Item
     from diskbench.providers.aws.provision import AwsOrder, AwsProvisioned
-    from diskbench.providers.guest import Guest
-    from diskbench.providers.guest_disks import GuestDisk
+    from diskbench.providers.guest import Guest, GuestDisk
 
 
 NOT_YET = frozenset(
@@ -100,7 +98,7 @@ def await_ready(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> None:
     """Wait until the guest's first boot is complete and EC2's status checks have passed, so that
     neither disturbs a measurement. Raises RentalFailed with the reported reason."""
     instance_id = str(made.instance["InstanceId"])
-    await_first_boot(order, guest, instance_id)
+    await_prepared(guest, instance_id, order.timing, order.watch)
     order.until(
         lambda: _checked(order, instance_id),
         f"status checks of {instance_id}",

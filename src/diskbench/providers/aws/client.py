@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import AccessDenied, HostUnavailable
 from diskbench.extras import missing
-from diskbench.providers import patience, recorder
+from diskbench.providers import recorder, waits
 from diskbench.providers.aws.errors import no_region, translate
 from diskbench.providers.aws.partitions import is_amazon
-from diskbench.providers.skeleton.sessions import Sessions
-from diskbench.providers.unanswered import repeated
+from diskbench.providers.skeleton.cloud import Sessions
+from diskbench.providers.waits import repeated
 
 if TYPE_CHECKING:
     import boto3
@@ -135,8 +135,8 @@ class Aws:
         from botocore.exceptions import BotoCoreError
 
         config = Config(
-            connect_timeout=patience.CONNECT_S,
-            read_timeout=patience.ANSWER_S,
+            connect_timeout=waits.CONNECT_S,
+            read_timeout=waits.ANSWER_S,
             # `call` repeats instead: botocore would repeat a lack of capacity, which EC2 sends as
             # HTTP 500.
             retries={"total_max_attempts": 1, "mode": "standard"},

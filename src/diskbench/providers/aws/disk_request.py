@@ -25,7 +25,8 @@ from diskbench.providers.asked import (
 )
 from diskbench.providers.aws.partitions import REGION, region_of
 from diskbench.providers.aws.plugin import PLUGIN
-from diskbench.providers.networks import NetworkOptions, is_loopback
+from diskbench.providers.networks import is_loopback
+from diskbench.providers.options import NetworkOptions
 
 if TYPE_CHECKING:
     from diskbench.catalog.limits.lookup import DiskLimits

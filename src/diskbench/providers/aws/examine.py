@@ -13,7 +13,7 @@ from diskbench.model.rental import Claim
 from diskbench.providers.aws import policy, requests
 from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.images import find_image
-from diskbench.providers.skew import http_date, reported_time, skew
+from diskbench.providers.skeleton.doctor import http_date, reported_time, skew
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

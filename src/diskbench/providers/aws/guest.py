@@ -15,7 +15,7 @@ from diskbench.errors import RentalFailed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from diskbench.providers.guest_disks import GuestDisk
+    from diskbench.providers.guest import GuestDisk
 
 STORE_MODEL = "Amazon EC2 NVMe Instance Storage"
 _EBS_LINK = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"

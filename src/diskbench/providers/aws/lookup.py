@@ -14,9 +14,9 @@ from diskbench.providers.aws.images import find_image
 from diskbench.providers.aws.machine_type import check_support, find_machine
 from diskbench.providers.aws.requests import dry_launch
 from diskbench.providers.aws.resolved import AwsMachine, AwsResolved, AwsZone
-from diskbench.providers.caller import caller_cidr, ssh_cidr
-from diskbench.providers.needs import needs
-from diskbench.providers.networks import NetworkOptions
+from diskbench.providers.networks import caller_cidr, ssh_cidr
+from diskbench.providers.options import NetworkOptions
+from diskbench.providers.skeleton.offer import needs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,8 +10,7 @@ from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.aws.choice import DEARER, candidates, too_small
 from diskbench.providers.aws.client import account_name
-from diskbench.providers.needs import needs
-from diskbench.providers.skeleton.offer import disk_words, open_warnings, place_words
+from diskbench.providers.skeleton.offer import disk_words, needs, open_warnings, place_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

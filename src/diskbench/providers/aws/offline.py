@@ -11,8 +11,8 @@ from diskbench.model.rental import Rental, Scope
 from diskbench.providers.aws.choice import candidates, figures, too_small
 from diskbench.providers.aws.disk_request import ROOT_TYPE
 from diskbench.providers.aws.partitions import region_of
-from diskbench.providers.needs import needs
-from diskbench.providers.networks import NetworkOptions
+from diskbench.providers.options import NetworkOptions
+from diskbench.providers.skeleton.offer import needs
 from diskbench.units import GIB
 
 if TYPE_CHECKING:

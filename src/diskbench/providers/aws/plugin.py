@@ -48,8 +48,8 @@ PLUGIN = Plugin(
     rents=True,
     options=(
         "diskbench.providers.aws.options:AwsOptions",
-        "diskbench.providers.networks:NetworkOptions",
-        "diskbench.providers.emulation:EmulationOptions",
+        "diskbench.providers.options:NetworkOptions",
+        "diskbench.providers.options:EmulationOptions",
     ),
     account_option="profile_name",
     zone_region=r"([a-z]+(?:-[a-z]+)+-\d+)(?:[a-z]|-[a-z0-9-]+)",

@@ -29,10 +29,10 @@ from diskbench.providers.aws.rehearse import rehearse
 from diskbench.providers.aws.resolved import AwsResolved
 from diskbench.providers.aws.swap import swapped
 from diskbench.providers.aws.timing import AwsTiming
-from diskbench.providers.caller import caller_cidr
 from diskbench.providers.keys import lease_keys
-from diskbench.providers.skeleton.provider import CloudCalls, CloudProvider, today
-from diskbench.providers.unanswered import while_looking
+from diskbench.providers.networks import caller_cidr
+from diskbench.providers.skeleton.cloud import CloudCalls, CloudProvider, today
+from diskbench.providers.waits import while_looking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -17,8 +17,8 @@ from diskbench.providers.aws.resolved import AwsResolved, AwsZone
 from diskbench.providers.aws.settling import note_create
 from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.cloud_init import user_data
-from diskbench.providers.skeleton import order as skeleton
-from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
+from diskbench.providers.skeleton import provision as skeleton
+from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:

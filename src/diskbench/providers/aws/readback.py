@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diskbench.catalog.limits.entry import catalogue
-from diskbench.providers.skeleton.readback import differs, refuse
+from diskbench.providers.skeleton.handover import differs, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from diskbench.model.disk import DiskSpec
     from diskbench.providers.aws.inventory import Item
     from diskbench.providers.aws.resolved import AwsMachine, AwsResolved, AwsZone
-    from diskbench.providers.guest_disks import GuestDisk
+    from diskbench.providers.guest import GuestDisk
 
 
 def check(

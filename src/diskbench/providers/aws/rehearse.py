@@ -10,13 +10,7 @@ from diskbench.providers.aws import requests
 from diskbench.providers.aws.errors import error_code
 from diskbench.providers.aws.provision import AwsOrder, launch_request
 from diskbench.providers.aws.resolved import AwsResolved
-from diskbench.providers.skeleton.rehearsal import (
-    Bystander,
-    DryRun,
-    nobody,
-    rehearsed,
-    unused_keys,
-)
+from diskbench.providers.skeleton.doctor import Bystander, DryRun, nobody, rehearsed, unused_keys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

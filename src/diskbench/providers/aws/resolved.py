@@ -10,7 +10,7 @@ from pydantic import Field
 from diskbench.model.base import Frozen
 from diskbench.providers.aws.choice import EbsFigures
 from diskbench.providers.aws.disk_request import ROOT_TYPE, AwsDiskRequest
-from diskbench.providers.skeleton.details import RentalDetails
+from diskbench.providers.skeleton.cloud import RentalDetails
 
 
 class AwsZone(Frozen):

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from diskbench.providers.aws.inventory import expiry_of
-from diskbench.providers.places import lease_directory
+from diskbench.providers.keys import lease_directory
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,7 +22,7 @@ from diskbench.providers.aws.provision import (
     ended,
     next_volumes,
 )
-from diskbench.providers.guest_disks import disks
+from diskbench.providers.guest import disks
 from diskbench.providers.skeleton.handover import reached
 from diskbench.providers.waits import Still
 from diskbench.units import GIB

@@ -9,9 +9,8 @@ from diskbench.errors import DiskbenchError
 from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.inventory import ENDED, inventory_by_all, kind_and_id
 from diskbench.providers.aws.settling import unlisted_s
-from diskbench.providers.skeleton import release as skeleton
-from diskbench.providers.skeleton.lag import Lag
-from diskbench.providers.skeleton.release import noting
+from diskbench.providers.skeleton import leases as skeleton
+from diskbench.providers.skeleton.leases import Lag, noting
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from diskbench.providers.aws.client import AwsClient
     from diskbench.providers.aws.inventory import AwsInventory
     from diskbench.providers.aws.timing import AwsTiming
-    from diskbench.providers.skeleton.release import Failures
+    from diskbench.providers.skeleton.leases import Failures
 
 LATER = frozenset(
     {

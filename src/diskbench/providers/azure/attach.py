@@ -10,7 +10,7 @@ from diskbench.providers.azure import requests
 from diskbench.providers.azure.inventory import MACHINES, read, state_of
 from diskbench.providers.azure.provision import alive
 from diskbench.providers.azure.requests import name_of
-from diskbench.providers.guest_disks import disks
+from diskbench.providers.guest import disks
 from diskbench.providers.skeleton.handover import Machine, disks_before_ours
 from diskbench.providers.waits import Still, nap
 from diskbench.units import GIB
@@ -18,8 +18,7 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from diskbench.providers.azure.client import Item
     from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned
-    from diskbench.providers.guest import Guest
-    from diskbench.providers.guest_disks import GuestDisk
+    from diskbench.providers.guest import Guest, GuestDisk
 
 _NETWORK = "Microsoft.Network"
 

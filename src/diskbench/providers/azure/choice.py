@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.providers.needs import MIN_VCPUS, Needs
+from diskbench.providers.skeleton.offer import MIN_VCPUS, Needs
 
 if TYPE_CHECKING:
     from diskbench.catalog.books import ProviderBook

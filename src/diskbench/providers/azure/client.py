@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from diskbench.errors import AccessDenied, Busy, NotListedYet, Unanswered
 from diskbench.extras import missing
-from diskbench.providers import patience
+from diskbench.providers import waits
 from diskbench.providers.azure.errors import (
     MISSING,
     error_code,
@@ -21,9 +21,8 @@ from diskbench.providers.azure.errors import (
 )
 from diskbench.providers.azure.form import is_azure
 from diskbench.providers.azure.pipeline import request_policies
-from diskbench.providers.skeleton.sessions import Sessions
-from diskbench.providers.unanswered import repeated
-from diskbench.providers.waits import nap
+from diskbench.providers.skeleton.cloud import Sessions
+from diskbench.providers.waits import nap, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,8 +85,8 @@ class Azure:
 
     def _settings(self) -> dict[str, Any]:
         settings: dict[str, Any] = {
-            "connection_timeout": patience.CONNECT_S,
-            "read_timeout": patience.ANSWER_S,
+            "connection_timeout": waits.CONNECT_S,
+            "read_timeout": waits.ANSWER_S,
             "user_agent": "diskbench",
             **_trust(),
         }

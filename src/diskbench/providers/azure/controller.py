@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from diskbench.providers.azure.resolved import AzureImage, AzureMachine, Interface
-    from diskbench.providers.guest_disks import GuestDisk
+    from diskbench.providers.guest import GuestDisk
 
 NAMES: dict[Interface, str] = {"scsi": "SCSI", "nvme": "NVMe"}
 """As Azure writes them."""

@@ -25,7 +25,7 @@ from diskbench.providers.azure.registration import (
     state_of_provider,
     without_switch,
 )
-from diskbench.providers.skew import http_date, reported_time, skew
+from diskbench.providers.skeleton.doctor import http_date, reported_time, skew
 
 if TYPE_CHECKING:
     from diskbench.model.rental import Scope

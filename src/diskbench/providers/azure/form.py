@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 from diskbench.errors import InvalidValue
 from diskbench.providers.asked import NameForm, check_lab, check_names, check_ssh
-from diskbench.providers.networks import NetworkOptions, is_loopback
+from diskbench.providers.networks import is_loopback
+from diskbench.providers.options import NetworkOptions
 
 if TYPE_CHECKING:
     from diskbench.model.rental import RentSpec

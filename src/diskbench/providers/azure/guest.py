@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from diskbench.ports import Host
-    from diskbench.providers.guest_disks import GuestDisk
+    from diskbench.providers.guest import GuestDisk
 
 _LUN_LINKS = ("/dev/disk/azure/scsi1/lun{lun}", "/dev/disk/azure/data/by-lun/{lun}")
 _LUN_LINK_BEGINNINGS = tuple(link.partition("{")[0] for link in _LUN_LINKS)

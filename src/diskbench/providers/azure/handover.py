@@ -10,9 +10,8 @@ from diskbench.providers.azure import guest as azure_guest
 from diskbench.providers.azure.inventory import SHUTDOWN, inside, read_disk
 from diskbench.providers.azure.provision import running
 from diskbench.providers.azure.requests import name_of
-from diskbench.providers.guest import ROOT_DIRECTORY
-from diskbench.providers.guest_disks import disks
-from diskbench.providers.skeleton.handover import Seen, acquired, await_first_boot, reached
+from diskbench.providers.guest import ROOT_DIRECTORY, await_prepared, disks
+from diskbench.providers.skeleton.handover import Seen, acquired, reached
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
@@ -33,7 +32,7 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
     reach = attach.machine_of(order)
     with reached(order, reach) as guest:
         seen, cache_changes = _find_disks(order, made, guest)
-        await_first_boot(order, guest, name)
+        await_prepared(guest, name, order.timing, order.watch)
     details = order.details
     machine = running(order)
     names = {

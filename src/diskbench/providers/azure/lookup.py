@@ -16,8 +16,8 @@ from diskbench.providers.azure.registration import check_registrations
 from diskbench.providers.azure.requests import INSIDE
 from diskbench.providers.azure.resolved import DEFAULT_OS_GIB, AzureResolved
 from diskbench.providers.azure.sizes import check_support, offer
-from diskbench.providers.caller import caller_cidr, ssh_cidr
-from diskbench.providers.needs import needs
+from diskbench.providers.networks import caller_cidr, ssh_cidr
+from diskbench.providers.skeleton.offer import needs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

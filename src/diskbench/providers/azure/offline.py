@@ -10,7 +10,7 @@ from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import PricePart, Rental, Scope
 from diskbench.providers.azure.choice import candidates
 from diskbench.providers.azure.resolved import DEFAULT_OS_GIB
-from diskbench.providers.needs import needs
+from diskbench.providers.skeleton.offer import needs
 from diskbench.units import GIB
 
 if TYPE_CHECKING:

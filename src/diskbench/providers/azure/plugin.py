@@ -33,8 +33,8 @@ PLUGIN = Plugin(
     rents=True,
     options=(
         "diskbench.providers.azure.options:AzureOptions",
-        "diskbench.providers.networks:NetworkOptions",
-        "diskbench.providers.emulation:EmulationOptions",
+        "diskbench.providers.options:NetworkOptions",
+        "diskbench.providers.options:EmulationOptions",
     ),
     account_option="subscription",
     # azure-mgmt-compute 39.0.0, Disk: "MB here uses the ISO notation, of powers of 10".

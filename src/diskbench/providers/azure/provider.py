@@ -31,12 +31,12 @@ from diskbench.providers.azure.resolved import AzureResolved
 from diskbench.providers.azure.swap import swapped
 from diskbench.providers.azure.teardown import release
 from diskbench.providers.azure.timing import AzureTiming
-from diskbench.providers.caller import caller_cidr
 from diskbench.providers.cloud_init import age_s
 from diskbench.providers.keys import lease_keys
-from diskbench.providers.skeleton.provider import CloudCalls, CloudProvider, today
-from diskbench.providers.skeleton.release import giving_back
-from diskbench.providers.unanswered import while_looking
+from diskbench.providers.networks import caller_cidr
+from diskbench.providers.skeleton.cloud import CloudCalls, CloudProvider, today
+from diskbench.providers.skeleton.leases import giving_back
+from diskbench.providers.waits import while_looking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -27,8 +27,8 @@ from diskbench.providers.azure.resolved import AzureResolved
 from diskbench.providers.azure.timing import AzureTiming
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.scripts import script
-from diskbench.providers.skeleton import order as skeleton
-from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
+from diskbench.providers.skeleton import provision as skeleton
+from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:

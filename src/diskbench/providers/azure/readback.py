@@ -8,7 +8,7 @@ from diskbench.catalog.limits.entry import catalogue
 from diskbench.providers.azure.controller import seen_interface
 from diskbench.providers.azure.inventory import power_of
 from diskbench.providers.azure.requests import name_of
-from diskbench.providers.skeleton.readback import differs, refuse
+from diskbench.providers.skeleton.handover import differs, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from diskbench.providers.azure.client import Item
     from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned
     from diskbench.providers.azure.resolved import AzureResolved
-    from diskbench.providers.guest_disks import GuestDisk
+    from diskbench.providers.guest import GuestDisk
 
 
 def check(details: AzureResolved, zone: str | None, machine: Item, disks: Sequence[Item]) -> None:

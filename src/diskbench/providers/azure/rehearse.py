@@ -16,13 +16,7 @@ from diskbench.providers.azure.policy import VALIDATE
 from diskbench.providers.azure.provision import AzureOrder, launch, new_disk
 from diskbench.providers.azure.requests import disk_kind, name_of
 from diskbench.providers.azure.resolved import AzureResolved
-from diskbench.providers.skeleton.rehearsal import (
-    Bystander,
-    DryRun,
-    nobody,
-    rehearsed,
-    unused_keys,
-)
+from diskbench.providers.skeleton.doctor import Bystander, DryRun, nobody, rehearsed, unused_keys
 
 if TYPE_CHECKING:
     from diskbench.model.finding import Finding

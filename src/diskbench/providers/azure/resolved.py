@@ -8,7 +8,7 @@ from pydantic import Field
 
 from diskbench.model.base import Frozen
 from diskbench.providers.azure.disk_request import AzureDiskRequest
-from diskbench.providers.skeleton.details import RentalDetails
+from diskbench.providers.skeleton.cloud import RentalDetails
 
 Interface = Literal["scsi", "nvme"]
 DEFAULT_OS_GIB = 30

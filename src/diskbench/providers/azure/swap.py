@@ -17,7 +17,7 @@ from diskbench.providers.azure.inventory import DISKS, GROUPS, state_of
 from diskbench.providers.azure.provision import AzureProvisioned, disks_of_turn, running
 from diskbench.providers.azure.put import delete
 from diskbench.providers.azure.requests import name_of
-from diskbench.providers.guest_disks import disks
+from diskbench.providers.guest import disks
 from diskbench.providers.skeleton.handover import reached
 from diskbench.providers.waits import Still
 

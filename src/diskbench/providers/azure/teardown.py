@@ -22,16 +22,15 @@ from diskbench.providers.azure.inventory import (
 )
 from diskbench.providers.azure.put import delete
 from diskbench.providers.azure.requests import group_name
-from diskbench.providers.skeleton import release as skeleton
-from diskbench.providers.skeleton.lag import Lag
-from diskbench.providers.skeleton.release import noting
+from diskbench.providers.skeleton import leases as skeleton
+from diskbench.providers.skeleton.leases import Lag, noting
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from diskbench.model.ours import Which
     from diskbench.providers.azure.client import AzureClient, Item
-    from diskbench.providers.skeleton.release import Failures
+    from diskbench.providers.skeleton.leases import Failures
 
 _FORCED = MACHINES
 """Machines are not shut down cleanly first: their data are not needed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diskbench.providers.patience import CloudTiming
+from diskbench.providers.waits import CloudTiming
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from diskbench.providers.gcp.inventory import (
 )
 from diskbench.providers.gcp.requests import name_of
 from diskbench.providers.gcp.teardown import release
-from diskbench.providers.listed import Tagged, by_lease
-from diskbench.providers.skeleton.release import giving_back
+from diskbench.providers.skeleton.leases import Tagged, by_lease, giving_back
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

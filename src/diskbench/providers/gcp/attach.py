@@ -12,7 +12,7 @@ from diskbench.providers.gcp.inventory import LIVE, describe, place
 from diskbench.providers.gcp.operations import change, last
 from diskbench.providers.gcp.provision import ended
 from diskbench.providers.gcp.reach import tunnel
-from diskbench.providers.guest_disks import disks
+from diskbench.providers.guest import disks
 from diskbench.providers.skeleton.handover import Machine, disks_before_ours, disks_now
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
@@ -20,8 +20,7 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from diskbench.providers.gcp.client import Item
     from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned
-    from diskbench.providers.guest import Guest
-    from diskbench.providers.guest_disks import GuestDisk
+    from diskbench.providers.guest import Guest, GuestDisk
 
 
 def address_of(order: GcpOrder, made: GcpProvisioned) -> str:

@@ -20,8 +20,8 @@ from diskbench.extras import missing
 from diskbench.providers import recorder
 from diskbench.providers.gcp.credentials import Login, log_in
 from diskbench.providers.gcp.errors import translate
-from diskbench.providers.skeleton.sessions import Sessions
-from diskbench.providers.unanswered import repeated
+from diskbench.providers.skeleton.cloud import Sessions
+from diskbench.providers.waits import repeated
 
 if TYPE_CHECKING:
     from diskbench.model.rental import Scope

@@ -19,7 +19,7 @@ from diskbench.providers.gcp import policy
 from diskbench.providers.gcp.client import record
 from diskbench.providers.gcp.errors import translate
 from diskbench.providers.gcp.policy import OPTIONAL
-from diskbench.providers.skew import http_date, reported_time, skew
+from diskbench.providers.skeleton.doctor import http_date, reported_time, skew
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -17,7 +17,7 @@ from diskbench.units import GIB
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from diskbench.providers.guest_disks import GuestDisk
+    from diskbench.providers.guest import GuestDisk
 
 _LINK = "/dev/disk/by-id/google-"
 _LOCAL = {"nvme": "local-nvme-ssd", "scsi": "local-ssd"}

@@ -10,8 +10,8 @@ from diskbench.providers.gcp import attach, readback, requests
 from diskbench.providers.gcp.inventory import inventory, place
 from diskbench.providers.gcp.operations import last
 from diskbench.providers.gcp.provision import shown
-from diskbench.providers.guest import ROOT_DIRECTORY
-from diskbench.providers.skeleton.handover import Seen, acquired, await_first_boot, reached
+from diskbench.providers.guest import ROOT_DIRECTORY, await_prepared
+from diskbench.providers.skeleton.handover import Seen, acquired, reached
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
@@ -31,7 +31,7 @@ def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
             seen = Seen(attach.attach(order, made, guest))
         elif kind == "local-ssd":
             seen = Seen(attach.local_ssds(order, made, guest))
-        await_first_boot(order, guest, order.machine_name)
+        await_prepared(guest, order.machine_name, order.timing, order.watch)
     details = order.details
     instance = attach.alive(order, made)
     volumes = [_disk(order, made, str(disk["name"])) for disk in made.disks]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
-from diskbench.providers.caller import caller_cidr, ssh_cidr
 from diskbench.providers.gcp.choice import boot_type, candidates
 from diskbench.providers.gcp.disk_request import BOOT_TYPES
 from diskbench.providers.gcp.errors import is_missing
@@ -22,6 +21,7 @@ from diskbench.providers.gcp.machine_type import (
 from diskbench.providers.gcp.operations import last
 from diskbench.providers.gcp.reach import IAP_RANGE, find_gcloud, reach_of
 from diskbench.providers.gcp.resolved import GcpNetwork, GcpResolved
+from diskbench.providers.networks import caller_cidr, ssh_cidr
 
 if TYPE_CHECKING:
     from collections.abc import Callable

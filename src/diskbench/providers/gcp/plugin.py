@@ -32,8 +32,8 @@ PLUGIN = Plugin(
     rents=True,
     options=(
         "diskbench.providers.gcp.options:GcpOptions",
-        "diskbench.providers.networks:NetworkOptions",
-        "diskbench.providers.emulation:EmulationOptions",
+        "diskbench.providers.options:NetworkOptions",
+        "diskbench.providers.options:EmulationOptions",
     ),
     account_option="project",
     zone_region=r"([a-z]+-[a-z]+\d+)-[a-z]",

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from diskbench.model.ours import Which
 from diskbench.providers.asked import check_shared_machine, provisioned_types
-from diskbench.providers.caller import caller_cidr
 from diskbench.providers.gcp.account_leases import found_leases, release_lease, why_gone
 from diskbench.providers.gcp.client import GcpSessions
 from diskbench.providers.gcp.disk_request import GcpDiskRequest, disk_request
@@ -24,8 +23,9 @@ from diskbench.providers.gcp.resolved import GcpResolved
 from diskbench.providers.gcp.swap import swapped
 from diskbench.providers.gcp.timing import GceTiming
 from diskbench.providers.keys import lease_keys
-from diskbench.providers.skeleton.provider import CloudCalls, CloudProvider, today
-from diskbench.providers.unanswered import while_looking
+from diskbench.providers.networks import caller_cidr
+from diskbench.providers.skeleton.cloud import CloudCalls, CloudProvider, today
+from diskbench.providers.waits import while_looking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -21,8 +21,8 @@ from diskbench.providers.gcp.sent import sent
 from diskbench.providers.gcp.teardown import give_back
 from diskbench.providers.gcp.timing import GceTiming
 from diskbench.providers.scripts import script
-from diskbench.providers.skeleton import order as skeleton
-from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
+from diskbench.providers.skeleton import provision as skeleton
+from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:

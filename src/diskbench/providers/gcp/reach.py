@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from diskbench.errors import HostUnavailable
 from diskbench.providers.gcp.options import GcpOptions
-from diskbench.providers.networks import NetworkOptions
+from diskbench.providers.options import NetworkOptions
 
 if TYPE_CHECKING:
     from diskbench.model.rental import RentSpec

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.providers.gcp.inventory import place, zone_of
 from diskbench.providers.gcp.operations import last
-from diskbench.providers.skeleton.readback import differs, refuse
+from diskbench.providers.skeleton.handover import differs, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from diskbench.providers.gcp.client import Item
     from diskbench.providers.gcp.resolved import GcpResolved
-    from diskbench.providers.guest_disks import GuestDisk
+    from diskbench.providers.guest import GuestDisk
 
 
 def check(details: GcpResolved, zone: str, instance: Item, disks: Sequence[Item]) -> None:

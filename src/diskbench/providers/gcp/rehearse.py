@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import AccessDenied
 from diskbench.providers.gcp.resolved import GcpResolved
-from diskbench.providers.skeleton.rehearsal import DryRun, rehearsed
+from diskbench.providers.skeleton.doctor import DryRun, rehearsed
 
 if TYPE_CHECKING:
     from diskbench.model.finding import Finding

@@ -7,7 +7,7 @@ from pydantic import Field
 from diskbench.model.base import Frozen
 from diskbench.providers.gcp.disk_request import LOCAL_SSD_GIB, GcpDiskRequest
 from diskbench.providers.gcp.reach import Reach
-from diskbench.providers.skeleton.details import RentalDetails
+from diskbench.providers.skeleton.cloud import RentalDetails
 
 
 class GcpMachine(Frozen):

@@ -17,7 +17,7 @@ from diskbench.providers.gcp.inventory import describe, inventory, place, zone_o
 from diskbench.providers.gcp.operations import change, last
 from diskbench.providers.gcp.provision import GcpProvisioned, ended, in_zone
 from diskbench.providers.gcp.teardown import give_back, lag_of
-from diskbench.providers.skeleton.lag import listed_in_time
+from diskbench.providers.skeleton.leases import listed_in_time
 from diskbench.providers.waits import Still
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from diskbench.providers.gcp.errors import is_busy, is_missing
 from diskbench.providers.gcp.inventory import describe, inventory, place, zone_of
 from diskbench.providers.gcp.operations import finish, last
 from diskbench.providers.gcp.sent import sent
-from diskbench.providers.skeleton import release as skeleton
-from diskbench.providers.skeleton.lag import Lag
-from diskbench.providers.skeleton.release import noting
+from diskbench.providers.skeleton import leases as skeleton
+from diskbench.providers.skeleton.leases import Lag, noting
 from diskbench.providers.waits import Still, until
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from diskbench.model.ours import Which
     from diskbench.providers.gcp.client import Compute, Item
     from diskbench.providers.gcp.inventory import GcpInventory
-    from diskbench.providers.skeleton.release import Failures
+    from diskbench.providers.skeleton.leases import Failures
 
 _ORDER = (("instances", "instances"), ("disks", "disks"), ("firewalls", "rules"))
 """Collections in order of dependence, each with its field of Inventory."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from diskbench.providers.patience import ANSWER_S, CloudTiming
+from diskbench.providers.waits import ANSWER_S, CloudTiming
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ PLUGIN = Plugin(
     provider="diskbench.providers.lab.provider:LabProvider",
     rents=True,
     options=(
-        "diskbench.providers.emulation:EmulationOptions",
+        "diskbench.providers.options:EmulationOptions",
         "diskbench.providers.lab.options:LabOptions",
     ),
     refuses=dict.fromkeys(

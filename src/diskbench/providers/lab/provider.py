@@ -23,7 +23,6 @@ from diskbench.model.disk import CUSTOM, DiskSpec
 from diskbench.model.finding import Finding, refusal
 from diskbench.model.rental import Found, Rental, Scope
 from diskbench.providers.asked import check_own, size_asked
-from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab import hotplug, machines
 from diskbench.providers.lab.groups import find_groups
 from diskbench.providers.lab.names import Style
@@ -37,6 +36,7 @@ from diskbench.providers.lab.request import (
     disk_limits,
     throughput_unit,
 )
+from diskbench.providers.options import EmulationOptions
 from diskbench.units import MIB
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import ipaddress
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError, RentalFailed
-from diskbench.providers.guest_disks import disks
+from diskbench.providers.guest import disks
 from diskbench.providers.skeleton.handover import Machine, disks_before_ours
 from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.client import moid, reference
@@ -19,8 +19,7 @@ from diskbench.providers.waits import Still
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.providers.guest import Guest
-    from diskbench.providers.guest_disks import GuestDisk
+    from diskbench.providers.guest import Guest, GuestDisk
     from diskbench.providers.vsphere.client import Ref
     from diskbench.providers.vsphere.provision import VsphereOrder
 

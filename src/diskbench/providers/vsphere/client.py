@@ -15,8 +15,7 @@ from diskbench.errors import (
     LoggedOut,
 )
 from diskbench.extras import missing
-from diskbench.providers.skeleton.sessions import Sessions
-from diskbench.providers.unanswered import repeated
+from diskbench.providers.skeleton.cloud import Sessions
 from diskbench.providers.vsphere.errors import (
     NO_ANSWER,
     is_missing,
@@ -32,7 +31,7 @@ from diskbench.providers.vsphere.login import (
 )
 from diskbench.providers.vsphere.record import record
 from diskbench.providers.vsphere.sdk import sdk
-from diskbench.providers.waits import Still, until
+from diskbench.providers.waits import Still, repeated, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

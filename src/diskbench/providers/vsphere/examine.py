@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, FindingState, finding, refusal
-from diskbench.providers.skew import reported_time, skew
+from diskbench.providers.skeleton.doctor import reported_time, skew
 from diskbench.providers.vsphere import rights
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from diskbench.model.base import Frozen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from diskbench.providers.guest_disks import GuestDisk
+    from diskbench.providers.guest import GuestDisk
     from diskbench.providers.vsphere.disk_request import Controller
 
 NVME_MODEL = "VMware Virtual NVMe Disk"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import RentalFailed
 from diskbench.model.ours import Which
-from diskbench.providers.skeleton.handover import Seen, acquired, await_first_boot, reached
+from diskbench.providers.guest import await_prepared
+from diskbench.providers.skeleton.handover import Seen, acquired, reached
 from diskbench.providers.vsphere import attach, readback
 from diskbench.providers.vsphere.client import moid, reference
 from diskbench.providers.vsphere.facts import DATASTORE, datastore_facts, host_facts
@@ -39,7 +40,7 @@ def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
     reach = attach.machine_of(order, vm)
     with reached(order, reach) as guest:
         ours, guest_disks = attach.attach(order, vm, guest)
-        await_first_boot(order, guest, moid(vm))
+        await_prepared(guest, moid(vm), order.timing, order.watch)
     details, vsphere = order.details, order.vsphere
     alive(order, vm)
     machine = vsphere.properties(vm, readback.PATHS)

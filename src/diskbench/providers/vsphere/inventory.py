@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ours import Which
 from diskbench.plan.rent_options import field_of
-from diskbench.providers.listed import Tagged, by_lease
+from diskbench.providers.skeleton.leases import Tagged, by_lease
 from diskbench.providers.vsphere.marks import Mark, mark
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue
-from diskbench.providers import patience
-from diskbench.providers.http_proxy import proxy_for
+from diskbench.providers import waits
+from diskbench.providers.networks import proxy_for
 from diskbench.providers.vsphere.disk_request import server_url
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.sdk import sdk
@@ -75,7 +75,7 @@ def connect(server: VsphereServer, credentials: tuple[str, str], trust: ssl.SSLC
             # Always given: without a context pyVmomi verifies no certificate at this machine's own
             # addresses.
             sslContext=trust,
-            httpConnectionTimeout=patience.ANSWER_S,
+            httpConnectionTimeout=waits.ANSWER_S,
             **_through(server.url),
         )
     except Exception as error:

@@ -33,7 +33,7 @@ PLUGIN = Plugin(
     rents=True,
     options=(
         "diskbench.providers.vsphere.options:VsphereOptions",
-        "diskbench.providers.emulation:EmulationOptions",
+        "diskbench.providers.options:EmulationOptions",
     ),
     refuses={
         "disk": "it is the datastore that is measured: --datastore NAME",

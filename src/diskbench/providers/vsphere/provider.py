@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from diskbench.model.ours import Which
 from diskbench.model.rental import Rental
 from diskbench.providers.keys import lease_keys
-from diskbench.providers.skeleton.provider import CloudCalls, CloudProvider
-from diskbench.providers.skeleton.release import giving_back
-from diskbench.providers.unanswered import while_looking
+from diskbench.providers.skeleton.cloud import CloudCalls, CloudProvider
+from diskbench.providers.skeleton.leases import giving_back
 from diskbench.providers.vsphere.client import VsphereSessions
 from diskbench.providers.vsphere.disk_request import VsphereDiskRequest, disk_request
 from diskbench.providers.vsphere.examine import examine, present
@@ -28,6 +27,7 @@ from diskbench.providers.vsphere.rights import policy
 from diskbench.providers.vsphere.swap import swapped
 from diskbench.providers.vsphere.teardown import release
 from diskbench.providers.vsphere.timing import VsphereTiming
+from diskbench.providers.waits import while_looking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.ours import Which
 from diskbench.providers.cloud_init import user_data
-from diskbench.providers.emulation import EmulationOptions
-from diskbench.providers.skeleton import order as skeleton
+from diskbench.providers.options import EmulationOptions
+from diskbench.providers.skeleton import provision as skeleton
 from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.client import moid, reference
 from diskbench.providers.vsphere.errors import fault_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diskbench.providers.skeleton.readback import differs, refuse
+from diskbench.providers.skeleton.handover import differs, refuse
 from diskbench.providers.vsphere.client import Item, moid
 from diskbench.units import GIB
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import AccessDenied, RentalFailed
-from diskbench.providers.skeleton.rehearsal import DryRun, rehearsed
+from diskbench.providers.skeleton.doctor import DryRun, rehearsed
 from diskbench.providers.vsphere import rights
 from diskbench.providers.vsphere.client import reference
 from diskbench.providers.vsphere.resolved import VsphereResolved

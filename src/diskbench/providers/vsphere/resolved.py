@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from diskbench.model.base import Frozen
-from diskbench.providers.skeleton.details import RentalDetails
+from diskbench.providers.skeleton.cloud import RentalDetails
 from diskbench.providers.vsphere.disk_request import VsphereDiskRequest
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.guest_disks import disks
+from diskbench.providers.guest import disks
 from diskbench.providers.skeleton.handover import disks_before_ours, reached
 from diskbench.providers.vsphere import attach, requests
 from diskbench.providers.vsphere.client import moid

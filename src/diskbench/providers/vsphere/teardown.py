@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
-from diskbench.providers.skeleton import release as skeleton
-from diskbench.providers.skeleton.lag import Lag
-from diskbench.providers.skeleton.release import noting
+from diskbench.providers.skeleton import leases as skeleton
+from diskbench.providers.skeleton.leases import Lag, noting
 from diskbench.providers.vsphere.client import moid, reference
 from diskbench.providers.vsphere.errors import fault_name, is_missing
 from diskbench.providers.vsphere.inventory import PATHS, VsphereMachine, machines
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from diskbench.model.ours import Which
-    from diskbench.providers.skeleton.release import Failures
+    from diskbench.providers.skeleton.leases import Failures
     from diskbench.providers.vsphere.client import Vsphere
     from diskbench.providers.vsphere.timing import VsphereTiming
 

@@ -22,7 +22,7 @@ from diskbench.model.rental import Claim, Rental, RentSpec, Scope
 from diskbench.model.spec import SharedMachine
 from diskbench.plan.cost import left_s, longest_s
 from diskbench.ports import ExtendsLeases
-from diskbench.providers.fake import FakeProvider
+from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.store import cells
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import Lease, create_lease, load_lease

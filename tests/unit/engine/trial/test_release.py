@@ -12,7 +12,7 @@ from diskbench.engine.trial.release import hand_back
 from diskbench.errors import DiskbenchError, ReleaseFailed, RentalFailed
 from diskbench.model.disk import Acquired
 from diskbench.model.rental import Rental, RentSpec, Scope
-from diskbench.providers.fake import FakeProvider
+from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.store.clock import database_time, iso
 from diskbench.store.leases import Lease, load_lease
 from diskbench.store.rows import save_plan

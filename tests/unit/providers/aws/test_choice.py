@@ -5,7 +5,7 @@ from tests.books import SHIPPED
 
 from diskbench.catalog.limits.lookup import limits
 from diskbench.providers.aws.choice import candidates, figures, too_small
-from diskbench.providers.needs import Needs, needs
+from diskbench.providers.skeleton.offer import Needs, needs
 
 BOOK = SHIPPED.of("aws")
 

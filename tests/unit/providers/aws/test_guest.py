@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from diskbench.errors import RentalFailed
 from diskbench.providers.aws.guest import Volume, find_stores, find_volume
-from diskbench.providers.guest_disks import GuestDisk, parse_disks
+from diskbench.providers.guest import GuestDisk, parse_disks
 
 SIZE = 20 * 2**30
 VOLUME = Volume("vol-0abc", "/dev/sdf", SIZE)

@@ -28,7 +28,7 @@ from diskbench.providers.azure.errors import (
     of_code,
     translate,
 )
-from diskbench.providers.unanswered import while_looking
+from diskbench.providers.waits import while_looking
 
 ACTION = "Microsoft.Compute/virtualMachines/write"
 CORES = (

@@ -4,7 +4,7 @@ import pytest
 
 from diskbench.errors import RentalFailed
 from diskbench.providers.azure.guest import find_local, find_lun, identity, path
-from diskbench.providers.guest_disks import GuestDisk
+from diskbench.providers.guest import GuestDisk
 
 SIZE = 20 * 2**30
 SCSI = "/dev/disk/azure/scsi1/lun0"

@@ -12,7 +12,7 @@ from emulators.azure import schema
 from diskbench.model.disk import DiskSpec
 from diskbench.model.rental import Claim
 from diskbench.providers.azure import deadman, requests
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 
 GOLDEN = Path(__file__).parent / "golden"
 CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.7, owner="me@here", version="0.1.0")

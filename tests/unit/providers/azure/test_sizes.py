@@ -14,7 +14,7 @@ from diskbench.providers.azure.disk_request import AzureDiskRequest, disk_reques
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.azure.resolved import AzureMachine
 from diskbench.providers.azure.sizes import Offer, check_support, machine, offer
-from diskbench.providers.needs import needs
+from diskbench.providers.skeleton.offer import needs
 
 SCSI = {
     "vCPUs": "8", "MemoryGB": "32", "MaxDataDiskCount": "16", "PremiumIO": "True",

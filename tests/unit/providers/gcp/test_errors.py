@@ -22,7 +22,7 @@ from diskbench.providers.gcp.errors import (
     of_operation,
     translate,
 )
-from diskbench.providers.unanswered import while_looking
+from diskbench.providers.waits import while_looking
 
 ACTION = "compute.instances.insert"
 

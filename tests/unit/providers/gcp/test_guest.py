@@ -4,7 +4,7 @@ import pytest
 
 from diskbench.errors import RentalFailed
 from diskbench.providers.gcp.guest import find_disk, find_local, with_unique_identity
-from diskbench.providers.guest_disks import GuestDisk, parse_disks
+from diskbench.providers.guest import GuestDisk, parse_disks
 
 SIZE = 20 * 2**30
 LINK = "/dev/disk/by-id/google-diskbench-0"

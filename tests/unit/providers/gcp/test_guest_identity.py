@@ -1,7 +1,7 @@
 """A Google disk whose identity udev has not stored yet has not appeared."""
 
 from diskbench.providers.gcp.guest import find_disk
-from diskbench.providers.guest_disks import GuestDisk
+from diskbench.providers.guest import GuestDisk
 
 LINK = "/dev/disk/by-id/google-diskbench-0"
 SIZE = 2**30

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from diskbench.model.rental import RentSpec
 from diskbench.plan.rent_options import words
-from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.lab.latency import protocol
 from diskbench.providers.lab.latency.server import draws
+from diskbench.providers.options import EmulationOptions
 
 
 def first(count: int, *, seed: int = 0, volume: str = "a", sigma: float = 0.5) -> list[float]:

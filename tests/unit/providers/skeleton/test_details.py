@@ -6,7 +6,7 @@ from tests.unit.providers.vsphere.made import resolved
 from diskbench.providers.aws.resolved import AwsResolved
 from diskbench.providers.azure.resolved import AzureResolved
 from diskbench.providers.gcp.resolved import GcpResolved
-from diskbench.providers.skeleton.details import RentalDetails
+from diskbench.providers.skeleton.cloud import RentalDetails
 from diskbench.providers.vsphere.resolved import VsphereResolved
 
 CLOUDS = (AwsResolved, AzureResolved, GcpResolved, VsphereResolved)

@@ -9,9 +9,8 @@ import pytest
 
 from diskbench.errors import ReleaseFailed
 from diskbench.model.ours import Which
-from diskbench.providers.patience import CloudTiming
-from diskbench.providers.skeleton.lag import Lag, listed_in_time
-from diskbench.providers.skeleton.release import release
+from diskbench.providers.skeleton.leases import Lag, listed_in_time, release
+from diskbench.providers.waits import CloudTiming
 
 if TYPE_CHECKING:
     from collections.abc import Collection

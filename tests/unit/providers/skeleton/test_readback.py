@@ -3,7 +3,7 @@
 import pytest
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.skeleton.readback import differs, refuse
+from diskbench.providers.skeleton.handover import differs, refuse
 
 
 def test_a_value_that_is_not_as_asked_is_named_as_it_is_and_as_asked() -> None:

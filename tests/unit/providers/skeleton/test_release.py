@@ -9,8 +9,8 @@ import pytest
 
 from diskbench.errors import AccessDenied, HostUnavailable, ReleaseFailed
 from diskbench.model.ours import Which
-from diskbench.providers.places import lease_directory
-from diskbench.providers.skeleton.release import (
+from diskbench.providers.keys import lease_directory
+from diskbench.providers.skeleton.leases import (
     RELEASE_ROUNDS,
     Failures,
     giving_back,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from diskbench.providers.skeleton.sessions import Sessions
+from diskbench.providers.skeleton.cloud import Sessions
 
 
 @dataclass

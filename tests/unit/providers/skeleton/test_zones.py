@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from diskbench.errors import NoCapacity, QuotaExceeded
-from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
+from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
 from diskbench.testing import RigOnlooker
 
 

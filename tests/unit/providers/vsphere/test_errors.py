@@ -16,12 +16,12 @@ from diskbench.errors import (
     RentalFailed,
     Unanswered,
 )
-from diskbench.providers.unanswered import while_looking
 from diskbench.providers.vsphere.errors import (
     fault_name,
     is_missing,
     translate,
 )
+from diskbench.providers.waits import while_looking
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.guest_disks import GuestDisk
+from diskbench.providers.guest import GuestDisk
 from diskbench.providers.vsphere.attach import reachable
 from diskbench.providers.vsphere.guest import NVME_MODEL, VirtualDisk, find_disks
 

@@ -1,8 +1,24 @@
-"""Options of emulated machines: the lab's, and those of emulated clouds on it."""
+"""Options that several providers have: the network of a rented machine, and the lab's."""
+
+from __future__ import annotations
 
 from typing import ClassVar
 
 from diskbench.model.options import Options, option
+
+
+class NetworkOptions(Options):
+    """How a rented machine is reached: by default at a public address of its own; without one,
+    from a worker in its network or through a jump host (docs/renting.md)."""
+
+    group: ClassVar[str] = "network"
+    panel: ClassVar[str] = "Network"
+
+    no_public_ip: bool = option(
+        default=False,
+        about="Rent the machine without a public address: reach it from inside its network.",
+        in_key="no",
+    )
 
 
 class EmulationOptions(Options):

@@ -1,25 +1,33 @@
-"""The methods of `ports.Renter` that are the same for all clouds; each cloud adds its own calls."""
+"""The class of a cloud: the methods of `ports.Renter` that are the same for all, and the sessions
+that its calls share.
+
+A provider object holds its sessions (credentials, clients, connections) for as long as a command or
+a worker lives (providers/registry.Providers), and its threads share them. A session whose
+credentials the cloud refused is not given out again: the next call reads the credentials anew,
+because somebody may have logged in meanwhile. Credentials that their SDK refreshes itself are
+refreshed within the session.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
+
+from pydantic import ConfigDict
 
 from diskbench.errors import DiskbenchError
-from diskbench.providers.patience import CloudTiming
-from diskbench.providers.unanswered import while_looking
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from diskbench.model.disk import Acquired
-    from diskbench.model.finding import Finding
-    from diskbench.model.rental import Claim, Found, Rental, RentSpec, Scope
-    from diskbench.model.spec import Cell
-    from diskbench.ports import RentWatch
+from diskbench.model.base import Frozen
+from diskbench.model.disk import Acquired
+from diskbench.model.finding import Finding
+from diskbench.model.rental import Claim, Found, Rental, RentSpec, Scope
+from diskbench.model.spec import Cell
+from diskbench.ports import RentWatch
+from diskbench.providers.waits import CloudTiming, while_looking
 
 
 class Closable(Protocol):
@@ -125,3 +133,60 @@ class CloudProvider(ABC, Generic[SessionsT, TimingT, RequestT, OrderT]):
 def today() -> str:
     """Today's date in UTC in the form of the catalogue's sources: `2026-11-21`."""
     return datetime.now(UTC).date().isoformat()
+
+
+class Shared(Protocol):
+    """A session that several threads may use at the same time."""
+
+    @property
+    def refused(self) -> threading.Event:
+        """Set when the cloud refused its credentials."""
+        ...
+
+    def close(self) -> None:
+        """Close its connections."""
+        ...
+
+
+S = TypeVar("S", bound=Shared)
+
+
+class Sessions(Generic[S]):
+    """The sessions of one provider, by what distinguishes them: account, endpoint."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._turns: dict[Hashable, threading.Lock] = {}
+        self._current: dict[Hashable, S] = {}
+
+    def of(self, key: Hashable, open_new: Callable[[], S]) -> S:
+        """The session for `key`, opened by `open_new` at first use and after a refusal. Threads
+        that ask for the same key wait for the first one. Raises as `open_new`.
+
+        A refused session is not closed here: calls of other threads may still use it."""
+        with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:
+            session = self._current.get(key)
+            if session is None or session.refused.is_set():
+                session = open_new()
+                with self._lock:
+                    self._current[key] = session
+            return session
+
+    def close(self) -> None:
+        """Close every session. Later calls open new ones."""
+        with self._lock:
+            opened = list(self._current.values())
+            self._current.clear()
+        for session in opened:
+            # It ends by itself at the cloud; an error of the command must not be hidden.
+            with contextlib.suppress(Exception):
+                session.close()
+
+
+class RentalDetails(Frozen):
+    """What `acquire` needs beside the spec. A field may be stored under another name, its alias,
+    so that plans which earlier versions stored can be read."""
+
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)

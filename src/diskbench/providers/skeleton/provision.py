@@ -1,25 +1,20 @@
-"""The order for a lease's resources; each cloud's own Order adds its API client."""
+"""The order for a lease's resources, and the zones to try in turn."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
+from diskbench.errors import NoCapacity
+from diskbench.model.disk import SshAccess
+from diskbench.model.rental import Claim, RentSpec
+from diskbench.ports import RentWatch
 from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s
-from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.guest import ask_guest
-from diskbench.providers.keys import write_access
-from diskbench.providers.patience import CloudTiming
-from diskbench.providers.places import lease_directory
-from diskbench.providers.waits import Still, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from diskbench.model.disk import SshAccess
-    from diskbench.model.rental import Claim, RentSpec
-    from diskbench.ports import RentWatch
-    from diskbench.providers.keys import LeaseKeys
+from diskbench.providers.keys import LeaseKeys, lease_directory, write_access
+from diskbench.providers.options import EmulationOptions
+from diskbench.providers.waits import CloudTiming, Still, until
 
 
 class Resolved(Protocol):
@@ -97,3 +92,42 @@ class Order(Generic[DetailsT, TimingT]):
             uptime_limit_s=uptime_limit_s(self.lease, end),
             **more,
         )
+
+
+Z = TypeVar("Z")
+
+
+def zones_from(zones: Sequence[Z], held_zone: Z | None) -> Sequence[Z]:
+    """The zones to try: from `held_zone` on, the zone where the lease has a machine already."""
+    return (
+        zones[zones.index(held_zone) :] if held_zone is not None and held_zone in zones else zones
+    )
+
+
+def in_first_with_capacity(
+    zones: Sequence[Z],
+    rent: Callable[[Z], T],
+    undo: Callable[[], None],
+    watch: RentWatch,
+    *,
+    region: str,
+    name: Callable[[Z], str] = str,
+) -> T:
+    """The result of `rent` in the first zone with capacity. `undo` deletes what was made in a zone
+    that then lacked capacity; `name` is a zone's name in messages.
+
+    Raises NoCapacity with the answer of each zone when all lack capacity.
+    """
+    refused: list[str] = []
+    for position, zone in enumerate(zones):
+        try:
+            return rent(zone)
+        except NoCapacity as error:
+            refused.append(f"{name(zone)}: {error.message}")
+            following = [f"; trying {name(after)}" for after in zones[position + 1 : position + 2]]
+            watch.note(f"no capacity in {name(zone)}{''.join(following)}")
+            undo()
+    raise NoCapacity(
+        f"no zone of {region} has capacity: {'; '.join(refused) or 'it has no zone to rent in'}",
+        advice="try another --zone, --region or --instance-type, or later",
+    )

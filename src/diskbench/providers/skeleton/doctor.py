@@ -1,27 +1,71 @@
-"""Dry runs: the requests of a rental, sent so that the cloud checks them and makes nothing."""
+"""What `diskbench doctor` asks every cloud: whether its clock agrees with this machine's, and dry
+runs, the requests of a rental, sent so that the cloud checks them and makes nothing."""
 
 from __future__ import annotations
 
 import contextlib
 import secrets
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 from pydantic import SecretBytes
 
 from diskbench import __version__
-from diskbench.errors import AccessDenied, DiskbenchError, Unanswered
+from diskbench.errors import AccessDenied, CloudSilent, DiskbenchError, Unanswered
+from diskbench.model.disk import SshAccess
 from diskbench.model.finding import Finding, finding
 from diskbench.model.rental import Claim
-from diskbench.providers.keys import lease_keys
+from diskbench.ports import Host
+from diskbench.providers.keys import LeaseKeys, lease_keys
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+WARN_S = 10.0
+"""Our choice: a Date header counts whole seconds, and an answer may take some."""
+REFUSED_S = 300.0
+"""AWS refuses signatures that are five minutes off (IAM User Guide, "Signature Version 4 request
+elements"); Google's tokens and Azure's are of that order."""
+_ADVICE = "set the clock: timedatectl set-ntp true (or start chronyd)"
 
-    from diskbench.model.disk import SshAccess
-    from diskbench.ports import Host
-    from diskbench.providers.keys import LeaseKeys
+
+def skew(where: str, cloud_time: datetime | None, before: datetime, after: datetime) -> Finding:
+    """The finding for a cloud that reported `cloud_time` between our `before` and `after`."""
+    if cloud_time is None:
+        return finding("clock", where, "warning", "the cloud does not report its time")
+    # The cloud truncates to whole seconds, so the true time may be up to one second later.
+    early = (before - cloud_time).total_seconds() - 1
+    late = (cloud_time - after).total_seconds()
+    off = max(early, late, 0.0)
+    if off <= WARN_S:
+        return finding(
+            "clock", where, "ok", "agrees with the cloud's" + (f" to {off:.0f} s" if off else "")
+        )
+    offset = f"{off:,.0f} s {'ahead of' if early > late else 'behind'} the cloud's"
+    if off < REFUSED_S:
+        return finding("clock", where, "warning", offset, _ADVICE)
+    return finding(
+        "clock", where, "problem", f"{offset}: calls are refused as out of time", _ADVICE
+    )
+
+
+def http_date(text: str | None) -> datetime | None:
+    """The time in a Date header; None where there is none."""
+    try:
+        return parsedate_to_datetime(text).astimezone(UTC) if text else None
+    except ValueError:
+        return None
+
+
+def reported_time(where: str, cloud_time: datetime | None) -> datetime:
+    """The time that a cloud reported; raises CloudSilent where it reported none."""
+    if cloud_time is None:
+        raise CloudSilent(
+            f"{where} answered without its time (a Date header)",
+            advice="check whether a proxy is between; nothing that expired is deleted meanwhile",
+        )
+    return cloud_time
+
 
 CHECK = "dry run"
 LEASE = "rehearsal"

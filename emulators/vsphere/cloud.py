@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from diskbench.providers.vsphere.rights import privileges
+from diskbench.providers.vsphere.policy import privileges
 from emulators import guests
 from emulators.behaviour import behaving
 from emulators.guests import Guest

@@ -15,9 +15,9 @@ from diskbench.model.disk import Acquired
 from diskbench.model.rental import Claim, LeaseEnd, Rental, RentSpec, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.ports import Completed, Host
+from diskbench.providers.azure.client import AzureTiming
+from diskbench.providers.azure.cloud import AzureProvider
 from diskbench.providers.azure.options import AzureOptions
-from diskbench.providers.azure.provider import AzureProvider
-from diskbench.providers.azure.timing import AzureTiming
 from diskbench.testing import RigOnlooker, claim
 
 QUICK = AzureTiming(

@@ -17,7 +17,7 @@ from diskbench.model.rental import RentSpec
 from diskbench.model.spec import Cell
 from diskbench.providers.azure import provision
 from diskbench.providers.azure.errors import retry_after_s
-from diskbench.providers.azure.registration import SWITCH
+from diskbench.providers.azure.policy import SWITCH
 from diskbench.providers.options import NetworkOptions
 
 pytestmark = pytest.mark.slow

@@ -16,8 +16,8 @@ from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue
 from diskbench.model.disk import Acquired
 from diskbench.model.rental import RentSpec
+from diskbench.providers.gcp.cloud import GCPProvider
 from diskbench.providers.gcp.options import GcpOptions
-from diskbench.providers.gcp.provider import GCPProvider
 from diskbench.providers.options import NetworkOptions
 from diskbench.testing import RigOnlooker, cell, claim
 

@@ -14,9 +14,9 @@ from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed
 from diskbench.model.disk import Acquired
 from diskbench.model.rental import Rental, RentSpec
+from diskbench.providers.vsphere.cloud import VsphereProvider
 from diskbench.providers.vsphere.options import VsphereOptions
-from diskbench.providers.vsphere.provider import VsphereProvider
-from diskbench.providers.vsphere.rights import OPTIONAL, privileges
+from diskbench.providers.vsphere.policy import OPTIONAL, privileges
 from diskbench.testing import RigOnlooker, cell, claim
 
 pytestmark = pytest.mark.slow

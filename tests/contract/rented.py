@@ -132,7 +132,7 @@ class AwsCloud:
     def __init__(self, aws, monkeypatch, home) -> None:
         from tests.cloud.eager import AWS
 
-        from diskbench.providers.aws.provider import AWSProvider
+        from diskbench.providers.aws.cloud import AWSProvider
 
         self.aws = aws
         for name, value in aws.env.items():

@@ -9,10 +9,10 @@ from tests.contract.rented import switches
 
 from diskbench.model.rental import RentSpec, Scope
 from diskbench.ports import Renter
+from diskbench.providers.vsphere.cloud import VsphereProvider
 from diskbench.providers.vsphere.inventory import VsphereMachine, machines
-from diskbench.providers.vsphere.marks import mark
 from diskbench.providers.vsphere.options import VsphereOptions
-from diskbench.providers.vsphere.provider import VsphereProvider
+from diskbench.providers.vsphere.requests import mark
 
 NVME = VsphereOptions(datastore="nvme")
 

@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
-from diskbench.providers.aws.timing import AwsTiming
-from diskbench.providers.gcp.resolved import GcpMachine
-from diskbench.providers.gcp.timing import GceTiming
+from diskbench.providers.aws.client import AwsTiming
+from diskbench.providers.gcp.client import GceTiming
+from diskbench.providers.gcp.disk_request import GcpMachine
 
 
 @pytest.mark.parametrize("usual", [AwsTiming(), GceTiming()], ids=["aws", "gcp"])

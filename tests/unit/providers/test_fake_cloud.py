@@ -8,8 +8,8 @@ from typing import NoReturn
 import pytest
 from tests.rigs.books import in_directories
 
+from diskbench.providers.fake import cloud as fake
 from diskbench.providers.fake.cloud import FakeCloud
-from diskbench.providers.fake.cloud import cloud as fake
 
 
 class Killed(BaseException):

@@ -44,7 +44,7 @@ PLUGIN = Plugin(
     name="aws",
     title="AWS",
     summary="Machines and EBS volumes of Amazon Web Services, or of an emulator.",
-    provider="diskbench.providers.aws.provider:AWSProvider",
+    provider="diskbench.providers.aws.cloud:AWSProvider",
     rents=True,
     options=(
         "diskbench.providers.aws.options:AwsOptions",

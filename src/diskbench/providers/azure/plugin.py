@@ -29,7 +29,7 @@ PLUGIN = Plugin(
     name="azure",
     title="Azure",
     summary="Machines and managed disks of Microsoft Azure, or of an emulator.",
-    provider="diskbench.providers.azure.provider:AzureProvider",
+    provider="diskbench.providers.azure.cloud:AzureProvider",
     rents=True,
     options=(
         "diskbench.providers.azure.options:AzureOptions",

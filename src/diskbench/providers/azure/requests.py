@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from diskbench.model.disk import DiskSpec
-    from diskbench.model.rental import Claim
+from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import Claim
 
 Request = dict[str, Any]
 

@@ -28,7 +28,7 @@ PLUGIN = Plugin(
     title="Google Cloud",
     summary="Machines and disks of Google Cloud's Compute Engine, or what an emulator makes of "
     "them.",
-    provider="diskbench.providers.gcp.provider:GCPProvider",
+    provider="diskbench.providers.gcp.cloud:GCPProvider",
     rents=True,
     options=(
         "diskbench.providers.gcp.options:GcpOptions",

@@ -11,14 +11,12 @@ import json
 import math
 import re
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from diskbench.model.disk import DiskSpec
-    from diskbench.model.rental import Claim
+from diskbench.model.disk import DiskSpec
+from diskbench.model.rental import Claim
 
 Request = dict[str, Any]
 

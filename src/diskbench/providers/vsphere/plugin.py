@@ -29,7 +29,7 @@ PLUGIN = Plugin(
     name="vsphere",
     title="vSphere",
     summary="Machines of a vSphere installation, with a virtual disk on the datastore to measure.",
-    provider="diskbench.providers.vsphere.provider:VsphereProvider",
+    provider="diskbench.providers.vsphere.cloud:VsphereProvider",
     rents=True,
     options=(
         "diskbench.providers.vsphere.options:VsphereOptions",

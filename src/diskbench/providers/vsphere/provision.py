@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.ours import Which
@@ -11,17 +11,13 @@ from diskbench.providers.cloud_init import user_data
 from diskbench.providers.options import EmulationOptions
 from diskbench.providers.skeleton import provision as skeleton
 from diskbench.providers.vsphere import requests
-from diskbench.providers.vsphere.client import moid, reference
+from diskbench.providers.vsphere.client import Ref, Vsphere, VsphereTiming, moid, reference
+from diskbench.providers.vsphere.disk_request import VsphereResolved
 from diskbench.providers.vsphere.errors import fault_name
 from diskbench.providers.vsphere.inventory import machines
-from diskbench.providers.vsphere.marks import machine_name, mark
-from diskbench.providers.vsphere.resolved import VsphereResolved
+from diskbench.providers.vsphere.requests import machine_name, mark
 from diskbench.providers.vsphere.sdk import sdk
-from diskbench.providers.vsphere.timing import VsphereTiming
 from diskbench.providers.waits import Still
-
-if TYPE_CHECKING:
-    from diskbench.providers.vsphere.client import Ref, Vsphere
 
 GUEST_USER = "diskbench"
 """The login user: cloud-init makes it in place of the template's own."""

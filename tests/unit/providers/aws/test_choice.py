@@ -4,7 +4,7 @@ import pytest
 from tests.books import SHIPPED
 
 from diskbench.catalog.limits.lookup import limits
-from diskbench.providers.aws.choice import candidates, figures, too_small
+from diskbench.providers.aws.machines import candidates, figures, too_small
 from diskbench.providers.skeleton.offer import Needs, needs
 
 BOOK = SHIPPED.of("aws")

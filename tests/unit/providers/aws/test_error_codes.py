@@ -10,7 +10,8 @@ import botocore.session
 import pytest
 
 from diskbench.errors import DiskbenchError, NoCapacity, Unanswered
-from diskbench.providers.aws import attach, provision, swap, teardown
+from diskbench.providers.aws import attach, provision, teardown
+from diskbench.providers.aws import attach as swap
 from diskbench.providers.aws.errors import of_code, of_state
 
 CODES = Path(__file__).with_name("ec2-error-codes.txt")

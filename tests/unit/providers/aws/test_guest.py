@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.aws.guest import Volume, find_stores, find_volume
+from diskbench.providers.aws.attach import Volume, find_stores, find_volume
 from diskbench.providers.guest import GuestDisk, parse_disks
 
 SIZE = 20 * 2**30

@@ -22,12 +22,7 @@ from diskbench.errors import (
     RentalFailed,
     Throttled,
 )
-from diskbench.providers.azure.errors import (
-    error_code,
-    is_missing,
-    of_code,
-    translate,
-)
+from diskbench.providers.azure.errors import error_code, is_missing, of_code, translate
 from diskbench.providers.waits import while_looking
 
 ACTION = "Microsoft.Compute/virtualMachines/write"

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from diskbench.providers.azure.examine import _claims, allowed
+from diskbench.providers.azure.doctor import _claims, _quotas, allowed
 from diskbench.providers.azure.policy import actions
-from diskbench.providers.azure.quotas import _quotas
 
 DISKS = "Microsoft.Compute/disks/write"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.azure.guest import find_local, find_lun, identity, path
+from diskbench.providers.azure.attach import find_local, find_lun, identity, path
 from diskbench.providers.guest import GuestDisk
 
 SIZE = 20 * 2**30

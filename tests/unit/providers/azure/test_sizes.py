@@ -9,11 +9,16 @@ from tests.books import SHIPPED
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.rental import RentSpec
-from diskbench.providers.azure.choice import candidates, too_small
-from diskbench.providers.azure.disk_request import AzureDiskRequest, disk_request
+from diskbench.providers.azure.disk_request import AzureDiskRequest, AzureMachine, disk_request
+from diskbench.providers.azure.machines import (
+    Offer,
+    candidates,
+    check_support,
+    machine,
+    offer,
+    too_small,
+)
 from diskbench.providers.azure.options import AzureOptions
-from diskbench.providers.azure.resolved import AzureMachine
-from diskbench.providers.azure.sizes import Offer, check_support, machine, offer
 from diskbench.providers.skeleton.offer import needs
 
 SCSI = {

@@ -3,8 +3,8 @@
 import pytest
 
 from diskbench.model.rental import RentSpec
-from diskbench.providers.gcp.choice import boot_type, candidates, needs, too_small
 from diskbench.providers.gcp.disk_request import BOOT_TYPES, GcpDiskRequest, disk_request
+from diskbench.providers.gcp.machines import boot_type, candidates, needs, too_small
 
 
 def of(disk: str, size_gib: int | None = None, **more: object) -> GcpDiskRequest:

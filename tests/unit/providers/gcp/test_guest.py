@@ -3,7 +3,7 @@
 import pytest
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.gcp.guest import find_disk, find_local, with_unique_identity
+from diskbench.providers.gcp.attach import find_disk, find_local, with_unique_identity
 from diskbench.providers.guest import GuestDisk, parse_disks
 
 SIZE = 20 * 2**30

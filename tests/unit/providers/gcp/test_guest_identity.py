@@ -1,6 +1,6 @@
 """A Google disk whose identity udev has not stored yet has not appeared."""
 
-from diskbench.providers.gcp.guest import find_disk
+from diskbench.providers.gcp.attach import find_disk
 from diskbench.providers.guest import GuestDisk
 
 LINK = "/dev/disk/by-id/google-diskbench-0"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diskbench.providers.gcp.quotas import _quotas
+from diskbench.providers.gcp.doctor import _quotas
 
 
 def test_totals_families_and_disks_are_told_apart():

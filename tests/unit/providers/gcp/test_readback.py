@@ -6,9 +6,14 @@ from typing import Any
 import pytest
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.gcp import readback
-from diskbench.providers.gcp.disk_request import GcpDiskRequest
-from diskbench.providers.gcp.resolved import GcpImage, GcpMachine, GcpNetwork, GcpResolved
+from diskbench.providers.gcp import handover
+from diskbench.providers.gcp.disk_request import (
+    GcpDiskRequest,
+    GcpImage,
+    GcpMachine,
+    GcpNetwork,
+    GcpResolved,
+)
 
 ZONE = "us-central1-a"
 URL = f"https://www.googleapis.com/compute/v1/projects/p/zones/{ZONE}"
@@ -47,12 +52,12 @@ DISK: dict[str, Any] = {
 
 
 def test_what_is_as_asked_passes() -> None:
-    readback.check(DETAILS, ZONE, INSTANCE, [DISK])
+    handover.check(DETAILS, ZONE, INSTANCE, [DISK])
 
 
 def test_what_google_does_not_tell_is_no_difference() -> None:
     silent = {key: DISK[key] for key in ("name", "zone")}
-    readback.check(DETAILS, ZONE, INSTANCE, [silent])
+    handover.check(DETAILS, ZONE, INSTANCE, [silent])
 
 
 @pytest.mark.parametrize(
@@ -70,7 +75,7 @@ def test_a_disk_that_is_another_is_refused_with_both_values(
     path: str, value: str, says: str
 ) -> None:
     with pytest.raises(RentalFailed, match="something other than") as refused:
-        readback.check(DETAILS, ZONE, INSTANCE, [{**DISK, path: value}])
+        handover.check(DETAILS, ZONE, INSTANCE, [{**DISK, path: value}])
     assert says in refused.value.message
 
 
@@ -88,7 +93,7 @@ def test_a_machine_that_is_another_is_refused(change: Any, says: str) -> None:
     instance = copy.deepcopy(INSTANCE)
     change(instance)
     with pytest.raises(RentalFailed) as refused:
-        readback.check(DETAILS, ZONE, instance, [DISK])
+        handover.check(DETAILS, ZONE, instance, [DISK])
     assert says in refused.value.message
 
 
@@ -100,13 +105,13 @@ def test_a_machine_without_its_local_ssds_is_refused() -> None:
     instance = copy.deepcopy(INSTANCE)
     instance["disks"] += [{"type": "SCRATCH", "interface": "SCSI", "autoDelete": True}]
     with pytest.raises(RentalFailed) as refused:
-        readback.check(details, ZONE, instance, [])
+        handover.check(details, ZONE, instance, [])
     assert "is SCSI, requested was NVME" in refused.value.message
     assert "has 1 local SSDs, requested was 2" in refused.value.message
 
 
 def test_what_is_recorded_says_what_was_measured_and_no_secret() -> None:
-    found = readback.facts(DETAILS, ZONE, INSTANCE, [DISK], [])
+    found = handover.facts(DETAILS, ZONE, INSTANCE, [DISK], [])
     assert found["instance_id"] == "123"
     (volume,) = found["volumes"]
     assert (volume["type"], volume["iops"], volume["attached_as"]) == (

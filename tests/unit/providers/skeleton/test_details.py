@@ -3,11 +3,11 @@
 import pytest
 from tests.unit.providers.vsphere.made import resolved
 
-from diskbench.providers.aws.resolved import AwsResolved
-from diskbench.providers.azure.resolved import AzureResolved
-from diskbench.providers.gcp.resolved import GcpResolved
+from diskbench.providers.aws.disk_request import AwsResolved
+from diskbench.providers.azure.disk_request import AzureResolved
+from diskbench.providers.gcp.disk_request import GcpResolved
 from diskbench.providers.skeleton.cloud import RentalDetails
-from diskbench.providers.vsphere.resolved import VsphereResolved
+from diskbench.providers.vsphere.disk_request import VsphereResolved
 
 CLOUDS = (AwsResolved, AzureResolved, GcpResolved, VsphereResolved)
 

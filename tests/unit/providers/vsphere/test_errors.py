@@ -16,11 +16,7 @@ from diskbench.errors import (
     RentalFailed,
     Unanswered,
 )
-from diskbench.providers.vsphere.errors import (
-    fault_name,
-    is_missing,
-    translate,
-)
+from diskbench.providers.vsphere.errors import fault_name, is_missing, translate
 from diskbench.providers.waits import while_looking
 
 

@@ -4,8 +4,7 @@ import pytest
 
 from diskbench.errors import RentalFailed
 from diskbench.providers.guest import GuestDisk
-from diskbench.providers.vsphere.attach import reachable
-from diskbench.providers.vsphere.guest import NVME_MODEL, VirtualDisk, find_disks
+from diskbench.providers.vsphere.attach import NVME_MODEL, VirtualDisk, find_disks, reachable
 
 UUID = "6000C29f-1111-2222-3333-444455556666"
 OURS = VirtualDisk(key=2000, uuid=UUID, size_bytes=2**30)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.model.rental import Claim
-from diskbench.providers.vsphere.marks import mark, notes
+from diskbench.providers.vsphere.requests import mark, notes
 
 
 def claim(**more):

@@ -7,7 +7,7 @@ from pyVmomi import vim
 from tests.unit.providers.vsphere.made import requested, resolved
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.vsphere import readback
+from diskbench.providers.vsphere import handover
 from diskbench.providers.vsphere.client import Item
 from diskbench.units import GIB
 
@@ -51,12 +51,12 @@ def disk(limit: int | None = 500, size: int = 20 * GIB, **backing: Any) -> Any:
 
 
 def test_what_is_as_asked_passes() -> None:
-    readback.check(DETAILS, machine(), [disk()])
+    handover.check(DETAILS, machine(), [disk()])
 
 
 def test_what_vsphere_does_not_tell_is_no_difference() -> None:
     silent = disk(eagerlyScrub=None, thinProvisioned=None, datastore=None)
-    readback.check(DETAILS, Item(vim.VirtualMachine("vm-99"), {}), [silent])
+    handover.check(DETAILS, Item(vim.VirtualMachine("vm-99"), {}), [silent])
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_vsphere_does_not_tell_is_no_difference() -> None:
 )
 def test_a_disk_that_is_another_is_refused_with_both_values(made: Any, says: str) -> None:
     with pytest.raises(RentalFailed, match="something other than") as refused:
-        readback.check(DETAILS, machine(), [made])
+        handover.check(DETAILS, machine(), [made])
     assert says in refused.value.message
 
 
@@ -90,17 +90,17 @@ def test_a_disk_that_is_another_is_refused_with_both_values(made: Any, says: str
 )
 def test_a_machine_that_is_another_is_refused(change: dict[str, Any], says: str) -> None:
     with pytest.raises(RentalFailed) as refused:
-        readback.check(DETAILS, machine(**change), [disk()])
+        handover.check(DETAILS, machine(**change), [disk()])
     assert says in refused.value.message
 
 
 def test_a_disk_that_a_policy_made_may_be_as_that_says() -> None:
     details = resolved(requested=requested(provisioning=None))
-    readback.check(details, machine(), [disk(limit=None, thinProvisioned=True, eagerlyScrub=False)])
+    handover.check(details, machine(), [disk(limit=None, thinProvisioned=True, eagerlyScrub=False)])
 
 
 def test_what_is_recorded_says_what_was_measured_and_no_secret() -> None:
-    found = readback.facts(DETAILS, machine(), [disk()], {"datastore": {"kind": "VMFS"}})
+    found = handover.facts(DETAILS, machine(), [disk()], {"datastore": {"kind": "VMFS"}})
     assert found["instance_id"] == "42310f7e-0000-0000-0000-000000000001"
     assert found["datastore"]["kind"] == "VMFS"
     (volume,) = found["volumes"]

@@ -14,7 +14,7 @@ from tests.unit.providers.vsphere.made import requested, resolved
 from diskbench.errors import InvalidValue
 from diskbench.model.rental import Claim
 from diskbench.providers.vsphere import requests
-from diskbench.providers.vsphere.resolved import Policy, Template, VsphereNetwork
+from diskbench.providers.vsphere.disk_request import Policy, Template, VsphereNetwork
 from diskbench.units import GIB
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -1,24 +1,38 @@
-"""Azure's machine sizes and disk types in a region (Resource SKUs): pure.
+"""Azure's machine sizes and disk types in a region, the choice of the size to measure from, and its
+disk controller. Pure.
 
 Names of the capabilities: Resource SKUs API, "List"; their meaning by the dump that the catalogue
 was made from (2025-06-03). Bytes per second there are of 10^6 as well as the sizes' documents.
+
+The default is the cheapest size whose *baseline* on the path of the disk is MARGIN times the
+disk's ceiling. A disk with a host cache reads on the cached path and writes on both paths, so
+both limits count.
+
+The controller, SCSI or NVMe, is chosen from size and image, and set explicitly. A size with both,
+made without `diskControllerType`, gets a default that depends on its image (azure-mgmt-compute
+39.0.0, StorageProfile.disk_controller_type): what is measured, and whether there is a host cache,
+would depend on it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from diskbench.catalog.books import ProviderBook
+from diskbench.catalog.machines.machine_book import MachineEntry
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.providers.azure.resolved import AzureMachine, DiskPath
+from diskbench.providers.azure.disk_request import (
+    AzureDiskRequest,
+    AzureImage,
+    AzureMachine,
+    DiskPath,
+    Interface,
+)
+from diskbench.providers.guest import GuestDisk
+from diskbench.providers.skeleton.offer import MIN_VCPUS, Needs
 from diskbench.units import GIB
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from diskbench.catalog.books import ProviderBook
-    from diskbench.providers.azure.disk_request import AzureDiskRequest
-    from diskbench.providers.azure.resolved import Interface
 
 Sku = dict[str, Any]
 _MACHINES = "virtualMachines"
@@ -217,3 +231,101 @@ def _number(capabilities: dict[str, str], name: str) -> float | None:
 def _mega(capabilities: dict[str, str], name: str) -> float | None:
     number = _number(capabilities, name)
     return None if number is None else number / 1e6
+
+
+def candidates(book: ProviderBook, need: Needs, requested: AzureDiskRequest) -> tuple[str, ...]:
+    """The sizes that sustain the disk, cheapest first: current sizes before retiring ones."""
+    good = [
+        (not entry.current, usd, name)
+        for name, entry in book.machines.types.items()
+        if (usd := book.prices.machine_hourly_usd(name)) is not None
+        and _is_fit(entry, requested)
+        and _sustains(entry, need)
+    ]
+    return tuple(name for _, _, name in sorted(good))
+
+
+def too_small(
+    machine: AzureMachine, need: Needs, requested: AzureDiskRequest, better: str | None
+) -> str | None:
+    """Why a machine chosen by the user would limit the measurement; None when it does not."""
+    if not need.iops and not need.mb_per_s:
+        return None
+    instead = f"; {better} would do" if better and better != machine.size else ""
+    cached = requested.caching not in {None, "None"}
+    for name, path in (("uncached", machine.uncached), ("cached", machine.cached)):
+        if name == "cached" and not cached:
+            continue
+        if path.iops is None or path.mb_per_s is None:
+            return (
+                f"Azure names no {name} limit for {machine.size}: it may measure itself, and not "
+                f"the disk{instead}"
+            )
+        if path.iops < need.iops or path.mb_per_s < need.mb_per_s:
+            return _words(machine.size, name, path, need) + instead
+    return None
+
+
+def _words(size: str, name: str, path: DiskPath, need: Needs) -> str:
+    return (
+        f"{size} sustains {path.iops:,.0f} IOPS and {path.mb_per_s:,.0f} MB/s ({name}), the disk "
+        f"needs {need.iops:,.0f} and {need.mb_per_s:,.0f} of its machine: it would measure itself"
+    )
+
+
+def _is_fit(entry: MachineEntry, requested: AzureDiskRequest) -> bool:
+    return (
+        not entry.burstable
+        and entry.vcpus >= MIN_VCPUS
+        and entry.max_disks >= requested.count
+        and (
+            bool(entry.traits.get("premium", True))
+            or not requested.type.startswith(("Premium", "Ultra"))
+        )
+        and (requested.kind != "local" or bool(entry.traits.get("temp_gib")))
+        and (requested.caching in {None, "None"} or _has_cache(entry))
+    )
+
+
+def _has_cache(entry: MachineEntry) -> bool:
+    is_scsi = entry.traits.get("interface", "scsi") == "scsi"
+    return bool(entry.traits.get("cacheable", True)) and is_scsi
+
+
+def _sustains(entry: MachineEntry, need: Needs) -> bool:
+    return (entry.iops or 0) >= need.iops and (entry.mb_per_s or 0) >= need.mb_per_s
+
+
+NAMES: dict[Interface, str] = {"scsi": "SCSI", "nvme": "NVMe"}
+"""As Azure writes them."""
+
+
+def with_controller(machine: AzureMachine, image: AzureImage) -> AzureMachine:
+    """The machine with the controller that size and image share; SCSI where both have both,
+    because it has a host cache. Raises InvalidValue where they share none."""
+    known = image.controllers or machine.controllers
+    shared = [controller for controller in machine.controllers if controller in known]
+    if not shared:
+        raise InvalidValue(
+            f"{machine.size} shows its disks as {_named(machine.controllers)}, and image "
+            f"{image.name} has no driver for that: it supports {_named(image.controllers)}",
+            advice="choose another --image (ubuntu supports both), or another --instance-type",
+            field="image",
+        )
+    interface: Interface = "scsi" if "scsi" in shared else "nvme"
+    settable = image.generation == "V2" or machine.controllers == ("nvme",)
+    return machine.model_copy(
+        update={"interface": interface, "controller": NAMES[interface] if settable else None}
+    )
+
+
+def seen_interface(guest_disks: Sequence[GuestDisk], reported: str | None, chosen: str) -> str:
+    """The controller of the measured disks: as the guest shows them, else as Azure reports it for
+    the machine, else as chosen."""
+    if guest_disks:
+        return "nvme" if all("nvme" in disk.node for disk in guest_disks) else "scsi"
+    return reported.lower() if reported else chosen
+
+
+def _named(interfaces: Sequence[Interface]) -> str:
+    return " and ".join(NAMES[interface] for interface in interfaces) or "nothing known"

@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
+from diskbench.catalog.books import Books
+from diskbench.catalog.overlay import Overlay
+from diskbench.model.finding import Quota
 from diskbench.model.ours import Which
+from diskbench.model.rental import Claim, Rental, Scope
+from diskbench.model.spec import Cell
+from diskbench.ports import RentWatch
 from diskbench.providers.asked import check_shared_machine, provisioned_types
-from diskbench.providers.gcp.account_leases import found_leases, release_lease, why_gone
-from diskbench.providers.gcp.client import GcpSessions
-from diskbench.providers.gcp.disk_request import GcpDiskRequest, disk_request
-from diskbench.providers.gcp.examine import examine, present
+from diskbench.providers.gcp.attach import swapped
+from diskbench.providers.gcp.client import GceTiming, GcpSessions
+from diskbench.providers.gcp.disk_request import GcpDiskRequest, GcpResolved, disk_request
+from diskbench.providers.gcp.doctor import examine, present, quotas, rehearse
 from diskbench.providers.gcp.handover import hand_over
 from diskbench.providers.gcp.lookup import resolve_details
-from diskbench.providers.gcp.offer import rental
-from diskbench.providers.gcp.offline import foresee
+from diskbench.providers.gcp.offer import foresee, rental
 from diskbench.providers.gcp.policy import policy
 from diskbench.providers.gcp.provision import GcpOrder, provision
-from diskbench.providers.gcp.quotas import quotas
 from diskbench.providers.gcp.refresh import refreshed
-from diskbench.providers.gcp.rehearse import rehearse
-from diskbench.providers.gcp.resolved import GcpResolved
-from diskbench.providers.gcp.swap import swapped
-from diskbench.providers.gcp.timing import GceTiming
+from diskbench.providers.gcp.teardown import found_leases, release_lease, why_gone
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
 from diskbench.providers.skeleton.cloud import CloudCalls, CloudProvider, today
 from diskbench.providers.waits import while_looking
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from diskbench.catalog.books import Books
-    from diskbench.catalog.overlay import Overlay
-    from diskbench.model.finding import Quota
-    from diskbench.model.rental import Claim, Rental, Scope
-    from diskbench.model.spec import Cell
-    from diskbench.ports import RentWatch
 
 _TIMING = GceTiming()
 

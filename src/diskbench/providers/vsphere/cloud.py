@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from diskbench.catalog.books import Books
 from diskbench.model.ours import Which
-from diskbench.model.rental import Rental
+from diskbench.model.rental import Claim, LeaseEnd, Rental, Scope
+from diskbench.model.spec import Cell
+from diskbench.ports import Host, RentWatch
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.skeleton.cloud import CloudCalls, CloudProvider
 from diskbench.providers.skeleton.leases import giving_back
-from diskbench.providers.vsphere.client import VsphereSessions
-from diskbench.providers.vsphere.disk_request import VsphereDiskRequest, disk_request
-from diskbench.providers.vsphere.examine import examine, present
-from diskbench.providers.vsphere.extend import extend
+from diskbench.providers.vsphere.attach import swapped
+from diskbench.providers.vsphere.client import VsphereSessions, VsphereTiming
+from diskbench.providers.vsphere.disk_request import (
+    VsphereDiskRequest,
+    VsphereResolved,
+    disk_request,
+)
+from diskbench.providers.vsphere.doctor import examine, present, rehearse
 from diskbench.providers.vsphere.handover import hand_over
 from diskbench.providers.vsphere.inventory import found_leases, why_gone
 from diskbench.providers.vsphere.login import server_of
 from diskbench.providers.vsphere.lookup import resolve_details
-from diskbench.providers.vsphere.offer import rental
-from diskbench.providers.vsphere.offline import foresee
+from diskbench.providers.vsphere.offer import foresee, rental
 from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.policy import policy
 from diskbench.providers.vsphere.provision import VsphereOrder, provision
-from diskbench.providers.vsphere.rehearse import rehearse
-from diskbench.providers.vsphere.resolved import VsphereResolved
-from diskbench.providers.vsphere.rights import policy
-from diskbench.providers.vsphere.swap import swapped
-from diskbench.providers.vsphere.teardown import release
-from diskbench.providers.vsphere.timing import VsphereTiming
+from diskbench.providers.vsphere.teardown import extend, release
 from diskbench.providers.waits import while_looking
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from diskbench.catalog.books import Books
-    from diskbench.model.rental import Claim, LeaseEnd, Scope
-    from diskbench.model.spec import Cell
-    from diskbench.ports import Host, RentWatch
 
 _TIMING = VsphereTiming()
 

@@ -4,50 +4,40 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
+from diskbench.catalog.books import Books
+from diskbench.catalog.overlay import Overlay
+from diskbench.model.disk import Acquired
+from diskbench.model.finding import Quota
 from diskbench.model.ours import Which
+from diskbench.model.rental import Claim, LeaseEnd, Rental, Scope
+from diskbench.model.spec import Cell
+from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import provisioned_types
-from diskbench.providers.azure.account_leases import found_leases, why_gone
-from diskbench.providers.azure.client import AzureSessions
+from diskbench.providers.azure.attach import swapped
+from diskbench.providers.azure.client import AzureSessions, AzureTiming
 from diskbench.providers.azure.disk_request import (
     CACHES,
     AzureDiskRequest,
+    AzureResolved,
     check_swappable,
     disk_request,
 )
-from diskbench.providers.azure.examine import examine, present
-from diskbench.providers.azure.extend import extend
+from diskbench.providers.azure.doctor import examine, present, quotas, rehearse
 from diskbench.providers.azure.handover import hand_over
 from diskbench.providers.azure.lookup import resolve_details
-from diskbench.providers.azure.offer import rental
-from diskbench.providers.azure.offline import foresee
+from diskbench.providers.azure.offer import foresee, rental
 from diskbench.providers.azure.policy import policy
 from diskbench.providers.azure.provision import AzureOrder, provision
-from diskbench.providers.azure.quotas import quotas
 from diskbench.providers.azure.refresh import refreshed
-from diskbench.providers.azure.rehearse import rehearse
-from diskbench.providers.azure.resolved import AzureResolved
-from diskbench.providers.azure.swap import swapped
-from diskbench.providers.azure.teardown import release
-from diskbench.providers.azure.timing import AzureTiming
+from diskbench.providers.azure.teardown import extend, found_leases, release, why_gone
 from diskbench.providers.cloud_init import age_s
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
 from diskbench.providers.skeleton.cloud import CloudCalls, CloudProvider, today
 from diskbench.providers.skeleton.leases import giving_back
 from diskbench.providers.waits import while_looking
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from diskbench.catalog.books import Books
-    from diskbench.catalog.overlay import Overlay
-    from diskbench.model.disk import Acquired
-    from diskbench.model.finding import Quota
-    from diskbench.model.rental import Claim, LeaseEnd, Rental, Scope
-    from diskbench.model.spec import Cell
-    from diskbench.ports import Host, RentWatch
 
 _TIMING = AzureTiming()
 

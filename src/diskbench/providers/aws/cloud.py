@@ -2,48 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
+from diskbench.catalog.books import Books
+from diskbench.catalog.overlay import Overlay
+from diskbench.model.disk import Acquired
+from diskbench.model.finding import Quota
 from diskbench.model.ours import Which
+from diskbench.model.rental import Claim, LeaseEnd, Rental, Scope
+from diskbench.model.spec import Cell
+from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_shared_machine, provisioned_types
-from diskbench.providers.aws.account_leases import (
+from diskbench.providers.aws.attach import swapped
+from diskbench.providers.aws.client import AwsSessions, AwsTiming
+from diskbench.providers.aws.disk_request import (
+    AwsDiskRequest,
+    AwsResolved,
+    disk_request,
+    region_of,
+)
+from diskbench.providers.aws.doctor import examine, present, quotas, rehearse
+from diskbench.providers.aws.handover import hand_over
+from diskbench.providers.aws.lookup import resolve_details
+from diskbench.providers.aws.offer import foresee, rental
+from diskbench.providers.aws.policy import policy
+from diskbench.providers.aws.provision import AwsOrder, provision
+from diskbench.providers.aws.refresh import refreshed
+from diskbench.providers.aws.teardown import (
+    extend,
     found_leases,
     regions_of,
     release_everywhere,
     why_gone,
 )
-from diskbench.providers.aws.client import AwsSessions
-from diskbench.providers.aws.disk_request import AwsDiskRequest, disk_request
-from diskbench.providers.aws.examine import examine, present
-from diskbench.providers.aws.extend import extend
-from diskbench.providers.aws.handover import hand_over
-from diskbench.providers.aws.lookup import resolve_details
-from diskbench.providers.aws.offer import rental
-from diskbench.providers.aws.offline import foresee
-from diskbench.providers.aws.partitions import region_of
-from diskbench.providers.aws.policy import policy
-from diskbench.providers.aws.provision import AwsOrder, provision
-from diskbench.providers.aws.quotas import quotas
-from diskbench.providers.aws.refresh import refreshed
-from diskbench.providers.aws.rehearse import rehearse
-from diskbench.providers.aws.resolved import AwsResolved
-from diskbench.providers.aws.swap import swapped
-from diskbench.providers.aws.timing import AwsTiming
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
 from diskbench.providers.skeleton.cloud import CloudCalls, CloudProvider, today
 from diskbench.providers.waits import while_looking
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from diskbench.catalog.books import Books
-    from diskbench.catalog.overlay import Overlay
-    from diskbench.model.disk import Acquired
-    from diskbench.model.finding import Quota
-    from diskbench.model.rental import Claim, LeaseEnd, Rental, Scope
-    from diskbench.model.spec import Cell
-    from diskbench.ports import Host, RentWatch
 
 _TIMING = AwsTiming()
 

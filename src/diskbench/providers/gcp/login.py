@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from diskbench.errors import AccessDenied, InvalidValue
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 UNIVERSE = "googleapis.com"
 SCOPE = "https://www.googleapis.com/auth/compute"

@@ -1,34 +1,39 @@
-"""Whether Google Cloud permits the rental: the caller's permissions, and the constraints of the
-organisation, asked of Google's services beside Compute Engine over plain HTTP.
+"""What `diskbench doctor` asks Google Cloud: whether it permits the rental, and the quotas of the
+project with the amount in use.
 
-Resource Manager v3, "projects.testIamPermissions": needs no permission itself and accepts at
-most 100 to test. Compute Engine has no such method for a project.
-
+The caller's permissions and the constraints of the organisation are asked of Google's services
+beside Compute Engine over plain HTTP. Resource Manager v3, "projects.testIamPermissions": needs no
+permission itself and accepts at most 100 to test. Compute Engine has no such method for a project.
 Organization Policy API v2, projects.policies.getEffectivePolicy. Compute Engine answers a request
 that a constraint forbids with 412, reason conditionNotMet; errors.py names the constraint then.
+
+Compute Engine has no dry run: `validateOnly` exists for security policies, interconnects and the
+like, and for neither instances nor disks (API v1, compute_v1 1.57.0). What can be asked is
+`testIamPermissions` on the image and the subnetwork that the rental would use, which may be of
+other projects; permissions of the project itself are tested by `examine`.
+
+Quotas: "Region quotas" of Compute Engine (regions.get). Machines of newer families count against
+metrics of their own.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from diskbench.errors import DiskbenchError
-from diskbench.model.finding import Finding, FindingState, finding, refusal
+from diskbench.errors import AccessDenied, DiskbenchError
+from diskbench.model.finding import Finding, FindingState, Quota, finding, refusal
+from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.providers.gcp import policy
-from diskbench.providers.gcp.client import record
+from diskbench.providers.gcp.client import Compute, GceTiming, GcpSessions, record
+from diskbench.providers.gcp.disk_request import GcpResolved
 from diskbench.providers.gcp.errors import translate
+from diskbench.providers.gcp.login import Login
+from diskbench.providers.gcp.lookup import region_of
 from diskbench.providers.gcp.policy import OPTIONAL
-from diskbench.providers.skeleton.doctor import http_date, reported_time, skew
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from diskbench.model.rental import Scope
-    from diskbench.providers.gcp.client import GcpSessions
-    from diskbench.providers.gcp.credentials import Login
-    from diskbench.providers.gcp.timing import GceTiming
-
+from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, reported_time, skew
 
 _SERVICE = "cloudresourcemanager"
 _ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
@@ -176,3 +181,86 @@ def message_of(answer: Any) -> str:  # noqa: ANN401 - a response of requests'
         return str(answer.json()["error"]["message"])
     except (ValueError, KeyError, TypeError):
         return f"HTTP {answer.status_code}"
+
+
+_UNTRIED = (
+    "making, attaching and deleting machines, disks and firewall rules, which Compute Engine "
+    "cannot check without doing it; and the constraints of the organisation's policy"
+)
+_IMAGE = re.compile(r"projects/(?P<project>[^/]+)/global/images/(?P<resource>[^/]+)$")
+_SUBNETWORK = re.compile(
+    r"projects/(?P<project>[^/]+)/regions/(?P<region>[^/]+)/subnetworks/(?P<resource>[^/]+)$"
+)
+
+
+def rehearse(sessions: GcpSessions, rental: Rental, timing: GceTiming) -> list[Finding]:
+    """See ports.Rehearses."""
+    details = GcpResolved.model_validate(rental.details)
+    compute = sessions.of_scope(rental.scope, timing)
+    runs = [
+        _resource_tested(compute, "images", _IMAGE, details.image.link, ("images.useReadOnly",))
+    ]
+    subnetwork = details.network.subnetwork
+    if subnetwork is not None:
+        permissions = ("subnetworks.use", "subnetworks.useExternalIp")
+        runs.append(_resource_tested(compute, "subnetworks", _SUBNETWORK, subnetwork, permissions))
+    return rehearsed(f"gcp {details.region}", runs, advice=_ADVICE, untried=_UNTRIED)
+
+
+def _resource_tested(
+    compute: Compute, collection: str, form: re.Pattern[str], path: str, names: tuple[str, ...]
+) -> DryRun:
+    """A question for permissions on one resource; it is refused where one is missing."""
+    permissions = [f"compute.{name}" for name in names]
+
+    def send() -> None:
+        match = form.search(path)
+        assert match is not None, f"{path} is a path that was looked up"
+        request = {
+            **match.groupdict(), "testPermissionsRequestResource": {"permissions": permissions},
+        }  # fmt: skip
+        granted = compute.call(collection, "testIamPermissions", request).get("permissions", [])
+        if missing := [name for name in permissions if name not in granted]:
+            raise AccessDenied(f"{', '.join(missing)} is missing on {path}")
+
+    return DryRun(f"use of {path.rpartition('projects/')[2]}", send)
+
+
+_COUNTED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "CPUS": ("vcpus", ()),
+    "PREEMPTIBLE_CPUS": ("spot-vcpus", ()),
+    "INSTANCES": ("machines", ()),
+    "IN_USE_ADDRESSES": ("addresses", ()),
+    "DISKS_TOTAL_GB": ("disk-gib", ("pd-standard",)),
+    "SSD_TOTAL_GB": ("disk-gib", ("pd-balanced", "pd-ssd", "pd-extreme")),
+    "HDB_TOTAL_GB": ("disk-gib", ("hyperdisk-balanced",)),
+}
+"""Metric → what it counts. Where a family of machines has no metric of its own, it counts in CPUS
+(Compute Engine, "Allocation quotas": CPU quota)."""
+_FAMILY = "_CPUS"
+
+
+def quotas(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Quota]:
+    """See ports.Metered."""
+    compute = sessions.of_scope(scope, timing)
+    project = compute.call("projects", "get")
+    region = region_of(RentSpec(region=scope.region), project)
+    region_info = compute.call("regions", "get", {"region": region})
+    return list(_quotas(region_info.get("quotas", []), region))
+
+
+def _quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:
+    for quota in listed:
+        metric = str(quota.get("metric", ""))
+        kind, families = _COUNTED.get(metric, ("", ()))
+        if metric.endswith(_FAMILY) and not kind and not metric.startswith("COMMITTED"):
+            kind, families = "vcpus", (metric.removesuffix(_FAMILY).lower(),)
+        if kind:
+            yield Quota(
+                kind=kind,
+                of=families,
+                name=metric,
+                region=region,
+                limit=float(quota.get("limit", 0)),
+                used=float(quota.get("usage", 0)),
+            )

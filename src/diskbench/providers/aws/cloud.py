@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.overlay import Overlay
 from diskbench.model.disk import Acquired
-from diskbench.model.finding import Quota
+from diskbench.model.finding import Finding, Quota
 from diskbench.model.ours import Which
-from diskbench.model.rental import Claim, LeaseEnd, Rental, Scope
+from diskbench.model.rental import Claim, Found, LeaseEnd, Rental, Scope
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_shared_machine, provisioned_types
 from diskbench.providers.aws.attach import swapped
 from diskbench.providers.aws.client import AwsSessions, AwsTiming
 from diskbench.providers.aws.disk_request import (
-    AwsDiskRequest,
     AwsResolved,
     disk_request,
     region_of,
@@ -37,36 +37,13 @@ from diskbench.providers.aws.teardown import (
 )
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
-from diskbench.providers.skeleton.cloud import CloudCalls, CloudProvider, today
+from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
 from diskbench.providers.waits import while_looking
 
 _TIMING = AwsTiming()
 
 
-def _rented(order: AwsOrder) -> Acquired:
-    made = provision(order)
-    return hand_over(order.at(made.place), made)
-
-
-def _swapped(order: AwsOrder) -> Acquired:
-    made = swapped(order)
-    return hand_over(order.at(made.place), made)
-
-
-_CALLS: CloudCalls[AwsSessions, AwsTiming, AwsDiskRequest, AwsOrder] = CloudCalls(
-    disk_request=disk_request,
-    rented=_rented,
-    swapped=_swapped,
-    found=found_leases,
-    present=present,
-    examine=examine,
-    rehearse=rehearse,
-    why_gone=why_gone,
-    policy=policy,
-)
-
-
-class AWSProvider(CloudProvider[AwsSessions, AwsTiming, AwsDiskRequest, AwsOrder]):
+class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
     """Machines and EBS volumes of Amazon Web Services, or of an emulator of it."""
 
     name = "aws"
@@ -76,34 +53,43 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming, AwsDiskRequest, AwsOrder
         timing: AwsTiming = _TIMING,
         ask_caller: Callable[[], str] = caller_cidr,
     ) -> None:
-        super().__init__(AwsSessions(), timing, _CALLS)
+        super().__init__(AwsSessions(), timing)
         self.ask_caller = ask_caller
 
+    def check(self, cell: Cell) -> None:
+        disk_request(cell.rent)
+
     def resolve(self, cell: Cell, books: Books) -> Rental:
-        """See ports.Renter.resolve."""
-        spec, requested = self._requested(cell)
-        region = _region(spec.region, spec.zone)
+        spec, requested = requested_disk(cell, disk_request)
+        region = spec.region or (region_of(spec.zone) if spec.zone else None)
         aws = self.sessions.at(spec.account, region, spec.endpoint_url)
         with while_looking():
             details = resolve_details(
-                aws, spec, requested, books.of("aws"), self.timing.for_reading(), self.ask_caller
+                aws, spec, requested, books.of("aws"), self.reading, self.ask_caller
             )
         return rental(books, spec, details, aws.emulated_endpoint())
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
-        """See ports.Foresees."""
-        return foresee(books, *self._requested(cell))
+        return foresee(books, *requested_disk(cell, disk_request))
 
     def refreshed(self, books: Books) -> Overlay:
-        """See ports.Refreshes."""
         known = books.of("aws")
         aws = self.sessions.at(None, known.prices.region, None)
         return refreshed(aws, self.timing, known, today())
 
+    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        order = self._order(claim, rental, watch)
+        made = provision(order)
+        return hand_over(order.at(made.place), made)
+
     def check_swap(self, cell: Cell) -> None:
-        """See ports.SwapsDisks.check_swap."""
-        spec, requested = self._requested(cell)
+        spec, requested = requested_disk(cell, disk_request)
         check_shared_machine(spec, is_apart=requested.kind == "volume", apart="volumes")
+
+    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        order = self._order(claim, rental, watch)
+        made = swapped(order)
+        return hand_over(order.at(made.place), made)
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AwsOrder:
         aws = self.sessions.of_scope(rental.scope, self.timing)
@@ -120,6 +106,23 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming, AwsDiskRequest, AwsOrder
             timing=self.timing.for_bare_metal() if metal else self.timing,
         )
 
+    @while_looking()
+    def found(self, scope: Scope) -> Sequence[Found]:
+        return found_leases(self.sessions, scope, self.reading)
+
+    @while_looking()
+    def present(self, scope: Scope) -> datetime:
+        return present(self.sessions, scope, self.reading)
+
+    def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
+        return why_gone(lease_id, self.sessions, scope, self.reading)
+
+    def examine(self, scope: Scope) -> Sequence[Finding]:
+        return examine(self.sessions, scope, self.reading)
+
+    def rehearse(self, rental: Rental) -> Sequence[Finding]:
+        return rehearse(self.sessions, rental, self.reading)
+
     def release(
         self,
         lease_id: str,
@@ -128,34 +131,26 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming, AwsDiskRequest, AwsOrder
         made: Sequence[str] = (),
         copied: Sequence[str] = (),
     ) -> None:
-        """See ports.Renter.release."""
         release_everywhere(self.sessions, Which(lease_id, made, copied), scope, self.timing)
 
     def extend(
         self, lease_id: str, scope: Scope, end: LeaseEnd, guest: Host, made: Sequence[str] = ()
     ) -> None:
-        """See ports.ExtendsLeases."""
         extend(self.sessions, Which(lease_id, made), scope, self.timing, end, guest)
 
+    @while_looking()
     def quotas(self, scope: Scope) -> Sequence[Quota]:
-        """See ports.Metered.quotas."""
-        with while_looking():
-            return quotas(self.sessions, scope, self.timing.for_reading())
+        return quotas(self.sessions, scope, self.reading)
 
+    @while_looking()
     def regions(self, scope: Scope) -> Sequence[str]:
-        """See ports.Regional.regions."""
-        with while_looking():
-            return regions_of(self.sessions, scope, self.timing.for_reading())
+        return regions_of(self.sessions, scope, self.reading)
 
     def ends_by(self) -> str:
-        """See ports.EndsMachines."""
         return "AWS terminates a machine that shuts down, and a timer in the guest shuts it down"
 
     def provisioned(self) -> Sequence[str]:
-        """See ports.Provisions."""
         return provisioned_types("aws")
 
-
-def _region(region: str | None, zone: str | None) -> str | None:
-    """The given region, or the region of the given zone, whose name contains it."""
-    return region or (region_of(zone) if zone else None)
+    def policy(self) -> str:
+        return policy()

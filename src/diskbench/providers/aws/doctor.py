@@ -53,7 +53,7 @@ Request = dict[str, Any]
 
 
 def examine(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> list[Finding]:
-    """See ports.Examinable."""
+    """Findings on credentials, clock and permissions."""
     where = f"aws {scope.region}" if scope.region else "aws"
     before = datetime.now(UTC)
     try:
@@ -72,7 +72,7 @@ def examine(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> list[Find
 
 
 def present(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> datetime:
-    """See ports.TellsTime."""
+    """The time by the cloud's clock."""
     try:
         aws = sessions.of_scope(scope, timing)
         identity = aws.edge("sts", timing).call("get_caller_identity")
@@ -184,7 +184,7 @@ _UNTRIED = (
 
 
 def rehearse(sessions: AwsSessions, rental: Rental, timing: AwsTiming) -> list[Finding]:
-    """See ports.Rehearses."""
+    """One finding for each part of the rental that can be checked."""
     details = AwsResolved.model_validate(rental.details)
     watch = Bystander()
     order = AwsOrder(
@@ -290,7 +290,7 @@ _TAKING = frozenset({"pending", "running"})
 
 
 def quotas(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> Sequence[Quota]:
-    """See ports.Metered."""
+    """The quotas at `scope`, with the amount in use."""
     aws = sessions.of_scope(scope, timing)
     quotas_api, ec2 = aws.edge("service-quotas", timing), aws.edge("ec2", timing)
     vcpus = _vcpus(ec2)

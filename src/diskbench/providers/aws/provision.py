@@ -45,7 +45,6 @@ class AwsOrder(skeleton.Order[AwsResolved, AwsTiming]):
 
     @property
     def bare_metal(self) -> bool:
-        """See skeleton.Order."""
         return self.details.machine.bare_metal
 
     @property

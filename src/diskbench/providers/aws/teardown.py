@@ -130,7 +130,7 @@ it."""
 
 
 def found_leases(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> Sequence[Found]:
-    """See ports.Renter.found; without a region, all enabled regions are searched."""
+    """The leases at `scope`; without a region, all enabled regions are searched."""
     regions = regions_of(sessions, scope, timing)
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
         listed = pool.map(lambda region: _in_region(sessions, scope, region, timing), regions)
@@ -209,7 +209,7 @@ def extend(
     end: LeaseEnd,
     guest: Host,
 ) -> None:
-    """See ports.ExtendsLeases."""
+    """Move the end of a lease to `end`."""
     move_timer(guest, end)
     for region in regions_of(sessions, scope, timing):
         ec2 = sessions.of_scope(scope, timing, region).edge("ec2", timing)

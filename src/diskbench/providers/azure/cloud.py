@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.overlay import Overlay
 from diskbench.model.disk import Acquired
-from diskbench.model.finding import Quota
+from diskbench.model.finding import Finding, Quota
 from diskbench.model.ours import Which
-from diskbench.model.rental import Claim, LeaseEnd, Rental, Scope
+from diskbench.model.rental import Claim, Found, LeaseEnd, Rental, Scope
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import provisioned_types
@@ -19,7 +20,6 @@ from diskbench.providers.azure.attach import swapped
 from diskbench.providers.azure.client import AzureSessions, AzureTiming
 from diskbench.providers.azure.disk_request import (
     CACHES,
-    AzureDiskRequest,
     AzureResolved,
     check_swappable,
     disk_request,
@@ -35,27 +35,14 @@ from diskbench.providers.azure.teardown import extend, found_leases, release, wh
 from diskbench.providers.cloud_init import age_s
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
-from diskbench.providers.skeleton.cloud import CloudCalls, CloudProvider, today
+from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
 from diskbench.providers.skeleton.leases import giving_back
 from diskbench.providers.waits import while_looking
 
 _TIMING = AzureTiming()
 
 
-_CALLS: CloudCalls[AzureSessions, AzureTiming, AzureDiskRequest, AzureOrder] = CloudCalls(
-    disk_request=disk_request,
-    rented=lambda order: hand_over(order, provision(order)),
-    swapped=lambda order: hand_over(order, swapped(order)),
-    found=found_leases,
-    present=present,
-    examine=examine,
-    rehearse=rehearse,
-    why_gone=why_gone,
-    policy=policy,
-)
-
-
-class AzureProvider(CloudProvider[AzureSessions, AzureTiming, AzureDiskRequest, AzureOrder]):
+class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
     """Machines and managed disks of Microsoft Azure, or of an emulator of it."""
 
     name = "azure"
@@ -65,14 +52,16 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming, AzureDiskRequest, 
         timing: AzureTiming = _TIMING,
         ask_caller: Callable[[], str] = caller_cidr,
     ) -> None:
-        super().__init__(AzureSessions(), timing, _CALLS)
+        super().__init__(AzureSessions(), timing)
         self.ask_caller = ask_caller
         self._sent: set[str] = set()
         """The leases for which this process sent a call to make something."""
 
+    def check(self, cell: Cell) -> None:
+        disk_request(cell.rent)
+
     def resolve(self, cell: Cell, books: Books) -> Rental:
-        """See ports.Renter.resolve."""
-        spec, requested = self._requested(cell)
+        spec, requested = requested_disk(cell, disk_request)
         azure = self.sessions.at(spec.account, spec.endpoint_url)
         with while_looking():
             details = resolve_details(
@@ -80,30 +69,30 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming, AzureDiskRequest, 
                 spec,
                 requested,
                 books.of("azure"),
-                self.timing.for_reading(),
+                self.reading,
                 self.ask_caller,
             )
         return rental(books, spec, details, azure)
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
-        """See ports.Foresees."""
-        return foresee(books, *self._requested(cell))
+        return foresee(books, *requested_disk(cell, disk_request))
 
     def refreshed(self, books: Books) -> Overlay:
-        """See ports.Refreshes."""
         edge = self.sessions.at(None, None).edge(self.timing)
         return refreshed(edge, books.of("azure"), today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
-        """See ports.Renter.acquire."""
         order = self._order(claim, rental, watch)
         self._sent.add(claim.lease_id)
-        return self._calls.rented(order)
+        return hand_over(order, provision(order))
 
     def check_swap(self, cell: Cell) -> None:
-        """See ports.SwapsDisks.check_swap."""
-        spec, requested = self._requested(cell)
+        spec, requested = requested_disk(cell, disk_request)
         check_swappable(requested, spec)
+
+    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        order = self._order(claim, rental, watch)
+        return hand_over(order, swapped(order))
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AzureOrder:
         return AzureOrder(
@@ -116,6 +105,23 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming, AzureDiskRequest, 
             timing=self.timing,
         )
 
+    @while_looking()
+    def found(self, scope: Scope) -> Sequence[Found]:
+        return found_leases(self.sessions, scope, self.reading)
+
+    @while_looking()
+    def present(self, scope: Scope) -> datetime:
+        return present(self.sessions, scope, self.reading)
+
+    def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
+        return why_gone(lease_id, self.sessions, scope, self.reading)
+
+    def examine(self, scope: Scope) -> Sequence[Finding]:
+        return examine(self.sessions, scope, self.reading)
+
+    def rehearse(self, rental: Rental) -> Sequence[Finding]:
+        return rehearse(self.sessions, rental, self.reading)
+
     def release(
         self,
         lease_id: str,
@@ -124,7 +130,6 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming, AzureDiskRequest, 
         made: Sequence[str] = (),
         copied: Sequence[str] = (),
     ) -> None:
-        """See ports.Renter.release."""
         with giving_back(lease_id):
             which = Which(lease_id, made, copied)
             # Another process's lease is known by its age alone.
@@ -142,22 +147,20 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming, AzureDiskRequest, 
         guest: Host,
         made: Sequence[str] = (),  # noqa: ARG002 - what is in the lease's group has its name
     ) -> None:
-        """See ports.ExtendsLeases."""
         extend(self.sessions.of_scope(scope).edge(self.timing), lease_id, end, guest)
 
+    @while_looking()
     def quotas(self, scope: Scope) -> Sequence[Quota]:
-        """See ports.Metered.quotas."""
-        with while_looking():
-            return quotas(self.sessions, scope, self.timing.for_reading())
+        return quotas(self.sessions, scope, self.reading)
 
     def ends_by(self) -> str:
-        """See ports.EndsMachines."""
         return "Azure deallocates the machine after the lease, by a shutdown schedule; disks stay"
 
     def provisioned(self) -> Sequence[str]:
-        """See ports.Provisions."""
         return provisioned_types("azure")
 
     def host_caches(self) -> Sequence[str]:
-        """See ports.Caches."""
         return tuple(CACHES)
+
+    def policy(self) -> str:
+        return policy()

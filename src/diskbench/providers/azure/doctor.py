@@ -66,7 +66,7 @@ _ADVICE = "give it this role: diskbench doctor --print-policy azure"
 
 
 def examine(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> list[Finding]:
-    """See ports.Examinable."""
+    """Findings on credentials, clock and permissions."""
     where = f"azure {scope.region}" if scope.region else "azure"
     try:
         azure = sessions.of_scope(scope)
@@ -89,7 +89,7 @@ def examine(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> list[
 
 
 def present(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> datetime:
-    """See ports.TellsTime."""
+    """The time by the cloud's clock."""
     answers = list[Any]()
     try:
         _ask(sessions.of_scope(scope), timing, answers)
@@ -217,7 +217,7 @@ _UNTRIED = (
 
 
 def rehearse(sessions: AzureSessions, rental: Rental, timing: AzureTiming) -> list[Finding]:
-    """See ports.Rehearses."""
+    """One finding for each part of the rental that can be checked."""
     details = AzureResolved.model_validate(rental.details)
     azure = sessions.of_scope(rental.scope)
     order = AzureOrder(
@@ -341,7 +341,7 @@ _FAMILY = "Family"
 
 
 def quotas(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> Sequence[Quota]:
-    """See ports.Metered."""
+    """The quotas at `scope`, with the amount in use."""
     edge = sessions.of_scope(scope).edge(timing)
     region = region_of(RentSpec(region=scope.region))
     listed = [

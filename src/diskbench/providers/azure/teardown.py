@@ -153,7 +153,7 @@ def _delete_costly(edge: AzureClient, group: str, ours: list[Item]) -> list[str]
 
 
 def found_leases(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> Sequence[Found]:
-    """See ports.Renter.found. One listing covers all regions of a subscription. A lease's group has
+    """The leases at `scope`. One listing covers all regions of a subscription. A lease's group has
     one name, so each group is either the lease's own or a copy of its tags."""
     azure = sessions.of_scope(scope)
     edge = azure.edge(timing)
@@ -202,7 +202,8 @@ WRITE_TAGS = "Microsoft.Resources/tags/write"
 
 
 def extend(edge: AzureClient, lease_id: str, end: LeaseEnd, guest: Host) -> None:
-    """See ports.ExtendsLeases. Resources that somebody else put into the group keep their tags."""
+    """Move the end of a lease to `end`. Resources that somebody else put into the group keep
+    their tags."""
     move_timer(guest, end)
     for group in tagged_groups(edge, lease_id):
         if not is_ours(group):

@@ -64,7 +64,6 @@ class FakeProvider:
     name = "fake"
 
     def check(self, cell: Cell) -> None:
-        """See ports.Provider.check."""
         spec = cell.rent
         if spec is None or spec.disk is None:
             raise InvalidValue(
@@ -83,7 +82,6 @@ class FakeProvider:
             )
 
     def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
-        """See ports.Renter.resolve."""
         spec = cell.rent
         assert spec is not None
         assert spec.disk is not None
@@ -98,11 +96,10 @@ class FakeProvider:
         )
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
-        """See ports.Foresees. No call is needed."""
+        """No call is needed."""
         return self.resolve(cell, books)
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
-        """See ports.Renter.acquire."""
         return in_first_with_capacity(
             rental.zones,
             lambda zone: self._in_zone(claim, rental, zone, watch),
@@ -117,10 +114,9 @@ class FakeProvider:
         return self._handed_over(claim, rental, zone)
 
     def check_swap(self, cell: Cell) -> None:
-        """See ports.SwapsDisks.check_swap: a fake machine takes any disk."""
+        """A fake machine takes any disk."""
 
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
-        """See ports.SwapsDisks.swap."""
         gone = self.gone(claim.lease_id, rental.scope)
         if gone is not None:
             raise RentalFailed(gone, advice="start the run again")
@@ -168,7 +164,6 @@ class FakeProvider:
         made: Sequence[str] = (),
         copied: Sequence[str] = (),
     ) -> None:
-        """See ports.Renter.release."""
         which = Which(lease_id, made, copied)
 
         def list_lease(_: Collection[str]) -> _Listing:
@@ -187,7 +182,6 @@ class FakeProvider:
         release(which, str(_cloud().place), list_lease, give_back)
 
     def found(self, scope: Scope) -> Sequence[Found]:
-        """See ports.Renter.found."""
         return by_lease(
             scope,
             (
@@ -211,14 +205,12 @@ class FakeProvider:
         guest: Host,  # noqa: ARG002 - this machine, which has no timer
         made: Sequence[str] = (),
     ) -> None:
-        """See ports.ExtendsLeases."""
         which = Which(lease_id, made)
         for name, tags in _of_lease(lease_id, named=False):
             if which.takes(name, name):
                 _cloud().tag(name, {**tags, "diskbench-expires": end.expires_at})
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:  # noqa: ARG002 - there is one
-        """See ports.Renter.gone."""
         machine = _name(lease_id, "machine")
         return None if _cloud().exists(machine) else f"{machine} was deleted"
 

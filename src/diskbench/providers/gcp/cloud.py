@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.overlay import Overlay
-from diskbench.model.finding import Quota
+from diskbench.model.disk import Acquired
+from diskbench.model.finding import Finding, Quota
 from diskbench.model.ours import Which
-from diskbench.model.rental import Claim, Rental, Scope
+from diskbench.model.rental import Claim, Found, Rental, Scope
 from diskbench.model.spec import Cell
 from diskbench.ports import RentWatch
 from diskbench.providers.asked import check_shared_machine, provisioned_types
 from diskbench.providers.gcp.attach import swapped
 from diskbench.providers.gcp.client import GceTiming, GcpSessions
-from diskbench.providers.gcp.disk_request import GcpDiskRequest, GcpResolved, disk_request
+from diskbench.providers.gcp.disk_request import GcpResolved, disk_request
 from diskbench.providers.gcp.doctor import examine, present, quotas, rehearse
 from diskbench.providers.gcp.handover import hand_over
 from diskbench.providers.gcp.lookup import resolve_details
@@ -25,26 +27,13 @@ from diskbench.providers.gcp.refresh import refreshed
 from diskbench.providers.gcp.teardown import found_leases, release_lease, why_gone
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
-from diskbench.providers.skeleton.cloud import CloudCalls, CloudProvider, today
+from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
 from diskbench.providers.waits import while_looking
 
 _TIMING = GceTiming()
 
 
-_CALLS: CloudCalls[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder] = CloudCalls(
-    disk_request=disk_request,
-    rented=lambda order: hand_over(order, provision(order)),
-    swapped=lambda order: hand_over(order, swapped(order)),
-    found=found_leases,
-    present=present,
-    examine=examine,
-    rehearse=rehearse,
-    why_gone=why_gone,
-    policy=policy,
-)
-
-
-class GCPProvider(CloudProvider[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder]):
+class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
     """Machines and disks of Google Cloud's Compute Engine, or of an emulator of it."""
 
     name = "gcp"
@@ -54,30 +43,37 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder
         timing: GceTiming = _TIMING,
         ask_caller: Callable[[], str] = caller_cidr,
     ) -> None:
-        super().__init__(GcpSessions(), timing, _CALLS)
+        super().__init__(GcpSessions(), timing)
         self.ask_caller = ask_caller
 
+    def check(self, cell: Cell) -> None:
+        disk_request(cell.rent)
+
     def resolve(self, cell: Cell, books: Books) -> Rental:
-        """See ports.Renter.resolve."""
-        spec, requested = self._requested(cell)
-        compute = self.sessions.at(spec.account, spec.endpoint_url, self.timing.for_reading())
+        spec, requested = requested_disk(cell, disk_request)
+        compute = self.sessions.at(spec.account, spec.endpoint_url, self.reading)
         with while_looking():
             details = resolve_details(compute, spec, requested, self.ask_caller)
         return rental(books, spec, details, compute.login.endpoint)
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
-        """See ports.Foresees."""
-        return foresee(books, *self._requested(cell))
+        return foresee(books, *requested_disk(cell, disk_request))
 
     def refreshed(self, books: Books) -> Overlay:
-        """See ports.Refreshes."""
         compute = self.sessions.at(None, None, self.timing)
         return refreshed(compute, books.of("gcp").prices, today())
 
+    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        order = self._order(claim, rental, watch)
+        return hand_over(order, provision(order))
+
     def check_swap(self, cell: Cell) -> None:
-        """See ports.SwapsDisks.check_swap."""
-        spec, requested = self._requested(cell)
+        spec, requested = requested_disk(cell, disk_request)
         check_shared_machine(spec, is_apart=requested.kind == "disk", apart="persistent disks")
+
+    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        order = self._order(claim, rental, watch)
+        return hand_over(order, swapped(order))
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> GcpOrder:
         details = GcpResolved.model_validate(rental.details)
@@ -91,6 +87,23 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder
             timing=self.timing.for_bare_metal() if details.machine.bare_metal else self.timing,
         )
 
+    @while_looking()
+    def found(self, scope: Scope) -> Sequence[Found]:
+        return found_leases(self.sessions, scope, self.reading)
+
+    @while_looking()
+    def present(self, scope: Scope) -> datetime:
+        return present(self.sessions, scope, self.reading)
+
+    def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
+        return why_gone(lease_id, self.sessions, scope, self.reading)
+
+    def examine(self, scope: Scope) -> Sequence[Finding]:
+        return examine(self.sessions, scope, self.reading)
+
+    def rehearse(self, rental: Rental) -> Sequence[Finding]:
+        return rehearse(self.sessions, rental, self.reading)
+
     def release(
         self,
         lease_id: str,
@@ -99,18 +112,17 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming, GcpDiskRequest, GcpOrder
         made: Sequence[str] = (),
         copied: Sequence[str] = (),
     ) -> None:
-        """See ports.Renter.release."""
         release_lease(self.sessions, Which(lease_id, made, copied), scope, self.timing)
 
+    @while_looking()
     def quotas(self, scope: Scope) -> Sequence[Quota]:
-        """See ports.Metered.quotas."""
-        with while_looking():
-            return quotas(self.sessions, scope, self.timing.for_reading())
+        return quotas(self.sessions, scope, self.reading)
 
     def ends_by(self) -> str:
-        """See ports.EndsMachines."""
         return "Google deletes the machine after the lease (maxRunDuration), disks and all"
 
     def provisioned(self) -> Sequence[str]:
-        """See ports.Provisions."""
         return provisioned_types("gcp")
+
+    def policy(self) -> str:
+        return policy()

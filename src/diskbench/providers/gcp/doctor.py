@@ -40,7 +40,7 @@ _ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
 
 
 def examine(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> list[Finding]:
-    """See ports.Examinable."""
+    """Findings on credentials, clock and permissions."""
     where = f"gcp {scope.region}" if scope.region else "gcp"
     before = datetime.now(UTC)
     try:
@@ -63,7 +63,7 @@ def examine(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> list[Find
 
 
 def present(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> datetime:
-    """See ports.TellsTime."""
+    """The time by the cloud's clock."""
     answer = _tested(sessions.of_scope(scope, timing).login, timing)
     return reported_time("gcp", http_date(answer.headers.get("Date")))
 
@@ -194,7 +194,7 @@ _SUBNETWORK = re.compile(
 
 
 def rehearse(sessions: GcpSessions, rental: Rental, timing: GceTiming) -> list[Finding]:
-    """See ports.Rehearses."""
+    """One finding for each part of the rental that can be checked."""
     details = GcpResolved.model_validate(rental.details)
     compute = sessions.of_scope(rental.scope, timing)
     runs = [
@@ -241,7 +241,7 @@ _FAMILY = "_CPUS"
 
 
 def quotas(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Quota]:
-    """See ports.Metered."""
+    """The quotas at `scope`, with the amount in use."""
     compute = sessions.of_scope(scope, timing)
     project = compute.call("projects", "get")
     region = region_of(RentSpec(region=scope.region), project)

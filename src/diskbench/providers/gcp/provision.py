@@ -47,7 +47,6 @@ class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
 
     @property
     def bare_metal(self) -> bool:
-        """See skeleton.Order."""
         return self.details.machine.bare_metal
 
     @property

@@ -140,7 +140,7 @@ def _state(compute: Compute, collection: str, item: Item) -> bool | Still | None
 
 
 def found_leases(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Found]:
-    """See ports.Renter.found. A lease belongs to a region when one of its resources is in a zone
+    """The leases at `scope`. A lease belongs to a region when one of its resources is in a zone
     of the region or in no zone."""
     compute = sessions.of_scope(scope, timing)
     items: dict[str, list[Item]] = {}

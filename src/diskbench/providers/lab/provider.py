@@ -61,11 +61,10 @@ class LabProvider:
     name = "lab"
 
     def check(self, cell: Cell) -> None:
-        """See ports.Provider.check."""
         machines.check(_request(_spec(cell)))
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
-        """See ports.Renter.resolve. No lookup is needed: the lab is this machine. Raises
+        """No lookup is needed: the lab is this machine. Raises
         UnknownName for a machine type whose limits the catalogue does not know."""
         spec = _spec(cell)
         request = _request(spec)
@@ -89,11 +88,10 @@ class LabProvider:
         )
 
     def foresee(self, cell: Cell, books: Books) -> Rental:
-        """See ports.Foresees. No call is needed."""
+        """No call is needed."""
         return self.resolve(cell, books)
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
-        """See ports.Renter.acquire."""
         if watch.stopping():
             raise Interrupted("stopped before the lab host was made")
         request = LabRequest.model_validate({**rental.details, "expires_at": claim.expires_at})
@@ -102,10 +100,9 @@ class LabProvider:
         return acquired
 
     def check_swap(self, cell: Cell) -> None:
-        """See ports.SwapsDisks.check_swap: a lab host takes any disk."""
+        """A lab host takes any disk."""
 
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
-        """See ports.SwapsDisks.swap."""
         if watch.stopping():
             raise Interrupted("stopped before the disk was changed")
         request = LabRequest.model_validate(
@@ -126,7 +123,6 @@ class LabProvider:
         made: Sequence[str] = (),  # noqa: ARG002 - a directory's name is its id
         copied: Sequence[str] = (),
     ) -> None:
-        """See ports.Renter.release."""
         if not copied:
             machines.release(lease_id)
             return
@@ -134,7 +130,7 @@ class LabProvider:
             machines.delete_copy(copy.removeprefix(_COPY))
 
     def found(self, scope: Scope) -> Sequence[Found]:  # noqa: ARG002 - there is one lab
-        """See ports.Renter.found. An unusable host is reported as long expired."""
+        """An unusable host is reported as long expired."""
         machines.check_machine()
         stale, copies = machines.stale(), machines.copies()
         leases = machines.leases()
@@ -151,7 +147,6 @@ class LabProvider:
         ]
 
     def examine(self, scope: Scope) -> Sequence[Finding]:  # noqa: ARG002 - there is one lab
-        """See ports.Examinable.examine."""
         try:
             machines.check_machine()
             find_groups()
@@ -161,7 +156,6 @@ class LabProvider:
         return [Finding(check="lab", where="lab", state="ok", told=summary)]
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:  # noqa: ARG002 - there is one lab
-        """See ports.Renter.gone."""
         return None if machines.is_up(lease_id) else f"lab host {lease_id} was switched off"
 
     def extend(
@@ -172,11 +166,9 @@ class LabProvider:
         guest: Host,  # noqa: ARG002 - it has no timer: `diskbench gc` alone ends it
         made: Sequence[str] = (),  # noqa: ARG002 - a host is found by its directory
     ) -> None:
-        """See ports.ExtendsLeases."""
         machines.extend(lease_id, end.expires_at)
 
     def set_credit(self, lease_id: str, *, on: bool) -> None:
-        """See ports.HoldsCredit.set_credit."""
         machines.set_credit(lease_id, on=on)
 
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
 from typing import Generic, Protocol, TypeVar
 
@@ -22,12 +21,9 @@ from pydantic import ConfigDict
 
 from diskbench.errors import DiskbenchError
 from diskbench.model.base import Frozen
-from diskbench.model.disk import Acquired
-from diskbench.model.finding import Finding
-from diskbench.model.rental import Claim, Found, Rental, RentSpec, Scope
+from diskbench.model.rental import RentSpec, Scope
 from diskbench.model.spec import Cell
-from diskbench.ports import RentWatch
-from diskbench.providers.waits import CloudTiming, while_looking
+from diskbench.providers.waits import CloudTiming
 
 
 class Closable(Protocol):
@@ -41,93 +37,44 @@ class Closable(Protocol):
 SessionsT = TypeVar("SessionsT", bound=Closable)
 TimingT = TypeVar("TimingT", bound=CloudTiming)
 RequestT = TypeVar("RequestT")
-OrderT = TypeVar("OrderT")
 
 
-@dataclass(frozen=True)
-class CloudCalls(Generic[SessionsT, TimingT, RequestT, OrderT]):
-    """A cloud's own functions for the methods of `CloudProvider` of the same name. `disk_request`
-    returns the disk that a spec asks for and refuses a spec without one; `rented` makes or finds
-    what was ordered and hands it over, `swapped` does so with a new disk at the machine that is
-    there."""
+class CloudProvider(ABC, Generic[SessionsT, TimingT]):
+    """Rents machines and disks of one cloud in the cloud's shared `sessions`. Its methods are those
+    of `ports.Renter` and of the abilities that the cloud has."""
 
-    disk_request: Callable[[RentSpec | None], RequestT]
-    rented: Callable[[OrderT], Acquired]
-    swapped: Callable[[OrderT], Acquired]
-    found: Callable[[SessionsT, Scope, TimingT], Sequence[Found]]
-    present: Callable[[SessionsT, Scope, TimingT], datetime]
-    examine: Callable[[SessionsT, Scope, TimingT], Sequence[Finding]]
-    rehearse: Callable[[SessionsT, Rental, TimingT], Sequence[Finding]]
-    why_gone: Callable[[str, SessionsT, Scope, TimingT], str | None]
-    policy: Callable[[], str]
-
-
-class CloudProvider(ABC, Generic[SessionsT, TimingT, RequestT, OrderT]):
-    """Rents machines and disks of one cloud with `calls`, in the cloud's shared `sessions`."""
-
-    def __init__(
-        self,
-        sessions: SessionsT,
-        timing: TimingT,
-        calls: CloudCalls[SessionsT, TimingT, RequestT, OrderT],
-    ) -> None:
+    def __init__(self, sessions: SessionsT, timing: TimingT) -> None:
         self.sessions = sessions
         self.timing = timing
-        self._calls = calls
 
-    @abstractmethod
-    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> OrderT:
-        """The order for a resolved rental."""
-
-    def _requested(self, cell: Cell) -> tuple[RentSpec, RequestT]:
-        """The cell's spec and the disk that it asks for."""
-        requested = self._calls.disk_request(cell.rent)
-        assert cell.rent is not None, "disk_request() refuses a cell that rents nothing"
-        return cell.rent, requested
-
-    def check(self, cell: Cell) -> None:
-        """See ports.Provider.check."""
-        self._calls.disk_request(cell.rent)
-
-    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
-        """See ports.Renter.acquire."""
-        return self._calls.rented(self._order(claim, rental, watch))
-
-    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
-        """See ports.SwapsDisks.swap."""
-        return self._calls.swapped(self._order(claim, rental, watch))
-
-    def found(self, scope: Scope) -> Sequence[Found]:
-        """See ports.Renter.found."""
-        with while_looking():
-            return self._calls.found(self.sessions, scope, self.timing.for_reading())
-
-    def present(self, scope: Scope) -> datetime:
-        """See ports.TellsTime."""
-        with while_looking():
-            return self._calls.present(self.sessions, scope, self.timing.for_reading())
-
-    def examine(self, scope: Scope) -> Sequence[Finding]:
-        """See ports.Examinable.examine."""
-        return self._calls.examine(self.sessions, scope, self.timing.for_reading())
-
-    def rehearse(self, rental: Rental) -> Sequence[Finding]:
-        """See ports.Rehearses.rehearse."""
-        return self._calls.rehearse(self.sessions, rental, self.timing.for_reading())
-
-    def policy(self) -> str:
-        """See ports.Governed.policy."""
-        return self._calls.policy()
+    @property
+    def reading(self) -> TimingT:
+        """The timeouts of calls that only look."""
+        return self.timing.for_reading()
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
-        """See ports.Renter.gone. An unanswered call does not count as a lost machine."""
+        """As `ports.Renter.gone`. An unanswered call does not count as a lost machine."""
         with contextlib.suppress(DiskbenchError):
-            return self._calls.why_gone(lease_id, self.sessions, scope, self.timing.for_reading())
+            return self._why_gone(lease_id, scope)
         return None
 
+    @abstractmethod
+    def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
+        """The reason why the lease's machine is gone; None while it may answer. Raises diskbench's
+        errors."""
+
     def close(self) -> None:
-        """See ports.KeepsSessions."""
         self.sessions.close()
+
+
+def requested_disk(
+    cell: Cell, disk_request: Callable[[RentSpec | None], RequestT]
+) -> tuple[RentSpec, RequestT]:
+    """The cell's spec and the disk that it asks for, by the cloud's `disk_request`, which refuses a
+    cell that rents nothing."""
+    requested = disk_request(cell.rent)
+    assert cell.rent is not None, "disk_request() refuses a cell that rents nothing"
+    return cell.rent, requested
 
 
 def today() -> str:

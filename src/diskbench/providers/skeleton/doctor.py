@@ -86,24 +86,20 @@ class DryRun:
 class Bystander:
     """A ports.RentWatch for requests that are not carried out: silent, and it stops nothing."""
 
-    def note(self, text: str) -> None:
-        """See ports.RentWatch.note."""
+    def note(self, text: str) -> None: ...
 
     def stopping(self) -> bool:
-        """See ports.RentWatch.stopping."""
         return False
 
     @contextlib.contextmanager
     def span(self, name: str) -> Iterator[None]:  # noqa: ARG002 - the protocol's
-        """See ports.RentWatch.span."""
         yield
 
     def host(self, access: SshAccess, address: str) -> Host:  # noqa: ARG002 - the protocol's
-        """See ports.RentWatch.host: there is no machine."""
         raise AssertionError("a rehearsal reaches no machine")
 
     def secret(self) -> SecretBytes:
-        """See ports.RentWatch.secret: a new one, because no key of a rehearsal is used."""
+        """A new one, because no key of a rehearsal is used."""
         return SecretBytes(secrets.token_bytes(32))
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from diskbench.catalog.books import Books
+from diskbench.model.disk import Acquired
+from diskbench.model.finding import Finding
 from diskbench.model.ours import Which
-from diskbench.model.rental import Claim, LeaseEnd, Rental, Scope
+from diskbench.model.rental import Claim, Found, LeaseEnd, Rental, Scope
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.keys import lease_keys
-from diskbench.providers.skeleton.cloud import CloudCalls, CloudProvider
+from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk
 from diskbench.providers.skeleton.leases import giving_back
 from diskbench.providers.vsphere.attach import swapped
 from diskbench.providers.vsphere.client import VsphereSessions, VsphereTiming
 from diskbench.providers.vsphere.disk_request import (
-    VsphereDiskRequest,
     VsphereResolved,
     disk_request,
 )
@@ -34,46 +36,40 @@ from diskbench.providers.waits import while_looking
 _TIMING = VsphereTiming()
 
 
-_CALLS: CloudCalls[VsphereSessions, VsphereTiming, VsphereDiskRequest, VsphereOrder] = CloudCalls(
-    disk_request=disk_request,
-    rented=lambda order: hand_over(order, provision(order)),
-    swapped=lambda order: hand_over(order, swapped(order)),
-    found=found_leases,
-    present=present,
-    examine=examine,
-    rehearse=rehearse,
-    why_gone=why_gone,
-    policy=policy,
-)
-
-
-class VsphereProvider(
-    CloudProvider[VsphereSessions, VsphereTiming, VsphereDiskRequest, VsphereOrder]
-):
+class VsphereProvider(CloudProvider[VsphereSessions, VsphereTiming]):
     """Machines of a vSphere installation, with a virtual disk on the datastore to measure. vSphere
     has neither prices nor quotas of an account."""
 
     name = "vsphere"
 
     def __init__(self, timing: VsphereTiming = _TIMING) -> None:
-        super().__init__(VsphereSessions(), timing, _CALLS)
+        super().__init__(VsphereSessions(), timing)
+
+    def check(self, cell: Cell) -> None:
+        disk_request(cell.rent)
 
     def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
-        """See ports.Renter.resolve."""
-        spec, requested = self._requested(cell)
+        spec, requested = requested_disk(cell, disk_request)
         server = server_of(spec)
         with while_looking():
-            vsphere = self.sessions.at(server, self.timing.for_reading())
+            vsphere = self.sessions.at(server, self.reading)
             details = resolve_details(vsphere, server, VsphereOptions.of(spec), requested)
             installation = str(vsphere.content.about.instanceUuid)
         return rental(spec, details, server, installation, cell.promise)
 
     def foresee(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
-        """See ports.Foresees."""
-        return foresee(*self._requested(cell), cell.promise)
+        return foresee(*requested_disk(cell, disk_request), cell.promise)
+
+    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        order = self._order(claim, rental, watch)
+        return hand_over(order, provision(order))
 
     def check_swap(self, cell: Cell) -> None:
-        """See ports.SwapsDisks.check_swap: every disk is virtual and can be swapped."""
+        """Every disk is virtual and can be swapped."""
+
+    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        order = self._order(claim, rental, watch)
+        return hand_over(order, swapped(order))
 
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> VsphereOrder:
         details = VsphereResolved.model_validate(rental.details)
@@ -87,6 +83,23 @@ class VsphereProvider(
             timing=self.timing,
         )
 
+    @while_looking()
+    def found(self, scope: Scope) -> Sequence[Found]:
+        return found_leases(self.sessions, scope, self.reading)
+
+    @while_looking()
+    def present(self, scope: Scope) -> datetime:
+        return present(self.sessions, scope, self.reading)
+
+    def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
+        return why_gone(lease_id, self.sessions, scope, self.reading)
+
+    def examine(self, scope: Scope) -> Sequence[Finding]:
+        return examine(self.sessions, scope, self.reading)
+
+    def rehearse(self, rental: Rental) -> Sequence[Finding]:
+        return rehearse(self.sessions, rental, self.reading)
+
     def release(
         self,
         lease_id: str,
@@ -95,7 +108,6 @@ class VsphereProvider(
         made: Sequence[str] = (),
         copied: Sequence[str] = (),
     ) -> None:
-        """See ports.Renter.release."""
         with giving_back(lease_id):
             vsphere = self.sessions.of_scope(scope, self.timing)
             release(vsphere, Which(lease_id, made, copied), self.timing)
@@ -103,6 +115,8 @@ class VsphereProvider(
     def extend(
         self, lease_id: str, scope: Scope, end: LeaseEnd, guest: Host, made: Sequence[str] = ()
     ) -> None:
-        """See ports.ExtendsLeases."""
         vsphere = self.sessions.of_scope(scope, self.timing)
         extend(vsphere, Which(lease_id, made), self.timing, end, guest)
+
+    def policy(self) -> str:
+        return policy()

@@ -38,7 +38,7 @@ _ADVICE = "give the user a role with it there: diskbench doctor --print-policy v
 
 
 def examine(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> list[Finding]:
-    """See ports.Examinable. vSphere has no quotas of an account."""
+    """Findings on credentials, clock and privileges. vSphere has no quotas of an account."""
     try:
         return _examined(sessions.of_scope(scope, timing))
     except DiskbenchError as error:
@@ -46,7 +46,7 @@ def examine(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> l
 
 
 def present(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> datetime:
-    """See ports.TellsTime."""
+    """The time by the cloud's clock."""
     vsphere = sessions.of_scope(scope, timing)
     cloud_time = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
     return reported_time(WHERE, cloud_time.astimezone(UTC))
@@ -130,7 +130,7 @@ _UNTRIED = (
 
 
 def rehearse(sessions: VsphereSessions, rental: Rental, timing: VsphereTiming) -> list[Finding]:
-    """See ports.Rehearses."""
+    """One finding for each part of the rental that can be checked."""
     details = VsphereResolved.model_validate(rental.details)
     vsphere = sessions.of_scope(rental.scope, timing)
     session = str(

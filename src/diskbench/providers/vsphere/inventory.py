@@ -57,7 +57,7 @@ def machines(vsphere: Vsphere, which: Which | None = None) -> tuple[VsphereMachi
 
 
 def found_leases(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> Sequence[Found]:
-    """See ports.Renter.found."""
+    """The leases at `scope`."""
     return by_lease(
         scope,
         (

@@ -31,7 +31,7 @@ class VsphereOrder(skeleton.Order[VsphereResolved, VsphereTiming]):
 
     @property
     def lab(self) -> str:
-        """See skeleton.Order: `noise=0.05 time_scale=60.0`."""
+        """As skeleton.Order: `noise=0.05 time_scale=60.0`."""
         if not self.details.emulated:
             return ""
         emulation = EmulationOptions.of(self.spec)

@@ -99,7 +99,7 @@ def _remove(vsphere: Vsphere, machine: VsphereMachine, timing: VsphereTiming) ->
 def extend(
     vsphere: Vsphere, which: Which, timing: VsphereTiming, end: LeaseEnd, guest: Host
 ) -> None:
-    """See ports.ExtendsLeases. Other text in the notes stays."""
+    """Move the end of a lease to `end`. Other text in the notes stays."""
     move_timer(guest, end)
     for machine in machines(vsphere, which):
         written = str(machine.item.values.get("config.annotation") or "")

@@ -8,7 +8,7 @@ PLUGIN = Plugin(
     name="lab",
     title="Lab",
     summary="Hosts made of this machine, with disks as slow as a cloud's; always marked emulated.",
-    provider="diskbench.providers.lab.provider:LabProvider",
+    provider="diskbench.providers.lab.cloud:LabProvider",
     rents=True,
     options=(
         "diskbench.providers.options:EmulationOptions",

@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 from diskbench.providers.lab import machines
-from diskbench.providers.lab.address import candidates, claim, give_up
-from diskbench.providers.lab.places import ADDRESSES, VARIABLE, LeaseFolder
+from diskbench.providers.lab.places import (
+    ADDRESSES,
+    VARIABLE,
+    LeaseFolder,
+    candidates,
+    claim_address,
+    give_up_address,
+)
 
 
 def places(base: Path, number: int) -> list[LeaseFolder]:
@@ -38,9 +44,9 @@ def test_a_mark_that_goes_while_it_is_read_keeps_no_other(
 ) -> None:
     ours, *others = places(tmp_path, 4)
     for place in (ours, *others):
-        claim(place)
-    first_time(monkeypatch, "readlink", lambda _: [give_up(place) for place in others])
-    give_up(ours)
+        claim_address(place)
+    first_time(monkeypatch, "readlink", lambda _: [give_up_address(place) for place in others])
+    give_up_address(ours)
     assert list((tmp_path / ADDRESSES).iterdir()) == []
 
 
@@ -49,7 +55,7 @@ def test_a_registry_that_its_last_host_takes_along_is_made_again(
 ) -> None:
     [ours] = places(tmp_path, 1)
     first_time(monkeypatch, "symlink_to", lambda link: link.parent.rmdir())
-    claim(ours)
+    claim_address(ours)
     assert [str(link.readlink()) for link in (tmp_path / ADDRESSES).iterdir()] == ["lease0"]
 
 
@@ -61,19 +67,19 @@ def test_an_address_that_is_given_up_while_it_is_asked_for_is_taken(
     taken.parent.mkdir()
     taken.symlink_to("another")
     first_time(monkeypatch, "readlink", lambda link: link.unlink())
-    assert claim(ours)[0] == taken.name
+    assert claim_address(ours)[0] == taken.name
 
 
 def test_hosts_that_are_released_at_once_leave_no_registry(tmp_path: Path) -> None:
     for _ in range(20):
         found = places(tmp_path, 8)
         for place in found:
-            claim(place)
+            claim_address(place)
         together = threading.Barrier(len(found))
 
         def release(place: LeaseFolder, together: threading.Barrier = together) -> None:
             together.wait()
-            give_up(place)
+            give_up_address(place)
 
         threads = [threading.Thread(target=release, args=(place,)) for place in found]
         for thread in threads:

@@ -10,11 +10,11 @@ from diskbench.catalog.limits.bucket import Allowance, lasts_s, scaled
 from diskbench.errors import InvalidValue
 from diskbench.model.disk import DiskSpec
 from diskbench.providers.lab import machines
-from diskbench.providers.lab.hostcache.blocks import BLOCK, CacheBlocks
+from diskbench.providers.lab.devices import Counters
+from diskbench.providers.lab.hostcache import BLOCK, CacheBlocks
 from diskbench.providers.lab.request import LabRequest, real_limits
 from diskbench.providers.lab.supervisor.governor import Governor
 from diskbench.providers.lab.supervisor.orders import MachineGate, ThrottledDisk
-from diskbench.providers.lab.throttle import Counters
 
 SOLD = DiskSpec(type="Standard_LRS", size_gib=32)
 

@@ -10,14 +10,22 @@ from hypothesis import strategies as st
 
 from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.model.disk import CUSTOM, DiskSpec
-from diskbench.providers.lab.address import candidates, claim, give_up
-from diskbench.providers.lab.groups import find_groups
-from diskbench.providers.lab.names import MAX_DISKS, Style, disk_names, made_up_volume
-from diskbench.providers.lab.places import LeaseFolder, locked
+from diskbench.providers.lab.places import (
+    LeaseFolder,
+    candidates,
+    claim_address,
+    give_up_address,
+    locked,
+)
+from diskbench.providers.lab.processes import find_groups
 from diskbench.providers.lab.request import (
+    MAX_DISKS,
+    Style,
     check_lease_id,
     check_volume,
     disk_limits,
+    disk_names,
+    made_up_volume,
     throughput_unit,
 )
 
@@ -37,13 +45,13 @@ def test_an_address_follows_from_the_lease(lease_id: str) -> None:
 
 def test_two_leases_never_share_an_address(tmp_path: Path) -> None:
     first = LeaseFolder("one", tmp_path / "one")
-    address, port = claim(first)
-    assert claim(first) == (address, port)
+    address, port = claim_address(first)
+    assert claim_address(first) == (address, port)
     second = LeaseFolder("two", tmp_path / "two")
     taken = tmp_path / ".addresses" / next(candidates(second))
     taken.symlink_to("one")
-    assert claim(second)[0] != taken.name
-    give_up(first)
+    assert claim_address(second)[0] != taken.name
+    give_up_address(first)
     assert [link.readlink() for link in taken.parent.iterdir()] == [Path("two")]
 
 

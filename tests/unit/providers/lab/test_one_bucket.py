@@ -30,9 +30,9 @@ from diskbench.model.expectation import Load
 from diskbench.model.rental import RentSpec, Scope
 from diskbench.plan.expected_afterwards import PastStep, expected_afterwards
 from diskbench.plan.limit_path import limit_path_of
+from diskbench.providers.lab.devices import LoopDevice
 from diskbench.providers.lab.disks import LabDisk, ordered
-from diskbench.providers.lab.loops import LoopDevice
-from diskbench.providers.lab.names import DeviceNames
+from diskbench.providers.lab.request import DeviceNames
 from diskbench.providers.lab.supervisor.orders import LabPool, ThrottledDisk
 from diskbench.providers.options import EmulationOptions
 from diskbench.units import KIB, MIB

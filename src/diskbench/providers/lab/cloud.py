@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Sequence
+from typing import get_args
 
+from diskbench.catalog.books import Books
 from diskbench.catalog.limits.entry import caches_disks
 from diskbench.catalog.limits.limit import without_cache
 from diskbench.catalog.limits.lookup import disk_types
@@ -19,34 +21,27 @@ from diskbench.errors import (
     RentalFailed,
     UnknownName,
 )
-from diskbench.model.disk import CUSTOM, DiskSpec
+from diskbench.model.disk import CUSTOM, Acquired, DiskSpec
 from diskbench.model.finding import Finding, refusal
-from diskbench.model.rental import Found, Rental, Scope
+from diskbench.model.rental import Claim, Found, LeaseEnd, Rental, RentSpec, Scope
+from diskbench.model.spec import Cell
+from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_own, size_asked
 from diskbench.providers.lab import hotplug, machines
-from diskbench.providers.lab.groups import find_groups
-from diskbench.providers.lab.names import Style
 from diskbench.providers.lab.options import LabOptions
 from diskbench.providers.lab.plugin import PLUGIN
+from diskbench.providers.lab.processes import find_groups
 from diskbench.providers.lab.request import (
     Cache,
     LabMachine,
     LabRequest,
+    Style,
     cloud_of,
     disk_limits,
     throughput_unit,
 )
 from diskbench.providers.options import EmulationOptions
 from diskbench.units import MIB
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from diskbench.catalog.books import Books
-    from diskbench.model.disk import Acquired
-    from diskbench.model.rental import Claim, LeaseEnd, RentSpec
-    from diskbench.model.spec import Cell
-    from diskbench.ports import Host, RentWatch
 
 STYLES: tuple[Style, ...] = get_args(Style)
 _STYLE_OF_CLOUD: dict[str, Style] = {"aws": "aws-nvme", "azure": "azure", "gcp": "google"}

@@ -1,14 +1,22 @@
-"""The part of the protocol of /dev/fuse that one regular file needs: pure.
+"""FUSE files over disk images: the part of the protocol of /dev/fuse that one regular file needs,
+and the mounts, made by this process or found, whichever process served them. Standard library only.
 
-Source: Linux include/uapi/linux/fuse.h, protocol 7.31 (Linux 5.4); newer kernels speak it too.
+Sources: Linux include/uapi/linux/fuse.h, protocol 7.31 (Linux 5.4), newer kernels speak it too;
+mount(2), umount(2).
 """
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
+import re
+import stat
 import struct
+from pathlib import Path
 from typing import NamedTuple
+
+from diskbench.errors import ReleaseFailed
 
 MAX_WRITE = 1 << 20
 """The largest request in bytes: the kernel's own limit of 256 pages (FUSE_MAX_MAX_PAGES)."""
@@ -145,3 +153,52 @@ def without_io(
     else:
         return reply(unique, error=errno.ENOSYS), b""
     return reply(unique, len(body)), body
+
+
+TYPE = "fuse.diskbench-lab"
+_NOSUID, _NODEV, _NOEXEC = 2, 4, 8
+_FORCE, _DETACH = 1, 2
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_MOUNTS = Path("/proc/self/mountinfo")
+_ESCAPED = re.compile(r"\\([0-7]{3})")
+
+
+def mount(device: int, image: Path) -> None:
+    """Mount the FUSE connection of `device` over the file. Raises OSError."""
+    options = f"fd={device},rootmode={stat.S_IFREG:o},user_id=0,group_id=0"
+    flags = _NOSUID | _NODEV | _NOEXEC
+    name = TYPE.encode()
+    if _LIBC.mount(name, os.fsencode(image), name, flags, options.encode()):
+        raise _error(image)
+
+
+def mounted(path: Path) -> tuple[Path, ...]:
+    """Every file at or below `path` with one of our mounts over it."""
+    images = []
+    for line in _MOUNTS.read_text("utf-8", "surrogateescape").splitlines():
+        before, _, after = line.partition(" - ")
+        if after.split()[0] == TYPE:
+            image = Path(_ESCAPED.sub(lambda m: chr(int(m[1], 8)), before.split()[4]))
+            if image.is_relative_to(path):
+                images.append(image)
+    return tuple(images)
+
+
+def unmount(path: Path) -> None:
+    """Unmount every one at or below `path`; requests that wait for their server fail. Succeeds if
+    there is none. Call it when no loop device is left on the file: the device would lose its name.
+
+    Raises ReleaseFailed.
+    """
+    for image in mounted(path):
+        if _LIBC.umount2(os.fsencode(image), _FORCE | _DETACH):
+            error = _error(image)
+            raise ReleaseFailed(
+                f"{image} cannot be unmounted: {error.strerror}",
+                advice=f"then unmount it: umount -f -l {image}",
+            ) from error
+
+
+def _error(image: Path) -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, os.strerror(number), str(image))

@@ -1,8 +1,14 @@
-"""A server that answers the kernel's requests for a disk behind a host cache.
+"""`python -S -m diskbench.providers.lab.hostcache FRONT IMAGE DEVICE MODE`: mount a FUSE file over
+FRONT, and serve it from a machine's host cache or from DEVICE, the throttled disk on IMAGE, until
+it is unmounted.
+
+It starts with the bare interpreter (`python -S`), so it may import the standard library and what of
+the lab does the same.
 
 A read of what is cached is answered from the image, through this machine's memory. Other reads, and
 writes unless the cache keeps them, go to the throttled disk, in threads, and stay in the cache.
-What the cache keeps of writes is written out to the disk later, as fast as the disk takes it.
+What the cache keeps of writes is written out to the disk later, as fast as the disk takes it. The
+cache has room for the whole disk: what was read or written once stays (docs/lab.md).
 
 Cache and disk are the same bytes, the image's: so nothing is lost whatever ends this process, and
 the cache decides only which way a request takes, and when it is answered.
@@ -10,21 +16,25 @@ the cache decides only which way a request takes, and when it is answered.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import mmap
 import os
 import queue
 import select
+import sys
 import threading
+from collections import deque
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
-from diskbench.providers.lab.hostcache.blocks import BLOCK, CacheBlocks
-from diskbench.providers.lab.latency import protocol
+from diskbench.providers.lab import fuse_file
+from diskbench.providers.lab.fuse_file import mount
 
 WORKERS = 64
 """Requests that the disk is given at once; our choice, the queue depth that profiles ask for."""
-_NO_ANSWER = {protocol.FORGET, protocol.BATCH_FORGET}
+_NO_ANSWER = {fuse_file.FORGET, fuse_file.BATCH_FORGET}
 
 
 class _Passed(NamedTuple):
@@ -54,10 +64,10 @@ class CacheServer:
     _busy: tuple[int, int] = (0, 0)
     """The bytes [start, end) that are being written out."""
     _request: memoryview = field(
-        default_factory=lambda: memoryview(mmap.mmap(-1, protocol.ROOM)), init=False
+        default_factory=lambda: memoryview(mmap.mmap(-1, fuse_file.ROOM)), init=False
     )
     _data: memoryview = field(
-        default_factory=lambda: memoryview(mmap.mmap(-1, protocol.MAX_WRITE)), init=False
+        default_factory=lambda: memoryview(mmap.mmap(-1, fuse_file.MAX_WRITE)), init=False
     )
 
     def __post_init__(self) -> None:
@@ -85,18 +95,18 @@ class CacheServer:
             return
         except (InterruptedError, FileNotFoundError):  # the request was cancelled
             return
-        opcode, unique = protocol.header(self._request)
-        if opcode == protocol.READ:
-            self._read(unique, *protocol.extent(self._request))
-        elif opcode == protocol.WRITE:
-            offset, size = protocol.extent(self._request)
-            data = bytes(self._request[protocol.WRITTEN : protocol.WRITTEN + size])
+        opcode, unique = fuse_file.header(self._request)
+        if opcode == fuse_file.READ:
+            self._read(unique, *fuse_file.extent(self._request))
+        elif opcode == fuse_file.WRITE:
+            offset, size = fuse_file.extent(self._request)
+            data = bytes(self._request[fuse_file.WRITTEN : fuse_file.WRITTEN + size])
             self._write(_Passed(unique, offset, size, data))
-        elif opcode == protocol.FSYNC:
+        elif opcode == fuse_file.FSYNC:
             # As a host cache answers: what it keeps of writes it writes out in its own time.
-            self._send(protocol.reply(unique))
+            self._send(fuse_file.reply(unique))
         elif opcode not in _NO_ANSWER:
-            self._send(*protocol.without_io(opcode, unique, self._request, self.status))
+            self._send(*fuse_file.without_io(opcode, unique, self._request, self.status))
 
     def _read(self, unique: int, offset: int, size: int) -> None:
         with self._change:
@@ -106,7 +116,7 @@ class CacheServer:
             return
         part = self._data[:size]
         done = os.preadv(self.cached, [part], offset)
-        self._send(protocol.reply(unique, done), part[:done])
+        self._send(fuse_file.reply(unique, done), part[:done])
 
     def _write(self, request: _Passed) -> None:
         with self._change:
@@ -130,17 +140,17 @@ class CacheServer:
         self._change.notify_all()
 
     def _acknowledge(self, unique: int, size: int) -> None:
-        done = protocol.written(size)
-        self._send(protocol.reply(unique, len(done)), done)
+        done = fuse_file.written(size)
+        self._send(fuse_file.reply(unique, len(done)), done)
 
     def _work(self) -> None:
-        room = memoryview(mmap.mmap(-1, protocol.MAX_WRITE))
+        room = memoryview(mmap.mmap(-1, fuse_file.MAX_WRITE))
         while True:
             request = self._todo.get()
             try:
                 self._pass(request, room)
             except OSError as error:
-                self._send(protocol.reply(request.unique, error=error.errno or errno.EIO))
+                self._send(fuse_file.reply(request.unique, error=error.errno or errno.EIO))
 
     def _pass(self, request: _Passed, room: memoryview) -> None:
         """Let the disk answer, and keep what it answered in the cache."""
@@ -149,7 +159,7 @@ class CacheServer:
             done = os.preadv(self.disk, [part], request.offset)
             with self._change:
                 self._blocks.add(request.offset, done)
-            self._send(protocol.reply(request.unique, done), part[:done])
+            self._send(fuse_file.reply(request.unique, done), part[:done])
             return
         if self.keeps_writes:  # its bytes were being written out
             with self._change:
@@ -165,7 +175,7 @@ class CacheServer:
 
     def _write_out(self) -> None:
         """Write what the cache keeps to the disk, the oldest first, one request at a time."""
-        room = memoryview(mmap.mmap(-1, protocol.MAX_WRITE + BLOCK))
+        room = memoryview(mmap.mmap(-1, fuse_file.MAX_WRITE + BLOCK))
         while True:
             with self._change:
                 self._change.wait_for(self._has_dirty)
@@ -189,3 +199,74 @@ class CacheServer:
             os.writev(self.fuse, parts)
         except FileNotFoundError:  # the request was interrupted: no process waits for the answer
             return
+
+
+BLOCK = 4096
+"""Bytes that are cached together; our choice, a page."""
+
+
+@dataclass
+class CacheBlocks:
+    """The blocks of a disk of `size` bytes. Not for several threads at once."""
+
+    size: int
+    _held: bytearray = field(init=False)
+    _dirty: bytearray = field(init=False)
+    _queue: deque[tuple[int, int]] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        blocks = -(-self.size // BLOCK)
+        self._held, self._dirty = bytearray(blocks), bytearray(blocks)
+
+    def holds(self, offset: int, length: int) -> bool:
+        """Whether all of the bytes are in the cache."""
+        first, last = _blocks(offset, length)
+        return self._held.count(1, first, last) == last - first
+
+    def add(self, offset: int, length: int) -> None:
+        """Note that the bytes are in the cache."""
+        first, last = _blocks(offset, length)
+        self._held[first:last] = b"\1" * (last - first)
+
+    def write(self, offset: int, length: int) -> None:
+        """Note that the bytes were written into the cache alone."""
+        first, last = _blocks(offset, length)
+        self.add(offset, length)
+        if self._dirty.count(1, first, last) < last - first:
+            self._dirty[first:last] = b"\1" * (last - first)
+            self._queue.append((offset, length))
+
+    def next_dirty(self) -> tuple[int, int] | None:
+        """The oldest bytes that were not written out, taken from the queue: offset and length, of
+        whole blocks; None without any."""
+        if not self._queue:
+            return None
+        first, last = _blocks(*self._queue.popleft())
+        self._dirty[first:last] = bytes(last - first)
+        start = first * BLOCK
+        return start, min(last * BLOCK, self.size) - start
+
+
+def _blocks(offset: int, length: int) -> tuple[int, int]:
+    """The blocks [first, last) that hold any of the bytes."""
+    return offset // BLOCK, -(-(offset + length) // BLOCK)
+
+
+_PR_SET_IO_FLUSHER = 57
+
+
+def main(front: Path, image: Path, device: Path, mode: str) -> None:
+    """Serve until the file is unmounted. Raises OSError when it cannot be mounted."""
+    status = front.stat()
+    cached = os.open(image, os.O_RDWR | os.O_CLOEXEC)
+    disk = os.open(device, os.O_RDWR | os.O_DIRECT | os.O_CLOEXEC)
+    connection = os.open("/dev/fuse", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    server = CacheServer(connection, cached, disk, status, keeps_writes=mode == "readwrite")
+    # The kernel must not make us wait for pages that only we can write (prctl(2)).
+    ctypes.CDLL(None).prctl(_PR_SET_IO_FLUSHER, 1, 0, 0, 0)
+    mount(connection, front)
+    server.serve()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4])

@@ -1,4 +1,9 @@
-"""The role allows what the program calls and nothing more, and the page shows it."""
+"""The role allows what the program calls and nothing more, and the page shows it.
+
+Which of a region's quotas renting counts against.
+"""
+
+from __future__ import annotations
 
 import ast
 import re
@@ -8,6 +13,7 @@ from pathlib import Path
 import yaml
 
 import diskbench.providers.gcp as package
+from diskbench.providers.gcp.doctor import _quotas
 from diskbench.providers.gcp.policy import NEEDS, OPTIONAL, permissions, policy
 
 ROOT = Path(__file__).parents[4]
@@ -60,3 +66,21 @@ def test_the_page_shows_the_role_as_it_is_printed() -> None:
 def test_the_doctor_can_ask_about_all_of_it_at_once() -> None:
     """Resource Manager, "projects.testIamPermissions": at most 100."""
     assert len(permissions()) <= 100
+
+
+def test_totals_families_and_disks_are_told_apart():
+    listed = [
+        {"metric": "CPUS", "limit": 24.0, "usage": 8.0},
+        {"metric": "C3_CPUS", "limit": 8.0, "usage": 0.0},
+        {"metric": "PREEMPTIBLE_CPUS", "limit": 0.0},
+        {"metric": "COMMITTED_CPUS", "limit": 0.0},
+        {"metric": "SSD_TOTAL_GB", "limit": 500.0, "usage": 10.0},
+        {"metric": "SNAPSHOTS", "limit": 10_000.0},
+    ]
+    found = {one.name: one for one in _quotas(listed, "us-east1")}
+    assert set(found) == {"CPUS", "C3_CPUS", "PREEMPTIBLE_CPUS", "SSD_TOTAL_GB"}
+    assert (found["CPUS"].kind, found["CPUS"].of, found["CPUS"].used) == ("vcpus", (), 8)
+    assert (found["C3_CPUS"].kind, found["C3_CPUS"].of) == ("vcpus", ("c3",))
+    assert found["PREEMPTIBLE_CPUS"].kind == "spot-vcpus"
+    assert found["SSD_TOTAL_GB"].of == ("pd-balanced", "pd-ssd", "pd-extreme")
+    assert {one.region for one in found.values()} == {"us-east1"}

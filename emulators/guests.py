@@ -17,19 +17,12 @@ from diskbench.catalog.bucket import Allowance
 from diskbench.errors import HostUnavailable
 from diskbench.model.rental import CUSTOM as CUSTOM
 from diskbench.model.rental import DiskSpec
-from diskbench.providers.lab import hotplug, loops, machines, processes
-from diskbench.providers.lab.disks import (
-    LabDisk,
-    make_nodes,
-    read_orders,
-    save_orders,
-    size_bytes,
-)
-from diskbench.providers.lab.groups import find_groups, init_of, members
-from diskbench.providers.lab.names import DeviceNames
-from diskbench.providers.lab.names import Style as Style  # for those who know no lab
+from diskbench.providers.lab import devices, hotplug, machines, processes
+from diskbench.providers.lab.disks import LabDisk, make_nodes, read_orders, save_orders, size_bytes
 from diskbench.providers.lab.places import VARIABLE, locked, place
-from diskbench.providers.lab.request import LabKeys, LabRequest, disk_limits
+from diskbench.providers.lab.processes import find_groups, init_of, members
+from diskbench.providers.lab.request import DeviceNames, LabKeys, LabRequest, disk_limits
+from diskbench.providers.lab.request import Style as Style  # for those who know no lab
 from diskbench.providers.lab.supervisor.orders import LabPool, ThrottledDisk
 from diskbench.units import MIB
 from emulators import dead_man
@@ -159,7 +152,7 @@ def plug_local(guest: str, serial: str, size: int, node: str, links: tuple[str, 
         with image.open("ab") as file:
             file.truncate(size)
         limits = disk_limits("aws-nvme", DiskSpec(type=CUSTOM, size_gib=1))
-        made = LabDisk(serial, DeviceNames(node, links), loops.attach(image), limits)
+        made = LabDisk(serial, DeviceNames(node, links), devices.attach(image), limits)
         assert size_bytes(made.loop) == size
         make_nodes(init, made)
 
@@ -174,7 +167,7 @@ def serve_from_cache(
     """
     cached = LabPool("both" if writes else "read", Allowance(iops), Allowance(bytes_per_s))
     with locked(guest) as here:
-        kernels = {loop.kernel for loop in loops.find(here.images / f"{volume}.img")}
+        kernels = {loop.kernel for loop in devices.find(here.images / f"{volume}.img")}
         orders = read_orders(here)
         disks = tuple(
             replace(disk, pools=(cached, *_writes_of(disk, writes=writes)))
@@ -272,7 +265,7 @@ def names() -> tuple[str, ...]:
 def left(state: Path) -> list[str]:
     """Everything of any guest below `state` that is still on this machine, in words."""
     found = [f"guest {name}" for name in names()]
-    found += [f"device {loop.kernel} on {loop.image}" for loop in loops.find(state)]
+    found += [f"device {loop.kernel} on {loop.image}" for loop in devices.find(state)]
     needle = os.fsencode(state)
     for process in Path("/proc").glob("[0-9]*"):
         if int(process.name) == os.getpid():

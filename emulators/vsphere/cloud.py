@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from diskbench.model.disk import DiskSpec
-
-from diskbench.providers.vsphere.rights import privileges
+from diskbench.model.rental import DiskSpec
+from diskbench.providers.vsphere.policy import privileges
 from diskbench.units import GIB, MIB
 from emulators import guests
 from emulators.guests import Guest, Reach, behaving, write_ssh_config

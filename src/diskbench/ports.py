@@ -316,7 +316,7 @@ class Rehearses(Renter, Protocol):
         """Whether the cloud would accept the requests that `acquire` sends for `rental`, by calls
         that make nothing and cost nothing; one finding of the check `dry run` for each request,
         and one that names the requests that cannot be tried (all by
-        `diskbench.providers.skeleton.rehearsal`). A refused request is a finding. Raises UserError
+        `diskbench.providers.skeleton.doctor`). A refused request is a finding. Raises UserError
         where nobody can be asked."""
         ...
 

@@ -15,10 +15,10 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Claim, LeaseEnd, Rental, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.ports import Completed, Host
+from diskbench.providers.azure.client import AzureTiming
+from diskbench.providers.azure.cloud import AzureProvider
 from diskbench.providers.azure.options import AzureOptions
-from diskbench.providers.azure.provider import AzureProvider
-from diskbench.providers.azure.timing import AzureTiming
-from diskbench.testing import RigOnlooker, claim
+from diskbench.testing.rig import RigOnlooker, claim
 
 QUICK = AzureTiming(
     first_poll_s=0.02, max_poll_s=0.3, network_s=60, machine_s=90, disk_s=60, attach_s=60,

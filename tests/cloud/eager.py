@@ -15,11 +15,11 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from diskbench.cli.main import main
-from diskbench.providers import patience
-from diskbench.providers.aws.timing import AwsTiming
-from diskbench.providers.azure.timing import AzureTiming
-from diskbench.providers.gcp.timing import GceTiming
-from diskbench.providers.vsphere.timing import VsphereTiming
+from diskbench.providers import waits
+from diskbench.providers.aws.client import AwsTiming
+from diskbench.providers.azure.client import AzureTiming
+from diskbench.providers.gcp.client import GceTiming
+from diskbench.providers.vsphere.client import VsphereTiming
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -49,14 +49,14 @@ VSPHERE = eager(VsphereTiming(), disk_s_per_gib=0)
 
 
 def _install() -> None:
-    from diskbench.providers.aws import provider as aws
-    from diskbench.providers.azure import provider as azure
-    from diskbench.providers.gcp import provider as gcp
-    from diskbench.providers.vsphere import provider as vsphere
+    from diskbench.providers.aws import cloud as aws
+    from diskbench.providers.azure import cloud as azure
+    from diskbench.providers.gcp import cloud as gcp
+    from diskbench.providers.vsphere import cloud as vsphere
 
     asked = dict(pair.split("=") for pair in os.environ.get(GIVES_UP, "").split())
     limits = {name: float(value) for name, value in asked.items()}
-    patience.ANSWER_S = int(limits.get("call_s", patience.ANSWER_S))
+    waits.ANSWER_S = int(limits.get("call_s", waits.ANSWER_S))
     for module, name, timing in (
         (aws, "AWSProvider", AWS),
         (azure, "AzureProvider", AZURE),

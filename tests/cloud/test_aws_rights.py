@@ -22,7 +22,14 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, LeaseEnd, Scope
 from diskbench.providers.aws.client import AwsSessions
 from diskbench.providers.aws.policy import policy
-from diskbench.testing import RigOnlooker, acquire, cell, claim, guest_of, scope_of
+from diskbench.testing.rig import (
+    RigOnlooker,
+    acquire,
+    cell,
+    claim,
+    guest_of,
+    scope_of,
+)
 
 pytestmark = pytest.mark.slow
 

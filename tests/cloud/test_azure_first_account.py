@@ -17,8 +17,8 @@ from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell
 from diskbench.providers.azure import provision
 from diskbench.providers.azure.errors import retry_after_s
-from diskbench.providers.azure.registration import SWITCH
-from diskbench.providers.networks import NetworkOptions
+from diskbench.providers.azure.policy import SWITCH
+from diskbench.providers.options import NetworkOptions
 
 pytestmark = pytest.mark.slow
 

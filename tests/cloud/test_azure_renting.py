@@ -31,7 +31,7 @@ from diskbench.errors import (
     UnknownName,
 )
 from diskbench.providers.azure import policy
-from diskbench.providers.azure.provider import AzureProvider
+from diskbench.providers.azure.cloud import AzureProvider
 
 pytestmark = pytest.mark.slow
 

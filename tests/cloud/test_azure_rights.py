@@ -15,8 +15,7 @@ from tests.cloud.rented_azure import REGION, Azure
 
 from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.providers.azure import attach, policy
-from diskbench.providers.azure.provision import provision
-from diskbench.providers.azure.put import delete
+from diskbench.providers.azure.provision import delete, provision
 
 pytestmark = pytest.mark.slow
 

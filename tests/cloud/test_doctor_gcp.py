@@ -74,7 +74,7 @@ def test_gc_finds_the_expired_of_every_region_in_one_listing(gcp, monkeypatch, t
     from tests.cloud.eager import GCP
 
     from diskbench.model.rental import Scope
-    from diskbench.providers.gcp.provider import GCPProvider
+    from diskbench.providers.gcp.cloud import GCPProvider
 
     for name, value in gcp.env.items():
         monkeypatch.setenv(name, value)

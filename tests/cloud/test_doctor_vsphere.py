@@ -11,8 +11,13 @@ from tests.cloud.rented_vsphere import clone, listed
 from tests.contract.vsphere_cloud import VsphereCloud
 from tests.rigs.cli import a_user
 
-from diskbench.providers.vsphere.rights import NEEDS, policy, privileges
-from diskbench.testing import RigOnlooker, cell, claim, scope_of
+from diskbench.providers.vsphere.policy import NEEDS, policy, privileges
+from diskbench.testing.rig import (
+    RigOnlooker,
+    cell,
+    claim,
+    scope_of,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -16,10 +16,10 @@ from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired
+from diskbench.providers.gcp.cloud import GCPProvider
 from diskbench.providers.gcp.options import GcpOptions
-from diskbench.providers.gcp.provider import GCPProvider
-from diskbench.providers.networks import NetworkOptions
-from diskbench.testing import RigOnlooker, cell, claim
+from diskbench.providers.options import NetworkOptions
+from diskbench.testing.rig import RigOnlooker, cell, claim
 
 pytestmark = pytest.mark.slow
 

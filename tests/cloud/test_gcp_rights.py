@@ -16,14 +16,13 @@ from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, DiskbenchError, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.gcp.client import GcpSessions
-from diskbench.providers.gcp.operations import change
+from diskbench.providers.gcp.client import GcpSessions, change
+from diskbench.providers.gcp.cloud import GCPProvider
+from diskbench.providers.gcp.inventory import sent
 from diskbench.providers.gcp.options import GcpOptions
 from diskbench.providers.gcp.policy import OPTIONAL, permissions
-from diskbench.providers.gcp.provider import GCPProvider
 from diskbench.providers.gcp.requests import set_auto_delete
-from diskbench.providers.gcp.sent import sent
-from diskbench.testing import RigOnlooker, cell, claim
+from diskbench.testing.rig import RigOnlooker, cell, claim
 
 pytestmark = pytest.mark.slow
 

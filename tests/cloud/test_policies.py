@@ -12,7 +12,14 @@ from diskbench.model.rental import LeaseEnd
 from diskbench.ports import ExtendsLeases, Regional
 from diskbench.providers.aws import policy as aws_policy
 from diskbench.providers.gcp import policy as gcp_policy
-from diskbench.testing import Rig, RigOnlooker, cell, claim, guest_of, scope_of
+from diskbench.testing.rig import (
+    Rig,
+    RigOnlooker,
+    cell,
+    claim,
+    guest_of,
+    scope_of,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -15,11 +15,11 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.vsphere.client import VsphereSessions
+from diskbench.providers.vsphere.cloud import VsphereProvider
+from diskbench.providers.vsphere.disk_request import VsphereResolved
 from diskbench.providers.vsphere.login import VsphereServer
+from diskbench.providers.vsphere.lookup import find_policy, matching
 from diskbench.providers.vsphere.options import VsphereOptions
-from diskbench.providers.vsphere.policy import find_policy, matching
-from diskbench.providers.vsphere.provider import VsphereProvider
-from diskbench.providers.vsphere.resolved import VsphereResolved
 
 pytestmark = pytest.mark.slow
 

@@ -14,10 +14,10 @@ from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Rental
+from diskbench.providers.vsphere.cloud import VsphereProvider
 from diskbench.providers.vsphere.options import VsphereOptions
-from diskbench.providers.vsphere.provider import VsphereProvider
-from diskbench.providers.vsphere.rights import OPTIONAL, privileges
-from diskbench.testing import RigOnlooker, cell, claim
+from diskbench.providers.vsphere.policy import OPTIONAL, privileges
+from diskbench.testing.rig import RigOnlooker, cell, claim
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from tests.contract.rented import switches
 
 from diskbench.model.options import RentSpec
 from diskbench.ports import Renter
+from diskbench.providers.azure.cloud import AzureProvider
 from diskbench.providers.azure.options import AzureOptions
-from diskbench.providers.azure.provider import AzureProvider
 
 _CACHED = AzureOptions(cache="readwrite")
 

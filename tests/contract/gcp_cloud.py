@@ -9,7 +9,7 @@ from tests.cloud.rented_gcp import ZONE, Gcp
 
 from diskbench.model.options import RentSpec
 from diskbench.ports import Renter
-from diskbench.providers.gcp.provider import GCPProvider
+from diskbench.providers.gcp.cloud import GCPProvider
 
 
 class GcpCloud:

@@ -18,7 +18,7 @@ class FakeCloud:
     )
 
     def __init__(self, tmp_path, monkeypatch) -> None:
-        from diskbench.providers.fake import VARIABLE, FakeProvider
+        from diskbench.providers.fake.cloud import VARIABLE, FakeProvider
 
         self.directory = tmp_path / "fake cloud"
         monkeypatch.setenv(VARIABLE, str(self.directory))
@@ -64,19 +64,19 @@ class LabCloud:
     )
 
     def __init__(self, directory, monkeypatch) -> None:
+        from diskbench.providers.lab.cloud import LabProvider
         from diskbench.providers.lab.places import VARIABLE
-        from diskbench.providers.lab.provider import LabProvider
 
         self.directory = directory
         monkeypatch.setenv(VARIABLE, str(directory))
         self.provider: Renter = LabProvider()
 
     def count(self, lease_id: str) -> int:
-        from diskbench.providers.lab import loops
-        from diskbench.providers.lab.groups import find_groups
+        from diskbench.providers.lab import devices
+        from diskbench.providers.lab.processes import find_groups
 
         place = self.directory / lease_id
-        images = [loop for loop in loops.find(self.directory) if loop.image.is_relative_to(place)]
+        images = [loop for loop in devices.find(self.directory) if loop.image.is_relative_to(place)]
         groups = [one for one in find_groups().lease_ids() if one == lease_id]
         return len(images) + len(groups) + place.exists()
 
@@ -132,7 +132,7 @@ class AwsCloud:
     def __init__(self, aws, monkeypatch, home) -> None:
         from tests.cloud.eager import AWS
 
-        from diskbench.providers.aws.provider import AWSProvider
+        from diskbench.providers.aws.cloud import AWSProvider
 
         self.aws = aws
         for name, value in aws.env.items():

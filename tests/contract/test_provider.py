@@ -12,15 +12,11 @@ from tests.contract.rented import AwsCloud, FakeCloud, LabCloud
 from tests.contract.vsphere_cloud import VsphereCloud
 
 from diskbench.errors import DiskbenchError, ReleaseFailed
-from diskbench.providers.fake import ZONES, plan_fault
-from diskbench.testing import (
-    EndToEndContract,
-    RenterContract,
-    RigOnlooker,
-    SwapContract,
-    acquire,
-    scope_of,
-)
+from diskbench.providers.fake.cloud import ZONES, plan_fault
+from diskbench.testing.end_to_end import EndToEndContract
+from diskbench.testing.renter import RenterContract
+from diskbench.testing.rig import RigOnlooker, acquire, scope_of
+from diskbench.testing.swaps import SwapContract
 
 pytestmark = pytest.mark.slow
 

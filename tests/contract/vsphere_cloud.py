@@ -10,10 +10,10 @@ from tests.contract.rented import switches
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Scope
 from diskbench.ports import Renter
+from diskbench.providers.vsphere.cloud import VsphereProvider
 from diskbench.providers.vsphere.inventory import VsphereMachine, machines
-from diskbench.providers.vsphere.marks import mark
 from diskbench.providers.vsphere.options import VsphereOptions
-from diskbench.providers.vsphere.provider import VsphereProvider
+from diskbench.providers.vsphere.requests import mark
 
 NVME = VsphereOptions(datastore="nvme")
 

@@ -13,7 +13,7 @@ from tests.docs.kinds import kind
 from tests.docs.pages import PAGES, commands
 from tests.docs.setups import Reader
 
-from diskbench.providers.lab import loops
+from diskbench.providers.lab import devices
 from diskbench.providers.lab.places import VARIABLE
 
 KILLED = """
@@ -33,9 +33,9 @@ def test_a_lab_host_of_a_command_that_was_killed_goes_with_its_reader(tmp_path: 
         lab = Path(reader.env[VARIABLE])
         subprocess.run([sys.executable, "-c", KILLED], env=reader.env, check=False)
         assert (lab / "one").exists()
-        assert len(loops.find(lab)) == 1
+        assert len(devices.find(lab)) == 1
     assert not lab.exists()
-    assert loops.find(lab) == ()
+    assert devices.find(lab) == ()
 
 
 def test_no_command_sets_one_thing_twice_with_what_its_page_adds() -> None:

@@ -22,8 +22,15 @@ from tests.drills.book import drill
 from diskbench.errors import MeasurementFailed
 from diskbench.hosts import unit as units
 from diskbench.hosts.cleanup import cleanup
-from diskbench.hosts.jobs import Unit, UnitExit, _follow, _Follower, start, start_and_watch
+from diskbench.hosts.jobs import (
+    UnitExit,
+    _follow,
+    _Follower,
+    start,
+    start_and_watch,
+)
 from diskbench.hosts.local import LocalHost
+from diskbench.hosts.unit import Unit
 from diskbench.hosts.workspace import make_workspace
 from diskbench.model.spec import ResolvedTarget
 

@@ -17,7 +17,7 @@ from tests.drills.book import drill
 from tests.rigs import dying
 from tests.rigs.cli import Cli
 
-from diskbench.store.site_folder import MANIFEST
+from diskbench.store.site_manifest import MANIFEST
 
 CASES = Path(__file__).parents[1] / "cases/fio_output"
 FILES = tuple(

@@ -13,7 +13,7 @@ from tests.rigs.matrix_rows import campaign_row, cell_row
 from tests.rigs.plans import make_plan
 
 from diskbench.model.ids import short
-from diskbench.providers.fake import VARIABLE
+from diskbench.providers.fake.cloud import VARIABLE
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.database import open_database
 from diskbench.store.leases import Lease, create_lease, list_leases
@@ -370,7 +370,7 @@ def test_given_back_leases_are_reported_when_the_cloud_cannot_be_listed(
 )
 def test_a_run_that_ends_leaves_what_copied_its_tags(user: Cli) -> None:
     from diskbench.model.rental import Scope
-    from diskbench.providers.fake import FakeProvider
+    from diskbench.providers.fake.cloud import FakeProvider
 
     copied, made = rented(user, ONE, name="prod-database"), rented(user, ONE)
     with pytest.MonkeyPatch.context() as patched:

@@ -20,15 +20,15 @@ runtime=1
 """
 QUICK = (
     "before diskbench.store.rows:save_plans 1",
-    "before diskbench.providers.fake:FakeProvider.acquire 1",
+    "before diskbench.providers.fake.cloud:FakeProvider.acquire 1",
     "before diskbench.hosts.jobs:start_and_watch 1",
     "before diskbench.store.archive:write_manifest 1",
-    "before diskbench.providers.fake:FakeProvider.release 1",
+    "before diskbench.providers.fake.cloud:FakeProvider.release 1",
 )
 MORE = (
     "after diskbench.store.rows:save_plans 1",
     "before diskbench.store.archive:write_plan 1",
-    "after diskbench.providers.fake:FakeProvider.acquire 1",
+    "after diskbench.providers.fake.cloud:FakeProvider.acquire 1",
     "after diskbench.store.rows:replace_draft 1",
     "after diskbench.hosts.jobs:start_and_watch 1",
     "before diskbench.store.archive:write_step_evidence 1",

@@ -16,7 +16,7 @@ FROM_FILE_TO_WORKFLOW = (
     "after diskbench.store.rows:save_plans 1",
 )
 FROM_MACHINE_TO_ROWS = (
-    "after diskbench.providers.fake:FakeProvider.acquire 1",
+    "after diskbench.providers.fake.cloud:FakeProvider.acquire 1",
     "before diskbench.engine.matrix.takeover:prolong 1",
     "after diskbench.store.rows:replace_draft 1",
     "before diskbench.engine.durable.process:move_here 1",
@@ -69,14 +69,14 @@ def test_a_cell_settled_by_a_killed_process_does_not_block_the_next(chaos: Chaos
 
 ON_A_SHARED_MACHINE = (
     "after diskbench.store.machines:save_machine 1",
-    "after diskbench.providers.fake:FakeProvider.acquire 1",
+    "after diskbench.providers.fake.cloud:FakeProvider.acquire 1",
     "after diskbench.store.machines:keep_machine 1",
     "after diskbench.engine.matrix.cell_steps:LiveCells.settle 1",
     "after diskbench.store.machines:give_machine 1",
-    "after diskbench.providers.fake:FakeProvider.swap 1",
+    "after diskbench.providers.fake.cloud:FakeProvider.swap 1",
     "before diskbench.engine.matrix.cell_steps:LiveCells.settle 1",
     "after diskbench.store.machines:end_machine 1",
-    "after diskbench.providers.fake:FakeProvider.release 1",
+    "after diskbench.providers.fake.cloud:FakeProvider.release 1",
 )
 
 

@@ -327,7 +327,8 @@ def test_profiles_with_counts_without_end_are_refused(text: str) -> None:
 def steps_of(text: str) -> None:
     """What `plan` does with a profile."""
     from diskbench.fio.profiles import parse_profile
-    from diskbench.fio.steps import FioTarget, build_steps
+    from diskbench.fio.steps import build_steps
+    from diskbench.fio.target import FioTarget
     from diskbench.fio.template import RenderContext, render
 
     profile = parse_profile(text, name="mine")

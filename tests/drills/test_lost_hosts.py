@@ -17,8 +17,8 @@ from tests.rigs.chaos import Chaos
 from tests.rigs.flaky_proxy import flaky_proxy
 from tests.rigs.sshd import SSHD, running_sshd
 
-from diskbench.providers.lab.groups import find_groups, init_of
 from diskbench.providers.lab.places import VARIABLE
+from diskbench.providers.lab.processes import find_groups, init_of
 
 
 @drill(

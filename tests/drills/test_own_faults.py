@@ -31,7 +31,7 @@ def test_a_cell_whose_workflow_broke_fails_with_its_reason_and_the_next_is_measu
     holds="diskbench tries again until nothing is rented",
 )
 def test_a_provider_that_breaks_while_giving_back_is_asked_again(chaos: Chaos) -> None:
-    moment = "break before diskbench.providers.fake:FakeProvider.release 1"
+    moment = "break before diskbench.providers.fake.cloud:FakeProvider.release 1"
     done = chaos.at(moment).run("matrix", "run", chaos.matrix())
     assert done.returncode == 0, done.stderr
     books = chaos.books()

@@ -102,7 +102,7 @@ def test_the_recorded_id_distinguishes_a_copy_of_every_tag(
 ) -> None:
     from tests.cloud.eager import AWS
 
-    from diskbench.providers.aws.provider import AWSProvider
+    from diskbench.providers.aws.cloud import AWSProvider
 
     for name, value in aws.env.items():
         monkeypatch.setenv(name, value)

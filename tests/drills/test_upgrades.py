@@ -16,7 +16,7 @@ from tests.rigs.old_stores import NAMES, unpacked
 from tests.rigs.postgres import running_postgres
 
 from diskbench.store.database import open_database
-from diskbench.store.schema import HEAD, VERSION_TABLE
+from diskbench.store.revisions import HEAD, VERSION_TABLE
 
 
 @pytest.fixture(scope="module")

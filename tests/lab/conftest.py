@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from diskbench.model.rental import CUSTOM, Acquired, DiskSpec
-from diskbench.providers.lab import loops, machines
-from diskbench.providers.lab.groups import find_groups
+from diskbench.providers.lab import devices, machines
 from diskbench.providers.lab.places import VARIABLE
+from diskbench.providers.lab.processes import find_groups
 from diskbench.providers.lab.request import LabRequest
 
 
@@ -48,7 +48,7 @@ class Lab:
         groups = find_groups()
         found = [f"directory {p}" for p in (self.base, *self.base.glob("**/*")) if p.exists()]
         found += [f"group {name}" for name in groups.lease_ids()]
-        found += [f"device {loop}" for loop in loops.find(self.base)]
+        found += [f"device {loop}" for loop in devices.find(self.base)]
         needle = str(self.base).encode()
         for process in Path("/proc").glob("[0-9]*"):
             try:
@@ -73,7 +73,7 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
     try:
         yield Lab(base)
     finally:
-        numbers = {loop.number for loop in loops.find(base)}
+        numbers = {loop.number for loop in devices.find(base)}
         for lease_id in machines.leases():
             machines.release(lease_id)
         left = Lab(base).left()

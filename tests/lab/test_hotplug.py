@@ -5,7 +5,7 @@ from tests.lab.conftest import Lab, ssh
 
 from diskbench.errors import HostUnavailable
 from diskbench.model.rental import DiskSpec
-from diskbench.providers.lab import loops
+from diskbench.providers.lab import devices
 from diskbench.providers.lab.hotplug import plug_in, pull_out
 from diskbench.providers.lab.request import LabRequest
 
@@ -25,7 +25,7 @@ def test_a_disk_comes_and_goes(lab: Lab) -> None:
     ]
     pull_out("one", "vol-0abc")
     pull_out("one", "vol-0abc")
-    assert loops.find(lab.base) == ()
+    assert devices.find(lab.base) == ()
     assert ssh(host, "ls /dev/disk/by-id /sys/block; ls /dev | grep -c nvme || :").split() == [
         "/dev/disk/by-id:",
         "/sys/block:",

@@ -22,10 +22,9 @@ from tests.lab.conftest import Lab, custom, fio, ssh
 
 from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.model.rental import Acquired, DiskSpec
-from diskbench.providers.lab import loops
-from diskbench.providers.lab.groups import find_groups, init_of, members
+from diskbench.providers.lab import devices, fuse_file
 from diskbench.providers.lab.hotplug import plug_in, pull_out
-from diskbench.providers.lab.latency import mounts
+from diskbench.providers.lab.processes import find_groups, init_of, members
 from diskbench.providers.lab.request import LabRequest
 from diskbench.units import MIB
 
@@ -45,7 +44,7 @@ def test_jitter_of_no_latency_is_refused(lab: Lab) -> None:
 
 
 def test_without_fuse_the_error_says_so(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("diskbench.providers.lab.latency.start._DEVICE", Path("/dev/no-fuse"))
+    monkeypatch.setattr("diskbench.providers.lab.disks._DEVICE", Path("/dev/no-fuse"))
     with pytest.raises(HostUnavailable, match="--latency needs FUSE"):
         lab.machines.acquire("one", custom(latency_ms=1))
     lab.machines.check(custom())
@@ -164,10 +163,10 @@ def test_a_disk_that_is_plugged_in_is_as_late_and_goes_again(lab: Lab) -> None:
     lab.machines.acquire("one", LabRequest(latency_ms=1))
     disk = DiskSpec(type="gp3", size_gib=4)
     assert plug_in("one", "vol-0abc", disk, index=0) == plug_in("one", "vol-0abc", disk, index=0)
-    assert len(mounts.mounted(lab.base)) == 1
+    assert len(fuse_file.mounted(lab.base)) == 1
     (server,) = servers()
     pull_out("one", "vol-0abc")
-    assert mounts.mounted(lab.base) == ()
+    assert fuse_file.mounted(lab.base) == ()
     until(lambda: server not in servers())
     lab.machines.release("one")
     assert lab.left() == []
@@ -179,9 +178,9 @@ def test_a_disk_that_is_plugged_in_is_as_late_and_goes_again(lab: Lab) -> None:
 @slow
 def test_each_disk_has_its_own_server_and_all_go_with_the_host(lab: Lab) -> None:
     lab.machines.acquire("one", custom(latency_ms=1, count=3))
-    assert len(servers()) == len(mounts.mounted(lab.base)) == len(loops.find(lab.base)) == 3
+    assert len(servers()) == len(fuse_file.mounted(lab.base)) == len(devices.find(lab.base)) == 3
     lab.machines.release("one")
-    assert mounts.mounted(lab.base) == ()
+    assert fuse_file.mounted(lab.base) == ()
     assert lab.left() == []
 
 
@@ -189,7 +188,7 @@ def test_each_disk_has_its_own_server_and_all_go_with_the_host(lab: Lab) -> None
 def test_no_latency_no_server(lab: Lab) -> None:
     lab.machines.acquire("one", custom())
     assert servers() == ()
-    assert mounts.mounted(lab.base) == ()
+    assert fuse_file.mounted(lab.base) == ()
 
 
 @slow
@@ -229,8 +228,8 @@ def test_a_mounted_filesystem_does_not_hold_the_host(lab: Lab) -> None:
 
 POINTS: dict[str, Callable[[Path], bool]] = {
     "the log": lambda place: (place / "latency.log").exists(),
-    "the mount": lambda place: bool(mounts.mounted(place)),
-    "the device": lambda place: bool(loops.find(place)),
+    "the mount": lambda place: bool(fuse_file.mounted(place)),
+    "the device": lambda place: bool(devices.find(place)),
     "the host's own process 1": lambda place: init_of(find_groups().of(place.name)) is not None,
 }
 CREATE = """
@@ -255,7 +254,7 @@ def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(lab: Lab, 
     # `gc` leaves a host that is complete: its creator was quick.
     if lab.release_stale() == ():
         lab.machines.release("one")
-    assert mounts.mounted(lab.base) == ()
+    assert fuse_file.mounted(lab.base) == ()
     assert lab.left() == []
 
 
@@ -311,7 +310,7 @@ def room_of_disk() -> int:
 def fio_at_work(lab: Lab, host: Acquired) -> Iterator[subprocess.Popen[bytes]]:
     """fio on the host's disk, for longer than a test may take; requests are under way."""
     assert host.ssh is not None
-    (loop,) = loops.find(lab.base)
+    (loop,) = devices.find(lab.base)
     counters = Path("/sys/block", loop.kernel, "stat")
     script = (
         f"cd /tmp && fio --name=t --filename={host.device} --rw=randrw --bs=4k --direct=1 "

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from tests.lab.conftest import Lab, custom, fio, ssh
 
-from diskbench.providers.lab import loops, processes
-from diskbench.providers.lab.groups import find_groups, init_of, members
+from diskbench.providers.lab import devices, processes
+from diskbench.providers.lab.processes import find_groups, init_of, members
 from diskbench.providers.lab.supervisor.orders import read_report
 
 pytestmark = pytest.mark.slow
@@ -51,7 +51,7 @@ POINTS: dict[str, Callable[[Path], bool]] = {
     "the record": lambda place: (place / "lease.json").exists(),
     "the keys": lambda place: (place / "access" / "user_key").exists(),
     "the group": lambda place: find_groups().of(place.name).exists(),
-    "the device": lambda place: bool(loops.find(place)),
+    "the device": lambda place: bool(devices.find(place)),
     "the orders": lambda place: (place / "orders.json").exists(),
     "the processes": lambda place: (place / "host.log").exists(),
     "the limits": lambda place: (place / "report.json").exists(),

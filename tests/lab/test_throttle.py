@@ -17,7 +17,7 @@ from diskbench.catalog.lookup import limits
 from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Load
 from diskbench.model.rental import CUSTOM, DiskSpec
-from diskbench.providers.lab import loops
+from diskbench.providers.lab import devices
 from diskbench.providers.lab.request import LabRequest
 from diskbench.providers.lab.supervisor.orders import read_report
 from diskbench.units import KIB, MIB
@@ -157,7 +157,7 @@ def test_blocks_above_what_counts_as_one_io_count_as_several(lab: Lab) -> None:
 
 def test_a_loop_device_is_given_back_uncut(lab: Lab) -> None:
     lab.machines.acquire("one", LabRequest(disk=DiskSpec(type="gp2", size_gib=1)))
-    queue = Path("/sys/block", loops.find(lab.base)[0].kernel, "queue")
+    queue = Path("/sys/block", devices.find(lab.base)[0].kernel, "queue")
     assert (queue / "max_sectors_kb").read_text() == "256\n"
     lab.machines.release("one")
     assert (queue / "max_sectors_kb").read_text() == (queue / "max_hw_sectors_kb").read_text()

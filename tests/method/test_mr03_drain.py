@@ -9,7 +9,7 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.trial import TrialIds, drain_s, make_plan
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 
 
 def rental(cloud, type_, size, scale=1.0):

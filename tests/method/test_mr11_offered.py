@@ -15,7 +15,8 @@ from diskbench.fio.offered import requested_iops, resolve, saturation_warning
 from diskbench.fio.output import parse_output
 from diskbench.fio.profiles import shipped_profile
 from diskbench.fio.rows import measurements
-from diskbench.fio.steps import FioTarget, build_steps
+from diskbench.fio.steps import build_steps
+from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
 from diskbench.model.rental import DiskSpec
 from diskbench.model.result import Measurement, StepResult

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.rigs.cli import Cli, a_user
 
-from diskbench.providers.fake_cloud import FakeCloud
+from diskbench.providers.fake.cloud import FakeCloud
 
 pytestmark = pytest.mark.slow
 

@@ -13,19 +13,34 @@ from tests.qemu.conftest import LEASE, LEASE_S
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Claim
 from diskbench.providers.aws import provision as aws
-from diskbench.providers.aws.choice import EbsFigures
-from diskbench.providers.aws.disk_request import AwsDiskRequest
-from diskbench.providers.aws.resolved import AwsImage, AwsMachine, AwsResolved, AwsZone
-from diskbench.providers.aws.timing import AwsTiming
+from diskbench.providers.aws.client import AwsTiming
+from diskbench.providers.aws.disk_request import (
+    AwsDiskRequest,
+    AwsImage,
+    AwsMachine,
+    AwsResolved,
+    AwsZone,
+    EbsFigures,
+)
 from diskbench.providers.azure import provision as azure
 from diskbench.providers.azure import requests as azure_requests
-from diskbench.providers.azure.disk_request import AzureDiskRequest
-from diskbench.providers.azure.resolved import AzureImage, AzureMachine, AzureResolved, DiskPath
-from diskbench.providers.azure.timing import AzureTiming
+from diskbench.providers.azure.client import AzureTiming
+from diskbench.providers.azure.disk_request import (
+    AzureDiskRequest,
+    AzureImage,
+    AzureMachine,
+    AzureResolved,
+    DiskPath,
+)
 from diskbench.providers.gcp import provision as gcp
-from diskbench.providers.gcp.disk_request import GcpDiskRequest
-from diskbench.providers.gcp.resolved import GcpImage, GcpMachine, GcpNetwork, GcpResolved
-from diskbench.providers.gcp.timing import GceTiming
+from diskbench.providers.gcp.client import GceTiming
+from diskbench.providers.gcp.disk_request import (
+    GcpDiskRequest,
+    GcpImage,
+    GcpMachine,
+    GcpNetwork,
+    GcpResolved,
+)
 from diskbench.providers.keys import LeaseKeys
 
 USER = "debian"

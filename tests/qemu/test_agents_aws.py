@@ -14,9 +14,9 @@ from tests.qemu.image import Image
 from tests.qemu.nvme_target import Controller, Namespace
 
 from diskbench.hosts.device import check_device
-from diskbench.providers.aws.guest import STORE_MODEL, Volume, find_stores, find_volume
+from diskbench.providers.aws.attach import STORE_MODEL, Volume, find_stores, find_volume
 from diskbench.providers.aws.requests import attach_name
-from diskbench.providers.guest_disks import disks
+from diskbench.providers.guest import disks
 
 pytestmark = [
     pytest.mark.slow,

@@ -15,8 +15,8 @@ from tests.qemu.image import Image
 from tests.qemu.nvme_target import Controller, Namespace
 
 from diskbench.hosts.device import check_device
-from diskbench.providers.azure.guest import find_local, find_lun, identity, path
-from diskbench.providers.guest_disks import disks
+from diskbench.providers.azure.attach import find_local, find_lun, identity, path
+from diskbench.providers.guest import disks
 
 pytestmark = [
     pytest.mark.slow,

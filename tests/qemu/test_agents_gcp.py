@@ -13,9 +13,9 @@ from tests.qemu.image import Image
 from tests.qemu.nvme_target import Controller, Namespace
 
 from diskbench.hosts.device import check_device
-from diskbench.providers.gcp.guest import find_disk, with_unique_identity
+from diskbench.providers.gcp.attach import find_disk, with_unique_identity
 from diskbench.providers.gcp.requests import device_name
-from diskbench.providers.guest_disks import disks
+from diskbench.providers.guest import disks
 
 pytestmark = [
     pytest.mark.slow,

@@ -15,7 +15,7 @@ from tests.rigs import dying
 from tests.rigs.books import Books, audit, in_directories
 from tests.rigs.cli import Cli, a_user
 
-from diskbench.providers.fake import VARIABLE as FAKE_DIR
+from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
 
 WRITE_THEN_READ = """[global]

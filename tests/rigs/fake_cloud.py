@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.rigs.cli import Cli, a_user
 
-from diskbench.providers.fake import VARIABLE
+from diskbench.providers.fake.cloud import VARIABLE
 
 
 @contextmanager

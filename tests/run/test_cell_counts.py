@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from tests.rigs.cli import a_user
 from tests.rigs.postgres import running_postgres
 
-from diskbench.providers.fake import VARIABLE as FAKE_DIR
+from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user
 
-from diskbench.providers.fake import VARIABLE as FAKE_DIR
+from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 
 pytestmark = pytest.mark.slow
 

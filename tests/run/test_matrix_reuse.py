@@ -19,8 +19,8 @@ from tests.rigs.cli import Cli, a_user
 from tests.rigs.postgres import postgres_server
 
 from diskbench.engine.matrix.fleet import fleet
-from diskbench.providers.fake import VARIABLE as FAKE_DIR
-from diskbench.providers.fake import plan_fault
+from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
+from diskbench.providers.fake.cloud import plan_fault
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import load_cells

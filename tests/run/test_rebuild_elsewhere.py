@@ -16,7 +16,7 @@ import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user, invoked
 
 from diskbench.cli.main import app
-from diskbench.providers.fake import VARIABLE as FAKE_DIR
+from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.store.site_manifest import MANIFEST
 
 pytestmark = pytest.mark.slow

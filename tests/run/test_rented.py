@@ -14,7 +14,7 @@ import pytest
 from tests.rigs import dying
 from tests.rigs.cli import Cli, a_user, merged_rows
 
-from diskbench.providers.fake import VARIABLE as FAKE_DIR
+from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
 
 pytestmark = pytest.mark.slow
@@ -218,7 +218,7 @@ def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_still_rented(user, prof
 
 def switch_off(user: Cli) -> None:
     """End process 1 of the user's one lab host, and wait until it has ended."""
-    from diskbench.providers.lab.groups import find_groups, init_of
+    from diskbench.providers.lab.processes import find_groups, init_of
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(LAB_DIR, user.extra_env[LAB_DIR])

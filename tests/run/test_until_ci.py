@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.rigs.cli import Cli, a_user
 
-from diskbench.providers.fake import VARIABLE as FAKE_DIR
+from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 
 pytestmark = pytest.mark.slow
 

@@ -205,7 +205,7 @@ def _expected_s(request: Request, *, install_fio: bool) -> float:
 
 def _compared(engine: Engine, series: _Series, *, verbose: bool) -> Comparison:
     from diskbench.results.compare_runs import compare_metrics
-    from diskbench.store.query import Filter
+    from diskbench.store.where import Filter
 
     a, b = (f"label.{SIDE}={side}" for side in series.sides)
     within = [Filter(f"label.{SERIES}", "=", series.name)]

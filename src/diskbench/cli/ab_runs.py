@@ -76,7 +76,8 @@ def measure_in_turn(
 
 def _done_before(database: Engine, series: str) -> Mapping[RunInTurn, int]:
     """How many runs of each turn of a series are done."""
-    from diskbench.store.query import Filter, find_runs
+    from diskbench.store.query import find_runs
+    from diskbench.store.where import Filter
 
     filters = [Filter(f"label.{SERIES}", "=", series), Filter("state", "=", "done")]
     return Counter(

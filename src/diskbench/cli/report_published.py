@@ -14,7 +14,7 @@ from diskbench.engine.published_outlook import published_outlook
 from diskbench.errors import InvalidValue
 from diskbench.report.assemble.own_trials import own_trials
 from diskbench.report.assemble.summary_many import counted
-from diskbench.report.charts import PAGE, PICTURE
+from diskbench.report.charts.palette import PAGE, PICTURE
 from diskbench.report.page.chart_file import write_chart
 from diskbench.report.page.write_report import format_of
 from diskbench.report.published.charts import charts_of, find_chart

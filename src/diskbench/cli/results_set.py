@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.model.run import Run
-    from diskbench.store.query import Filter
+    from diskbench.store.where import Filter
 
 
 def hint_of_set(database: Engine, run: Run) -> str:

@@ -30,9 +30,10 @@ from diskbench.results.stored_trial import read_trial
 from diskbench.store.csv_rows import csv_text
 from diskbench.store.document import results_document
 from diskbench.store.export import json_text
-from diskbench.store.query import Filter, find_runs
+from diskbench.store.query import find_runs
 from diskbench.store.rows import find_plan
 from diskbench.store.timings import load_timing
+from diskbench.store.where import Filter
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:

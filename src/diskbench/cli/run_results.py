@@ -16,7 +16,8 @@ from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.stored_trial import read_trial, read_trials
 from diskbench.store.document import results_document
 from diskbench.store.export import json_text
-from diskbench.store.query import Filter, find_runs
+from diskbench.store.query import find_runs
+from diskbench.store.where import Filter
 from diskbench.whole_file import write_whole
 
 if TYPE_CHECKING:

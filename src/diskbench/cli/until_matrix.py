@@ -32,7 +32,7 @@ from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.replicate_set import replicates_of, until_statuses
 from diskbench.store.campaigns import find_campaign
 from diskbench.store.profile_file import find_profile
-from diskbench.store.query import Filter
+from diskbench.store.where import Filter
 from diskbench.units import format_share, parse_duration_s
 from diskbench.visible import json_escaped
 

@@ -23,7 +23,7 @@ from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.database import parse_url
 from diskbench.store.database_state import database_state
 from diskbench.store.evidence import open_evidence
-from diskbench.store.schema import HEAD
+from diskbench.store.revisions import HEAD
 from diskbench.store.sqlite_time import supply_unixepoch
 from diskbench.store.urls import database_file, database_url, evidence_directory
 from diskbench.units import GIB, format_bytes

@@ -23,7 +23,8 @@ from diskbench.fio.estimate import block_sizes, count, round_up_mib
 from diskbench.fio.jobfile import Job, JobFile, jobs, parse
 from diskbench.fio.profiles import Profile
 from diskbench.fio.retarget import change_lines
-from diskbench.fio.steps import FioTarget, build_steps, largest_bytes, space_bytes
+from diskbench.fio.steps import build_steps, largest_bytes, space_bytes
+from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
 from diskbench.fio.written import LOCAL_PASSES, NETWORK_PASSES, with_filled
 from diskbench.model.facts import HostFacts

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from diskbench.catalog.entry import catalogue
 from diskbench.errors import InvalidValue
-from diskbench.model.options import own_options
+from diskbench.model.options import RentSpec, own_options
 from diskbench.plan.rent_options import field_of, flag, stored_name
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.plugin import Plugin
 from diskbench.providers.networks import check_cidr, is_loopback
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from diskbench.model.options import RentSpec
-    from diskbench.plugin import Plugin
+from diskbench.providers.options import EmulationOptions
 
 
 def with_disk(spec: RentSpec | None, plugin: Plugin, *, example: str) -> tuple[RentSpec, str]:

@@ -8,13 +8,10 @@ that matches decides; the last row matches everything.
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, Unanswered
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
 
 
 @dataclass(frozen=True)

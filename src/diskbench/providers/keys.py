@@ -15,8 +15,10 @@ import secrets
 import struct
 import subprocess
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
+from platformdirs import user_data_path
 from pydantic import SecretBytes, SecretStr
 
 from diskbench.errors import HostUnavailable, InvalidValue
@@ -24,10 +26,6 @@ from diskbench.model.base import Frozen
 from diskbench.model.rental import SshAccess
 from diskbench.private import private_directory
 from diskbench.ssh_command import ssh_command
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 SECRET_VARIABLE = "DISKBENCH_SECRET"  # noqa: S105 - the variable's name
 """Environment variable with the secret itself, for workers without a shared secret file."""
@@ -302,3 +300,26 @@ def _config(
             *(f'  Include "{path}"\n' for path in user_configs),
         ]
     )
+
+
+_LEASE = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
+
+
+def lease_directory(lease_id: str) -> Path:
+    """The directory of a lease's key files, mode 0700; it is removed with the lease.
+
+    Raises InvalidValue for an id that is no plain name: ids are read back from tags, which others
+    can write, and the directory is removed.
+    """
+    if not _LEASE.fullmatch(lease_id):
+        raise InvalidValue(
+            f"{lease_id!r} is not a lease of diskbench", advice="look at who set that tag"
+        )
+    return _base() / "leases" / lease_id
+
+
+def _base() -> Path:
+    """The user's data directory, unless its path contains a blank (macOS), which ssh would
+    misread."""
+    usual = user_data_path("diskbench")
+    return Path.home() / ".diskbench" if re.search(r"\s", str(usual)) else usual

@@ -1,28 +1,22 @@
-"""Networks and endpoints that the user gives: an option and checks, pure."""
+"""The network between this machine and a rented one: networks and endpoints that the user gives,
+the proxy of the environment, and the public address of this machine.
+
+The proxy (HTTPS_PROXY, HTTP_PROXY, NO_PROXY, in upper or lower case) is for what diskbench sends
+itself and for SDKs that do not read it. boto3, azure-core and google-auth do.
+"""
 
 from __future__ import annotations
 
 import ipaddress
-from typing import ClassVar
-from urllib.parse import urlsplit
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-from diskbench.errors import InvalidValue
-from diskbench.model.options import Options, option
+import urllib3
 
-
-class NetworkOptions(Options):
-    """How a rented machine is reached: by default at a public address of its own; without one,
-    from a worker in its network or through a jump host (docs/renting.md)."""
-
-    group: ClassVar[str] = "network"
-    panel: ClassVar[str] = "Network"
-
-    no_public_ip: bool = option(
-        default=False,
-        about="Rent the machine without a public address: reach it from inside its network.",
-        in_key="no",
-    )
-
+from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.model.options import RentSpec
 
 LOOPBACK = "127.0.0.0/8"
 """The network from which the guests of an emulator on this machine are reached."""
@@ -47,3 +41,83 @@ def is_loopback(url: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """A proxy. `headers` may hold its password."""
+
+    host: str
+    port: int
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def proxy_for(url: str) -> Proxy | None:
+    """The proxy for requests to `url`; None where there is none. Raises InvalidValue for a value
+    that is no proxy, without showing it: it may hold a password."""
+    parts = urlsplit(url)
+    configured = getproxies().get(parts.scheme)
+    if not configured or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    try:
+        proxy = urlsplit(configured if "://" in configured else f"http://{configured}")
+        host, port = proxy.hostname, proxy.port
+    except ValueError:
+        host, port, proxy = None, None, urlsplit("")
+    if host is None or proxy.scheme not in {"http", "https"}:
+        raise InvalidValue(
+            f"{parts.scheme.upper()}_PROXY is not an HTTP proxy",
+            advice="set it to http://HOST:PORT, or name the host in NO_PROXY",
+        )
+    login = {}
+    if proxy.username is not None:
+        known = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+        login = urllib3.make_headers(proxy_basic_auth=known)
+    return Proxy(host, port or (443 if proxy.scheme == "https" else 80), login)
+
+
+def pool_for(url: str) -> urllib3.PoolManager:
+    """A pool of connections for requests to `url`, through its proxy where there is one."""
+    proxy = proxy_for(url)
+    if proxy is None:
+        return urllib3.PoolManager()
+    where = f"[{proxy.host}]" if ":" in proxy.host else proxy.host
+    return urllib3.ProxyManager(f"http://{where}:{proxy.port}", proxy_headers=dict(proxy.headers))
+
+
+URL = "https://checkip.amazonaws.com"
+"""Amazon's own service: it answers with the caller's address, in one line."""
+_TIMEOUT_S = 5.0
+_TRIES = 3
+
+
+def caller_cidr() -> str:
+    """This machine's public address as a network of one address; behind a proxy that of the proxy.
+    Raises HostUnavailable."""
+    advice = "name the network from which SSH is allowed: --ssh-cidr 203.0.113.7/32"
+    try:
+        answer = pool_for(URL).request("GET", URL, timeout=_TIMEOUT_S, retries=_TRIES)
+        return str(ipaddress.ip_network(answer.data.decode("ascii").strip()))
+    except urllib3.exceptions.HTTPError as error:
+        raise HostUnavailable(f"no answer from {URL}: {error}", advice=advice) from error
+    except ValueError as error:
+        raise HostUnavailable(f"{URL} gave no address: {error}", advice=advice) from error
+
+
+def ssh_cidr(spec: RentSpec, private: str | None, ask_caller: Callable[[], str]) -> str | None:
+    """The network from which SSH is admitted; None where the user's own group or rules decide.
+    `private` is the endpoint of a private cloud, which may see this machine at another address.
+
+    Raises InvalidValue where the user must give the network, and whatever `ask_caller` raises.
+    """
+    if spec.security_group is not None:
+        return None
+    if spec.ssh_cidr is not None:
+        return check_cidr(spec.ssh_cidr)
+    if private is None:
+        return check_cidr(ask_caller())
+    if is_loopback(private):
+        return LOOPBACK
+    raise InvalidValue(
+        f"the network from which SSH is allowed is not known at {private}", advice="add --ssh-cidr"
+    )

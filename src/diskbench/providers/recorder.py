@@ -9,13 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from diskbench.model.finding import Exchange
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _SENT = frozenset({"content-type", "soapaction", "x-amz-target"})
 """Headers of requests that are kept: those that name the request and its format. No other header is

@@ -5,14 +5,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from typing import TYPE_CHECKING
+from types import TracebackType
 
 from diskbench.plugins import loading, plugin
 from diskbench.plugins import plugin_names as provider_names
 from diskbench.ports import KeepsSessions, Provider, Renter
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 __all__ = ["Providers", "provider", "provider_names"]
 

@@ -38,7 +38,7 @@ from diskbench.results.compare_draft import (
 from diskbench.results.pool import apart, check_alike, interval_of, off_trials, replicated
 from diskbench.results.selection import selected
 from diskbench.results.trial_figures import REGIME, FigureLine, TrialFigure, figures_by_metric
-from diskbench.store.query import Filter
+from diskbench.store.where import Filter
 
 
 def compare_metrics(

@@ -18,9 +18,10 @@ from diskbench.store.csv_rows import csv_lines, measured_header
 from diskbench.store.document import results_document
 from diskbench.store.export import INDENTED_RUNS, json_lines, json_text, parquet_pieces
 from diskbench.store.metrics_text import metrics_text
-from diskbench.store.query import Filter, find_measurements, find_run_ids
+from diskbench.store.query import find_measurements, find_run_ids
 from diskbench.store.reader import Reader, chunks, runs_by_id
 from diskbench.store.step_rows import load_results
+from diskbench.store.where import Filter
 
 ExportFormat = Literal["csv", "json", "parquet", "prometheus", "openmetrics"]
 

@@ -18,7 +18,8 @@ from diskbench.results.phase_reader import courses_of
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.verdicts import trial_verdicts
 from diskbench.store.frames import measurements_frame, with_runs
-from diskbench.store.query import Filter, find_runs
+from diskbench.store.query import find_runs
+from diskbench.store.where import Filter
 
 if TYPE_CHECKING:
     import polars as pl

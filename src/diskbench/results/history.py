@@ -28,8 +28,8 @@ from diskbench.results.trial_figures import (
     words,
 )
 from diskbench.store.figures import finished_trials, rents_of
-from diskbench.store.query import Filter
 from diskbench.store.reader import chunks, reader_of, runs_by_id
+from diskbench.store.where import Filter
 
 _HIGHER_IS_BETTER = frozenset({"iops", "bytes_per_s"})
 

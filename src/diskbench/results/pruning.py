@@ -30,13 +30,13 @@ from diskbench.results.selection import Selection, chosen
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.audits import run_audits
 from diskbench.store.claims import unfinished_trials
-from diskbench.store.clock import iso
 from diskbench.store.derived import derived_key
 from diskbench.store.frames import LATENCIES_FILE, SERIES_FILE, closed_steps, series_parquet
 from diskbench.store.kept_rows import forget_matrix, forget_trial
 from diskbench.store.leases import list_leases
 from diskbench.store.log_latencies import latencies_parquet
 from diskbench.store.manifest import FileRecord, Manifest, PrunedRun, PrunedStep, StepRecord
+from diskbench.store.moments import iso
 from diskbench.store.prune_marks import PruneMark, keep_marks, unpruned_runs
 from diskbench.store.pruned import pruned_key, read_pruned
 from diskbench.store.query import find_runs

@@ -38,7 +38,8 @@ from diskbench.results.trial_figures import (
 )
 from diskbench.store.block_ends import BlockEnds, block_ends, done_trials
 from diskbench.store.campaigns import CampaignRow
-from diskbench.store.query import Filter, any_of, find_runs
+from diskbench.store.query import find_runs
+from diskbench.store.where import Filter, any_of
 
 log = logging.getLogger(__name__)
 

@@ -22,8 +22,9 @@ from diskbench.model.result import FINAL_STATES
 from diskbench.model.run import FORMS, Headline, ListedTrial, Run
 from diskbench.store.headlines import recent_trials, step_loads
 from diskbench.store.names import ids_that_begin, known_labels, newest_matrix_named
-from diskbench.store.query import Filter, any_of, find_run, find_runs, is_any, parse_filter
+from diskbench.store.query import find_run, find_runs, is_any
 from diskbench.store.reader import Reader
+from diskbench.store.where import Filter, any_of, parse_filter
 
 _NEWEST = 1000
 """Runs whose labels are looked through first, by an index; those of all are read row by row."""

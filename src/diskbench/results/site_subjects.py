@@ -32,7 +32,7 @@ from diskbench.results.trial_figures import (
     subject_of,
     words,
 )
-from diskbench.store.query import Filter
+from diskbench.store.where import Filter
 
 _Figures = dict[Metric, list[TrialFigure]]
 

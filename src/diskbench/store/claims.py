@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from diskbench.store import schema
-from diskbench.store.clock import database_time, iso, present
+from diskbench.store.clock import database_time, present
 from diskbench.store.database import one_statement, transaction
+from diskbench.store.moments import iso
 from diskbench.store.notices import announce
 from diskbench.store.upsert import upsert
 

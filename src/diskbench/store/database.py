@@ -19,7 +19,7 @@ from diskbench.errors import InvalidValue, StoreUnavailable
 from diskbench.private import data_directory, private_directory
 from diskbench.store.clock import warn_of_skew
 from diskbench.store.database_errors import CHOOSE, as_unavailable, mark_refused
-from diskbench.store.schema import HEAD
+from diskbench.store.revisions import HEAD
 from diskbench.store.schema_revision import VERSIONS, bring_up_to_date, revision_of
 from diskbench.store.sqlite_time import supply_unixepoch
 from diskbench.store.urls import DATABASE_FORMS, database_url, printable

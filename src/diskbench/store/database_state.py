@@ -10,7 +10,7 @@ from diskbench.errors import StoreUnavailable
 from diskbench.store.clock import warn_of_skew
 from diskbench.store.database import check_writable, engine_options, parse_url
 from diskbench.store.database_errors import as_unavailable, shown_url
-from diskbench.store.schema import HEAD, REVISIONS
+from diskbench.store.revisions import HEAD, REVISIONS
 from diskbench.store.schema_revision import revision_of
 from diskbench.store.urls import database_file
 

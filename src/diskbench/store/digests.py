@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection, Engine
 
-    from diskbench.store.query import Filter
+    from diskbench.store.where import Filter
 
 _AT_ONCE = 500
 _STAMPS_AT_ONCE = 5000

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from diskbench.errors import StoreUnavailable
+from diskbench.store.columns import metadata
 from diskbench.store.database_errors import shown_url
-from diskbench.store.schema import HEAD, REVISIONS, VERSION_TABLE, metadata
+from diskbench.store.revisions import HEAD, REVISIONS, VERSION_TABLE
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection, Engine

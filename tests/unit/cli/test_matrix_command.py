@@ -15,7 +15,7 @@ from diskbench.engine.matrix import matrix_outlook
 from diskbench.engine.matrix.matrix_file import load_matrix, shipped_matrices
 from diskbench.errors import AccessDenied, MatrixError
 from diskbench.plan.outlook import MatrixOutlook
-from diskbench.providers.aws.provider import AWSProvider
+from diskbench.providers.aws.cloud import AWSProvider
 
 
 def run(*arguments, code=0):

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from diskbench.cli.main import main
-from diskbench.providers.fake import VARIABLE as FAKE_DIR
+from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 
 MATRIX = """name: nightly
 defaults: {provider: fake, disk: plain, size: 1, profile: quick}

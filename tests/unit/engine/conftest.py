@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from diskbench.engine.session import Session, open_session
-from diskbench.providers.fake import VARIABLE
+from diskbench.providers.fake.cloud import VARIABLE
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from diskbench.model.finding import Finding, Need, Quota, worst_state
 from diskbench.model.rental import Scope
 from diskbench.providers.registry import provider
 from diskbench.store.database import open_database
-from diskbench.store.schema import HEAD, VERSION_TABLE
+from diskbench.store.revisions import HEAD, VERSION_TABLE
 
 
 def of(findings: list[Finding], check: str) -> Finding:

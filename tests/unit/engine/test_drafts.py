@@ -8,7 +8,7 @@ from diskbench.engine.trial.draft import drafts
 from diskbench.errors import InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.providers.fake import FakeProvider
+from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.store.profile_file import find_profile
 
 REPLICATES = 3

@@ -16,7 +16,7 @@ from diskbench.engine.cleanup.orphans import sweep_provider
 from diskbench.engine.session import Session, open_session
 from diskbench.errors import CloudSilent
 from diskbench.model.rental import Scope
-from diskbench.providers.fake import VARIABLE, FakeProvider
+from diskbench.providers.fake.cloud import VARIABLE, FakeProvider
 from diskbench.store.leases import load_lease, release_lease
 from diskbench.store.rows import save_plan
 

@@ -25,8 +25,10 @@ from diskbench.fio.canary import parse_canary
 from diskbench.fio.page_cache import parse_cache_drop
 from diskbench.hosts import collect as collecting
 from diskbench.hosts import jobs, patience
+from diskbench.hosts.cleanup import cleanup
+from diskbench.hosts.collect import collect
 from diskbench.hosts.fake import FakeHost, Fault
-from diskbench.hosts.jobs import cleanup, collect, start_and_watch, stop
+from diskbench.hosts.jobs import start_and_watch, stop
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.ssh import SshHost
 from diskbench.hosts.workspace import make_workspace

@@ -9,8 +9,9 @@ import pytest
 from diskbench.errors import MeasurementFailed, TargetRefused
 from diskbench.fio.samples import parse_samples
 from diskbench.hosts.device import check_devices
-from diskbench.hosts.jobs import DeviceGuard, start_and_watch
+from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
+from diskbench.hosts.unit import DeviceGuard
 from diskbench.units import MIB
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ from diskbench.plan.matrix_form import matrix_schema, read_form
 from diskbench.plan.rent_options import rent_spec
 from diskbench.plugins import plugin, plugins
 from diskbench.providers.azure.options import AzureOptions
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 
 EARLIER = {
     "disk": "Premium_LRS",

@@ -13,7 +13,7 @@ from diskbench.model.expectation import BeyondCredit
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 from diskbench.units import GIB
 
 RANDOM = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio")

@@ -16,7 +16,7 @@ from diskbench.plan.expectation import PastStep, expectation_of, expected_afterw
 from diskbench.plan.limit_path import limit_paths_of_words
 from diskbench.plan.loads import asked_by
 from diskbench.providers.azure.options import AzureOptions
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.units import GIB, KIB, MIB
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from diskbench.cli.lazy import load
 from diskbench.model.options import RentSpec
 from diskbench.plan.rent_options import typed, words
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 
 TEXT = st.text("abcdefgh-0123", min_size=1, max_size=8).filter(lambda t: not t.startswith("-"))
 SPECS = st.builds(

@@ -22,7 +22,7 @@ from diskbench.plan.trial import (
     check_memory,
     time_scale_notes,
 )
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 from diskbench.units import GIB, KIB, MIB
 
 STEADY = Loop(first=0, tracked="write", direction="write")

@@ -6,8 +6,8 @@ from diskbench.errors import InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.asked import check_count, check_lab, check_ssh, whole_throughput
-from diskbench.providers.caller import ssh_cidr
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.networks import ssh_cidr
+from diskbench.providers.options import EmulationOptions
 from diskbench.providers.registry import provider
 from diskbench.providers.vsphere.options import VsphereOptions
 

@@ -8,8 +8,8 @@ from typing import NoReturn
 import pytest
 from tests.rigs.books import in_directories
 
-from diskbench.providers import fake_cloud
-from diskbench.providers.fake_cloud import FakeCloud
+from diskbench.providers.fake import cloud as fake
+from diskbench.providers.fake.cloud import FakeCloud
 
 
 class Killed(BaseException):
@@ -30,7 +30,7 @@ def test_a_deletion_that_is_cut_short_leaves_no_resource_without_its_tags(
         next(path.rglob("tags.json")).unlink()
         raise Killed
 
-    monkeypatch.setattr(fake_cloud.shutil, "rmtree", cut_short)
+    monkeypatch.setattr(fake.shutil, "rmtree", cut_short)
     with pytest.raises(Killed):
         cloud.delete("one")
     assert in_directories(cloud.place) == []
@@ -45,7 +45,7 @@ def test_a_resource_that_is_being_made_is_not_there_yet(
         raise Killed
 
     with monkeypatch.context() as killed:
-        killed.setattr(fake_cloud, "_write", cut_short)
+        killed.setattr(fake, "_write", cut_short)
         with pytest.raises(Killed):
             cloud.make("one", {})
     assert in_directories(cloud.place) == []

@@ -13,9 +13,9 @@ from diskbench.engine.trial.plan_preview import preview
 from diskbench.errors import AccessDenied, InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.plan.cells import Request
-from diskbench.providers.aws.provider import AWSProvider
-from diskbench.providers.azure.provider import AzureProvider
-from diskbench.providers.gcp.provider import GCPProvider
+from diskbench.providers.aws.cloud import AWSProvider
+from diskbench.providers.azure.cloud import AzureProvider
+from diskbench.providers.gcp.cloud import GCPProvider
 from diskbench.results import refreshed_catalogue
 from diskbench.store.overlays import overlay_directory, read_overlays
 

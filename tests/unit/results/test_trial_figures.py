@@ -14,7 +14,7 @@ from diskbench.results.selection import selected
 from diskbench.results.trial_figures import _rented, common_fields, trial_figures, words
 from diskbench.results.verdicts import judge
 from diskbench.store.database import open_database
-from diskbench.store.query import Filter
+from diskbench.store.where import Filter
 from diskbench.units import NS_PER_S
 
 

@@ -31,8 +31,9 @@ from diskbench.store.csv_rows import csv_lines, measured_header
 from diskbench.store.database import open_database
 from diskbench.store.document import results_document
 from diskbench.store.export import json_text, parquet_pieces
-from diskbench.store.query import find_measurements, find_runs, parse_filter
+from diskbench.store.query import find_measurements, find_runs
 from diskbench.store.run_row import run_row
+from diskbench.store.where import parse_filter
 
 
 def rented(provider, disk, *, cloud=None, region="eu-central-1", cache=None, zone="eu-central-1a"):

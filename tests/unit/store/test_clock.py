@@ -3,7 +3,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from diskbench.store.clock import _beyond, database_time, iso, now, present, skew_s, skew_text
+from diskbench.store.clock import (
+    _beyond,
+    database_time,
+    now,
+    present,
+    skew_s,
+    skew_text,
+)
+from diskbench.store.moments import iso
 
 BEFORE = datetime(2026, 11, 22, 12, tzinfo=UTC)
 AFTER = BEFORE + timedelta(seconds=2)

@@ -5,8 +5,8 @@ from diskbench.store import digests as stored
 from diskbench.store import schema
 from diskbench.store.database import transaction
 from diskbench.store.digests import load_asked, run_digests
-from diskbench.store.query import parse_filter
 from diskbench.store.rows import end_run, move_evidence
+from diskbench.store.where import parse_filter
 
 
 def trial_stamps(database, filters):

@@ -3,7 +3,7 @@ from tests.rigs.statements import statements_of
 
 from diskbench.store.figures import load_figures
 from diskbench.store.names import ids_that_begin, known_labels
-from diskbench.store.query import parse_filter
+from diskbench.store.where import parse_filter
 
 
 def test_a_figure_comes_with_what_was_rented_and_without_what_was_not(any_database):

@@ -14,8 +14,8 @@ from diskbench.store.headlines import (
     recent_trials,
     step_loads,
 )
-from diskbench.store.query import parse_filter
 from diskbench.store.rows import delete_runs
+from diskbench.store.where import parse_filter
 
 ONE = Headline("read", 3000.0, 3000.0 * 4096, "baseline", "with care")
 OTHER = Headline("read", 100.0, None, None, "yes")

@@ -10,9 +10,10 @@ import sqlalchemy as sa
 from alembic.migration import MigrationContext
 from tests.rigs.old_stores import CASES, NAMES, sql_of
 
+from diskbench.store.columns import metadata
 from diskbench.store.database import open_database
 from diskbench.store.migrations.filters import ours
-from diskbench.store.schema import HEAD, REVISIONS, VERSION_TABLE, metadata
+from diskbench.store.revisions import HEAD, REVISIONS, VERSION_TABLE
 
 # Alembic does not compare the indexes of expressions (store/migrations/filters.py).
 pytestmark = pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression")

@@ -10,7 +10,7 @@ from diskbench.errors import UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.model.spec import Step
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 from diskbench.report.assemble.headline import headline
 from diskbench.store.evidence import open_evidence
 from diskbench.store.import_sources import read_sources

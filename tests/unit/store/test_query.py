@@ -15,17 +15,16 @@ from diskbench.store.database import transaction
 from diskbench.store.names import ids_that_begin
 from diskbench.store.query import (
     count_runs,
-    filter_fields,
     find_measurements,
     find_run,
     find_runs,
     newest_trials,
-    parse_filter,
 )
 from diskbench.store.reader import reader_of
 from diskbench.store.rows import save_plan
 from diskbench.store.step_rows import save_step
 from diskbench.store.upsert import upsert
+from diskbench.store.where import filter_fields, parse_filter
 
 A, B, C = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj0aaaaaaaaaaaaaab2", "01kr8z6rj0aaaaaaaaaaaaaaa3"
 

@@ -9,11 +9,12 @@ from tests.rigs.plans import make_plan
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
 from diskbench.store import schema
 from diskbench.store.claims import Executor
+from diskbench.store.columns import PREFIX, metadata
 from diskbench.store.leases import Lease
 from diskbench.store.migrations.filters import ours
 from diskbench.store.result_tables import STAMP
+from diskbench.store.revisions import REVISIONS, VERSION_TABLE
 from diskbench.store.run_row import run_row
-from diskbench.store.schema import PREFIX, REVISIONS, VERSION_TABLE, metadata
 from diskbench.store.schema_revision import create, migrate
 
 # Alembic does not compare the indexes of expressions (store/migrations/filters.py).

@@ -7,8 +7,8 @@ from contextlib import closing
 import pytest
 
 from diskbench.errors import InvalidValue
-from diskbench.store.site_folder import MANIFEST, open_site
-from diskbench.store.site_manifest import FORMER, ShownTrial, TrialLines
+from diskbench.store.site_folder import open_site
+from diskbench.store.site_manifest import FORMER, MANIFEST, ShownTrial, TrialLines
 
 
 def fill(path, files, *, only=None):

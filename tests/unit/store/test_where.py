@@ -9,10 +9,10 @@ import sqlalchemy as sa
 
 from diskbench.store import schema
 from diskbench.store.database import open_database
-from diskbench.store.query import find_runs, parse_filter
+from diskbench.store.query import find_runs
 from diskbench.store.reader import open_reader
 from diskbench.store.result_tables import STAMP
-from diskbench.store.where import OF_ROWS, OF_RUNS
+from diskbench.store.where import OF_ROWS, OF_RUNS, parse_filter
 
 KINDS = {sa.Boolean: "bool", sa.Integer: "int", sa.Double: "float", sa.Text: "str"}
 

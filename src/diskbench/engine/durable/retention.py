@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from diskbench.engine.durable.schedules import APPLICATION, client_of
 from diskbench.store.cells import live_cells
-from diskbench.store.clock import database_time, iso
+from diskbench.store.clock import database_time
+from diskbench.store.moments import iso
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

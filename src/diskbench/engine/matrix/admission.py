@@ -20,9 +20,9 @@ from diskbench.plan.admit import AdmissionMoment, admit, full
 from diskbench.plan.until import BlockStatus, turn_of
 from diskbench.results.replicate_set import statuses_of
 from diskbench.store.block_ends import done_trials
-from diskbench.store.clock import iso
 from diskbench.store.machines import list_machines
 from diskbench.store.matrix_lock import NOT_SHARED, SharedMachines, ending, locked, looked
+from diskbench.store.moments import iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

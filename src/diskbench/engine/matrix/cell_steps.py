@@ -26,8 +26,9 @@ from diskbench.plan.cost import renting_s
 from diskbench.store.archive import write_plan
 from diskbench.store.campaigns import load_campaign
 from diskbench.store.cells import cell_of_trial, update_cell
-from diskbench.store.clock import iso, present
+from diskbench.store.clock import present
 from diskbench.store.leases import lease_and_time, load_lease
+from diskbench.store.moments import iso
 from diskbench.store.rows import find_plan, load_plan
 from diskbench.store.runs import end_run_cell
 from diskbench.store.step_rows import load_results

@@ -21,7 +21,7 @@ from diskbench.parallel import all_of
 from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.plan.cost import longest_s
 from diskbench.ports import ExtendsLeases, SwapsDisks
-from diskbench.store.clock import database_time, iso
+from diskbench.store.clock import database_time
 from diskbench.store.leases import Lease
 from diskbench.store.machines import (
     MachineRecord,
@@ -38,6 +38,7 @@ from diskbench.store.machines import (
     save_machine,
     work_left,
 )
+from diskbench.store.moments import iso
 from diskbench.store.rows import find_plan
 
 if TYPE_CHECKING:

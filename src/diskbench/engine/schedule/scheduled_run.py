@@ -25,7 +25,7 @@ from diskbench.model.schedule import Occurrence
 from diskbench.plan.cron import OccurrenceMoment, becomes, due
 from diskbench.plan.outlook import out_of_reach, with_expected
 from diskbench.results.refreshed_catalogue import open_books
-from diskbench.store.clock import iso
+from diskbench.store.moments import iso
 from diskbench.store.schedules import locked_schedule, set_watched
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from diskbench.model.schedule import (
 from diskbench.plan.cron import check_cron, check_zone, comes_again, due, upcoming
 from diskbench.plan.outlook import out_of_reach, with_expected
 from diskbench.results.refreshed_catalogue import open_books
-from diskbench.store.clock import iso
+from diskbench.store.moments import iso
 from diskbench.store.schedules import (
     count_queued,
     find_schedule,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from diskbench.store.query import Filter, find_runs
+from diskbench.store.query import find_runs
+from diskbench.store.where import Filter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

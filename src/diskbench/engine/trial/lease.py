@@ -21,8 +21,9 @@ from diskbench.model.rental import LeaseEnd
 from diskbench.plan.cost import left_s, longest_s, renting_s
 from diskbench.ports import EndsMachines, ExtendsLeases
 from diskbench.store.archive import write_plan
-from diskbench.store.clock import database_time, iso
+from diskbench.store.clock import database_time
 from diskbench.store.leases import Lease, extend_lease, lease_and_time, load_lease
+from diskbench.store.moments import iso
 from diskbench.store.rows import save_plans
 from diskbench.store.step_rows import load_results
 

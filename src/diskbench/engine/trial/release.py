@@ -21,14 +21,14 @@ from diskbench.errors import (
     ReleaseFailed,
     StoreUnavailable,
 )
-from diskbench.hosts.jobs import cleanup
+from diskbench.hosts.cleanup import cleanup
 from diskbench.model.outcome import Problem
 from diskbench.store.claims import is_unfinished
-from diskbench.store.clock import iso
 from diskbench.store.finish import finish_run
 from diskbench.store.kept_rows import keep_lease, keep_matrix, keep_trial
 from diskbench.store.leases import lease_and_time, load_lease, note_lease_error, release_lease
 from diskbench.store.machines import end_machine, find_machine, machine_of_trial
+from diskbench.store.moments import iso
 from diskbench.store.rows import find_plan, unfinished_runs
 from diskbench.store.runs import end_run_cell
 from diskbench.store.timings import add_timing

@@ -29,7 +29,8 @@ from diskbench.errors import (
     MeasurementFailed,
 )
 from diskbench.fio.ending import last_words
-from diskbench.hosts.jobs import collect, start_and_watch
+from diskbench.hosts.collect import collect
+from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.patience import patiently, undelivered
 from diskbench.hosts.workspace import make_workspace
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of

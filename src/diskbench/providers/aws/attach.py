@@ -1,31 +1,38 @@
-"""Attach the disks to a running machine: connect, attach, find them in the guest, verify them."""
+"""Disks at a running machine: attach them, find and verify them in the guest, swap them.
+
+A swap deletes the volumes of earlier turns before new ones are attached: they have the same attach
+names, so the removal of each is verified, by EC2 and in the guest, first.
+
+The guest shows disks by volume id on Nitro and by attach name on Xen. Sources:
+awsdocs/amazon-ec2-user-guide nvme-ebs-volumes.md (2023-01-19: the serial of an EBS NVMe disk is its
+volume id without the dash, the model says EBS or instance store) and device_naming.md (2023-03-07:
+/dev/sdf appears as /dev/xvdf).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.model.rental import Which
 from diskbench.providers.aws import requests
-from diskbench.providers.aws.errors import error_code
-from diskbench.providers.aws.guest import Volume, find_stores, find_volume
-from diskbench.providers.aws.inventory import ENDING
-from diskbench.providers.aws.provision import describe_instance, describe_volume, ended
-from diskbench.providers.guest_disks import disks
-from diskbench.providers.skeleton.handover import (
-    Machine,
-    await_first_boot,
-    disks_before_ours,
-    disks_now,
+from diskbench.providers.aws.disk_request import AwsZone
+from diskbench.providers.aws.errors import error_code, is_missing
+from diskbench.providers.aws.inventory import ENDING, AwsInventory, Item, inventory, tag
+from diskbench.providers.aws.provision import (
+    AwsOrder,
+    AwsProvisioned,
+    describe_instance,
+    describe_volume,
+    disk_name,
+    ended,
+    next_volumes,
 )
+from diskbench.providers.guest import Guest, GuestDisk, await_prepared, disks
+from diskbench.providers.skeleton.handover import Machine, disks_before_ours, disks_now, reached
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
-
-if TYPE_CHECKING:
-    from diskbench.providers.aws.inventory import Item
-    from diskbench.providers.aws.provision import AwsOrder, AwsProvisioned
-    from diskbench.providers.guest import Guest
-    from diskbench.providers.guest_disks import GuestDisk
-
 
 NOT_YET = frozenset(
     {
@@ -100,7 +107,7 @@ def await_ready(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> None:
     """Wait until the guest's first boot is complete and EC2's status checks have passed, so that
     neither disturbs a measurement. Raises RentalFailed with the reported reason."""
     instance_id = str(made.instance["InstanceId"])
-    await_first_boot(order, guest, instance_id)
+    await_prepared(guest, instance_id, order.timing, order.watch)
     order.until(
         lambda: _checked(order, instance_id),
         f"status checks of {instance_id}",
@@ -196,3 +203,200 @@ def _appeared(
         return guest_disk or Still("not seen in the guest yet")
 
     return order.ask_guest(f"volume {volume.id}", ask)
+
+
+GOING = frozenset({"VolumeInUse", "IncorrectState"})
+"""EC2's codes for a volume that is still being detached, or was detached just now."""
+
+
+def swapped(order: AwsOrder) -> AwsProvisioned:
+    """The lease's machine and the volumes of this turn; idempotent. Raises RentalFailed."""
+    listing = inventory(order.ec2, Which(order.lease))
+    machine, place = _machine(order, listing)
+    made = AwsProvisioned(machine, (), place)
+    earlier = _earlier(order, listing)
+    if earlier:
+        with reached(order, machine_of(order, made)) as guest:
+            for volume in earlier:
+                _take_away(order, volume, str(machine["InstanceId"]))
+            _await_gone(order, guest, earlier)
+    return AwsProvisioned(machine, next_volumes(order, listing, place), place)
+
+
+def _machine(order: AwsOrder, listing: AwsInventory) -> tuple[Item, AwsZone]:
+    if not listing.live:
+        if listing.ended:
+            raise ended(listing.ended[-1])
+        raise RentalFailed(
+            f"EC2 lists no instance of lease {order.lease}",
+            advice="start a new run",
+        )
+    machine = listing.live[0]
+    place = order.details.place_of(machine)
+    if place is None:
+        zone = machine["Placement"]["AvailabilityZone"]
+        raise RentalFailed(
+            f"instance {machine['InstanceId']} is a {machine.get('InstanceType')} in {zone}, where "
+            "this disk cannot be rented for it",
+            advice="start a new run",
+        )
+    return machine, place
+
+
+def _earlier(order: AwsOrder, listing: AwsInventory) -> list[Item]:
+    """The measured volumes of other turns, without the machine's root."""
+    disk = order.volume
+    mine = {disk_name(order, index) for index in range(disk.count if disk else 0)}
+    measured = requests.name_of(order.lease, "disk-")
+    return [
+        volume
+        for volume in listing.volumes
+        if (name := tag(volume, "Name") or "").startswith(measured) and name not in mine
+    ]
+
+
+def _take_away(order: AwsOrder, volume: Item, instance_id: str) -> None:
+    """Detach a volume and delete it."""
+    volume_id = str(volume["VolumeId"])
+
+    def detached() -> bool | Still:
+        current = describe_volume(order.ec2, volume_id)
+        if current is None or current["State"] not in {"in-use", "creating"}:
+            return True
+        states = [str(attachment["State"]) for attachment in current.get("Attachments", [])]
+        if "detaching" not in states:
+            _call(order, "detach_volume", requests.detach_volume(volume_id, instance_id))
+        return Still(next(iter(states), str(current["State"])))
+
+    def deleted() -> bool | Still:
+        gone = _call(order, "delete_volume", {"VolumeId": volume_id})
+        return True if gone else Still("still in use")
+
+    what = f"volume {volume_id}"
+    order.until(detached, what, order.timing.attach_s)
+    order.until(deleted, what, order.timing.delete_s)
+    order.watch.note(f"volume {volume_id} is deleted")
+
+
+def _call(order: AwsOrder, operation: str, request: requests.Request) -> bool:
+    """Whether the call succeeded or had nothing left to do."""
+    try:
+        order.ec2.call(operation, request)
+    except DiskbenchError as error:
+        if error_code(error) in GOING:
+            return False
+        if not is_missing(error):
+            raise
+    return True
+
+
+def _await_gone(order: AwsOrder, guest: Guest, earlier: list[Item]) -> None:
+    """Wait until the guest shows none of them: the next volume has the same name there."""
+    nvme = order.details.machine.ebs_nvme
+    attached = [
+        Volume(str(volume["VolumeId"]), str(attachment["Device"]), int(volume["Size"]) * GIB)
+        for volume in earlier
+        for attachment in volume.get("Attachments", [])
+    ]
+
+    def ask() -> bool | Still:
+        shown = disks(guest.host)
+        still_shown = [
+            volume.id for volume in attached if any(is_volume(d, volume, nvme=nvme) for d in shown)
+        ]
+        return (
+            Still(f"{', '.join(still_shown)} is still seen in the guest") if still_shown else True
+        )
+
+    order.ask_guest("the volumes before", ask)
+
+
+STORE_MODEL = "Amazon EC2 NVMe Instance Storage"
+_EBS_LINK = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
+_STORE_LINK = "/dev/disk/by-id/nvme-Amazon_EC2_NVMe_Instance_Storage_"
+_GB = 10**9
+_TOLERANCE = 0.05
+"""The tolerance of an instance store's size, which EC2 rounds to GB; our choice."""
+
+
+@dataclass(frozen=True)
+class Volume:
+    """One attached volume: its id, its attach name and its size."""
+
+    id: str
+    attached_as: str
+    size_bytes: int
+
+
+def find_volume(
+    guest_disks: Iterable[GuestDisk],
+    volume: Volume,
+    before: Sequence[GuestDisk] | None,
+    *,
+    nvme: bool,
+) -> GuestDisk | None:
+    """The guest's disk of a volume, verified by name, novelty and exact size in bytes: pure.
+
+    None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
+    """
+    known = {key for disk in before or () for key in disk.keys}
+    matches = [disk for disk in guest_disks if is_volume(disk, volume, nvme=nvme)]
+    if not matches:
+        return None
+    if len(matches) > 1:
+        raise RentalFailed(
+            f"{volume.id} shows as {', '.join(d.node for d in matches)} in the guest: "
+            "it cannot be known which of them it is"
+        )
+    disk = matches[0]
+    if not nvme and before is None:
+        raise RentalFailed(
+            f"{disk.node} existed before diskbench could see it appear, and has no serial",
+            advice="nothing was written; start a new run",
+        )
+    if known & disk.keys:
+        raise RentalFailed(
+            f"{disk.node} answers to {volume.id} but existed before the attachment",
+            advice="nothing was written; report this image: its disks have misleading names",
+        )
+    if disk.size_bytes != volume.size_bytes:
+        raise RentalFailed(
+            f"{disk.node} has {disk.size_bytes:,} bytes, {volume.id} has {volume.size_bytes:,}",
+            advice="nothing was written",
+        )
+    return disk
+
+
+def find_stores(
+    guest_disks: Iterable[GuestDisk], count: int, size_gb: int
+) -> tuple[GuestDisk, ...]:
+    """The first `count` local disks of the machine, ordered by node: pure. Raises RentalFailed."""
+    stores = sorted(
+        (d for d in guest_disks if d.model == STORE_MODEL or d.path.startswith(_STORE_LINK)),
+        key=lambda disk: (len(disk.node), disk.node),
+    )
+    if len(stores) < count:
+        raise RentalFailed(
+            f"the guest shows {len(stores)} instance store disks, not {count}",
+            advice="choose another --instance-type",
+        )
+    for disk in stores[:count]:
+        if abs(disk.size_bytes / _GB - size_gb) > _TOLERANCE * size_gb:
+            raise RentalFailed(
+                f"{disk.node} has {disk.size_bytes:,} bytes, EC2 says {size_gb} GB for it",
+                advice="nothing was written",
+            )
+    return tuple(stores[:count])
+
+
+def is_volume(disk: GuestDisk, volume: Volume, *, nvme: bool) -> bool:
+    """Whether a disk of the guest has the volume's name: pure."""
+    serial = volume.id.replace("-", "")
+    if nvme:
+        ebs_links = [link for link in disk.links if link.startswith(_EBS_LINK)]
+        return disk.serial == serial or any(
+            link.removeprefix(_EBS_LINK).partition("_")[0].partition("-")[0] == serial
+            for link in ebs_links
+        )
+    letter = volume.attached_as.removeprefix("/dev/sd")
+    return disk.node == f"/dev/xvd{letter}"

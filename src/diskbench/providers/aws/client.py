@@ -1,4 +1,4 @@
-"""All calls to AWS: errors translated, throttled calls repeated."""
+"""All calls to AWS: errors translated, throttled calls repeated; with the timeouts for AWS."""
 
 from __future__ import annotations
 
@@ -7,23 +7,38 @@ import re
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from diskbench.errors import AccessDenied, HostUnavailable
 from diskbench.extras import missing
-from diskbench.providers import patience, recorder
+from diskbench.model.rental import Scope
+from diskbench.ports import RentWatch
+from diskbench.providers import recorder, waits
 from diskbench.providers.aws.errors import no_region, translate
-from diskbench.providers.aws.partitions import is_amazon
-from diskbench.providers.skeleton.sessions import Sessions
-from diskbench.providers.unanswered import repeated
+from diskbench.providers.skeleton.cloud import Sessions
+from diskbench.providers.waits import CloudTiming, repeated
 
 if TYPE_CHECKING:
     import boto3
     from botocore.loaders import Loader
     from botocore.session import Session
 
-    from diskbench.model.rental import Scope
-    from diskbench.ports import RentWatch
-    from diskbench.providers.aws.timing import AwsTiming
+
+@dataclass(frozen=True)
+class AwsTiming(CloudTiming):
+    """Seconds, as CloudTiming; `checks_s` is for the status checks of a new machine. `settle_s` is
+    how long after the last create the listings are asked again before a lease counts as empty, at
+    least `settle_repeats` times: EC2 is eventually consistent."""
+
+    instance_s: float = 600.0
+    volume_s: float = 300.0
+    attach_s: float = 180.0
+    checks_s: float = 900.0
+    terminate_s: float = 900.0
+    delete_s: float = 300.0
+    settle_s: float = 30.0
+    settle_repeats: int = 4
+
 
 _PREFIXES = {"service-quotas": "servicequotas"}
 """Services whose IAM prefix differs from the SDK's service name."""
@@ -135,8 +150,8 @@ class Aws:
         from botocore.exceptions import BotoCoreError
 
         config = Config(
-            connect_timeout=patience.CONNECT_S,
-            read_timeout=patience.ANSWER_S,
+            connect_timeout=waits.CONNECT_S,
+            read_timeout=waits.ANSWER_S,
             # `call` repeats instead: botocore would repeat a lack of capacity, which EC2 sends as
             # HTTP 500.
             retries={"total_max_attempts": 1, "mode": "standard"},
@@ -272,3 +287,25 @@ def _record(client: Any) -> None:  # noqa: ANN401 - as `_new_client`
 
 def _camel(operation: str) -> str:
     return "".join(part.capitalize() for part in operation.split("_"))
+
+
+def is_amazon(url: str) -> bool:
+    """Whether an endpoint belongs to AWS, in any partition (the public cloud, China, GovCloud, the
+    European sovereign cloud, isolated ones) that the SDK knows."""
+    host = urlsplit(url).hostname or ""
+    return any(host == domain or host.endswith(f".{domain}") for domain in _domains())
+
+
+@functools.cache
+def _domains() -> frozenset[str]:
+    outputs = [partition["outputs"] for partition in _partitions()]
+    return frozenset(
+        str(output[key]) for output in outputs for key in ("dnsSuffix", "dualStackDnsSuffix")
+    )
+
+
+@functools.cache
+def _partitions() -> tuple[dict[str, Any], ...]:
+    from botocore.loaders import create_loader
+
+    return tuple(create_loader().load_data("partitions")["partitions"])

@@ -1,14 +1,18 @@
-"""The disk that a cell requests from AWS; a request that AWS does not sell is refused before any
-call: pure."""
+"""The disk that a cell requests from AWS, refused before any call where AWS does not sell it; and
+the lookup's result before renting, all that `acquire` needs, as JSON. Pure."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
-from diskbench.catalog.lookup import disk_types, limits
+from pydantic import Field
+
+from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
+from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
 from diskbench.providers.asked import (
     NameForm,
@@ -23,13 +27,23 @@ from diskbench.providers.asked import (
     whole_throughput,
     with_disk,
 )
-from diskbench.providers.aws.partitions import REGION, region_of
 from diskbench.providers.aws.plugin import PLUGIN
-from diskbench.providers.networks import NetworkOptions, is_loopback
+from diskbench.providers.networks import is_loopback
+from diskbench.providers.options import NetworkOptions
+from diskbench.providers.skeleton.cloud import RentalDetails
 
-if TYPE_CHECKING:
-    from diskbench.catalog.lookup import DiskLimits
-    from diskbench.model.options import RentSpec
+REGION = r"[a-z]+(?:-[a-z]+)+-\d+"
+"""The form of a region's name: `eu-central-1`, `us-gov-west-1`, `eusc-de-east-1`."""
+_IN_ZONE = re.compile(rf"({REGION})(?:[a-z]|-[a-z0-9-]+)")
+
+
+def region_of(zone: str) -> str | None:
+    """The region in a zone's name: `us-east-1` of `us-east-1a`, of the Local Zone
+    `us-east-1-bos-1a` and of the Wavelength Zone `us-east-1-wl1-bos-wlz-1`; None for a name of
+    another form."""
+    match = _IN_ZONE.fullmatch(zone)
+    return match[1] if match else None
+
 
 INSTANCE_STORE = "instance-store"
 ROOT = "root"
@@ -207,3 +221,106 @@ def _check_endpoint(spec: RentSpec) -> None:
     check_endpoint(url, "signed calls and keys")
     emulated = url is not None and is_loopback(url)
     check_lab(spec, emulated=emulated, endpoint="http://127.0.0.1:PORT")
+
+
+class AwsZone(Frozen):
+    """A zone to try; its id is the same in all accounts, its name is not. `public` requests a
+    public address, False none; None lets the subnet decide. `machine` is the type to rent there
+    where it is not the first choice."""
+
+    zone: str
+    zone_id: str | None = None
+    subnet: str
+    vpc: str
+    public: bool | None = None
+    machine: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The zone for messages, with the machine type where it is not the first choice."""
+        return f"{self.zone} ({self.machine})" if self.machine else self.zone
+
+
+class AwsLocalDisks(Frozen):
+    """The machine's local disks; `size_gb` is in units of 10^9 bytes."""
+
+    count: int
+    size_gb: int
+    nvme: bool
+
+
+class EbsFigures(Frozen):
+    """The EBS limits of a machine: the sustained ones, and the maxima for half an hour a day; None
+    where AWS publishes no figure."""
+
+    baseline_iops: float | None = None
+    baseline_mb_per_s: float | None = None
+    max_iops: float | None = None
+    max_mb_per_s: float | None = None
+
+
+class AwsMachine(Frozen):
+    """A machine type as EC2 describes it. `ebs_nvme` says how its volumes appear in the guest.
+    `ebs` are the limits of the EBS card to which volumes are attached (the first); `ebs_cards` is
+    how many the machine has."""
+
+    type: str
+    arch: str
+    vcpus: int
+    memory_bytes: int
+    hypervisor: str
+    ebs_nvme: bool
+    ebs_optimized: Literal["default", "supported", "unsupported"]
+    ebs: EbsFigures
+    ebs_cards: int = 1
+    bare_metal: bool = False
+    max_disks: int | None = None
+    disks_apart: bool = False
+    burstable: bool = False
+    local: AwsLocalDisks | None = None
+
+
+class AwsImage(Frozen):
+    """The machine's image and its login user; `product` is the AWS Marketplace product that the
+    account must have subscribed to."""
+
+    id: str
+    name: str
+    arch: str
+    root_device: str
+    root_gib: int
+    user: str
+    product: str | None = None
+
+
+class AwsResolved(RentalDetails):
+    """A rental's details. `others` are the machine types to rent where no zone has capacity for
+    `machine`; each stands in some of `places`. `root_type` is the type of a root disk that is not
+    measured."""
+
+    account_id: str
+    region: str
+    requested: AwsDiskRequest = Field(alias="wanted")
+    size_gib: int
+    machine: AwsMachine
+    others: tuple[AwsMachine, ...] = ()
+    image: AwsImage
+    root_type: str = ROOT_TYPE
+    places: tuple[AwsZone, ...]
+    ssh_cidr: str | None
+    emulated: bool
+
+    def at(self, place: AwsZone) -> Self:
+        """The same with the machine type that is rented in `place`."""
+        machine = next(
+            (other for other in self.others if other.type == place.machine), self.machine
+        )
+        return self.model_copy(update={"machine": machine})
+
+    def place_of(self, instance: Mapping[str, Any]) -> AwsZone | None:
+        """The place of an instance, by its zone and type; None where none fits."""
+        zone, machine = instance["Placement"]["AvailabilityZone"], instance.get("InstanceType")
+        for place in self.places:
+            if place.zone == zone and machine in {None, place.machine or self.machine.type}:
+                return place
+        return None

@@ -6,6 +6,7 @@ Codes: Amazon EC2 API Reference, "Error codes for the Amazon EC2 API" (as stored
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +24,8 @@ from diskbench.errors import (
 from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from botocore.exceptions import BotoCoreError, ClientError
+
 
 _NO_CAPACITY = "AWS has no capacity for it: {told}"
 _ELSEWHERE = "try another --zone, --region or --instance-type, or later"

@@ -1,24 +1,29 @@
-"""Handover of a rented machine: connect to it, find its disk in the guest, read everything back."""
+"""Handover of a rented machine: connect to it, find its disk in the guest, read everything back;
+AWS's report is kept for the record and compared with the request."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from diskbench.catalog.entry import catalogue
 from diskbench.errors import RentalFailed
-from diskbench.model.rental import Which
-from diskbench.providers.aws import attach, readback
-from diskbench.providers.aws.inventory import inventory, kind_and_id
-from diskbench.providers.aws.machine_type import find_machine
-from diskbench.providers.aws.provision import describe_instance, describe_volume, ended
+from diskbench.model.rental import Acquired, DiskSpec, Which
+from diskbench.providers.aws import attach
+from diskbench.providers.aws.disk_request import AwsMachine, AwsResolved, AwsZone
+from diskbench.providers.aws.inventory import Item, inventory, kind_and_id
+from diskbench.providers.aws.machines import find_machine
+from diskbench.providers.aws.provision import (
+    AwsOrder,
+    AwsProvisioned,
+    describe_instance,
+    describe_volume,
+    ended,
+)
 from diskbench.providers.aws.requests import name_of
-from diskbench.providers.guest import ROOT_DIRECTORY
-from diskbench.providers.skeleton.handover import Seen, acquired, reached
+from diskbench.providers.guest import ROOT_DIRECTORY, GuestDisk
+from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
 from diskbench.units import GIB
-
-if TYPE_CHECKING:
-    from diskbench.model.rental import Acquired
-    from diskbench.providers.aws.inventory import Item
-    from diskbench.providers.aws.provision import AwsOrder, AwsProvisioned
 
 
 def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
@@ -39,14 +44,14 @@ def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
     machine = find_machine(order.ec2, details.machine.type, ())
     root = [_root_volume(order, instance)] if kind == "root" else []
     volumes = [_volume(order, str(item["VolumeId"])) for item in made.volumes] + root
-    readback.check(details, made.place, instance, machine, volumes)
+    check(details, made.place, instance, machine, volumes)
     sizes = [disk.size_bytes for disk in seen.disks] or [int(v["Size"]) * GIB for v in volumes]
     return acquired(
         order,
         reach,
         seen,
         size_bytes=sizes[0],
-        facts=readback.facts(details, made.place, instance, machine, volumes, seen.disks),
+        facts=facts(details, made.place, instance, machine, volumes, seen.disks),
         made=_all_made(order, made, instance),
     )
 
@@ -81,3 +86,124 @@ def _root_volume(order: AwsOrder, instance: Item) -> Item:
         if mapping.get("DeviceName") == root:
             return _volume(order, str(mapping["Ebs"]["VolumeId"]))
     raise RentalFailed(f"instance {instance['InstanceId']} has no root volume at {root}")
+
+
+def check(
+    details: AwsResolved,
+    place: AwsZone,
+    instance: Item,
+    machine: AwsMachine,
+    volumes: Sequence[Item],
+) -> None:
+    """Raise RentalFailed naming every value that differs, as requested and as reported.
+
+    A value that AWS does not report is no difference.
+    """
+    refuse(
+        "AWS",
+        (
+            *_of_instance(details, place, instance, machine),
+            *(text for volume in volumes for text in _of_volume(details, volume)),
+        ),
+    )
+
+
+def _of_instance(
+    details: AwsResolved, place: AwsZone, instance: Item, machine: AwsMachine
+) -> Iterator[str]:
+    what = f"instance {instance['InstanceId']}"
+    metadata = instance.get("MetadataOptions", {})
+    yield from differs(what, "type", details.machine.type, instance.get("InstanceType"))
+    yield from differs(what, "image", details.image.id, instance.get("ImageId"))
+    yield from differs(
+        what, "zone", place.zone, instance.get("Placement", {}).get("AvailabilityZone")
+    )
+    yield from differs(what, "IMDS tokens", "required", metadata.get("HttpTokens"))
+    if place.public is False:
+        yield from differs(what, "public address", "none", instance.get("PublicIpAddress"))
+    if details.machine.ebs_optimized == "supported":
+        yield from differs(what, "EBS optimisation", "on", _on(instance.get("EbsOptimized")))
+    for name, requested in details.machine.ebs:
+        yield from differs(machine.type, name, requested, getattr(machine.ebs, name))
+    yield from differs(machine.type, "hypervisor", details.machine.hypervisor, machine.hypervisor)
+
+
+def _of_volume(details: AwsResolved, volume: Item) -> Iterator[str]:
+    disk = details.requested.spec(details.size_gib)
+    what = f"volume {volume['VolumeId']}"
+    iops, throughput = provisioned(disk)
+    yield from differs(what, "type", disk.type, volume.get("VolumeType"))
+    yield from differs(what, "size in GiB", disk.size_gib, volume.get("Size"))
+    yield from differs(what, "IOPS", iops, volume.get("Iops"))
+    yield from differs(what, "throughput in MiB/s", throughput, volume.get("Throughput"))
+    yield from differs(what, "multi-attach", "off", _on(volume.get("MultiAttachEnabled")))
+
+
+def provisioned(disk: DiskSpec) -> tuple[float | None, float | None]:
+    """The provisioned IOPS and MiB/s of a disk: as requested, or the type's default; None where
+    they follow from its size."""
+    entry = catalogue("aws").disks[disk.type]
+
+    def of(requested: float | None, name: str) -> float | None:
+        quantity = getattr(entry, name)
+        if requested is not None or quantity is None or not quantity.provisioned:
+            return requested
+        default: float | None = quantity.default_value(disk.size_gib)
+        return default
+
+    return of(disk.iops, "iops"), of(disk.throughput_mib_per_s, "throughput")
+
+
+def _on(flag: bool | None) -> str | None:
+    return None if flag is None else "on" if flag else "off"
+
+
+def facts(
+    details: AwsResolved,
+    place: AwsZone,
+    instance: Item,
+    machine: AwsMachine,
+    volumes: Sequence[Item],
+    disks: Sequence[GuestDisk],
+) -> dict[str, Any]:
+    """The facts recorded beside the result; JSON values only, nothing secret."""
+    return {
+        "instance_id": instance["InstanceId"],
+        "instance_type": instance.get("InstanceType"),
+        "account_id": details.account_id,
+        "region": details.region,
+        "zone": place.zone,
+        "zone_id": place.zone_id,
+        "image": instance.get("ImageId"),
+        "image_name": details.image.name,
+        "architecture": machine.arch,
+        "hypervisor": machine.hypervisor,
+        "ebs_interface": "nvme" if machine.ebs_nvme else "xen-blkfront",
+        "ebs_optimized": instance.get("EbsOptimized"),
+        "ebs": machine.ebs.model_dump(mode="json"),
+        "ebs_cards": machine.ebs_cards,
+        "bare_metal": machine.bare_metal,
+        "public_address": bool(instance.get("PublicIpAddress")),
+        "spot": instance.get("InstanceLifecycle") == "spot",
+        "placement_group": instance.get("Placement", {}).get("GroupName") or None,
+        "launched_at": str(instance.get("LaunchTime")),
+        "volumes": [_volume_facts(volume) for volume in volumes],
+        "disks": [disk.model_dump(mode="json") for disk in disks],
+    }
+
+
+def _volume_facts(volume: Item) -> dict[str, Any]:
+    attachment: Item = next(iter(volume.get("Attachments", [])), {})
+    return {
+        "id": volume["VolumeId"],
+        "type": volume.get("VolumeType"),
+        "size_gib": volume.get("Size"),
+        "iops": volume.get("Iops"),
+        "throughput_mib_per_s": volume.get("Throughput"),
+        "encrypted": volume.get("Encrypted"),
+        "multi_attach": volume.get("MultiAttachEnabled"),
+        "snapshot": volume.get("SnapshotId") or None,
+        "zone": volume.get("AvailabilityZone"),
+        "attached_as": attachment.get("Device"),
+        "ends_with_machine": attachment.get("DeleteOnTermination"),
+    }

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.rental import DiskSpec, Which
 from diskbench.providers.aws import requests
+from diskbench.providers.aws.client import AwsClient, AwsTiming
+from diskbench.providers.aws.disk_request import AwsResolved, AwsZone
 from diskbench.providers.aws.errors import error_code, is_missing, of_state
-from diskbench.providers.aws.inventory import inventory, tag, why_ended
-from diskbench.providers.aws.resolved import AwsResolved, AwsZone
-from diskbench.providers.aws.settling import note_create
-from diskbench.providers.aws.timing import AwsTiming
+from diskbench.providers.aws.inventory import (
+    AwsInventory,
+    Item,
+    inventory,
+    note_create,
+    tag,
+    why_ended,
+)
 from diskbench.providers.cloud_init import user_data
-from diskbench.providers.skeleton import order as skeleton
-from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
+from diskbench.providers.skeleton import provision as skeleton
+from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from diskbench.providers.aws.client import AwsClient
-    from diskbench.providers.aws.inventory import AwsInventory, Item
-
 
 Made = tuple[str, requests.Request]
 """The call that deletes a resource, and its request."""
@@ -45,7 +44,6 @@ class AwsOrder(skeleton.Order[AwsResolved, AwsTiming]):
 
     @property
     def bare_metal(self) -> bool:
-        """See skeleton.Order."""
         return self.details.machine.bare_metal
 
     @property

@@ -8,19 +8,15 @@ in IOPS-Mo (io2 in tiers by usage type), throughput in GiBps-mo.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
+from diskbench.catalog.books import ProviderBook
+from diskbench.catalog.price_book import PriceBook
 from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
-from diskbench.providers.aws.machine_type import machine
+from diskbench.providers.aws.client import Aws, AwsTiming
+from diskbench.providers.aws.machines import machine
 from diskbench.units import GIB
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from diskbench.catalog.books import ProviderBook
-    from diskbench.catalog.price_book import PriceBook
-    from diskbench.providers.aws.client import Aws
-    from diskbench.providers.aws.timing import AwsTiming
 
 _TYPES, _PRICES = "refreshed-types", "refreshed-prices"
 _MIB_IN_GIB = 1024

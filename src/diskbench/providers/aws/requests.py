@@ -10,15 +10,11 @@ import hashlib
 import json
 import re
 import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from diskbench.model.rental import Claim
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from diskbench.model.rental import DiskSpec
+from diskbench.model.rental import Claim, DiskSpec
 
 Request = dict[str, Any]
 

@@ -1,27 +1,43 @@
-"""Release all resources of a lease in the order of dependence, and wait until they are gone."""
+"""The leases of an account, and the end of one: found in one region or in all enabled regions,
+extended, released in the order of dependence, and the reason why a lease's machine is gone.
+
+An extension moves the guest's timer first, then all tags in one request: only the guest's timer
+ends an instance by itself (its shutdown terminates it). Between the two steps, `gc` on another
+controller still uses the earlier end.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
-from diskbench.errors import DiskbenchError
+from diskbench.errors import DiskbenchError, InvalidValue, ReleaseFailed
+from diskbench.model.rental import Found, LeaseEnd, Scope, Which
+from diskbench.ports import Host
+from diskbench.providers.aws import requests
+from diskbench.providers.aws.client import AwsClient, AwsSessions, AwsTiming
 from diskbench.providers.aws.errors import error_code, is_missing
-from diskbench.providers.aws.inventory import ENDED, inventory_by_all, kind_and_id
-from diskbench.providers.aws.settling import unlisted_s
-from diskbench.providers.skeleton import release as skeleton
-from diskbench.providers.skeleton.lag import Lag
-from diskbench.providers.skeleton.release import noting
+from diskbench.providers.aws.inventory import (
+    ENDED,
+    AwsInventory,
+    Item,
+    expiry_of,
+    inventory,
+    inventory_by_all,
+    kind_and_id,
+    lease_of,
+    owner_of,
+    resource_name,
+    tag,
+    unlisted_s,
+    why_ended,
+)
+from diskbench.providers.guest import move_timer
+from diskbench.providers.skeleton import leases as skeleton
+from diskbench.providers.skeleton.leases import Failures, Lag, Tagged, by_lease, giving_back, noting
 from diskbench.providers.waits import Still, until
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from diskbench.model.rental import Which
-    from diskbench.providers.aws.client import AwsClient
-    from diskbench.providers.aws.inventory import AwsInventory
-    from diskbench.providers.aws.timing import AwsTiming
-    from diskbench.providers.skeleton.release import Failures
 
 LATER = frozenset(
     {
@@ -104,3 +120,116 @@ def _deleted(ec2: AwsClient, operation: str, request: dict[str, str]) -> bool | 
             return Still(error.message)
         raise
     return True
+
+
+_AT_ONCE = 8
+_ANY_REGION = "us-east-1"
+"""The region that lists all regions when none is known; every account of the public cloud has
+it."""
+
+
+def found_leases(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> Sequence[Found]:
+    """The leases at `scope`; without a region, all enabled regions are searched."""
+    regions = regions_of(sessions, scope, timing)
+    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        listed = pool.map(lambda region: _in_region(sessions, scope, region, timing), regions)
+        return [lease for leases in listed for lease in leases]
+
+
+def release_everywhere(
+    sessions: AwsSessions, which: Which, scope: Scope, timing: AwsTiming
+) -> None:
+    """Release a lease in its region, or in all regions when its scope names none. Raises one
+    ReleaseFailed for all regions."""
+    failures: list[ReleaseFailed] = []
+    with giving_back(which.lease_id):
+        for region in regions_of(sessions, scope, timing):
+            try:
+                aws = sessions.of_scope(scope, timing, region)
+                release(aws.edge("ec2", timing), which, timing)
+            except ReleaseFailed as error:
+                failures.append(error)
+    if failures:
+        raise ReleaseFailed(
+            "; ".join(error.message for error in failures), advice=failures[0].advice
+        ) from failures[0]
+
+
+def regions_of(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> tuple[str, ...]:
+    """The region of the scope, else all that its account has enabled. Raises diskbench's errors."""
+    if scope.region is not None:
+        return (scope.region,)
+    try:
+        # Accounts of China or GovCloud do not exist in us-east-1.
+        aws = sessions.of_scope(scope, timing)
+    except InvalidValue:
+        aws = sessions.of_scope(scope, timing, _ANY_REGION)
+    listed = aws.edge("ec2", timing).call("describe_regions")["Regions"]
+    return tuple(sorted(region["RegionName"] for region in listed))
+
+
+def _in_region(sessions: AwsSessions, scope: Scope, region: str, timing: AwsTiming) -> list[Found]:
+    ec2 = sessions.of_scope(scope, timing, region).edge("ec2", timing)
+    here = scope.model_copy(update={"region": region})
+    return by_lease(
+        here,
+        (
+            Tagged(
+                lease_id,
+                kind_and_id(kind, item),
+                resource_name(kind, item),
+                expiry_of(item),
+                owner_of(item),
+            )
+            for kind, item in inventory(ec2, copies=True).resources()
+            if (lease_id := lease_of(item)) is not None
+        ),
+    )
+
+
+def why_gone(lease_id: str, sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> str | None:
+    """The reason why the lease's machine is gone; None while it may answer. Raises diskbench's
+    errors."""
+    ec2 = sessions.of_scope(scope, timing).edge("ec2", timing)
+    listing = inventory(ec2, Which(lease_id))
+    if any(item["State"]["Name"] in {"pending", "running"} for item in listing.live):
+        return None
+    last = max(listing.instances, key=lambda item: str(item.get("LaunchTime")), default=None)
+    if last is None:
+        return f"EC2 lists no instance of lease {lease_id}"
+    return f"{last['InstanceId']} is {last['State']['Name']}: {why_ended(last)}"
+
+
+def extend(
+    sessions: AwsSessions,
+    which: Which,
+    scope: Scope,
+    timing: AwsTiming,
+    end: LeaseEnd,
+    guest: Host,
+) -> None:
+    """Move the end of a lease to `end`."""
+    move_timer(guest, end)
+    for region in regions_of(sessions, scope, timing):
+        ec2 = sessions.of_scope(scope, timing, region).edge("ec2", timing)
+        ids = sorted(set(_ids(ec2, which)))
+        if ids:
+            ec2.call("create_tags", requests.new_expiry(ids, end.expires_at))
+
+
+def _ids(ec2: AwsClient, which: Which) -> Iterator[str]:
+    """The ids of all resources of the lease, including those that are deleted with the machine."""
+    listing = inventory_by_all(ec2, which)
+    for kind, item in listing.resources():
+        yield _id(kind, item)
+        if kind == "instances" and "SpotInstanceRequestId" in item:
+            yield str(item["SpotInstanceRequestId"])
+    request: dict[str, Any] = {"Filters": requests.of_lease(which.lease_id)}
+    for item in ec2.listed("describe_network_interfaces", "NetworkInterfaces", request):
+        if which.takes(tag(item, "Name"), kind_and_id("interfaces", item)):
+            yield str(item["NetworkInterfaceId"])
+
+
+def _id(kind: str, item: Item) -> str:
+    """The id that tags need; a key pair is listed by name but tagged by its id."""
+    return str(item["KeyPairId"]) if kind == "keys" else kind_and_id(kind, item).partition(" ")[2]

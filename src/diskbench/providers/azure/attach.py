@@ -1,25 +1,40 @@
-"""Attach the disks to a running machine: connect, attach, find them in the guest, verify them."""
+"""Disks at a running machine: attach them, find and verify them in the guest, swap them.
+
+A swap deletes the disks of earlier turns before new ones are attached: they have the same LUNs, so
+the removal of each is verified, by Azure and in the guest, first.
+
+The guest shows attached disks by LUN. Sources: WALinuxAgent's udev rules (scsi1/lunN, resource) and
+azure-vm-utils (data/by-lun/N, local/by-serial/…), by the Azure NVMe document of 2025-09-03. Images
+without azure-vm-utils, as Debian 12, have no link for an NVMe disk: there the namespace says the
+LUN. The controller of remote disks has the OS disk as namespace 1 and LUN N as namespace N + 2
+(azure-vm-utils, 80-azure-disk.rules and azure-nvme-id; Azure Virtual Machines, "SCSI to NVMe").
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from diskbench.errors import Busy, RentalFailed
-from diskbench.providers.azure import guest as azure_guest
+from diskbench.errors import Busy, DiskbenchError, RentalFailed
+from diskbench.ports import Host
 from diskbench.providers.azure import requests
-from diskbench.providers.azure.inventory import MACHINES, read, state_of
-from diskbench.providers.azure.provision import alive
+from diskbench.providers.azure.client import Item
+from diskbench.providers.azure.errors import is_missing
+from diskbench.providers.azure.inventory import DISKS, GROUPS, MACHINES, read, state_of
+from diskbench.providers.azure.provision import (
+    AzureOrder,
+    AzureProvisioned,
+    alive,
+    delete,
+    disks_of_turn,
+    running,
+)
 from diskbench.providers.azure.requests import name_of
-from diskbench.providers.guest_disks import disks
-from diskbench.providers.skeleton.handover import Machine, disks_before_ours
+from diskbench.providers.guest import Guest, GuestDisk, disks
+from diskbench.providers.scripts import script
+from diskbench.providers.skeleton.handover import Machine, disks_before_ours, reached
 from diskbench.providers.waits import Still, nap
 from diskbench.units import GIB
-
-if TYPE_CHECKING:
-    from diskbench.providers.azure.client import Item
-    from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned
-    from diskbench.providers.guest import Guest
-    from diskbench.providers.guest_disks import GuestDisk
 
 _NETWORK = "Microsoft.Network"
 
@@ -155,7 +170,185 @@ def _appeared(
     size = int(disk["properties"]["diskSizeGB"]) * GIB
 
     def ask() -> GuestDisk | Still:
-        guest_disk = azure_guest.find_lun(disks(guest.host), lun, size, before)
+        guest_disk = find_lun(disks(guest.host), lun, size, before)
         return guest_disk or Still("not seen in the guest yet")
 
     return order.ask_guest(f"disk {disk['name']}", ask)
+
+
+def swapped(order: AzureOrder) -> AzureProvisioned:
+    """The lease's machine and the disks of this turn; idempotent. Raises RentalFailed."""
+    zone = _zone(order, listed_machine(order))
+    earlier = _detached(order)
+    if earlier:
+        with reached(order, machine_of(order)) as guest:
+            _await_gone(order, guest, earlier)
+    for name in _earlier_disks(order):
+        _delete(order, name)
+    made = disks_of_turn(order, zone)
+    return AzureProvisioned(running(order), made, zone)
+
+
+def _zone(order: AzureOrder, machine: Item) -> str | None:
+    machine_zone = next((str(zone) for zone in machine.get("zones") or []), None)
+    zones = order.details.zones
+    if zones and machine_zone not in zones:
+        raise RentalFailed(
+            f"machine {machine['name']} is in {machine_zone or 'no'} zone, which has no such disk",
+            advice="start a new run",
+        )
+    return machine_zone
+
+
+def _is_earlier(order: AzureOrder, name: str) -> bool:
+    """Whether a disk was measured in another turn."""
+    mine = {order.disk_name(index) for index in range(order.details.requested.count)}
+    return name.startswith(name_of(order.lease, "disk-")) and name not in mine
+
+
+def _detached(order: AzureOrder) -> list[int]:
+    """Detach the disks of earlier turns; returns their LUNs."""
+    luns: dict[int, None] = {}
+
+    def ask() -> bool | Still:
+        machine = listed_machine(order)
+        if state_of(machine) == "Updating":
+            return Still("the machine is being changed")
+        attached = data_disks(machine)
+        going = [entry for entry in attached if _is_earlier(order, _name(entry))]
+        if not going:
+            return True
+        luns.update({int(entry["lun"]): None for entry in going})
+        return change(order, [entry for entry in attached if entry not in going], "detaching")
+
+    what = f"the disks of {name_of(order.lease, 'machine')}"
+    order.until(ask, what, order.timing.attach_s)
+    return list(luns)
+
+
+def _name(attached: dict[str, Any]) -> str:
+    return str((attached.get("managedDisk") or {}).get("id", "")).rpartition("/")[2]
+
+
+def _await_gone(order: AzureOrder, guest: Guest, luns: list[int]) -> None:
+    """Wait until the guest shows none of them: the next disks have the same names there."""
+
+    def ask() -> bool | Still:
+        shown = disks(guest.host)
+        still_shown = [str(lun) for lun in luns if any(is_at_lun(disk, lun) for disk in shown)]
+        return (
+            Still(f"LUN {', '.join(still_shown)} is still seen in the guest")
+            if still_shown
+            else True
+        )
+
+    order.ask_guest("the disks before", ask)
+
+
+def _earlier_disks(order: AzureOrder) -> list[str]:
+    listed = order.edge.listed(
+        f"{GROUPS}/resources/read", "resources", "resources.list_by_resource_group", order.group
+    )
+    names = [str(item["name"]) for item in listed if str(item.get("type")).lower() == DISKS.lower()]
+    return [name for name in names if _is_earlier(order, name)]
+
+
+def _delete(order: AzureOrder, name: str) -> None:
+    try:
+        delete(order.edge, DISKS, order.group, name)
+    except DiskbenchError as error:
+        if not is_missing(error):
+            raise
+    order.watch.note(f"disk {name} is deleted")
+
+
+_LUN_LINKS = ("/dev/disk/azure/scsi1/lun{lun}", "/dev/disk/azure/data/by-lun/{lun}")
+_LUN_LINK_BEGINNINGS = tuple(link.partition("{")[0] for link in _LUN_LINKS)
+_RESOURCE = "/dev/disk/azure/resource"
+_LOCAL = "/dev/disk/azure/local/by-serial/"
+_REMOTE_MODEL = "MSFT NVMe Accelerator"
+_FIRST_LUN_NAMESPACE = 2
+_LOCAL_MODEL = "Microsoft NVMe Direct Disk"
+
+
+def find_lun(
+    guest_disks: Iterable[GuestDisk], lun: int, size_bytes: int, before: Sequence[GuestDisk] | None
+) -> GuestDisk | None:
+    """The guest's disk attached as `lun`, verified by name, novelty and exact size in bytes: pure.
+
+    None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
+    """
+    matches = [disk for disk in guest_disks if is_at_lun(disk, lun)]
+    if not matches:
+        return None
+    if len(matches) > 1:
+        raise RentalFailed(
+            f"LUN {lun} shows as {', '.join(d.node for d in matches)} in the guest: "
+            "it cannot be known which of them it is"
+        )
+    disk = matches[0]
+    if before is None:
+        raise RentalFailed(
+            f"{disk.node} existed before diskbench could see it appear",
+            advice="nothing was written; start a new run",
+        )
+    known = {key for disk in before for key in keys(disk)}
+    if known & keys(disk):
+        raise RentalFailed(
+            f"{disk.node} answers to LUN {lun} but existed before the attachment",
+            advice="nothing was written; report this image: its disks have misleading names",
+        )
+    if disk.size_bytes != size_bytes:
+        raise RentalFailed(
+            f"{disk.node} has {disk.size_bytes:,} bytes, the disk of LUN {lun} has {size_bytes:,}",
+            advice="nothing was written",
+        )
+    return disk
+
+
+def is_at_lun(disk: GuestDisk, lun: int) -> bool:
+    """Whether a disk is attached as `lun`: by its names, else by its NVMe namespace."""
+    if any(link.startswith(_LUN_LINK_BEGINNINGS) for link in disk.links):
+        return not {link.format(lun=lun) for link in _LUN_LINKS}.isdisjoint(disk.links)
+    remote = disk.model.startswith(_REMOTE_MODEL)
+    return remote and disk.namespace == lun + _FIRST_LUN_NAMESPACE
+
+
+def identity(disk: GuestDisk) -> str:
+    """The disk's identity for the check before a write: disks of one NVMe controller share its
+    serial and differ in WWN."""
+    return disk.wwn or disk.identity
+
+
+def keys(disk: GuestDisk) -> frozenset[str]:
+    """The keys that recognise the disk later."""
+    return frozenset({identity(disk) or disk.node, f"{disk.node} {disk.number}"})
+
+
+def path(disk: GuestDisk) -> str:
+    """The device name that does not depend on other attached disks."""
+    return next((link for link in disk.links if link.startswith("/dev/disk/azure/")), disk.node)
+
+
+def find_local(guest_disks: Iterable[GuestDisk], count: int) -> tuple[GuestDisk, ...]:
+    """The first `count` local disks of the machine: the NVMe disks, else the temporary disk: pure.
+    Raises RentalFailed."""
+    listed = sorted(guest_disks, key=lambda disk: (len(disk.node), disk.node))
+    local = [
+        disk
+        for disk in listed
+        if disk.model.startswith(_LOCAL_MODEL) or any(x.startswith(_LOCAL) for x in disk.links)
+    ] or [disk for disk in listed if _RESOURCE in disk.links]
+    if len(local) < count:
+        raise RentalFailed(
+            f"the guest shows {len(local)} disks of its own, not {count}",
+            advice="choose another --instance-type or --count",
+        )
+    return tuple(local[:count])
+
+
+def mounted_at(host: Host, disk: GuestDisk) -> str | None:
+    """The mount point of the disk or its first partition: cloud-init mounts a temporary disk.
+    Raises ConnectionLost."""
+    commands = f"number={disk.number}\n" + script("mounted_at.sh")
+    return host.run(commands).text.strip() or None

@@ -1,17 +1,29 @@
-"""All calls to Azure: errors translated, throttled calls repeated."""
+"""All calls to Azure: errors translated, throttled calls repeated; with the timeouts for Azure.
+
+The SDK's pipeline for requests is used without its automatic registration of resource providers.
+azure-mgmt-core 1.6.0, ARMAutoResourceProviderRegistrationPolicy: it answers
+MissingSubscriptionRegistration by registering the provider and asking for its state every 10 s
+without a limit, and cannot be interrupted. Registration is checked before renting instead
+(policy.py). Its retries are left out as well: calls are repeated here.
+"""
 
 from __future__ import annotations
 
 import importlib
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from diskbench.errors import AccessDenied, Busy, NotListedYet, Unanswered
 from diskbench.extras import missing
-from diskbench.providers import patience
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Scope
+from diskbench.ports import RentWatch
+from diskbench.providers import recorder, waits
+from diskbench.providers.azure.disk_request import is_azure
 from diskbench.providers.azure.errors import (
     MISSING,
     error_code,
@@ -19,19 +31,24 @@ from diskbench.providers.azure.errors import (
     no_subscription,
     translate,
 )
-from diskbench.providers.azure.form import is_azure
-from diskbench.providers.azure.pipeline import request_policies
-from diskbench.providers.skeleton.sessions import Sessions
-from diskbench.providers.unanswered import repeated
-from diskbench.providers.waits import nap
+from diskbench.providers.skeleton.cloud import Sessions
+from diskbench.providers.waits import CloudTiming, nap, repeated
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from diskbench.model.options import RentSpec
-    from diskbench.model.rental import Scope
-    from diskbench.ports import RentWatch
-    from diskbench.providers.azure.timing import AzureTiming
+@dataclass(frozen=True)
+class AzureTiming(CloudTiming):
+    """Seconds, as CloudTiming. A Retry-After in Azure's answer takes precedence."""
+
+    network_s: float = 300.0
+    machine_s: float = 900.0
+    disk_s: float = 300.0
+    attach_s: float = 300.0
+    delete_s: float = 1800.0
+    settle_s: float = 30.0
+    """How long a listing may lag behind what was made or deleted."""
+    young_s: float = 900.0
+    """The age of a lease, by its id, up to which something of it may have been made just now."""
+
 
 Item = dict[str, Any]
 """One resource in Azure's JSON."""
@@ -87,8 +104,8 @@ class Azure:
 
     def _settings(self) -> dict[str, Any]:
         settings: dict[str, Any] = {
-            "connection_timeout": patience.CONNECT_S,
-            "read_timeout": patience.ANSWER_S,
+            "connection_timeout": waits.CONNECT_S,
+            "read_timeout": waits.ANSWER_S,
             "user_agent": "diskbench",
             **_trust(),
         }
@@ -283,3 +300,47 @@ def _trust() -> dict[str, Any]:
 
 def _json(answer: Any) -> Any:  # noqa: ANN401 - a model, or nothing
     return answer.as_dict() if hasattr(answer, "as_dict") else answer
+
+
+def request_policies(credential: Any, scope: str, settings: dict[str, Any]) -> list[Any]:  # noqa: ANN401 - the SDK's classes
+    """The policies of one client, in the order of azure-mgmt-compute 39.0.0."""
+    from azure.core.pipeline import policies
+    from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy, ARMHttpLoggingPolicy
+
+    return [
+        policies.RequestIdPolicy(),
+        policies.HeadersPolicy(),
+        policies.UserAgentPolicy(settings["user_agent"]),
+        policies.ProxyPolicy(),
+        policies.ContentDecodePolicy(),
+        policies.RedirectPolicy(),
+        ARMChallengeAuthenticationPolicy(credential, scope),
+        policies.CustomHookPolicy(),
+        policies.NetworkTraceLoggingPolicy(),
+        policies.SensitiveHeaderCleanupPolicy(),
+        ARMHttpLoggingPolicy(),
+        *([_recording_policy()] if recorder.is_recording() else []),
+    ]
+
+
+def _recording_policy() -> Any:  # noqa: ANN401 - a policy of azure.core, imported with it
+    """The policy that keeps the exchanges of a client for a recording in progress."""
+    from azure.core.pipeline.policies import SansIOHTTPPolicy
+
+    class Recorded(SansIOHTTPPolicy):  # type: ignore[type-arg]
+        def on_response(self, request: Any, response: Any) -> None:  # noqa: ANN401 - azure.core's
+            http_request, answer = request.http_request, response.http_response
+            if hasattr(answer, "read"):
+                answer.read()  # an answer that is streamed has no content yet
+            body = http_request.content if hasattr(http_request, "content") else http_request.body
+            recorder.note(
+                method=http_request.method,
+                url=http_request.url,
+                sent=http_request.headers,
+                asked=body if isinstance(body, str | bytes) else None,
+                status=answer.status_code,
+                headers=answer.headers,
+                body=answer.content if hasattr(answer, "content") else answer.body(),
+            )
+
+    return Recorded()

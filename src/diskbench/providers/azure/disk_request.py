@@ -1,31 +1,39 @@
-"""The disk that a cell requests from Azure; a request that Azure does not sell is refused before
-any call: pure."""
+"""The disk that a cell requests from Azure, refused before any call where Azure does not sell it
+or a name has not Azure's form; and the lookup's result before renting, all that `acquire` needs,
+as JSON. Pure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import re
+from typing import Literal
+from urllib.parse import urlsplit
 
-from diskbench.catalog.lookup import disk_types, limits
+from pydantic import Field
+
+from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.terms import bursting_limits, check_bursting, tier_limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
+from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
 from diskbench.providers.asked import (
+    NameForm,
     check_count,
+    check_lab,
+    check_names,
     check_one_root,
     check_shared_machine,
+    check_ssh,
     refuse_options,
     size_asked,
     whole_throughput,
     with_disk,
 )
-from diskbench.providers.azure.form import check_form
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.azure.plugin import PLUGIN
-
-if TYPE_CHECKING:
-    from diskbench.catalog.lookup import DiskLimits
-    from diskbench.model.options import RentSpec
+from diskbench.providers.networks import is_loopback
+from diskbench.providers.options import NetworkOptions
+from diskbench.providers.skeleton.cloud import RentalDetails
 
 TEMPORARY = "temp-disk"
 LOCAL = "instance-store"
@@ -190,3 +198,140 @@ def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AzureDiskRequest:
 
 def _sold() -> list[str]:
     return [name for name in disk_types("azure") if name != TEMPORARY]
+
+
+Interface = Literal["scsi", "nvme"]
+DEFAULT_OS_GIB = 30
+"""The size of Ubuntu's and Debian's images, for an image that does not report one."""
+
+
+class DiskPath(Frozen):
+    """A machine's sustained limits on one path to its disks; MB/s are 10^6 bytes per second.
+    None where Azure publishes no figure."""
+
+    iops: float | None = None
+    mb_per_s: float | None = None
+
+
+class AzureMachine(Frozen):
+    """A machine size as Azure describes it. `local_gib` is the size of the temporary disk or,
+    with `local_nvme`, of all local NVMe disks together. `controllers` are the disk controllers that
+    the size offers, `interface` the one to use, and `controller` its name in the request; None
+    where the image cannot choose (Hyper-V generation 1)."""
+
+    size: str
+    arch: Literal["x86_64", "arm64"]
+    vcpus: int
+    memory_bytes: int
+    premium: bool
+    interface: Interface
+    uncached: DiskPath
+    cached: DiskPath
+    cacheable: bool
+    max_disks: int
+    local_gib: float = 0
+    local_nvme: bool = False
+    burstable: bool = False
+    controllers: tuple[Interface, ...] = ("scsi",)
+    controller: str | None = None
+
+
+class AzureImage(Frozen):
+    """The machine's image: a reference with a version, or the id of an image. `plan` is the
+    purchase plan of a marketplace image; `generation` (V1, V2) and `controllers` are None and empty
+    where the image does not report them."""
+
+    name: str
+    reference: dict[str, str]
+    os_gib: int | None = None
+    plan: dict[str, str] | None = None
+    generation: str | None = None
+    controllers: tuple[Interface, ...] = ()
+
+
+class AzureResolved(RentalDetails):
+    """A rental's details. `zones` are tried in order; empty: no zone in particular. `subnet` is
+    the user's own; its machines get no public address."""
+
+    region: str
+    requested: AzureDiskRequest = Field(alias="wanted")
+    size_gib: int
+    machine: AzureMachine
+    image: AzureImage
+    os_type: str
+    zones: tuple[str, ...]
+    subnet: str | None
+    ssh_cidr: str | None
+    emulated: bool
+    warnings: tuple[str, ...] = ()
+    """Warnings for the user before renting."""
+
+
+_ID = r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\."
+_FORMS = {
+    "account": NameForm(
+        re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE),
+        "it is an id, such as 00000000-0000-0000-0000-000000000000: az account show --query id",
+        "--subscription",
+    ),
+    "region": NameForm(
+        re.compile(r"[a-z][a-z0-9]+"),
+        "it looks like westeurope: az account list-locations --query [].name",
+    ),
+    "zone": NameForm(re.compile(r"[0-9]{1,2}"), "zones are numbers, as 1, 2 and 3"),
+    "instance_type": NameForm(
+        re.compile(r"[A-Z][A-Za-z]*_[A-Za-z0-9_-]+"),
+        "it looks like Standard_D4s_v5",
+    ),
+    "subnet": NameForm(
+        re.compile(_ID + r"Network/virtualNetworks/[^/]+/subnets/[^/]+", re.IGNORECASE),
+        "give its id: az network vnet subnet show … --query id",
+    ),
+    "security_group": NameForm(
+        re.compile(_ID + r"Network/networkSecurityGroups/[^/]+", re.IGNORECASE),
+        "give its id: az network nsg show … --query id",
+    ),
+    "placement": NameForm(
+        re.compile(_ID + r"Compute/proximityPlacementGroups/[^/]+", re.IGNORECASE),
+        "give the id of a proximity placement group: az ppg show … --query id",
+    ),
+}
+_CLOUDS = (
+    "management.azure.com",
+    "management.chinacloudapi.cn",
+    "management.usgovcloudapi.net",
+)
+"""Azure's own resource managers (azure-mgmt-core 1.6, get_arm_endpoints)."""
+
+
+def check_form(spec: RentSpec) -> None:
+    """Refuse values that cannot be Azure names. Raises InvalidValue."""
+    check_names(spec, _FORMS, "Azure")
+    check_ssh(spec, "a group of yours is")
+    if NetworkOptions.of(spec).no_public_ip and spec.subnet is None:
+        raise InvalidValue(
+            "--no-public-ip without --subnet: the machine could not be reached, because the "
+            "network that is made for it has no other members",
+            advice="add --subnet with the id of one that this computer or your jump host reaches",
+            field="no_public_ip",
+        )
+    _check_endpoint(spec)
+
+
+def is_azure(url: str) -> bool:
+    """Whether an endpoint belongs to Azure, sovereign clouds and regional endpoints included."""
+    host = urlsplit(url).hostname or ""
+    return any(host == own or host.endswith(f".{own}") for own in _CLOUDS)
+
+
+def _check_endpoint(spec: RentSpec) -> None:
+    url = spec.endpoint_url
+    # A bearer token is as good as a password: the SDK sends none in clear text, not even here.
+    if url is not None and (urlsplit(url).scheme != "https" or not urlsplit(url).hostname):
+        raise InvalidValue(
+            f"--endpoint-url {url!r}: Azure accepts https only",
+            advice="use https://HOST:PORT, and name its certificate in REQUESTS_CA_BUNDLE",
+            field="endpoint_url",
+        )
+    emulated = url is not None and is_loopback(url)
+    check_lab(spec, emulated=emulated, endpoint="https://127.0.0.1:PORT")

@@ -3,11 +3,15 @@ class.
 
 Codes: "Common error codes" and "Allocation failures" of the Azure Resource Manager and Virtual
 Machines documentation, and the exchanges recorded in azure-mgmt-compute's own tests.
+
+DefaultAzureCredential reports each kind of credential that it tried, most of them as absent;
+only those that exist and failed are useful (azure-identity 1.27, ChainedTokenCredential).
 """
 
 from __future__ import annotations
 
 import contextlib
+import re
 import ssl
 import time
 from email.utils import parsedate_to_datetime
@@ -25,11 +29,11 @@ from diskbench.errors import (
     Throttled,
     Unanswered,
 )
-from diskbench.providers.azure.login import why_no_login
 from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
 
 if TYPE_CHECKING:
     from azure.core.exceptions import AzureError, HttpResponseError
+
 
 _NO_CAPACITY = "Azure has no capacity for it: {told}"
 _ELSEWHERE = "try another --zone, --region or --instance-type, or later"
@@ -293,3 +297,19 @@ def _is_untrusted(error: BaseException) -> bool:
             inner = [getattr(cause, name, None) for name in ("inner_exception", "reason")]
             below += [*cause.args, cause.__cause__, cause.__context__, *inner]
     return False
+
+
+_TRIED = re.compile(r"^\s+(?P<kind>\w+)Credential: (?P<said>.+)$", re.MULTILINE)
+_ABSENT = re.compile(
+    r"unavailable|not found|not be found|not installed|requires the|[Nn]o accounts|not fully config"
+)
+
+
+def why_no_login(message: str) -> str:
+    """The SDK's message without the kinds of credentials that are absent."""
+    tried = [(match["kind"], " ".join(match["said"].split())) for match in _TRIED.finditer(message)]
+    failed = [f"{kind}: {why}" for kind, why in tried if not _ABSENT.search(why)]
+    if tried and not failed:
+        return f"no login to Azure was found (tried: {', '.join(kind for kind, _ in tried)})"
+    why = "; ".join(failed) or " ".join(message.split())
+    return f"Azure does not accept the credentials: {why}"

@@ -1,39 +1,37 @@
-"""Handover of a rented machine: connect to it, find its disk in the guest, read everything back."""
+"""Handover of a rented machine: connect to it, find its disk in the guest, read everything back;
+Azure's report is kept for the record and compared with the request."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from diskbench.catalog.entry import catalogue
 from diskbench.errors import RentalFailed
-from diskbench.providers.azure import attach, deadman, readback
-from diskbench.providers.azure import guest as azure_guest
-from diskbench.providers.azure.inventory import SHUTDOWN, inside, read_disk
-from diskbench.providers.azure.provision import running
+from diskbench.model.rental import Acquired
+from diskbench.providers.azure import attach, teardown
+from diskbench.providers.azure import attach as azure_guest
+from diskbench.providers.azure.client import Item
+from diskbench.providers.azure.disk_request import AzureResolved
+from diskbench.providers.azure.inventory import SHUTDOWN, inside, power_of, read_disk
+from diskbench.providers.azure.machines import seen_interface
+from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned, running
 from diskbench.providers.azure.requests import name_of
-from diskbench.providers.guest import ROOT_DIRECTORY
-from diskbench.providers.guest_disks import disks
-from diskbench.providers.skeleton.handover import Seen, acquired, await_first_boot, reached
+from diskbench.providers.guest import ROOT_DIRECTORY, Guest, GuestDisk, await_prepared, disks
+from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from diskbench.model.rental import Acquired
-    from diskbench.providers.azure.client import Item
-    from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned
-    from diskbench.providers.guest import Guest
 
 
 def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
     """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     name = name_of(order.lease, "machine")
-    dead_man = deadman.arm(order.edge, order.claim, order.details.region, str(made.machine["id"]))
-    order.watch.note(deadman.message(name, dead_man))
+    dead_man = teardown.arm(order.edge, order.claim, order.details.region, str(made.machine["id"]))
+    order.watch.note(teardown.message(name, dead_man))
     reach = attach.machine_of(order)
     with reached(order, reach) as guest:
         seen, cache_changes = _find_disks(order, made, guest)
-        await_first_boot(order, guest, name)
+        await_prepared(guest, name, order.timing, order.watch)
     details = order.details
     machine = running(order)
     names = {
@@ -42,18 +40,18 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
         "local": [],
     }[details.requested.kind]
     measured = [_disk(order, name) for name in names]
-    readback.check(details, made.zone, machine, measured)
+    check(details, made.zone, machine, measured)
     sizes = [disk.size_bytes for disk in seen.disks] or [
         int(disk["properties"]["diskSizeGB"]) * GIB for disk in measured
     ]
-    _await_listed(order, names, scheduled=dead_man == deadman.SCHEDULE_MADE)
+    _await_listed(order, names, scheduled=dead_man == teardown.SCHEDULE_MADE)
     more = {"dead_man": dead_man, "cache_changes": cache_changes}
     return acquired(
         order,
         reach,
         seen,
         size_bytes=sizes[0],
-        facts=readback.facts(order, made, machine, measured, seen.disks, more),
+        facts=facts(order, made, machine, measured, seen.disks, more),
         path=azure_guest.path,
         identity=azure_guest.identity,
     )
@@ -99,3 +97,164 @@ def _disk(order: AzureOrder, name: str) -> Item:
             f"disk {name} is not listed any more", advice="another program deleted it"
         )
     return disk
+
+
+def check(details: AzureResolved, zone: str | None, machine: Item, disks: Sequence[Item]) -> None:
+    """Raise RentalFailed naming every value that differs, as requested and as reported.
+
+    `disks` are the measured disks: in order of LUN, or the OS disk. A value that Azure does not
+    report is no difference.
+    """
+    refuse(
+        "Azure",
+        (
+            *_of_machine(details, zone, machine),
+            *(text for disk in disks for text in _of_disk(details, zone, disk)),
+            *_attached(details, machine, disks),
+        ),
+    )
+
+
+def _of_machine(details: AzureResolved, zone: str | None, machine: Item) -> Iterator[str]:
+    what = f"machine {machine['name']}"
+    properties = machine.get("properties") or {}
+    profile = properties.get("storageProfile") or {}
+    size = (properties.get("hardwareProfile") or {}).get("vmSize")
+    image = profile.get("imageReference") or {}
+    yield from differs(what, "size", details.machine.size, size)
+    yield from differs(what, "zone", zone, _zone(machine))
+    yield from differs(what, "region", details.region, _region(machine))
+    version = image.get("exactVersion") or image.get("version")
+    controller = profile.get("diskControllerType")
+    yield from differs(what, "disk controller", details.machine.controller, controller)
+    yield from differs(what, "image version", details.image.reference.get("version"), version)
+
+
+def _of_disk(details: AzureResolved, zone: str | None, disk: Item) -> Iterator[str]:
+    requested = details.requested
+    what, properties = f"disk {disk['name']}", disk.get("properties") or {}
+    iops, mb_per_s = provisioned(details)
+    yield from differs(what, "type", requested.type, (disk.get("sku") or {}).get("name"))
+    yield from differs(what, "size in GiB", details.size_gib, properties.get("diskSizeGB"))
+    yield from differs(what, "IOPS", iops, properties.get("diskIOPSReadWrite"))
+    yield from differs(what, "throughput in MB/s", mb_per_s, properties.get("diskMBpsReadWrite"))
+    if requested.kind == "disk":
+        yield from differs(what, "zone", zone, _zone(disk))
+    if requested.tier is not None:
+        yield from differs(what, "performance tier", requested.tier, properties.get("tier"))
+    burst = properties.get("burstingEnabled")
+    yield from differs(what, "bursting on demand", requested.bursting, burst)
+
+
+def _attached(details: AzureResolved, machine: Item, disks: Sequence[Item]) -> Iterator[str]:
+    """Host cache and LUN of each disk, from the machine."""
+    requested = details.requested
+    for lun, disk in enumerate(disks):
+        what, attachment = f"disk {disk['name']}", _attachment(machine, disk)
+        if requested.kind == "disk":
+            yield from differs(what, "LUN", lun, attachment.get("lun", "none at all"))
+        # Azure may omit the cache where it is None.
+        yield from differs(
+            what, "host cache", requested.caching, attachment.get("caching") or "None"
+        )
+
+
+def provisioned(details: AzureResolved) -> tuple[float | None, float | None]:
+    """The provisioned IOPS and MB/s of a disk where they are sold separately; None where they
+    follow from the size (Azure then reports the tier's figures)."""
+    requested = details.requested
+    if requested.kind == "local":
+        return None, None
+    entry = catalogue("azure").disks[requested.type]
+
+    def of(value: float | None, name: str) -> float | None:
+        quantity = getattr(entry, name)
+        if value is not None or quantity is None or not quantity.provisioned:
+            return value
+        default: float | None = quantity.default_value(details.size_gib)
+        return default
+
+    return of(requested.iops, "iops"), of(requested.mb_per_s, "throughput")
+
+
+def facts(
+    order: AzureOrder,
+    made: AzureProvisioned,
+    machine: Item,
+    disks: Sequence[Item],
+    guest_disks: Sequence[GuestDisk],
+    more: dict[str, Any],
+) -> dict[str, Any]:
+    """The facts recorded beside the result; JSON values only, nothing secret."""
+    details = order.details
+    properties = machine.get("properties") or {}
+    profile = properties.get("storageProfile") or {}
+    size = details.machine
+    return {
+        "instance_id": properties.get("vmId"),
+        "resource_id": machine["id"],
+        "instance_type": (properties.get("hardwareProfile") or {}).get("vmSize"),
+        "subscription": order.edge.azure.subscription,
+        "region": details.region,
+        "zone": made.zone,
+        "image": details.image.name,
+        "image_reference": profile.get("imageReference"),
+        "architecture": size.arch,
+        "disk_interface": seen_interface(
+            guest_disks, profile.get("diskControllerType"), size.interface
+        ),
+        "uncached": size.uncached.model_dump(mode="json"),
+        "cached": size.cached.model_dump(mode="json"),
+        "power": power_of(machine),
+        "spot": properties.get("priority") == "Spot",
+        "placement_group": (properties.get("proximityPlacementGroup") or {}).get("id"),
+        "host_cache": details.requested.caching,
+        "os_disk": {
+            "type": details.os_type,
+            "host_cache": (profile.get("osDisk") or {}).get("caching"),
+            "name": name_of(order.lease, "os"),
+        },
+        "volumes": [_disk_facts(machine, disk) for disk in disks],
+        "disks": [disk.model_dump(mode="json") for disk in guest_disks],
+        **more,
+    }
+
+
+def _disk_facts(machine: Item, disk: Item) -> dict[str, Any]:
+    properties = disk.get("properties") or {}
+    attachment = _attachment(machine, disk)
+    return {
+        "id": disk["id"],
+        "type": (disk.get("sku") or {}).get("name"),
+        "size_gib": properties.get("diskSizeGB"),
+        "tier": properties.get("tier"),
+        "iops": properties.get("diskIOPSReadWrite"),
+        "mb_per_s": properties.get("diskMBpsReadWrite"),
+        "bursting": properties.get("burstingEnabled"),
+        "sector_bytes": (properties.get("creationData") or {}).get("logicalSectorSize"),
+        "encryption": (properties.get("encryption") or {}).get("type"),
+        "zone": _zone(disk),
+        "lun": attachment.get("lun"),
+        "host_cache": attachment.get("caching") or "None",
+        "ends_with_machine": attachment.get("deleteOption") == "Delete",
+    }
+
+
+def _attachment(machine: Item, disk: Item) -> Item:
+    """The machine's attachment of a disk; empty where it is not attached."""
+    profile = (machine.get("properties") or {}).get("storageProfile") or {}
+    for entry in [*(profile.get("dataDisks") or []), profile.get("osDisk") or {}]:
+        if str((entry.get("managedDisk") or {}).get("id", "")).lower() == str(disk["id"]).lower():
+            return dict(entry)
+    return {}
+
+
+def _zone(item: Item) -> str | None:
+    zones = item.get("zones") or []
+    return str(zones[0]) if zones else None
+
+
+def _region(item: Item) -> str | None:
+    """A region's name in the short form: Azure also writes `West Europe`."""
+    location = item.get("location")
+    return str(location).lower().replace(" ", "") if location else None

@@ -3,9 +3,9 @@ remembered."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from diskbench.errors import DiskbenchError
+from diskbench.model.rental import Which
+from diskbench.providers.azure.client import AzureClient, Item
 from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.requests import (
     EXPIRES_TAG,
@@ -16,10 +16,6 @@ from diskbench.providers.azure.requests import (
     of_any_lease,
     of_lease,
 )
-
-if TYPE_CHECKING:
-    from diskbench.model.rental import Which
-    from diskbench.providers.azure.client import AzureClient, Item
 
 GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"
 MACHINES = "Microsoft.Compute/virtualMachines"

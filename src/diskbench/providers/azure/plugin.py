@@ -29,12 +29,12 @@ PLUGIN = Plugin(
     name="azure",
     title="Azure",
     summary="Machines and managed disks of Microsoft Azure, or of an emulator.",
-    provider="diskbench.providers.azure.provider:AzureProvider",
+    provider="diskbench.providers.azure.cloud:AzureProvider",
     rents=True,
     options=(
         "diskbench.providers.azure.options:AzureOptions",
-        "diskbench.providers.networks:NetworkOptions",
-        "diskbench.providers.emulation:EmulationOptions",
+        "diskbench.providers.options:NetworkOptions",
+        "diskbench.providers.options:EmulationOptions",
     ),
     account_option="subscription",
     # azure-mgmt-compute 39.0.0, Disk: "MB here uses the ISO notation, of powers of 10".

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from azure.mgmt.core.polling.arm_polling import ARMPolling
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.waits import nap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from diskbench.ports import RentWatch
-    from diskbench.providers.azure.timing import AzureTiming
+from diskbench.ports import RentWatch
+from diskbench.providers.waits import CloudTiming, nap
 
 
 class WatchedPolling(ARMPolling):
@@ -25,7 +21,7 @@ class WatchedPolling(ARMPolling):
         self,
         what: str,
         limit_s: float,
-        timing: AzureTiming,
+        timing: CloudTiming,
         watch: RentWatch | None,
         repeated: Callable[[Callable[[], Any]], Any],
     ) -> None:

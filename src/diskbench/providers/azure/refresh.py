@@ -10,23 +10,20 @@ Windows, a disk is identified by its tier.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import urllib3
 
+from diskbench.catalog.books import ProviderBook
+from diskbench.catalog.price_book import PriceBook
 from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
 from diskbench.errors import HostUnavailable
-from diskbench.providers.azure.sizes import machine
+from diskbench.providers.azure.client import AzureClient
+from diskbench.providers.azure.machines import machine
 from diskbench.units import GIB
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from diskbench.catalog.books import ProviderBook
-    from diskbench.catalog.price_book import PriceBook
-    from diskbench.providers.azure.client import AzureClient
 
 URL = "https://prices.azure.com/api/retail/prices"
 _SKUS, _PRICES = "refreshed-skus", "refreshed-prices"

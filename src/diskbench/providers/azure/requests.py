@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from diskbench.model.rental import Claim, DiskSpec
+from diskbench.model.rental import Claim, DiskSpec
 
 Request = dict[str, Any]
 

@@ -1,37 +1,57 @@
-"""Release a lease: delete its resource groups, found by tag, each with one call."""
+"""The leases of a subscription, and the end of one: found by the tags of resource groups, ended by
+Azure's own switch, extended, released, and the reason why a lease's machine is gone.
+
+A release deletes the lease's groups, each with one call. An extension moves, in this order, the
+guest's timer, the shutdown schedule, the tags of the group's resources, and last the group's tag,
+which `found` reads.
+
+A guest that powers itself off is still billed, because Azure keeps its capacity reserved. A
+schedule of Microsoft.DevTestLab, as the portal's "Auto-shutdown" makes it, deallocates the
+machine instead. It fires daily at a time of day, so it is made only for leases that end within a
+day. Resource: learn.microsoft.com, "Microsoft.DevTestLab/schedules" 2018-09-15, type
+ComputeVmShutdownTask; its name must be `shutdown-computevm-MACHINE`.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
 
-from diskbench.errors import DiskbenchError
+from diskbench.errors import DiskbenchError, Interrupted
+from diskbench.model.rental import Claim, Found, LeaseEnd, Scope, Which
+from diskbench.ports import Host
+from diskbench.providers.azure import requests
+from diskbench.providers.azure.client import AzureClient, AzureSessions, AzureTiming, Item
 from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.inventory import (
     DISKS,
     GROUPS,
     MACHINES,
+    SHUTDOWN,
+    STOPPED,
+    expiry_of,
     group_kind_and_name,
     inside,
     is_meant,
+    is_ours,
     is_strange,
     kind_and_name,
     lease_of,
+    owner_of,
+    power_of,
     read,
+    read_machine,
+    state_of,
     tagged_groups,
+    why,
 )
-from diskbench.providers.azure.put import delete
-from diskbench.providers.azure.requests import group_name
-from diskbench.providers.skeleton import release as skeleton
-from diskbench.providers.skeleton.lag import Lag
-from diskbench.providers.skeleton.release import noting
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from diskbench.model.rental import Which
-    from diskbench.providers.azure.client import AzureClient, Item
-    from diskbench.providers.skeleton.release import Failures
+from diskbench.providers.azure.provision import delete
+from diskbench.providers.azure.requests import EXPIRES_TAG, Request, group_name, name_of, tags
+from diskbench.providers.guest import move_timer
+from diskbench.providers.skeleton import leases as skeleton
+from diskbench.providers.skeleton.leases import Failures, Lag, noting
 
 _FORCED = MACHINES
 """Machines are not shut down cleanly first: their data are not needed."""
@@ -129,3 +149,179 @@ def _delete_costly(edge: AzureClient, group: str, ours: list[Item]) -> list[str]
                 with noting(failures, kind_and_name(item), is_missing):
                     delete(edge, kind, group, str(item["name"]), **more)
     return [f"{what}: {why}" for what, why in failures.items()]
+
+
+def found_leases(sessions: AzureSessions, scope: Scope, timing: AzureTiming) -> Sequence[Found]:
+    """The leases at `scope`. One listing covers all regions of a subscription. A lease's group has
+    one name, so each group is either the lease's own or a copy of its tags."""
+    azure = sessions.of_scope(scope)
+    edge = azure.edge(timing)
+    leases: dict[str, Found] = {}
+    for group in tagged_groups(edge):
+        region = str(group.get("location", "")).lower()
+        if scope.region not in {None, region}:
+            continue
+        lease_id = str(lease_of(group))
+        here = scope.model_copy(update={"account": azure.subscription, "region": region})
+        before = leases.get(lease_id) or Found(lease_id=lease_id, scope=here)
+        leases[lease_id] = before.model_copy(update=_added(edge, before, group, here))
+    return [leases[lease_id] for lease_id in sorted(leases)]
+
+
+def _added(edge: AzureClient, before: Found, group: Item, here: Scope) -> dict[str, object]:
+    """The lease's record, updated with one group that carries its tag."""
+    if not is_ours(group):
+        return {"not_ours": (*before.not_ours, group_kind_and_name(group))}
+    content = [item for item in inside(edge, group) if not is_strange(before.lease_id, item)]
+    return {
+        "scope": here,
+        "expires_at": expiry_of(group),
+        "owner": owner_of(group),
+        "resources": (group_kind_and_name(group), *(kind_and_name(item) for item in content)),
+    }
+
+
+def why_gone(
+    lease_id: str, sessions: AzureSessions, scope: Scope, timing: AzureTiming
+) -> str | None:
+    """The reason why the lease's machine is gone; None while it may answer. Raises diskbench's
+    errors."""
+    machine = read_machine(sessions.of_scope(scope).edge(timing), lease_id)
+    if machine is None:
+        return f"Azure lists no machine of lease {lease_id}"
+    state = state_of(machine)
+    if state in {"Failed", "Deleting"}:
+        return f"{machine['name']} is {state.lower()}: {why(machine)}"
+    if (power := power_of(machine)) in STOPPED:
+        return f"{machine['name']} is {power}: {why(machine)}"
+    return None
+
+
+WRITE_TAGS = "Microsoft.Resources/tags/write"
+
+
+def extend(edge: AzureClient, lease_id: str, end: LeaseEnd, guest: Host) -> None:
+    """Move the end of a lease to `end`. Resources that somebody else put into the group keep
+    their tags."""
+    move_timer(guest, end)
+    for group in tagged_groups(edge, lease_id):
+        if not is_ours(group):
+            continue
+        content = [item for item in inside(edge, group) if not is_strange(lease_id, item)]
+        move(edge, lease_id, content, end)
+        for item in content:
+            if lease_of(item) == lease_id and not is_schedule(item):
+                _tag(edge, kind_and_name(item), item, end)
+        _tag(edge, group_kind_and_name(group), group, end)
+
+
+def _tag(edge: AzureClient, what: str, item: Item, end: LeaseEnd) -> None:
+    """Write the expiry into one resource's tags; its other tags stay."""
+    edge.finished(
+        f"tags of {what}", edge.timing.network_s, WRITE_TAGS,
+        "resources", "tags.begin_update_at_scope",
+        str(item["id"]), requests.new_expiry(end.expires_at),
+    )  # fmt: skip
+
+
+API_VERSION = "2018-09-15"
+LONGEST_S = 24 * 3600 - 3600
+"""The longest lease that a daily time can express: a day less an hour for the grace."""
+_GRACE = timedelta(minutes=15)
+"""Grace after the lease's end, so that a timely release comes first; our choice."""
+SCHEDULE_MADE = "schedule"
+"""The result of `arm` where the schedule is made."""
+_KIND = "Microsoft.DevTestLab/schedules"
+_WRITE = f"{_KIND}/write"
+
+
+def schedule(
+    tags: Mapping[str, str], region: str, machine_id: str, expires_at: float, *, on: bool = True
+) -> Request:
+    """The schedule that deallocates the machine when the lease ends: pure. Without `on` it is
+    disabled."""
+    when = datetime.fromtimestamp(expires_at, UTC) + _GRACE
+    return {
+        "location": region,
+        "tags": dict(tags),
+        "properties": {
+            "status": "Enabled" if on else "Disabled",
+            "taskType": "ComputeVmShutdownTask",
+            "dailyRecurrence": {"time": when.strftime("%H%M")},
+            "timeZoneId": "UTC",
+            "targetResourceId": machine_id,
+            "notificationSettings": {"status": "Disabled"},
+        },
+    }
+
+
+def arm(edge: AzureClient, claim: Claim, region: str, machine_id: str) -> str:
+    """Make the schedule and return `schedule`, or the reason why there is none. A failure does
+    not fail the run: the guest has a timer, and the tags hold the expiry."""
+    if claim.expires_at - time.time() > LONGEST_S:
+        return "none: the lease is longer than a daily schedule can mean"
+    return _armed(edge, schedule(tags(claim), region, machine_id, claim.expires_at))
+
+
+def message(machine: str, armed: str) -> str:
+    """The note for a person about the result of `arm`."""
+    if armed == SCHEDULE_MADE:
+        return f"Azure deallocates {machine} after the lease: its shutdown schedule is set"
+    return (
+        f"WARNING: Azure will not deallocate {machine} after the lease ({armed}). If this computer "
+        "fails, the machine is billed until a diskbench command opens this database again, or "
+        "until diskbench gc runs"
+    )
+
+
+def is_schedule(item: Item) -> bool:
+    """Whether a resource of a group is its machine's shutdown schedule."""
+    return str(item.get("type")).lower() == _KIND.lower()
+
+
+def move(edge: AzureClient, lease_id: str, content: Sequence[Item], end: LeaseEnd) -> None:
+    """Move the shutdown schedule of the lease's machine to `end`, or disable it where `end` is more
+    than a day away: a daily schedule would fire too early. `content` is the content of the lease's
+    group.
+
+    An existing schedule must be moved: raises diskbench's errors. Where there is none, because
+    the lease was too long or Azure refused it, it is made as by `arm`.
+    """
+    name = name_of(lease_id, "machine").lower()
+    machines = (item for item in content if str(item.get("type")).lower() == MACHINES.lower())
+    machine = next((item for item in machines if str(item["name"]).lower() == name), None)
+    existing = next((item for item in content if is_schedule(item)), None)
+    if machine is None:  # no machine to shut down
+        return
+    fits = end.left_s <= LONGEST_S
+    carried = {**(machine.get("tags") or {}), EXPIRES_TAG: str(int(end.expires_at))}
+    request = schedule(
+        carried, str(machine["location"]), str(machine["id"]), end.expires_at, on=fits
+    )
+    if existing is not None:
+        _put(edge, request)
+    elif fits:
+        _armed(edge, request)
+
+
+def _armed(edge: AzureClient, request: Request) -> str:
+    try:
+        _put(edge, request)
+    except Interrupted:
+        raise
+    except DiskbenchError as error:
+        return f"none: {error.message}"
+    return SCHEDULE_MADE
+
+
+def _put(edge: AzureClient, request: Request) -> None:
+    """Make or replace the schedule of the machine that it is for."""
+    machine_id = str(request["properties"]["targetResourceId"])
+    group, *_, machine = machine_id.rsplit("/", 4)  # GROUP/providers/Microsoft.Compute/KIND/NAME
+    name = f"{SHUTDOWN}{machine}"
+    edge.finished(
+        f"schedule {name}", edge.timing.network_s, _WRITE,
+        "resources", "resources.begin_create_or_update_by_id",
+        f"{group}/providers/{_KIND}/{name}", request,
+        api_version=API_VERSION,
+    )  # fmt: skip

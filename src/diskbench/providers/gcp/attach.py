@@ -1,27 +1,38 @@
-"""Attach the disks to a running machine: connect, attach, find them in the guest, verify them."""
+"""Disks at a running machine: attach them, find and verify them in the guest, swap them.
+
+The guest shows a disk by the device name that diskbench chose. Sources: Compute Engine API,
+AttachedDisk.deviceName ("reflected into the /dev/disk/by-id/google-* tree"); Google's
+guest-configs, 65-gce-disk-naming.rules and google_nvme_id, for local SSDs
+(`google-local-nvme-ssd-N`, `google-local-ssd-N`). All persistent disks on NVMe are namespaces of
+one controller and share its serial; they differ in WWN.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import uuid
+from collections.abc import Iterable, Sequence
 
 from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.model.rental import Which
 from diskbench.providers.gcp import requests
-from diskbench.providers.gcp.errors import exists_already, is_busy
-from diskbench.providers.gcp.guest import find_disk, find_local, with_unique_identity
-from diskbench.providers.gcp.inventory import LIVE, describe, place
-from diskbench.providers.gcp.operations import change, last
-from diskbench.providers.gcp.provision import ended
-from diskbench.providers.gcp.reach import tunnel
-from diskbench.providers.guest_disks import disks
+from diskbench.providers.gcp.client import Item, change, last
+from diskbench.providers.gcp.disk_request import LOCAL_SSD_GIB, tunnel
+from diskbench.providers.gcp.errors import exists_already, is_busy, is_missing
+from diskbench.providers.gcp.inventory import (
+    LIVE,
+    GcpInventory,
+    describe,
+    inventory,
+    place,
+    zone_of,
+)
+from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned, ended, in_zone
+from diskbench.providers.gcp.teardown import give_back, lag_of
+from diskbench.providers.guest import Guest, GuestDisk, disks
 from diskbench.providers.skeleton.handover import Machine, disks_before_ours, disks_now
+from diskbench.providers.skeleton.leases import listed_in_time
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
-
-if TYPE_CHECKING:
-    from diskbench.providers.gcp.client import Item
-    from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned
-    from diskbench.providers.guest import Guest
-    from diskbench.providers.guest_disks import GuestDisk
 
 
 def address_of(order: GcpOrder, made: GcpProvisioned) -> str:
@@ -176,3 +187,160 @@ def _appeared(
         return guest_disk or Still(f"/dev/disk/by-id/google-{name} is not seen in the guest yet")
 
     return order.ask_guest(f"disk {name}", ask)
+
+
+def swapped(order: GcpOrder) -> GcpProvisioned:
+    """The lease's machine and the disks of this turn; idempotent. Raises RentalFailed."""
+    listing = inventory(order.compute, Which(order.lease))
+    zone = _zone(order, listing)
+    earlier = tuple(item for item in listing.disks if _is_earlier(order, str(item["name"])))
+    for disk in earlier:
+        _detach(order, zone, str(disk["name"]))
+    failures: dict[str, str] = {}
+    give_back(order.compute, order.lease, "disks", earlier, failures)
+    if failures:
+        reasons = "; ".join(f"{what}: {why}" for what, why in failures.items())
+        raise RentalFailed(f"not deleted: {reasons}", advice="it goes with its machine")
+    deleted = [f"disk {place(disk)}" for disk in earlier]
+    listed_in_time(
+        lambda _: inventory(order.compute, Which(order.lease)), deleted, lag_of(order.compute)
+    )
+    return in_zone(order, zone)
+
+
+def _zone(order: GcpOrder, listing: GcpInventory) -> str:
+    """The machine's zone. Raises RentalFailed when no machine runs, or its zone does not offer
+    the disk."""
+    if not listing.live:
+        if listing.instances:
+            raise ended(listing.instances[0])
+        raise RentalFailed(
+            f"instance {order.machine_name} is not listed any more",
+            advice="another program deleted it: start a new run",
+        )
+    zone = zone_of(listing.live[0])
+    if zone not in order.details.zones:
+        raise RentalFailed(
+            f"{order.machine_name} is in {zone}, where such a disk cannot be rented",
+            advice="start a new run",
+        )
+    return zone
+
+
+def _is_earlier(order: GcpOrder, name: str) -> bool:
+    """Whether a disk was measured in another turn; false for the machine's root."""
+    count = order.disk.count if order.disk else 0
+    mine = {order.disk_name(index) for index in range(count)}
+    return name.startswith(requests.name_of(order.lease, "disk-")) and name not in mine
+
+
+def _detach(order: GcpOrder, zone: str, name: str) -> None:
+    """Detach a disk from the machine; succeeds if it is not attached."""
+    what = f"disk {name}"
+
+    def ask() -> bool | Still:
+        instance = describe(order.compute, "instances", zone, order.machine_name) or {}
+        device = _device(instance, name)
+        if device is None:
+            return True
+        lease_id, attempt = order.lease, uuid.uuid4().hex
+        request = requests.detach_disk(lease_id, zone, device, attempt)
+        try:
+            change(order.compute, "instances", "detachDisk", request, what, order.timing.attach_s)
+        except DiskbenchError as error:
+            if not (is_busy(error) or is_missing(error)):
+                raise
+            return Still(error.message)
+        return Still("detaching")
+
+    order.until(ask, what, order.timing.attach_s)
+    order.watch.note(f"{what} is detached")
+
+
+def _device(instance: Item, name: str) -> str | None:
+    """The disk's device name; None where it is not attached."""
+    return next(
+        (
+            str(attached["deviceName"])
+            for attached in instance.get("disks", [])
+            if last(str(attached.get("source", ""))) == name
+        ),
+        None,
+    )
+
+
+_LINK = "/dev/disk/by-id/google-"
+_LOCAL = {"nvme": "local-nvme-ssd", "scsi": "local-ssd"}
+
+
+def with_unique_identity(guest_disks: Iterable[GuestDisk]) -> tuple[GuestDisk, ...]:
+    """The disks, each with a unique identity."""
+    return tuple(
+        disk.model_copy(update={"identity": disk.wwn}) if disk.wwn else disk for disk in guest_disks
+    )
+
+
+def find_disk(
+    guest_disks: Iterable[GuestDisk],
+    device_name: str,
+    size_bytes: int,
+    before: Sequence[GuestDisk] | None,
+) -> GuestDisk | None:
+    """The guest's disk attached as `device_name`, verified by name, novelty and exact size in
+    bytes.
+
+    None while it has not appeared yet: udev makes the link before it stores the identity. Raises
+    RentalFailed when another disk appeared instead.
+    """
+    disk = _named(guest_disks, device_name)
+    if disk is None or not disk.identity:
+        return None
+    known = {key for disk in before or () for key in disk.keys}
+    if known & disk.keys:
+        raise RentalFailed(
+            f"{disk.node} answers to {device_name} but existed before the attachment",
+            advice="nothing was written; report this image: its disks have misleading names",
+        )
+    _check_size(disk, device_name, size_bytes)
+    return disk
+
+
+def find_local(
+    guest_disks: Iterable[GuestDisk], count: int, interface: str, size_gib: int = LOCAL_SSD_GIB
+) -> tuple[GuestDisk, ...]:
+    """The first `count` local disks of the machine, of `size_gib` each. Raises RentalFailed."""
+    disks = with_unique_identity(guest_disks)
+    names = [f"{_LOCAL[interface]}-{index}" for index in range(count)]
+    local = [_named(disks, name) for name in names]
+    present = tuple(disk for disk in local if disk is not None)
+    if len(present) < count:
+        raise RentalFailed(
+            f"the guest shows {len(present)} of {count} local SSDs ({_LINK}{_LOCAL[interface]}-*)",
+            advice="choose another --instance-type, or an --image with Google's guest environment",
+        )
+    for disk, name in zip(present, names, strict=True):
+        _check_size(disk, name, size_gib * GIB)
+    return present
+
+
+def _named(guest_disks: Iterable[GuestDisk], device_name: str) -> GuestDisk | None:
+    """The disk with the link of that name, moved to the front of its links."""
+    link = _LINK + device_name
+    matches = [disk for disk in with_unique_identity(guest_disks) if link in disk.links]
+    if len(matches) > 1:
+        raise RentalFailed(
+            f"{device_name} shows as {', '.join(d.node for d in matches)} in the guest: "
+            "it cannot be known which of them it is"
+        )
+    if not matches:
+        return None
+    other_links = tuple(other for other in matches[0].links if other != link)
+    return matches[0].model_copy(update={"links": (link, *other_links)})
+
+
+def _check_size(disk: GuestDisk, name: str, size_bytes: int) -> None:
+    if disk.size_bytes != size_bytes:
+        raise RentalFailed(
+            f"{disk.node} has {disk.size_bytes:,} bytes, {name} has {size_bytes:,}",
+            advice="nothing was written",
+        )

@@ -1,11 +1,12 @@
-"""All calls to Compute Engine: errors translated, throttled calls repeated.
+"""All calls to Compute Engine: errors translated, throttled calls repeated, accepted changes
+awaited; with the timeouts for Google Cloud.
 
 Requests and answers are mappings in the form of the REST reference (`machineType`, int64 as text);
 each is converted to the SDK's message, so that a misspelt field is found before it is sent.
 
 `client.insert(…).result()` of the SDK polls the operation at the public service, whatever the
-endpoint is, and sends the credentials there. So only its `_unary` calls are used, which return
-the operation, and operations.py polls it with our own client.
+endpoint is, and sends the credentials there. So only its `_unary` calls are used, which return the
+operation, and it is polled here with our own client.
 """
 
 from __future__ import annotations
@@ -13,20 +14,30 @@ from __future__ import annotations
 import json
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.errors import AccessDenied, Throttled
 from diskbench.extras import missing
+from diskbench.model.rental import Scope
+from diskbench.ports import RentWatch
 from diskbench.providers import recorder
-from diskbench.providers.gcp.credentials import Login, log_in
-from diskbench.providers.gcp.errors import translate
-from diskbench.providers.skeleton.sessions import Sessions
-from diskbench.providers.unanswered import repeated
+from diskbench.providers.gcp.errors import of_operation, translate
+from diskbench.providers.gcp.login import Login, log_in
+from diskbench.providers.skeleton.cloud import Sessions
+from diskbench.providers.waits import ANSWER_S, CloudTiming, Still, repeated, until
 
-if TYPE_CHECKING:
-    from diskbench.model.rental import Scope
-    from diskbench.ports import RentWatch
-    from diskbench.providers.gcp.timing import GceTiming
+
+@dataclass(frozen=True)
+class GceTiming(CloudTiming):
+    """Seconds, as CloudTiming; `call_s` limits one call."""
+
+    first_poll_s: float = 0.5
+    call_s: float = ANSWER_S
+    instance_s: float = 600.0
+    disk_s: float = 300.0
+    attach_s: float = 180.0
+    firewall_s: float = 180.0
+
 
 Item = dict[str, Any]
 _CLIENTS = {
@@ -256,3 +267,51 @@ def _mapping(message: Any) -> Item:  # noqa: ANN401 - proto-plus messages
 
 def _snake(method: str) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in method)
+
+
+def change(
+    compute: Compute, collection: str, method: str, request: Item, what: str, limit_s: float
+) -> Item:
+    """Send a change, wait for its end, and return the operation.
+
+    Raises the diskbench error when Google refuses the change, at once or later, RentalFailed
+    after `limit_s`, Interrupted when the watch is stopping.
+    """
+    started = compute.call(collection, method, request)
+    return finish(compute, started, f"compute.{collection}.{method}", what, limit_s)
+
+
+def finish(compute: Compute, operation: Item, action: str, what: str, limit_s: float) -> Item:
+    """Wait until an operation is done, and return it. Raises as `change`."""
+
+    def ask() -> Item | Still:
+        # The first answer is from the moment of the change, so the operation is read again.
+        state = (
+            operation if operation.get("status") == "DONE" else _read_operation(compute, operation)
+        )
+        return state if state.get("status") == "DONE" else Still(_words(state))
+
+    done = until(ask, what, limit_s, compute.timing, compute.watch)
+    error = of_operation(done, action)
+    if error is not None:
+        raise error
+    return done
+
+
+def _read_operation(compute: Compute, operation: Item) -> Item:
+    """The operation's present state, from its zone, its region or the global collection."""
+    name = {"operation": operation["name"]}
+    zone = last(operation.get("zone", ""))
+    if zone:
+        return compute.call("zoneOperations", "get", {"zone": zone, **name})
+    return compute.call("globalOperations", "get", name)
+
+
+def _words(operation: Item) -> str:
+    kind, status = operation.get("operationType", "operation"), operation.get("status", "")
+    return f"{kind} is {str(status).lower() or 'under way'}"
+
+
+def last(url: str) -> str:
+    """The name at the end of a resource's URL."""
+    return url.rpartition("/")[2]

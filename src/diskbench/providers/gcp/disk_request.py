@@ -1,30 +1,42 @@
-"""The disk that a cell requests from Google Cloud; a request that it does not sell is refused
-before any call: pure."""
+"""The disk that a cell requests from Google Cloud, refused before any call where it is not sold
+or a name has not its form; how its machine is reached; and the lookup's result before renting,
+all that `acquire` needs, as JSON. Pure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import re
+import shlex
+import shutil
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field
 
 from diskbench.catalog.entry import catalogue
-from diskbench.catalog.lookup import disk_types, limits
+from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.machine_book import machine_book
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import HostUnavailable, InvalidValue, UnknownName
 from diskbench.model.base import Frozen
+from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
 from diskbench.providers.asked import (
+    NameForm,
     check_count,
+    check_endpoint,
+    check_lab,
+    check_names,
     check_one_root,
+    check_ssh,
     refuse_options,
     size_asked,
     whole_throughput,
     with_disk,
 )
+from diskbench.providers.gcp.options import GcpOptions
 from diskbench.providers.gcp.plugin import PLUGIN
-from diskbench.providers.gcp.typed import check_form
-
-if TYPE_CHECKING:
-    from diskbench.catalog.lookup import DiskLimits
-    from diskbench.model.options import RentSpec
+from diskbench.providers.networks import is_loopback
+from diskbench.providers.options import NetworkOptions
+from diskbench.providers.skeleton.cloud import RentalDetails
 
 LOCAL_SSD = "local-ssd"
 LOCAL_SSD_GIB = 375
@@ -242,3 +254,157 @@ def _check_local(machine_type: str, name: str, offered: str, requested: GcpDiskR
         raise InvalidValue(
             f"the local SSDs of {machine_type} are NVMe", advice="use --disk local-ssd"
         )
+
+
+_NAME = r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?"
+_FORMS = {
+    "region": NameForm(re.compile(r"[a-z]+-[a-z]+[0-9]+"), "it looks like europe-west3"),
+    "zone": NameForm(re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z]"), "it looks like europe-west3-a"),
+    "instance_type": NameForm(
+        re.compile(r"[a-z][a-z0-9]*-[a-z0-9-]+"), "it looks like n2-standard-4"
+    ),
+    "subnet": NameForm(
+        re.compile(rf"(projects/[a-z0-9.:-]+/)?(regions/[a-z0-9-]+/subnetworks/)?{_NAME}"),
+        "it looks like the name of a subnet of that region",
+    ),
+    "security_group": NameForm(
+        re.compile(_NAME), "it looks like a network tag that rules of yours go by"
+    ),
+    "placement": NameForm(
+        re.compile(_NAME), "it looks like the name of a placement policy of that region"
+    ),
+    "account": NameForm(
+        re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]"),
+        "it looks like the id of a project",
+        "--project",
+    ),
+}
+
+
+def check_form(spec: RentSpec) -> None:
+    """Raise InvalidValue for a value that Google Cloud cannot have, or that excludes another
+    value."""
+    check_names(spec, _FORMS, "Google Cloud")
+    if spec.zone is not None and spec.region and spec.zone.rpartition("-")[0] != spec.region:
+        raise InvalidValue(
+            f"--zone {spec.zone} is not in --region {spec.region}",
+            advice=f"use a zone of it, such as {spec.region}-a",
+            field="zone",
+        )
+    check_ssh(spec, "rules of yours are")
+    if spec.ssh_cidr is not None and GcpOptions.of(spec).iap:
+        raise InvalidValue(
+            f"--ssh-cidr {spec.ssh_cidr} cannot be used with --iap: SSH comes from Google's range",
+            advice="leave one of them out",
+            field="ssh_cidr",
+        )
+    _check_endpoint(spec)
+
+
+def _check_endpoint(spec: RentSpec) -> None:
+    url = spec.endpoint_url
+    check_endpoint(url, "keys")
+    if url is not None:
+        parts = urlsplit(url)
+        if parts.path.strip("/") or parts.query:
+            raise InvalidValue(
+                f"--endpoint-url {url!r} has a path; the API's own is added to it",
+                advice=f"use {parts.scheme}://{parts.netloc}",
+                field="endpoint_url",
+            )
+    emulated = url is not None and is_loopback(url)
+    check_lab(spec, emulated=emulated, endpoint="http://127.0.0.1:PORT")
+
+
+Reach = Literal["public", "private", "iap"]
+
+IAP_RANGE = "35.235.240.0/20"
+"""The network from which IAP reaches machines (Google Cloud, "Using IAP for TCP forwarding")."""
+_PROGRAM = "gcloud"
+
+
+def reach_of(spec: RentSpec) -> Reach:
+    """How the machine of a spec is reached; a tunnel needs no public address."""
+    if GcpOptions.of(spec).iap:
+        return "iap"
+    return "private" if NetworkOptions.of(spec).no_public_ip else "public"
+
+
+def find_gcloud() -> str:
+    """The path of gcloud, which opens the tunnel. Raises HostUnavailable without it."""
+    path = shutil.which(_PROGRAM)
+    if path is None:
+        raise HostUnavailable(
+            "--iap needs gcloud, which opens the tunnel, and it is not in PATH",
+            advice="install the Google Cloud CLI and log in (gcloud auth login), or use "
+            "--no-public-ip from a machine inside the network",
+            field="iap",
+        )
+    return path
+
+
+def tunnel(project: str, zone: str, machine: str) -> str:
+    """The ProxyCommand of a machine: what `gcloud compute ssh --tunnel-through-iap` runs."""
+    words = [
+        find_gcloud(), "compute", "start-iap-tunnel", machine, "%p", "--listen-on-stdin",
+        f"--project={project}", f"--zone={zone}", "--verbosity=warning",
+    ]  # fmt: skip
+    return " ".join(word if word == "%p" else shlex.quote(word) for word in words)
+
+
+class GcpMachine(Frozen):
+    """A machine type as Compute Engine describes it. `bundled_ssds` come with the type, of
+    `local_ssd_gib` each by the catalogue: the API reports the size of an existing machine only."""
+
+    type: str
+    arch: str
+    vcpus: int
+    memory_bytes: int
+    max_disks: int
+    shared_core: bool = False
+    bundled_ssds: int = 0
+    local_ssd_gib: int = LOCAL_SSD_GIB
+
+    @property
+    def bare_metal(self) -> bool:
+        """Whether it has no hypervisor; Google's names of such types end so:
+        `c3-standard-192-metal`."""
+        return self.type.endswith("-metal")
+
+
+class GcpImage(Frozen):
+    """The machine's image and its login user; `link` is its path in the API. `uefi`: it can be the
+    boot disk of a Shielded VM."""
+
+    link: str
+    name: str
+    arch: str
+    root_gib: int
+    user: str
+    uefi: bool = False
+
+
+class GcpNetwork(Frozen):
+    """The machine's network; a firewall rule belongs to `network`."""
+
+    network: str
+    subnetwork: str | None = None
+
+
+class GcpResolved(RentalDetails):
+    """A rental's details. `boot_type` is "" where Google chooses. `tag` is a network tag of the
+    user, whose firewall rules admit SSH; without one, a rule for `ssh_cidr` is made."""
+
+    project: str
+    region: str
+    requested: GcpDiskRequest = Field(alias="wanted")
+    size_gib: int
+    boot_type: str
+    machine: GcpMachine
+    image: GcpImage
+    network: GcpNetwork
+    zones: tuple[str, ...]
+    reach: Reach = "public"
+    tag: str | None = None
+    ssh_cidr: str | None = None
+    emulated: bool

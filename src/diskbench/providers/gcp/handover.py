@@ -1,24 +1,22 @@
-"""Handover of a rented machine: connect to it, find its disk in the guest, read everything back."""
+"""Handover of a rented machine: connect to it, find its disk in the guest, read everything back;
+Google's report is kept for the record and compared with the request."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from diskbench.errors import RentalFailed
-from diskbench.model.rental import Which
-from diskbench.providers.gcp import attach, readback, requests
-from diskbench.providers.gcp.inventory import inventory, place
-from diskbench.providers.gcp.operations import last
-from diskbench.providers.gcp.provision import shown
-from diskbench.providers.guest import ROOT_DIRECTORY
-from diskbench.providers.skeleton.handover import Seen, acquired, await_first_boot, reached
+from diskbench.model.rental import Acquired, Which
+from diskbench.providers.gcp import attach, requests
+from diskbench.providers.gcp.client import Item, last
+from diskbench.providers.gcp.disk_request import GcpResolved
+from diskbench.providers.gcp.inventory import inventory, place, zone_of
+from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned, shown
+from diskbench.providers.guest import ROOT_DIRECTORY, GuestDisk, await_prepared
+from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
-
-if TYPE_CHECKING:
-    from diskbench.model.rental import Acquired
-    from diskbench.providers.gcp.client import Item
-    from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned
 
 
 def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
@@ -31,20 +29,20 @@ def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
             seen = Seen(attach.attach(order, made, guest))
         elif kind == "local-ssd":
             seen = Seen(attach.local_ssds(order, made, guest))
-        await_first_boot(order, guest, order.machine_name)
+        await_prepared(guest, order.machine_name, order.timing, order.watch)
     details = order.details
     instance = attach.alive(order, made)
     volumes = [_disk(order, made, str(disk["name"])) for disk in made.disks]
     if kind == "root":
         volumes = [_root_disk(order, made, instance)]
-    readback.check(details, made.zone, instance, volumes)
+    check(details, made.zone, instance, volumes)
     sizes = [disk.size_bytes for disk in seen.disks] or [int(v["sizeGb"]) * GIB for v in volumes]
     return acquired(
         order,
         machine,
         seen,
         size_bytes=sizes[0],
-        facts=readback.facts(details, made.zone, instance, volumes, seen.disks),
+        facts=facts(details, made.zone, instance, volumes, seen.disks),
         made=_all_made(order, made, volumes),
     )
 
@@ -90,3 +88,136 @@ def _root_disk(order: GcpOrder, made: GcpProvisioned, instance: Item) -> Item:
         if attached_disk.get("boot") and attached_disk.get("source"):
             return _disk(order, made, last(str(attached_disk["source"])))
     raise RentalFailed(f"instance {made.zone}/{order.machine_name} has no root disk")
+
+
+def check(details: GcpResolved, zone: str, instance: Item, disks: Sequence[Item]) -> None:
+    """Raise RentalFailed naming every value that differs, as requested and as reported.
+
+    A value that Google does not report is no difference.
+    """
+    refuse(
+        "Google",
+        (
+            *_of_instance(details, zone, instance),
+            *(text for disk in disks for text in _of_disk(details, zone, disk)),
+        ),
+    )
+
+
+def _of_instance(details: GcpResolved, zone: str, instance: Item) -> Iterator[str]:
+    what = f"instance {place(instance)}"
+    scheduling = instance.get("scheduling", {})
+    metadata = _metadata(instance)
+    yield from differs(what, "machine type", details.machine.type, _name(instance, "machineType"))
+    yield from differs(what, "zone", zone, zone_of(instance))
+    yield from differs(
+        what, "what ends it", "DELETE", scheduling.get("instanceTerminationAction") or "nothing"
+    )
+    if details.reach != "public":
+        addresses = [
+            config.get("natIP") or "one without a number yet"
+            for interface in instance.get("networkInterfaces", [])
+            for config in interface.get("accessConfigs", [])
+        ]
+        yield from differs(what, "external address", "none", ", ".join(addresses) or "none")
+    if "maxRunDuration" not in scheduling and "terminationTime" not in scheduling:
+        yield f"{what} has no end"
+    if metadata:
+        yield from differs(what, "OS Login", "FALSE", metadata.get("enable-oslogin") or "not set")
+    for attached_disk in instance.get("disks", []):
+        name = attached_disk.get("deviceName")
+        yield from differs(
+            what,
+            f"deletion of {name} with it",
+            "on",
+            "on" if attached_disk.get("autoDelete") else "off",
+        )
+    if details.requested.kind == "local-ssd":
+        local = [d for d in instance.get("disks", []) if d.get("type") == "SCRATCH"]
+        requested_interface = (details.requested.interface or "nvme").upper()
+        for attached_disk in local:
+            yield from differs(
+                what, "interface of local SSD", requested_interface, attached_disk.get("interface")
+            )
+        if len(local) < details.requested.count:
+            yield f"{what} has {len(local)} local SSDs, requested was {details.requested.count}"
+
+
+def _of_disk(details: GcpResolved, zone: str, disk: Item) -> Iterator[str]:
+    requested = details.requested.spec(details.size_gib)
+    what = f"disk {place(disk)}"
+    yield from differs(what, "type", requested.type, _name(disk, "type"))
+    yield from differs(what, "size in GiB", requested.size_gib, _int(disk, "sizeGb"))
+    yield from differs(what, "zone", zone, zone_of(disk))
+    yield from differs(what, "IOPS", requested.iops, _int(disk, "provisionedIops"))
+    throughput = requested.throughput_mib_per_s
+    yield from differs(what, "throughput in MiB/s", throughput, _int(disk, "provisionedThroughput"))
+    if details.requested.kind == "disk" and disk.get("sourceImage"):
+        yield f"{what} is made from {last(str(disk['sourceImage']))}, requested was an empty one"
+
+
+def _name(item: Item, key: str) -> str | None:
+    return last(str(item[key])) if item.get(key) else None
+
+
+def _int(item: Item, key: str) -> int | None:
+    return int(item[key]) if item.get(key) else None
+
+
+def _metadata(instance: Item) -> dict[str, str]:
+    items = instance.get("metadata", {}).get("items", [])
+    return {str(item.get("key")): str(item.get("value", "")) for item in items}
+
+
+def facts(
+    details: GcpResolved,
+    zone: str,
+    instance: Item,
+    disks: Sequence[Item],
+    guest_disks: Sequence[GuestDisk],
+) -> dict[str, Any]:
+    """The facts recorded beside the result; JSON values only, nothing secret."""
+    scheduling = instance.get("scheduling", {})
+    return {
+        "instance_id": str(instance["id"]),
+        "instance_name": instance["name"],
+        "instance_type": _name(instance, "machineType"),
+        "project": details.project,
+        "region": details.region,
+        "zone": zone,
+        "image": details.image.link,
+        "image_name": details.image.name,
+        "architecture": details.machine.arch,
+        "cpu_platform": instance.get("cpuPlatform"),
+        "vcpus": details.machine.vcpus,
+        "shared_core": details.machine.shared_core,
+        "spot": scheduling.get("provisioningModel") == "SPOT",
+        "ends_at": instance.get("resourceStatus", {})
+        .get("scheduling", {})
+        .get("terminationTimestamp"),
+        "on_host_maintenance": scheduling.get("onHostMaintenance"),
+        "launched_at": str(instance.get("creationTimestamp")),
+        "boot_type": details.boot_type or None,
+        "volumes": [_disk_facts(disk, instance) for disk in disks],
+        "disks": [disk.model_dump(mode="json") for disk in guest_disks],
+    }
+
+
+def _disk_facts(disk: Item, instance: Item) -> dict[str, Any]:
+    attached = instance.get("disks", [])
+    attachment: Item = next(
+        (d for d in attached if last(str(d.get("source", ""))) == disk["name"]), {}
+    )
+    return {
+        "id": str(disk.get("id")),
+        "name": disk["name"],
+        "type": _name(disk, "type"),
+        "size_gib": _int(disk, "sizeGb"),
+        "iops": _int(disk, "provisionedIops"),
+        "throughput_mib_per_s": _int(disk, "provisionedThroughput"),
+        "physical_block_bytes": _int(disk, "physicalBlockSizeBytes"),
+        "zone": zone_of(disk),
+        "attached_as": attachment.get("deviceName"),
+        "interface": attachment.get("interface"),
+        "ends_with_machine": attachment.get("autoDelete"),
+    }

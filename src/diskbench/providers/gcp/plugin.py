@@ -28,12 +28,12 @@ PLUGIN = Plugin(
     title="Google Cloud",
     summary="Machines and disks of Google Cloud's Compute Engine, or what an emulator makes of "
     "them.",
-    provider="diskbench.providers.gcp.provider:GCPProvider",
+    provider="diskbench.providers.gcp.cloud:GCPProvider",
     rents=True,
     options=(
         "diskbench.providers.gcp.options:GcpOptions",
-        "diskbench.providers.networks:NetworkOptions",
-        "diskbench.providers.emulation:EmulationOptions",
+        "diskbench.providers.options:NetworkOptions",
+        "diskbench.providers.options:EmulationOptions",
     ),
     account_option="project",
     zone_region=r"([a-z]+-[a-z]+\d+)-[a-z]",

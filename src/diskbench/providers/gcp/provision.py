@@ -6,28 +6,28 @@ import math
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
-from diskbench.model.rental import DiskSpec, Which
+from diskbench.model.rental import Claim, DiskSpec, Which
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.gcp import requests
+from diskbench.providers.gcp.client import Compute, GceTiming, Item, change, finish
+from diskbench.providers.gcp.disk_request import GcpResolved
 from diskbench.providers.gcp.errors import exists_already
-from diskbench.providers.gcp.inventory import STARTING, describe, inventory, place, zone_of
-from diskbench.providers.gcp.operations import change, finish
-from diskbench.providers.gcp.resolved import GcpResolved
-from diskbench.providers.gcp.sent import sent
+from diskbench.providers.gcp.inventory import (
+    STARTING,
+    GcpInventory,
+    describe,
+    inventory,
+    place,
+    sent,
+    zone_of,
+)
 from diskbench.providers.gcp.teardown import give_back
-from diskbench.providers.gcp.timing import GceTiming
 from diskbench.providers.scripts import script
-from diskbench.providers.skeleton import order as skeleton
-from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
+from diskbench.providers.skeleton import provision as skeleton
+from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
-
-if TYPE_CHECKING:
-    from diskbench.model.rental import Claim
-    from diskbench.providers.gcp.client import Compute, Item
-    from diskbench.providers.gcp.inventory import GcpInventory
 
 GUEST_GRACE_S = 900.0
 """The guest powers itself off this much later than Google deletes it: a machine that is only
@@ -45,7 +45,6 @@ class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
 
     @property
     def bare_metal(self) -> bool:
-        """See skeleton.Order."""
         return self.details.machine.bare_metal
 
     @property

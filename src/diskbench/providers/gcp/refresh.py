@@ -12,16 +12,13 @@ which does not hold for types with shared cores or local disks: their prices sta
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
+from diskbench.catalog.price_book import PriceBook
 from diskbench.catalog.yaml_loader import PRICES, Overlay
 from diskbench.errors import HostUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from diskbench.catalog.price_book import PriceBook
-    from diskbench.providers.gcp.client import Compute
+from diskbench.providers.gcp.client import Compute
 
 URL = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"
 """6F81-5844-456A is Compute Engine in the Cloud Billing Catalog."""

@@ -11,13 +11,11 @@ import json
 import math
 import re
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from diskbench.model.rental import Claim, DiskSpec
+from diskbench.model.rental import Claim, DiskSpec
 
 Request = dict[str, Any]
 

@@ -1,28 +1,33 @@
-"""Release all resources of a lease in the order of dependence, and wait until they are gone."""
+"""The leases of a project, and the end of one: found, released in the order of dependence, and the
+reason why a lease's machine is gone."""
 
 from __future__ import annotations
 
+import contextlib
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 from diskbench.errors import DiskbenchError
+from diskbench.model.rental import Found, Scope, Which
 from diskbench.providers.gcp import requests
+from diskbench.providers.gcp.client import Compute, GceTiming, GcpSessions, Item, finish, last
 from diskbench.providers.gcp.errors import is_busy, is_missing
-from diskbench.providers.gcp.inventory import describe, inventory, place, zone_of
-from diskbench.providers.gcp.operations import finish, last
-from diskbench.providers.gcp.sent import sent
-from diskbench.providers.skeleton import release as skeleton
-from diskbench.providers.skeleton.lag import Lag
-from diskbench.providers.skeleton.release import noting
+from diskbench.providers.gcp.inventory import (
+    LIVE,
+    GcpInventory,
+    describe,
+    expiry_of,
+    inventory,
+    lease_of,
+    owner_of,
+    place,
+    sent,
+    zone_of,
+)
+from diskbench.providers.gcp.requests import name_of
+from diskbench.providers.skeleton import leases as skeleton
+from diskbench.providers.skeleton.leases import Failures, Lag, Tagged, by_lease, giving_back, noting
 from diskbench.providers.waits import Still, until
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from diskbench.model.rental import Which
-    from diskbench.providers.gcp.client import Compute, Item
-    from diskbench.providers.gcp.inventory import GcpInventory
-    from diskbench.providers.skeleton.release import Failures
 
 _ORDER = (("instances", "instances"), ("disks", "disks"), ("firewalls", "rules"))
 """Collections in order of dependence, each with its field of Inventory."""
@@ -131,3 +136,69 @@ def _state(compute: Compute, collection: str, item: Item) -> bool | Still | None
     users = ", ".join(last(str(user)) for user in now.get("users", []))
     state = str(now.get("status", "there")).lower()
     return Still(f"{state}, in use by {users}" if users else state)
+
+
+def found_leases(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Found]:
+    """The leases at `scope`. A lease belongs to a region when one of its resources is in a zone
+    of the region or in no zone."""
+    compute = sessions.of_scope(scope, timing)
+    items: dict[str, list[Item]] = {}
+    tagged = []
+    for kind_and_name, item in inventory(compute).resources():
+        lease_id = lease_of(item)
+        assert lease_id is not None, "only what carries a lease is listed"
+        items.setdefault(lease_id, []).append(item)
+        tagged.append(
+            Tagged(lease_id, kind_and_name, item["name"], expiry_of(item), owner_of(item))
+        )
+    here = scope.model_copy(update={"account": compute.project, "region": None})
+    return [
+        lease for lease in by_lease(here, tagged) if _is_in(scope.region, items[lease.lease_id])
+    ]
+
+
+def _is_in(region: str | None, items: Sequence[Item]) -> bool:
+    zones = {zone_of(item) for item in items} - {""}
+    return region is None or not zones or any(z.rpartition("-")[0] == region for z in zones)
+
+
+def release_lease(sessions: GcpSessions, which: Which, scope: Scope, timing: GceTiming) -> None:
+    """Release a lease in all zones of its project. Raises one ReleaseFailed for all."""
+    with giving_back(which.lease_id):
+        release(sessions.of_scope(scope, timing), which)
+
+
+def why_gone(lease_id: str, sessions: GcpSessions, scope: Scope, timing: GceTiming) -> str | None:
+    """The reason why the lease's machine is gone; None while it may answer. Raises diskbench's
+    errors."""
+    compute = sessions.of_scope(scope, timing)
+    listing = inventory(compute, Which(lease_id))
+    if listing.live:
+        return None
+    why = _last_end(lease_id, compute)
+    stopped = [instance for instance in listing.instances if instance.get("status") not in LIVE]
+    if stopped:
+        state = str(stopped[0].get("status")).lower()
+        reason = str(stopped[0].get("statusMessage") or why or "Google gives no reason")
+        return f"{place(stopped[0])} is {state}: {reason}"
+    return f"Google lists no machine of lease {lease_id}{f': {why}' if why else ''}"
+
+
+def _last_end(lease_id: str, compute: Compute) -> str:
+    """The last operation on the lease's machine and its author: `compute.instances.preempted by
+    system`; "" where unknown."""
+    machine = name_of(lease_id, "machine")
+    request = {"filter": f'targetLink eq ".*/instances/{machine}"'}
+    with contextlib.suppress(DiskbenchError):
+        operations = [
+            operation
+            for operation in compute.listed_everywhere(
+                "globalOperations", request, holds="operations"
+            )
+            if operation.get("operationType") not in {"insert", "attachDisk", "setDiskAutoDelete"}
+        ]
+        if operations:
+            newest = max(operations, key=lambda operation: str(operation.get("insertTime", "")))
+            message = newest.get("statusMessage") or newest.get("operationType")
+            return f"{message} by {newest.get('user', 'nobody we know')}"
+    return ""

@@ -1,37 +1,40 @@
-"""Making one lab host, up to an sshd that answers and disks with limits."""
+"""Making one lab host, up to an sshd that answers and disks with limits, and removing it by its
+name, in whatever state it is.
+
+The host's own files (sshd's configuration, keys, users) and the access to it are under the lease's
+directory with mode 0600 or 0700 and are removed with it.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pydantic import ValidationError
 
+from diskbench.errors import HostUnavailable, ReleaseFailed
 from diskbench.model.base import Frozen
-from diskbench.model.rental import Acquired
-from diskbench.providers.lab import address as addresses
-from diskbench.providers.lab import groups as cgroups
-from diskbench.providers.lab import processes
+from diskbench.model.rental import Acquired, SshAccess
+from diskbench.providers.lab import devices, processes
+from diskbench.providers.lab.devices import NO_LIMITS, write_limits
 from diskbench.providers.lab.disks import (
+    LabDisk,
     attach_disks,
+    is_served,
     make_nodes,
     read_orders,
     save_orders,
     size_bytes,
     write_orders,
 )
-from diskbench.providers.lab.guest import write_access, write_guest
-from diskbench.providers.lab.latency.mounts import mounted
-from diskbench.providers.lab.latency.start import is_served
-from diskbench.providers.lab.request import LabRequest
-
-if TYPE_CHECKING:
-    from diskbench.model.rental import SshAccess
-    from diskbench.providers.lab.disks import LabDisk
-    from diskbench.providers.lab.groups import Groups
-    from diskbench.providers.lab.places import LeaseFolder
-    from diskbench.providers.lab.request import LabKeys
+from diskbench.providers.lab.fuse_file import mounted, unmount
+from diskbench.providers.lab.places import LeaseFolder, claim_address, give_up_address
+from diskbench.providers.lab.processes import Groups, init_of, kill_group, make_group, remove_group
+from diskbench.providers.lab.request import LabKeys, LabRequest
 
 
 class LabRecord(Frozen):
@@ -64,14 +67,14 @@ def build(
     """Make a whole host."""
     record = LabRecord(lease_id=here.lease_id, owner=owner, request=request, made_at=time.time())
     write_record(here, record)
-    address, port = addresses.claim(here)
+    address, port = claim_address(here)
     who = {"user": request.user, "address": address}
     write_guest(here, **who, port=port, keys=keys)
     access = write_access(here, **who, port=port, keys=keys)
-    group = cgroups.make_group(groups, here.lease_id)
+    group = make_group(groups, here.lease_id)
     disks = attach_disks(here, group, request)
     write_orders(here, groups, request, disks)
-    init = processes.start(here, group, address, port)
+    init = processes.start_host(here, group, address, port)
     # No disk is visible before its limits are in force.
     for disk in disks:
         make_nodes(init, disk)
@@ -131,7 +134,7 @@ def revive(here: LeaseFolder, groups: Groups) -> bool:
     """Whether a complete host still exists. A missing supervisor is started again; a disk
     without its server has lost the requests in flight, and its host is no longer complete."""
     group = groups.of(here.lease_id)
-    init = cgroups.init_of(group)
+    init = init_of(group)
     if init is None or not all(is_served(group, i) for i in mounted(here.path)):
         return False
     if processes.supervisor_of(group) is None:
@@ -147,3 +150,179 @@ def write_record(here: LeaseFolder, record: LabRecord) -> None:
     new = here.record.with_suffix(".new")
     new.write_text(record.model_dump_json(), "utf-8")
     new.replace(here.record)
+
+
+UID = 61000
+"""The unprivileged user's number: above the range that distributions assign (60000)."""
+_ACCOUNTS = ("passwd", "group", "shadow")
+
+
+def write_guest(
+    place: LeaseFolder, *, user: str, address: str, port: int, keys: LabKeys | None
+) -> None:
+    """Write the host's files; idempotent, existing keys are kept."""
+    etc = place.guest / "etc"
+    for directory in (place.access, etc, place.guest / "mnt", place.images):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in ("tmp", "var-tmp"):
+        directory = place.guest / name
+        directory.mkdir(exist_ok=True)
+        directory.chmod(0o1777)
+    _write_keys(place, keys)
+    _write(etc / "hostname", f"lab-{place.lease_id[-12:]}\n")
+    _write(etc / "sshd_config", _sshd_config(address, port))
+    if user != "root":
+        _write_user(etc, user)
+
+
+def write_access(
+    place: LeaseFolder, *, user: str, address: str, port: int, keys: LabKeys | None
+) -> SshAccess:
+    """Write the files that a client needs, and return their paths."""
+    public = _public_key(place.guest / "etc" / "host_key")
+    name = address if port == 22 else f"[{address}]:{port}"
+    known_hosts, config = place.access / "known_hosts", place.access / "ssh_config"
+    identity = keys.identity_file if keys else str(place.access / "user_key")
+    _write(known_hosts, f"{name} {public}\n")
+    _write(
+        config,
+        f"Host {address} {place.lease_id}\n"
+        f"  HostName {address}\n  HostKeyAlias {name}\n  Port {port}\n  User {user}\n"
+        f'  IdentityFile "{identity}"\n  IdentitiesOnly yes\n  IdentityAgent none\n'
+        f'  UserKnownHostsFile "{known_hosts}"\n  GlobalKnownHostsFile /dev/null\n'
+        "  StrictHostKeyChecking yes\n",
+    )
+    return SshAccess(
+        config=str(config),
+        known_hosts=str(known_hosts),
+        identity_file=identity,
+        host_key=public,
+        user=user,
+        port=port,
+    )
+
+
+def _write_keys(place: LeaseFolder, keys: LabKeys | None) -> None:
+    etc = place.guest / "etc"
+    if keys is not None:
+        _write(etc / "host_key", keys.host_key.rstrip("\n") + "\n")
+        _write(etc / "authorized_keys", keys.authorized_keys.rstrip("\n") + "\n", mode=0o644)
+        return
+    _keygen(etc / "host_key")
+    _keygen(place.access / "user_key")
+    public = (place.access / "user_key.pub").read_text("ascii")
+    # sshd reads it as the user who logs in.
+    _write(etc / "authorized_keys", public, mode=0o644)
+
+
+def _sshd_config(address: str, port: int) -> str:
+    return (
+        f"ListenAddress {address}:{port}\nHostKey /run/lab/host_key\n"
+        "AuthorizedKeysFile /run/lab/authorized_keys\nPidFile none\n"
+        "StrictModes no\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
+        "PermitRootLogin prohibit-password\nMaxStartups 100\nMaxSessions 100\nUseDNS no\n"
+        "PrintMotd no\nPrintLastLog no\nLogLevel ERROR\nSubsystem sftp internal-sftp\n"
+    )
+
+
+def _write_user(etc: Path, user: str) -> None:
+    """Write the machine's accounts and one more, which may become root without a password."""
+    lines = {
+        "passwd": f"{user}:x:{UID}:{UID}:lab:/home/{user}:/bin/bash\n",
+        "group": f"{user}:x:{UID}:\n",
+        # No password, but not a locked account, which sshd would refuse.
+        "shadow": f"{user}:*:19000:0:99999:7:::\n",
+    }
+    for name in _ACCOUNTS:
+        source = Path("/etc") / name
+        _write(etc / name, source.read_text("utf-8") + lines[name], mode=0o644)
+    (etc / "shadow").chmod(0o600)
+    sudoers = (
+        'Defaults env_reset\nDefaults secure_path="/usr/local/sbin:/usr/local/bin:/usr/sbin:'
+        f'/usr/bin:/sbin:/bin"\nroot ALL=(ALL:ALL) ALL\n{user} ALL=(ALL:ALL) NOPASSWD:ALL\n'
+    )
+    _write(etc / "sudoers", sudoers)
+    (etc / "sudoers").chmod(0o440)
+    _write(etc / "user", f"{user}\n")
+
+
+def _keygen(path: Path) -> None:
+    public = path.with_suffix(".pub")
+    if path.exists() and public.exists():
+        return
+    path.unlink(missing_ok=True)
+    _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "diskbench-lab", "-f", str(path))
+
+
+def _public_key(private: Path) -> str:
+    beside = private.with_suffix(".pub")
+    text = (
+        beside.read_text("ascii")
+        if beside.exists()
+        else _run("ssh-keygen", "-y", "-f", str(private))
+    )
+    return " ".join(text.split()[:2])
+
+
+def _run(*argv: str) -> str:
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise HostUnavailable(
+            f"{argv[0]} failed: {done.stderr.strip()}", advice="look at the free space"
+        )
+    return done.stdout
+
+
+def _write(path: Path, text: str, *, mode: int = 0o600) -> None:
+    new = path.with_name(path.name + ".new")
+    new.unlink(missing_ok=True)
+    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    new.chmod(mode)
+    new.replace(path)
+
+
+def demolish(here: LeaseFolder, groups: Groups) -> None:
+    """Remove everything but the directory and its record: processes, limits, devices, address,
+    files.
+
+    The processes first: the host's mounts end with them, nothing writes limits any more, and
+    requests waiting for a slow disk's server fail. The limits are removed before the processes'
+    end is awaited: their last writes are still flushed, at full speed.
+    """
+    group, throttle = groups.of(here.lease_id), groups.throttle_of(here.lease_id)
+    kill_group(group)
+    for loop in devices.find(here.path):
+        if throttle.exists():
+            write_limits(groups.version, str(throttle), loop.number, NO_LIMITS)
+    remove_group(group)
+    failures = []
+    for loop in devices.find(here.path):
+        try:
+            # A second time: the supervisor may have been writing limits when it was killed.
+            if throttle.exists():
+                write_limits(groups.version, str(throttle), loop.number, NO_LIMITS)
+            devices.detach(loop)
+        except ReleaseFailed as error:
+            failures.append(error)
+    if failures:
+        raise ReleaseFailed(
+            "; ".join(error.message for error in failures), advice=failures[0].advice
+        )
+    # Not earlier: after the unmount a loop device can no longer be found by its file.
+    unmount(here.path)
+    give_up_address(here)
+    for entry in here.path.iterdir():
+        if entry == here.record:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+
+
+def remove(here: LeaseFolder) -> None:
+    """Remove the record and the directory, last of all: until then the lease can be found."""
+    here.record.unlink(missing_ok=True)
+    here.path.rmdir()

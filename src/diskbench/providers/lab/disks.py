@@ -1,4 +1,5 @@
-"""A lab host's disks: image, loop device, nodes inside the host, and the orders that limit them."""
+"""The disks of a lab host: images, loop devices, limits, and the processes that serve a slow
+disk and its host cache."""
 
 from __future__ import annotations
 
@@ -6,16 +7,41 @@ import contextlib
 import json
 import os
 import stat
+import sys
+import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from diskbench.catalog.bucket import LAB_CUT_BYTES, Allowance, cut_at, scaled
-from diskbench.providers.lab import loops
-from diskbench.providers.lab.latency.mounts import mounted
-from diskbench.providers.lab.latency.start import cache_before, slow_down
-from diskbench.providers.lab.names import DeviceNames, disk_names, made_up_volume
-from diskbench.providers.lab.request import check_volume, real_limits
+import diskbench
+from diskbench.catalog.bucket import (
+    LAB_CUT_BYTES,
+    Allowance,
+    cut_at,
+    scaled,
+)
+from diskbench.catalog.lookup import DiskLimits
+from diskbench.errors import HostUnavailable
+from diskbench.model.rental import DiskSpec
+from diskbench.providers.lab import devices
+from diskbench.providers.lab.devices import LoopDevice
+from diskbench.providers.lab.fuse_file import mounted
+from diskbench.providers.lab.places import LeaseFolder
+from diskbench.providers.lab.processes import (
+    READY_WITHIN_S,
+    Groups,
+    detached,
+    last_words,
+    members,
+    reap,
+)
+from diskbench.providers.lab.request import (
+    DeviceNames,
+    LabRequest,
+    check_volume,
+    disk_names,
+    made_up_volume,
+    real_limits,
+)
 from diskbench.providers.lab.supervisor.orders import (
     LabPool,
     MachineGate,
@@ -24,14 +50,6 @@ from diskbench.providers.lab.supervisor.orders import (
     parse_orders,
 )
 from diskbench.units import GIB
-
-if TYPE_CHECKING:
-    from diskbench.catalog.lookup import DiskLimits
-    from diskbench.model.rental import DiskSpec
-    from diskbench.providers.lab.groups import Groups
-    from diskbench.providers.lab.loops import LoopDevice
-    from diskbench.providers.lab.places import LeaseFolder
-    from diskbench.providers.lab.request import LabRequest
 
 
 @dataclass(frozen=True)
@@ -167,16 +185,16 @@ def attach_disk(
             file.truncate(disk.size_gib * GIB)
     if request.latency_ms:
         slow_down(place, group, request, volume, image)
-    loop = loops.attach(image)
+    loop = devices.attach(image)
     rule = limits.accounting
     cut_bytes = min(rule.max_io_bytes or LAB_CUT_BYTES, LAB_CUT_BYTES)
-    loops.cut_requests(loop, cut_bytes)
+    devices.cut_requests(loop, cut_bytes)
     names = disk_names(request.style, index, volume)
     if request.cache == "none":
         return LabDisk(volume, names, loop, limits)
     front = cache_before(place, group, request, image, Path("/dev", loop.kernel))
-    top = loops.attach(front)
-    loops.cut_requests(top, cut_bytes)
+    top = devices.attach(front)
+    devices.cut_requests(top, cut_bytes)
     return LabDisk(volume, names, top, limits, behind=loop)
 
 
@@ -212,3 +230,96 @@ def _rate(allowance: Allowance | None, time_scale: float) -> Allowance | None:
 
 def _inside(root: Path, path: str) -> Path:
     return root / path.lstrip("/")
+
+
+_DEVICE = Path("/dev/fuse")
+_LATENCY, _CACHE = "diskbench.providers.lab.latency", "diskbench.providers.lab.hostcache"
+FRONT = ".cached"
+"""The suffix of the file in front of a cached disk's image."""
+
+
+def check_fuse(field: str = "latency") -> None:
+    """Raise HostUnavailable where this machine cannot add what the option `field` asks for."""
+    if not _DEVICE.exists():
+        raise HostUnavailable(
+            f"--{field} needs FUSE, and there is no {_DEVICE}",
+            advice=f"modprobe fuse; a container must be given the device, or leave --{field} out",
+            field=field,
+        )
+
+
+def slow_down(
+    place: LeaseFolder, group: Path, request: LabRequest, volume: str, image: Path
+) -> None:
+    """Add the request's latency to the image, by a process in `group`; returns when it is in force.
+    Idempotent.
+
+    Raises HostUnavailable with the process's output.
+    """
+    arguments = (volume, request.seed, request.latency_ms, request.latency_jitter)
+    _serve(place, group, image, (_LATENCY, str(image), *map(str, arguments)), "latency")
+
+
+def cache_before(
+    place: LeaseFolder, group: Path, request: LabRequest, image: Path, disk: Path
+) -> Path:
+    """Put the request's host cache before the disk `disk` on `image`, by a process in `group`;
+    returns the file that the guest's device is made of. Idempotent.
+
+    Raises HostUnavailable with the process's output.
+    """
+    front = image.with_suffix(FRONT)
+    if not mounted(front):
+        with front.open("ab") as file:
+            file.truncate(image.stat().st_size)
+    argv = (_CACHE, str(front), str(image), str(disk), request.cache)
+    _serve(place, group, front, argv, "cache")
+    return front
+
+
+def _serve(
+    place: LeaseFolder, group: Path, file: Path, argv: tuple[str, ...], purpose: str
+) -> None:
+    """Start a process that mounts and serves `file`, unless it is served. Raises
+    HostUnavailable."""
+    log = place.path / f"{purpose}.log"
+    if not mounted(file):
+        package = Path(next(iter(diskbench.__path__))).parent
+        process = detached(
+            group,
+            log,
+            [sys.executable, "-S", "-P", "-m", *argv],
+            {"PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        deadline = time.monotonic() + READY_WITHIN_S
+        try:
+            while not mounted(file) and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.005)  # a mount shows in /proc only
+        finally:
+            reap(process)
+    if not _answers(file):
+        raise HostUnavailable(
+            f"the lab cannot add {purpose} to {file.name}: {last_words(log)}",
+            advice="it needs root, loop devices and FUSE; a container must be privileged",
+        )
+
+
+def is_served(group: Path, image: Path) -> bool:
+    """Whether the process behind a slow or a cached disk exists. No request is sent: it might not
+    be answered."""
+    module = (_CACHE if image.suffix == FRONT else _LATENCY).encode()
+    return any({module, bytes(image)} <= words for words in map(_words, members(group)))
+
+
+def _answers(image: Path) -> bool:
+    try:
+        return bool(mounted(image)) and image.stat().st_size >= 0
+    except OSError:  # "transport endpoint is not connected"
+        return False
+
+
+def _words(pid: int) -> set[bytes]:
+    try:
+        return set(Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"))
+    except OSError:
+        return set()

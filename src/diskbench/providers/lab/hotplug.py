@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from diskbench.errors import HostUnavailable
-from diskbench.providers.lab import loops, processes
+from diskbench.model.rental import Acquired, DiskSpec
+from diskbench.providers.lab import devices, processes
 from diskbench.providers.lab.build import handed_over, read_record, revive, write_record
+from diskbench.providers.lab.devices import NO_LIMITS, write_limits
 from diskbench.providers.lab.disks import (
+    FRONT,
+    LabDisk,
     attach_disk,
     make_nodes,
     ordered,
@@ -17,20 +21,10 @@ from diskbench.providers.lab.disks import (
     save_orders,
     volumes_of,
 )
-from diskbench.providers.lab.groups import find_groups, init_of
-from diskbench.providers.lab.latency.mounts import unmount
-from diskbench.providers.lab.latency.start import FRONT
-from diskbench.providers.lab.places import locked, place
-from diskbench.providers.lab.request import check_lease_id
-from diskbench.providers.lab.throttle import NO_LIMITS, write_limits
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from diskbench.model.rental import Acquired, DiskSpec
-    from diskbench.providers.lab.disks import LabDisk
-    from diskbench.providers.lab.places import LeaseFolder
-    from diskbench.providers.lab.request import LabRequest
+from diskbench.providers.lab.fuse_file import unmount
+from diskbench.providers.lab.places import LeaseFolder, locked, place
+from diskbench.providers.lab.processes import find_groups, init_of
+from diskbench.providers.lab.request import LabRequest, check_lease_id
 
 
 def plug_in(lease_id: str, volume: str, disk: DiskSpec, *, index: int) -> str:
@@ -102,12 +96,12 @@ def _plugged(
 def _pulled(here: LeaseFolder, init: int, image: Path) -> None:
     """Remove an image's disk from the host and from this machine, its host cache first."""
     for file in (image.with_suffix(FRONT), image):
-        for loop in loops.find(file):
+        for loop in devices.find(file):
             remove_nodes(init, loop)
             _forget(here, loop.kernel)
             orders = read_orders(here)
             write_limits(orders.version, orders.throttle, loop.number, NO_LIMITS)
-            loops.detach(loop)
+            devices.detach(loop)
         unmount(file)
         file.unlink(missing_ok=True)
 

@@ -11,16 +11,12 @@ import shutil
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, HostUnavailable, InvalidValue, ReleaseFailed
-from diskbench.providers.lab import loops, processes
-from diskbench.providers.lab.build import build, read_record, revive, write_record
-from diskbench.providers.lab.demolish import demolish, remove
-from diskbench.providers.lab.disks import read_orders, save_orders
-from diskbench.providers.lab.groups import find_groups, init_of
-from diskbench.providers.lab.latency.start import check_fuse
-from diskbench.providers.lab.names import MAX_DISKS
+from diskbench.model.rental import Acquired
+from diskbench.providers.lab import devices, processes
+from diskbench.providers.lab.build import build, demolish, read_record, remove, revive, write_record
+from diskbench.providers.lab.disks import check_fuse, read_orders, save_orders
 from diskbench.providers.lab.places import (
     OWN_ENTRIES,
     LeaseFolder,
@@ -31,12 +27,16 @@ from diskbench.providers.lab.places import (
     place,
     remove_base,
 )
-from diskbench.providers.lab.request import check_lease_id, check_volume, disk_limits, is_lease_id
-
-if TYPE_CHECKING:
-    from diskbench.model.rental import Acquired
-    from diskbench.providers.lab.groups import Groups
-    from diskbench.providers.lab.request import LabKeys, LabRequest
+from diskbench.providers.lab.processes import Groups, find_groups, init_of
+from diskbench.providers.lab.request import (
+    MAX_DISKS,
+    LabKeys,
+    LabRequest,
+    check_lease_id,
+    check_volume,
+    disk_limits,
+    is_lease_id,
+)
 
 _PROGRAMS = ("unshare", "mount", "ssh-keygen", "ssh")
 
@@ -235,7 +235,7 @@ def _known(groups: Groups) -> tuple[str, ...]:
     """Every lease with a directory, a group or a loop device. Other files in the lab's directory
     are ignored."""
     base = base_directory()
-    on_loops = {loop.image.relative_to(base).parts[0] for loop in loops.find(base)}
+    on_loops = {loop.image.relative_to(base).parts[0] for loop in devices.find(base)}
     names = {*lease_ids(), *groups.lease_ids(), *on_loops}
     return tuple(
         sorted(

@@ -8,10 +8,10 @@ PLUGIN = Plugin(
     name="lab",
     title="Lab",
     summary="Hosts made of this machine, with disks as slow as a cloud's; always marked emulated.",
-    provider="diskbench.providers.lab.provider:LabProvider",
+    provider="diskbench.providers.lab.cloud:LabProvider",
     rents=True,
     options=(
-        "diskbench.providers.emulation:EmulationOptions",
+        "diskbench.providers.options:EmulationOptions",
         "diskbench.providers.lab.options:LabOptions",
     ),
     refuses=dict.fromkeys(

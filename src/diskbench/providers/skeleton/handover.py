@@ -1,24 +1,20 @@
-"""Handover of a running machine: connect, query the guest, return the result to the engine."""
+"""Handover of a running machine: connect, query the guest, compare the cloud's report with the
+request, return the result to the engine."""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from diskbench.model.rental import Acquired
-from diskbench.providers.guest import Guest, await_prepared, reach
-from diskbench.providers.guest_disks import disks, disks_before
+from diskbench.errors import RentalFailed
+from diskbench.model.rental import Acquired, SshAccess
+from diskbench.providers.guest import Guest, GuestDisk, disks, disks_before, reach
+from diskbench.providers.skeleton.provision import Order
+from diskbench.providers.waits import Still
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from diskbench.model.rental import SshAccess
-    from diskbench.providers.guest_disks import GuestDisk
-    from diskbench.providers.skeleton.order import Order
-    from diskbench.providers.waits import Still
-
-    AnyOrder = Order[Any, Any]
+AnyOrder = Order[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -62,18 +58,13 @@ def reached(order: AnyOrder, machine: Machine) -> Iterator[Guest]:
 def disks_before_ours(
     order: AnyOrder, guest: Guest, *, attached: bool
 ) -> tuple[GuestDisk, ...] | None:
-    """See guest_disks.disks_before; repeated while the connection is broken."""
+    """As guest.disks_before; repeated while the connection is broken."""
     return order.ask_guest("its disks", lambda: disks_before(guest.host, attached=attached))
 
 
 def disks_now(order: AnyOrder, guest: Guest) -> tuple[GuestDisk, ...]:
     """The guest's disks; the query is repeated while the connection is broken."""
     return order.ask_guest("its disks", lambda: disks(guest.host))
-
-
-def await_first_boot(order: AnyOrder, guest: Guest, name: str) -> None:
-    """See guest.await_prepared."""
-    await_prepared(guest, name, order.timing, order.watch)
 
 
 def acquired(
@@ -103,3 +94,21 @@ def acquired(
         emulated=order.details.emulated,
         ssh=machine.access,
     )
+
+
+def refuse(cloud: str, differences: Iterable[str]) -> None:
+    """Raise RentalFailed naming every difference, as requested and as reported; without
+    differences, return. `cloud` is the cloud's name in messages."""
+    texts = tuple(differences)
+    if texts:
+        raise RentalFailed(
+            f"{cloud} delivered something other than what was requested: {'; '.join(texts)}",
+            advice="nothing was measured; report it when it comes back",
+        )
+
+
+def differs(what: str, name: str, requested: object, reported: object) -> Iterator[str]:
+    """The difference between the requested and the reported value; None where the cloud reports
+    no value (None) or none was requested."""
+    if requested is not None and reported is not None and requested != reported:
+        yield f"{name} of {what} is {reported}, requested was {requested}"

@@ -1,13 +1,12 @@
-"""The text that the offers of all clouds share: pure."""
+"""What the choices and offers of all clouds share: a machine's needs, words and warnings. Pure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from diskbench.model.options import RentSpec
+from diskbench.catalog.lookup import DiskLimits
+from diskbench.model.options import RentSpec
 
 
 def disk_words(
@@ -41,3 +40,28 @@ def open_warnings(spec: RentSpec, *, spot: str) -> Iterator[str]:
         yield f"the cloud may end a spot machine at any time{spot}"
     if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):
         yield f"SSH is open to all addresses ({spec.ssh_cidr}); only the lease's key gets in"
+
+
+MARGIN = 1.2
+"""Headroom above the disk's ceiling, so that the disk and not the machine is the limit."""
+MIN_VCPUS = 2
+"""One CPU for fio and one for everything else; our choice."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """The IOPS and MB/s (10^6 bytes per second) that the machine must sustain."""
+
+    iops: float
+    mb_per_s: float
+
+
+def needs(limits: DiskLimits | None, count: int = 1) -> Needs:
+    """MARGIN times the ceiling of `count` disks together; zero for disks without limits.
+
+    Separate limits of reads and writes add up, as both can be used at the same time.
+    """
+    pools = limits.pools if limits else ()
+    iops = sum(pool.iops.ceiling for pool in pools if pool.iops)
+    bytes_per_s = sum(pool.bytes_per_s.ceiling for pool in pools if pool.bytes_per_s)
+    return Needs(MARGIN * count * iops, MARGIN * count * bytes_per_s / 1e6)

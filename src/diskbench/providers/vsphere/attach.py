@@ -1,28 +1,36 @@
-"""Attach the disks to a running machine: read its address, hot-add the disks, find them in the
-guest."""
+"""Disks at a running machine: read its address, hot-add them, find them in the guest, swap them.
+
+A swap verifies in the guest that the previous turn's disks are gone before new ones are added.
+
+With `disk.EnableUUID` a SCSI disk's WWN is the `backing.uuid` of its virtual disk, and udev's
+rules for persistent storage make /dev/disk/by-id/wwn-0x… of it. A disk on a virtual NVMe
+controller shows no identifier: it is recognised by its appearance, model and size.
+"""
 
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from diskbench.errors import DiskbenchError, RentalFailed
-from diskbench.providers.guest_disks import disks
-from diskbench.providers.skeleton.handover import Machine, disks_before_ours
+from diskbench.model.base import Frozen
+from diskbench.providers.guest import Guest, GuestDisk, disks
+from diskbench.providers.skeleton.handover import Machine, disks_before_ours, reached
 from diskbench.providers.vsphere import requests
-from diskbench.providers.vsphere.client import moid, reference
-from diskbench.providers.vsphere.guest import VirtualDisk, find_disks
-from diskbench.providers.vsphere.provision import GUEST_USER, alive, device_list
+from diskbench.providers.vsphere.client import Ref, moid, reference
+from diskbench.providers.vsphere.disk_request import Controller
+from diskbench.providers.vsphere.inventory import option
+from diskbench.providers.vsphere.provision import (
+    GUEST_USER,
+    VsphereOrder,
+    alive,
+    device_list,
+    existing,
+    gone_missing,
+)
 from diskbench.providers.vsphere.sdk import sdk
 from diskbench.providers.waits import Still
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from diskbench.providers.guest import Guest
-    from diskbench.providers.guest_disks import GuestDisk
-    from diskbench.providers.vsphere.client import Ref
-    from diskbench.providers.vsphere.provision import VsphereOrder
 
 
 def address_of(order: VsphereOrder, vm: Ref) -> str:
@@ -157,3 +165,156 @@ def _disks(devices: Sequence[Any]) -> list[Any]:
     vim = sdk("vim")
 
     return [device for device in devices if isinstance(device, vim.vm.device.VirtualDisk)]
+
+
+def swapped(order: VsphereOrder) -> Ref:
+    """The lease's machine without disks of earlier turns; idempotent. Raises RentalFailed."""
+    vm = existing(order)
+    if vm is None:
+        raise RentalFailed(
+            f"vSphere lists no machine of lease {order.lease}",
+            advice="another program removed it: start a new run",
+        )
+    alive(order, vm)
+    machine = order.vsphere.properties(vm, ("config.extraConfig",))
+    if machine is None:
+        raise gone_missing(vm)
+    earlier = virtual_disks(order, vm)
+    if not earlier or option(machine, requests.TURN_OPTION) == str(order.claim.turn):
+        return vm
+    with reached(order, machine_of(order, vm)) as guest:
+        _remove(order, vm)
+        _await_gone(order, guest, earlier)
+    return vm
+
+
+def _remove(order: VsphereOrder, vm: Ref) -> None:
+    spec = requests.remove_disks(our_devices(order, vm))
+    order.vsphere.run(
+        "VirtualMachine.Config.RemoveDisk",
+        f"removal of the disk before from {moid(vm)}",
+        lambda: vm.ReconfigVM_Task(spec=spec),
+        order.timing.disk_s,
+    )
+    order.watch.note(f"the disk before is gone from {moid(vm)}")
+
+
+def _await_gone(order: VsphereOrder, guest: Guest, earlier: Sequence[VirtualDisk]) -> None:
+    """Wait until the guest shows none of them: the next may have the same name there."""
+    before = disks_before_ours(order, guest, attached=True)
+    controller = order.details.requested.controller
+
+    def ask() -> bool | Still:
+        nodes = still_shown(disks(guest.host), earlier, before, controller)
+        return Still(f"{', '.join(nodes)} is still seen in the guest") if nodes else True
+
+    order.ask_guest("the disk before", ask)
+
+
+NVME_MODEL = "VMware Virtual NVMe Disk"
+_LINK = "/dev/disk/by-id/wwn-0x"
+
+
+class VirtualDisk(Frozen):
+    """One of our disks as vSphere describes it."""
+
+    key: int
+    uuid: str
+    size_bytes: int
+
+    @property
+    def wwn(self) -> str:
+        """Its identifier as the guest shows it: lower-case, without dashes."""
+        return self.uuid.replace("-", "").lower()
+
+
+def find_disks(
+    guest_disks: Sequence[GuestDisk],
+    ours: Sequence[VirtualDisk],
+    before: Sequence[GuestDisk] | None,
+    controller: Controller,
+) -> tuple[GuestDisk, ...] | None:
+    """The guest's disks of our virtual disks, in order, verified by name, novelty and exact size
+    in bytes: pure. None while some are missing. Raises RentalFailed for other disks."""
+    known = {key for disk in before or () for key in disk.keys}
+    matches = [[disk for disk in guest_disks if _is(disk, virtual)] for virtual in ours]
+    if controller == "nvme" and not any(matches):
+        return _by_appearance(guest_disks, ours, before)
+    if not all(matches):
+        return None
+    chosen = []
+    for virtual_disk, shown in zip(ours, matches, strict=True):
+        if len(shown) > 1:
+            nodes = ", ".join(disk.node for disk in shown)
+            raise RentalFailed(
+                f"virtual disk {virtual_disk.uuid} shows as {nodes} in the guest: one was expected"
+            )
+        _check(shown[0], virtual_disk, known)
+        chosen.append(shown[0])
+    return tuple(chosen)
+
+
+def still_shown(
+    guest_disks: Sequence[GuestDisk],
+    gone: Sequence[VirtualDisk],
+    before: Sequence[GuestDisk] | None,
+    controller: Controller,
+) -> tuple[str, ...]:
+    """The nodes of our removed disks that the guest still shows: pure."""
+    shown = [disk for disk in guest_disks if any(_is(disk, virtual) for virtual in gone)]
+    if controller == "nvme" and before is not None:
+        known = {key for disk in before for key in _places(disk)}
+        shown += [d for d in guest_disks if d.model == NVME_MODEL and not known & _places(d)]
+    return tuple(dict.fromkeys(disk.node for disk in shown))
+
+
+def _by_appearance(
+    guest_disks: Sequence[GuestDisk],
+    ours: Sequence[VirtualDisk],
+    before: Sequence[GuestDisk] | None,
+) -> tuple[GuestDisk, ...] | None:
+    """The new NVMe disks; their order does not matter, since all are equal."""
+    if before is None:
+        raise RentalFailed(
+            "the disk existed before diskbench could see it appear, and has no identifier",
+            advice="nothing was written; start a new run, or use --controller pvscsi",
+        )
+    known = {key for disk in before for key in _places(disk)}
+    new = [disk for disk in guest_disks if not known & _places(disk) and disk.model == NVME_MODEL]
+    if len(new) < len(ours):
+        return None
+    if len(new) > len(ours):
+        raise RentalFailed(
+            f"{len(new)} disks appeared in the guest, {len(ours)} were attached",
+            advice="nothing was written; start a new run, or use --controller pvscsi",
+        )
+    new.sort(key=lambda disk: (len(disk.node), disk.node))
+    for disk, virtual_disk in zip(new, ours, strict=True):
+        _check(disk, virtual_disk, frozenset())
+    return tuple(new)
+
+
+def _places(disk: GuestDisk) -> frozenset[str]:
+    """Node and number: virtual NVMe controllers of one machine may show one serial number."""
+    return frozenset({f"{disk.node} {disk.number}"})
+
+
+def _is(disk: GuestDisk, virtual_disk: VirtualDisk) -> bool:
+    names = {link.removeprefix(_LINK) for link in disk.links if link.startswith(_LINK)}
+    identifiers = {text.lower().removeprefix("naa.").removeprefix("uuid.").replace("-", "")
+            for text in (disk.wwn, disk.identity)}  # fmt: skip
+    return virtual_disk.wwn in names | identifiers
+
+
+def _check(disk: GuestDisk, virtual_disk: VirtualDisk, known: frozenset[str] | set[str]) -> None:
+    if known & disk.keys:
+        raise RentalFailed(
+            f"{disk.node} answers to {virtual_disk.uuid} but existed before the attachment",
+            advice="nothing was written; report this template: its disks have misleading names",
+        )
+    if disk.size_bytes != virtual_disk.size_bytes:
+        raise RentalFailed(
+            f"{disk.node} has {disk.size_bytes:,} bytes, "
+            f"{virtual_disk.uuid} has {virtual_disk.size_bytes:,}",
+            advice="nothing was written",
+        )

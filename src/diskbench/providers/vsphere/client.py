@@ -1,45 +1,45 @@
-"""All calls to vSphere: sessions, errors translated, calls repeated, tasks awaited."""
+"""All calls to vSphere: sessions, errors translated, calls repeated, tasks awaited; with the
+timeouts."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from diskbench.errors import (
-    AccessDenied,
-    DiskbenchError,
-    Interrupted,
-    LoggedOut,
-)
+from diskbench.errors import AccessDenied, DiskbenchError, Interrupted, LoggedOut
 from diskbench.extras import missing
-from diskbench.providers.skeleton.sessions import Sessions
-from diskbench.providers.unanswered import repeated
-from diskbench.providers.vsphere.errors import (
-    NO_ANSWER,
-    is_missing,
-    of_fault,
-    translate,
-)
+from diskbench.model.rental import Scope
+from diskbench.ports import RentWatch
+from diskbench.providers.skeleton.cloud import Sessions
+from diskbench.providers.vsphere.errors import NO_ANSWER, is_missing, of_fault, translate
 from diskbench.providers.vsphere.login import (
     VsphereServer,
     connect,
     credentials,
+    record,
     server_in,
     trust_in,
 )
-from diskbench.providers.vsphere.record import record
 from diskbench.providers.vsphere.sdk import sdk
-from diskbench.providers.waits import Still, until
+from diskbench.providers.waits import CloudTiming, Still, repeated, until
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
-    from diskbench.model.rental import Scope
-    from diskbench.ports import RentWatch
-    from diskbench.providers.vsphere.timing import VsphereTiming
+@dataclass(frozen=True)
+class VsphereTiming(CloudTiming):
+    """Seconds, as CloudTiming; `disk_s` and `disk_s_per_gib` are for making a disk, which eager
+    zeroing writes in full."""
+
+    first_poll_s: float = 0.5
+    clone_s: float = 3600.0
+    power_s: float = 300.0
+    address_s: float = 900.0
+    disk_s: float = 600.0
+    disk_s_per_gib: float = 60.0
+
 
 _PAGE = 500
 """Objects per page of a listing; our choice."""

@@ -1,23 +1,24 @@
-"""The disk that a cell requests from vSphere; an impossible request is refused before any call:
-pure."""
+"""The disk that a cell requests from vSphere, refused before any call where it is impossible;
+and the lookup's result before making anything, all that `acquire` needs, as JSON. Pure."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
+
+from pydantic import Field
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
+from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
 from diskbench.plan.rent_options import check_endpoint, field_of
 from diskbench.providers.asked import check_count, check_lab, check_own
 from diskbench.providers.networks import is_loopback
+from diskbench.providers.skeleton.cloud import RentalDetails
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.plugin import PLUGIN
-
-if TYPE_CHECKING:
-    from diskbench.model.options import RentSpec
 
 Provisioning = Literal["thin", "lazy-zeroed", "eager-zeroed"]
 Controller = Literal["pvscsi", "nvme", "lsi"]
@@ -143,3 +144,61 @@ def _check_endpoint(spec: RentSpec) -> None:
     url = None if spec.endpoint_url is None else server_url(spec.endpoint_url)
     emulated = url is not None and is_loopback(url)
     check_lab(spec, emulated=emulated, endpoint="https://127.0.0.2:PORT")
+
+
+class VspherePlace(Frozen):
+    """An inventory object: vSphere's id and its display name."""
+
+    id: str
+    name: str
+
+
+class VsphereNetwork(Frozen):
+    """A network of the machine. `switch` and `portgroup` are set for a distributed one."""
+
+    id: str
+    name: str
+    kind: str
+    switch: str | None = None
+    portgroup: str | None = None
+
+
+class Template(Frozen):
+    """The template to clone. `buses` are the used SCSI bus numbers, `nvme_buses` those of NVMe;
+    `size_bytes` is the full size of its disks."""
+
+    id: str
+    name: str
+    guest: str | None = None
+    hardware: str | None = None
+    size_bytes: int = 0
+    buses: tuple[int, ...] = ()
+    nvme_buses: tuple[int, ...] = ()
+    network_card: int | None = None
+
+
+class Policy(Frozen):
+    """A storage policy."""
+
+    id: str
+    name: str
+
+
+class VsphereResolved(RentalDetails):
+    """A rental's details."""
+
+    server: str
+    api: str
+    datacenter: VspherePlace
+    folder: VspherePlace
+    compute: VspherePlace
+    pool: VspherePlace
+    host: VspherePlace | None
+    datastore: VspherePlace
+    policy: Policy | None = None
+    network: VsphereNetwork | None = None
+    template: Template
+    requested: VsphereDiskRequest = Field(alias="wanted")
+    free_bytes: int
+    facts: dict[str, Any]
+    emulated: bool

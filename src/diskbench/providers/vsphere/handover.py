@@ -1,23 +1,28 @@
-"""Handover of a machine that is on: connect to it, find its disk, read everything back."""
+"""Handover of a machine that is on: connect to it, find its disk, read everything back; vSphere's
+report is kept for the record and compared with the request."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from diskbench.errors import RentalFailed
-from diskbench.model.rental import Which
-from diskbench.providers.skeleton.handover import Seen, acquired, await_first_boot, reached
-from diskbench.providers.vsphere import attach, readback
-from diskbench.providers.vsphere.client import moid, reference
-from diskbench.providers.vsphere.facts import DATASTORE, datastore_facts, host_facts
-from diskbench.providers.vsphere.inventory import machines
-from diskbench.providers.vsphere.provision import alive, gone_missing
+from diskbench.model.rental import Acquired, Which
+from diskbench.providers.guest import await_prepared
+from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
+from diskbench.providers.vsphere import attach
+from diskbench.providers.vsphere.client import Item, Ref, moid, reference
+from diskbench.providers.vsphere.disk_request import VsphereResolved
+from diskbench.providers.vsphere.inventory import (
+    DATASTORE,
+    datastore_facts,
+    host_facts,
+    machines,
+    option,
+)
+from diskbench.providers.vsphere.provision import VsphereOrder, alive, gone_missing
 from diskbench.providers.waits import Still
-
-if TYPE_CHECKING:
-    from diskbench.model.rental import Acquired
-    from diskbench.providers.vsphere.client import Ref
-    from diskbench.providers.vsphere.provision import VsphereOrder
+from diskbench.units import GIB
 
 
 def _await_listed(order: VsphereOrder, vm: Ref) -> None:
@@ -39,16 +44,16 @@ def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
     reach = attach.machine_of(order, vm)
     with reached(order, reach) as guest:
         ours, guest_disks = attach.attach(order, vm, guest)
-        await_first_boot(order, guest, moid(vm))
+        await_prepared(guest, moid(vm), order.timing, order.watch)
     details, vsphere = order.details, order.vsphere
     alive(order, vm)
-    machine = vsphere.properties(vm, readback.PATHS)
+    machine = vsphere.properties(vm, PATHS)
     if machine is None:
         raise gone_missing(vm)
     keys = [disk.key for disk in ours]
     devices = {device.key: device for device in machine.values.get("config.hardware.device") or ()}
     disks = [devices[key] for key in keys if key in devices]
-    readback.check(details, machine, disks)
+    check(details, machine, disks)
     datastore = vsphere.properties(reference(vsphere, "Datastore", details.datastore.id), DATASTORE)
     store = datastore_facts(vsphere, datastore, moid(vm)) if datastore else details.facts
     more = {
@@ -62,6 +67,103 @@ def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
         reach,
         Seen(guest_disks),
         size_bytes=guest_disks[0].size_bytes,
-        facts=readback.facts(details, machine, disks, more),
+        facts=facts(details, machine, disks, more),
         made=(f"machine {moid(vm)}",),
     )
+
+
+PATHS = (
+    "config.hardware.numCPU", "config.hardware.memoryMB", "config.hardware.device", "config.uuid",
+    "config.instanceUuid", "config.version", "config.guestFullName", "config.extraConfig",
+    "runtime.host", "runtime.bootTime", "resourcePool", "guest.toolsVersion",
+)  # fmt: skip
+
+
+def check(details: VsphereResolved, machine: Item, disks: Sequence[Any]) -> None:
+    """Raise RentalFailed naming every value that differs, as requested and as reported.
+
+    A value that vSphere does not report is no difference.
+    """
+    refuse(
+        "vSphere",
+        (
+            *_of_machine(details, machine),
+            *(t for disk in disks for t in _of_disk(details, disk)),
+        ),
+    )
+
+
+def _of_machine(details: VsphereResolved, machine: Item) -> Iterator[str]:
+    values, requested = machine.values, details.requested
+    yield from differs(machine.id, "vCPUs", requested.vcpus, values.get("config.hardware.numCPU"))
+    yield from differs(
+        machine.id, "memory in MiB", requested.memory_mib, values.get("config.hardware.memoryMB")
+    )
+    enabled = option(machine, "disk.EnableUUID")
+    yield from differs(machine.id, "disk.EnableUUID", "TRUE", enabled.upper() if enabled else None)
+    if details.host is not None and values.get("runtime.host") is not None:
+        yield from differs(machine.id, "host", details.host.id, moid(values["runtime.host"]))
+
+
+def _of_disk(details: VsphereResolved, disk: Any) -> Iterator[str]:  # noqa: ANN401 - pyVmomi's
+    requested, backing = details.requested, disk.backing
+    what = f"disk {backing.uuid}"
+    size = int(disk.capacityInBytes or disk.capacityInKB * 1024)
+    yield from differs(what, "size in bytes", requested.size_gib * GIB, size)
+    if backing.datastore is not None:
+        yield from differs(what, "datastore", details.datastore.id, moid(backing.datastore))
+    yield from differs(what, "mode", "independent_persistent", backing.diskMode)
+    if requested.provisioning is not None:
+        thin = requested.provisioning == "thin"
+        yield from differs(what, "thin provisioning", thin, backing.thinProvisioned)
+        if requested.provisioning == "eager-zeroed":
+            # The other provisionings leave it unset or false.
+            yield from differs(what, "eager zeroing", True, backing.eagerlyScrub)  # noqa: FBT003
+    limit = getattr(disk.storageIOAllocation, "limit", None)
+    yield from differs(what, "IOPS limit", requested.iops_limit, limit)
+
+
+def facts(
+    details: VsphereResolved, machine: Item, disks: Sequence[Any], more: dict[str, Any]
+) -> dict[str, Any]:
+    """The facts recorded beside the result; JSON values only, nothing secret. `instance_id` is
+    the UUID that the guest's firmware shows, by which it can prove to be this machine."""
+    values = machine.values
+    boot = values.get("runtime.bootTime")
+    return {
+        "instance_id": values.get("config.uuid"),
+        "machine": machine.id,
+        "server": details.server,
+        "vcenter": details.api,
+        "datacenter": details.datacenter.name,
+        "compute": details.compute.name,
+        "resource_pool": details.pool.name,
+        "folder": details.folder.name,
+        "template": details.template.name,
+        "guest": values.get("config.guestFullName"),
+        "hardware_version": values.get("config.version"),
+        "network": details.network.name if details.network else None,
+        "vcpus": values.get("config.hardware.numCPU"),
+        "memory_mib": values.get("config.hardware.memoryMB"),
+        "tools_version": values.get("guest.toolsVersion"),
+        "booted_at": str(boot) if boot else None,
+        "storage_policy": details.policy.name if details.policy else None,
+        "volumes": [_disk_facts(details, disk) for disk in disks],
+        **more,
+    }
+
+
+def _disk_facts(details: VsphereResolved, disk: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
+    backing, allocation = disk.backing, disk.storageIOAllocation
+    return {
+        "uuid": backing.uuid,
+        "file": backing.fileName,
+        "size_bytes": int(disk.capacityInBytes or disk.capacityInKB * 1024),
+        "thin": backing.thinProvisioned,
+        "eager_zeroed": backing.eagerlyScrub,
+        "mode": backing.diskMode,
+        "controller": details.requested.controller,
+        "unit": disk.unitNumber,
+        "iops_limit": getattr(allocation, "limit", None),
+        "shares": str(getattr(getattr(allocation, "shares", None), "level", "") or "") or None,
+    }

@@ -1,22 +1,24 @@
-"""The machines of one lease or of all leases, listed by their notes and never remembered."""
+"""The machines of one lease or of all leases, listed by their notes and never remembered; and
+vSphere's facts about a datastore: kind, free space, paths and devices, and its other users."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.rental import Which
+from diskbench.model.rental import Found, Scope, Which
 from diskbench.plan.rent_options import field_of
-from diskbench.providers.listed import Tagged, by_lease
-from diskbench.providers.vsphere.marks import Mark, mark
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from diskbench.model.rental import Found, Scope
-    from diskbench.providers.vsphere.client import Item, Vsphere, VsphereSessions
-    from diskbench.providers.vsphere.timing import VsphereTiming
+from diskbench.providers.skeleton.leases import Tagged, by_lease
+from diskbench.providers.vsphere.client import (
+    Item,
+    Vsphere,
+    VsphereSessions,
+    VsphereTiming,
+    moid,
+)
+from diskbench.providers.vsphere.requests import Mark, mark
 
 PATHS = ("name", "config.annotation", "config.template", "runtime.powerState")
 
@@ -54,7 +56,7 @@ def machines(vsphere: Vsphere, which: Which | None = None) -> tuple[VsphereMachi
 
 
 def found_leases(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> Sequence[Found]:
-    """See ports.Renter.found."""
+    """The leases at `scope`."""
     return by_lease(
         scope,
         (
@@ -109,3 +111,118 @@ def named_or_only(kind: str, items: Sequence[Item], typed: str | None) -> Item:
         f"more than one {kind}: {', '.join(sorted(item.name for item in items))}",
         advice=f"name one with {flag}",
     )
+
+
+DATASTORE = (
+    "name", "summary.accessible", "summary.maintenanceMode", "summary.capacity",
+    "summary.freeSpace", "summary.type", "summary.uncommitted", "summary.multipleHostAccess",
+    "info", "host", "vm", "iormConfiguration.enabled",
+)  # fmt: skip
+"""The properties of a datastore needed for its facts."""
+
+
+def datastore_facts(vsphere: Vsphere, datastore: Item, ours: str | None = None) -> dict[str, Any]:
+    """The recorded facts of a datastore, without the machine `ours`; JSON values only. Objects
+    that the account may not see are left out."""
+    values = datastore.values
+    extents = _extents(values.get("info"))
+    others = contention(vsphere, datastore, ours)
+    return {
+        "name": datastore.name,
+        "kind": values.get("summary.type"),
+        "capacity_bytes": values.get("summary.capacity"),
+        "free_bytes": values.get("summary.freeSpace"),
+        "uncommitted_bytes": values.get("summary.uncommitted"),
+        "shared_by_hosts": values.get("summary.multipleHostAccess"),
+        "storage_io_control": values.get("iormConfiguration.enabled"),
+        **_volume(values.get("info")),
+        "devices": _devices(vsphere, datastore, extents),
+        **others,
+    }
+
+
+def contention(vsphere: Vsphere, datastore: Item, ours: str | None) -> dict[str, Any]:
+    """The datastore's other users now: the number of machines on it, and of those switched on."""
+    machine_ids = {moid(ref) for ref in datastore.values.get("vm") or ()} - {ours}
+    if not machine_ids:
+        return {"other_machines": 0, "other_machines_on": 0}
+    on = [
+        item
+        for item in vsphere.listed("VirtualMachine", ("runtime.powerState",))
+        if item.id in machine_ids and str(item.values.get("runtime.powerState")) == "poweredOn"
+    ]
+    return {"other_machines": len(machine_ids), "other_machines_on": len(on)}
+
+
+def host_facts(vsphere: Vsphere, host: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
+    """The ESXi host that a machine runs on: its version and processor."""
+    item = vsphere.properties(
+        host, ("name", "config.product.fullName", "summary.hardware.cpuModel", "vm")
+    )
+    values: Mapping[str, Any] = item.values if item else {}
+    return {
+        "esxi_host": values.get("name"),
+        "esxi_version": values.get("config.product.fullName"),
+        "esxi_cpu": values.get("summary.hardware.cpuModel"),
+        "esxi_machines": len(values.get("vm") or ()),
+    }
+
+
+def _volume(info: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
+    """The file system of a datastore, by the kind of its description."""
+    vmfs, nas = getattr(info, "vmfs", None), getattr(info, "nas", None)
+    if vmfs is not None:
+        return {"file_system": f"{vmfs.type} {vmfs.version}", "ssd": vmfs.ssd, "local": vmfs.local}
+    if nas is not None:
+        return {"file_system": nas.type, "remote": f"{nas.remoteHost}:{nas.remotePath}"}
+    return {}
+
+
+def _extents(info: Any) -> tuple[str, ...]:  # noqa: ANN401 - pyVmomi's
+    """The names of the devices that a VMFS datastore lies on."""
+    extents = getattr(getattr(info, "vmfs", None), "extent", None) or ()
+    return tuple(str(extent.diskName) for extent in extents)
+
+
+def _devices(vsphere: Vsphere, datastore: Item, extents: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Each device behind the datastore as its first host sees it, with the paths to it."""
+    mounts = datastore.values.get("host") or ()
+    if not extents or not mounts:
+        return []
+    host = vsphere.properties(mounts[0].key, ("config.storageDevice",))
+    storage = host.values.get("config.storageDevice") if host else None
+    if storage is None:
+        return []
+    units = {unit.lun: unit for unit in getattr(storage.multipathInfo, "lun", None) or ()}
+    return [
+        _device(lun, units.get(lun.key))
+        for lun in storage.scsiLun or ()
+        if lun.canonicalName in extents
+    ]
+
+
+def _device(lun: Any, unit: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's
+    paths = list(unit.path) if unit is not None else []
+    transports = {
+        type(path.transport).__name__.rpartition(".")[2].removesuffix("TargetTransport")
+        for path in paths
+        if path.transport is not None
+    }
+    return {
+        "name": lun.canonicalName,
+        "vendor": str(lun.vendor or "").strip() or None,
+        "model": str(lun.model or "").strip() or None,
+        "ssd": getattr(lun, "ssd", None),
+        "local": getattr(lun, "localDisk", None),
+        "queue_depth": lun.queueDepth,
+        "transports": sorted(transports - {""}),
+        "paths": len(paths),
+        "active_paths": sum(path.state == "active" for path in paths),
+        "path_policy": getattr(getattr(unit, "policy", None), "policy", None),
+    }
+
+
+def option(machine: Item, key: str) -> str | None:
+    """One of the machine's extra options."""
+    options = machine.values.get("config.extraConfig") or ()
+    return next((str(entry.value) for entry in options if entry.key == key), None)

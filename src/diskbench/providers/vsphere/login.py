@@ -1,24 +1,27 @@
-"""The address of vCenter, its credentials and certificates, and the login."""
+"""The address of vCenter, its credentials and certificates, the login, and the record of a
+session's exchanges while a recording is in progress. It does not include the login, which was
+sent before."""
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import ssl
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue
-from diskbench.providers import patience
-from diskbench.providers.http_proxy import proxy_for
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Scope
+from diskbench.providers import recorder, waits
+from diskbench.providers.networks import proxy_for
 from diskbench.providers.vsphere.disk_request import server_url
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.sdk import sdk
-
-if TYPE_CHECKING:
-    from diskbench.model.options import RentSpec
-    from diskbench.model.rental import Scope
 
 SERVER_VARIABLE = "VSPHERE_SERVER"
 USER_VARIABLE = "VSPHERE_USER"
@@ -76,7 +79,7 @@ def connect(server: VsphereServer, credentials: tuple[str, str], trust: ssl.SSLC
             # Always given: without a context pyVmomi verifies no certificate at this machine's own
             # addresses.
             sslContext=trust,
-            httpConnectionTimeout=patience.ANSWER_S,
+            httpConnectionTimeout=waits.ANSWER_S,
             **_through(server.url),
         )
     except Exception as error:
@@ -122,3 +125,66 @@ def trust_in(server: VsphereServer) -> ssl.SSLContext:
         trust.check_hostname = False
         trust.verify_mode = ssl.CERT_NONE
     return trust
+
+
+def record(stub: Any) -> None:  # noqa: ANN401 - a SoapStubAdapter of pyVmomi
+    """Have the exchanges of a SOAP stub kept. pyVmomi has no hook for answers, so its connections
+    are wrapped."""
+    if not recorder.is_recording():
+        return
+    connect = stub.GetConnection
+
+    def connected() -> _Recorded:
+        connection = connect()
+        return connection if isinstance(connection, _Recorded) else _Recorded(connection)
+
+    stub.GetConnection = connected
+
+
+class _Recorded:
+    """A connection of http.client that notes each request with its answer."""
+
+    def __init__(self, connection: Any) -> None:  # noqa: ANN401 - as `record`
+        self._connection = connection
+        self._asked: tuple[str, str, bytes, dict[str, str]] = ("", "", b"", {})
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the connection has
+        return getattr(self._connection, name)
+
+    def request(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> None:
+        """As http.client.HTTPConnection.request."""
+        self._asked = method, path, body, headers
+        self._connection.request(method, path, body, headers)
+
+    def getresponse(self) -> _Answer:
+        """As http.client.HTTPConnection.getresponse, with the whole answer read."""
+        response = self._connection.getresponse()
+        answer = _Answer(response, response.read())
+        method, path, body, headers = self._asked
+        recorder.note(
+            method=method, url=path, sent=headers, asked=body,
+            status=answer.status, headers=dict(response.getheaders()), body=answer.text(),
+        )  # fmt: skip
+        return answer
+
+
+class _Answer(io.BytesIO):
+    """An answer that was read already, with what pyVmomi asks of one."""
+
+    def __init__(self, response: Any, content: bytes) -> None:  # noqa: ANN401 - an HTTPResponse
+        super().__init__(content)
+        self._response = response
+        self._content = content
+        self.status, self.reason = response.status, response.reason
+
+    def getheader(self, name: str, default: str | None = None) -> str | None:
+        """As http.client.HTTPResponse.getheader."""
+        value: str | None = self._response.getheader(name, default)
+        return value
+
+    def text(self) -> bytes:
+        """The content without its compression."""
+        encoding = str(self.getheader("Content-Encoding", "identity")).lower()
+        if encoding == "gzip":
+            return gzip.decompress(self._content)
+        return zlib.decompress(self._content) if encoding == "deflate" else self._content

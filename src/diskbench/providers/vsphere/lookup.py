@@ -1,35 +1,37 @@
-"""Resolve a rental by read-only calls: every name, the free space and the privileges."""
+"""Resolve a rental by read-only calls: every name, the operator's template, the storage policy, the
+free space and the privileges.
+
+How a kind of datastore makes disks decides what can be asked of it, before anything is made. vSAN
+and virtual volumes make a disk as its storage policy says, and may tell that any is thin. NFS
+reserves space only where every host has VAAI for NAS for it, and else refuses a disk that is not
+thin (VMware, "Storage Hardware Acceleration on NAS Devices").
+"""
 
 from __future__ import annotations
 
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.networks import is_loopback
-from diskbench.providers.vsphere.client import moid
-from diskbench.providers.vsphere.facts import DATASTORE, datastore_facts
-from diskbench.providers.vsphere.inventory import named_or_only
-from diskbench.providers.vsphere.policy import find_policy, matching
-from diskbench.providers.vsphere.provisioning import provisioned
-from diskbench.providers.vsphere.requests import bus_number
-from diskbench.providers.vsphere.resolved import (
+from diskbench.providers.vsphere.client import Item, Ref, Vsphere, moid
+from diskbench.providers.vsphere.disk_request import (
     Policy,
+    Template,
+    VsphereDiskRequest,
     VsphereNetwork,
     VspherePlace,
     VsphereResolved,
 )
-from diskbench.providers.vsphere.template import find_template
+from diskbench.providers.vsphere.inventory import DATASTORE, datastore_facts, named_or_only
+from diskbench.providers.vsphere.login import VsphereServer, record
+from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.requests import bus_number
+from diskbench.providers.vsphere.sdk import sdk
 from diskbench.units import GIB, format_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from diskbench.providers.vsphere.client import Item, Ref, Vsphere
-    from diskbench.providers.vsphere.disk_request import VsphereDiskRequest
-    from diskbench.providers.vsphere.login import VsphereServer
-    from diskbench.providers.vsphere.options import VsphereOptions
-    from diskbench.providers.vsphere.resolved import Template
 
 _RESERVE = 0.02
 """The part of a datastore to leave free: a full one stops every machine on it; our choice."""
@@ -259,3 +261,155 @@ def _network(vsphere: Vsphere, root: Ref, typed: str | None) -> VsphereNetwork |
 
 def _ids(refs: Sequence[Ref] | None) -> frozenset[str]:
     return frozenset(moid(ref) for ref in refs or ())
+
+
+_PATHS = ("name", "config.template", "config.guestFullName", "config.version")
+
+
+def find_template(vsphere: Vsphere, root: Ref, typed: str | None) -> Template:
+    """The named template, or the only one. Raises UnknownName or InvalidValue."""
+    machines = vsphere.listed("VirtualMachine", _PATHS, root)
+    templates = [item for item in machines if item.values.get("config.template")]
+    plain = {item.name for item in machines} - {item.name for item in templates}
+    if typed in plain:
+        raise InvalidValue(
+            f"{typed} is a machine, not a template",
+            advice="choose a template, or make it one in vCenter: Template > Convert to Template",
+        )
+    return _described(vsphere, named_or_only("template", templates, typed))
+
+
+def _described(vsphere: Vsphere, item: Item) -> Template:
+    vim = sdk("vim")
+
+    hardware = vsphere.properties(item.ref, ("config.hardware.device",))
+    devices = (hardware.values.get("config.hardware.device") if hardware else None) or ()
+    device = vim.vm.device
+    cards = [item.key for item in devices if isinstance(item, device.VirtualEthernetCard)]
+    return Template(
+        id=item.id,
+        name=item.name,
+        guest=item.values.get("config.guestFullName"),
+        hardware=item.values.get("config.version"),
+        size_bytes=sum(
+            int(item.capacityInBytes or item.capacityInKB * 1024)
+            for item in devices
+            if isinstance(item, device.VirtualDisk)
+        ),
+        buses=_buses(item for item in devices if isinstance(item, device.VirtualSCSIController)),
+        nvme_buses=_buses(
+            item for item in devices if isinstance(item, device.VirtualNVMEController)
+        ),
+        network_card=cards[0] if cards else None,
+    )
+
+
+def hardware_version(template: Template) -> int | None:
+    """The hardware version: 13 for `vmx-13`; None where unknown."""
+    match = re.fullmatch(r"vmx-(\d+)", template.hardware or "")
+    return int(match.group(1)) if match else None
+
+
+def _buses(controllers: object) -> tuple[int, ...]:
+    return tuple(sorted(int(controller.busNumber) for controller in controllers))  # type: ignore[attr-defined]
+
+
+def find_policy(vsphere: Vsphere, name: str) -> Policy:
+    """The policy of that name. Raises UnknownName."""
+    with _service(vsphere) as content:
+        manager = content.profileManager
+
+        def ask() -> list[Any]:
+            kind = sdk("pbm").profile.ResourceType(resourceType="STORAGE")
+            ids = manager.PbmQueryProfile(resourceType=kind, profileCategory="REQUIREMENT")
+            return list(manager.PbmRetrieveContent(profileIds=ids)) if ids else []
+
+        profiles = vsphere.call("Pbm.QueryProfile", ask)
+    for profile in profiles:
+        if profile.name == name:
+            return Policy(id=str(profile.profileId.uniqueId), name=name)
+    raise UnknownName(
+        "storage policy", name, [str(profile.name) for profile in profiles], field="storage_policy"
+    )
+
+
+def matching(vsphere: Vsphere, policy: Policy, datastores: Iterable[str]) -> frozenset[str]:
+    """The ids of those datastores that match the policy."""
+    placement = sdk("pbm").placement
+    profile = sdk("pbm").profile.ProfileId(uniqueId=policy.id)
+    hubs = [
+        placement.PlacementHub(hubType="Datastore", hubId=datastore) for datastore in datastores
+    ]
+    with _service(vsphere) as content:
+        solver = content.placementSolver
+        results = vsphere.call(
+            "Pbm.CheckCompatibility",
+            lambda: solver.PbmCheckCompatibility(hubsToSearch=hubs, profile=profile) or (),
+        )
+    return frozenset(str(result.hub.hubId) for result in results if not result.error)
+
+
+@contextlib.contextmanager
+def _service(vsphere: Vsphere) -> Iterator[Any]:
+    """The content of the policy service, using vCenter's session."""
+    ours = vsphere.stub
+    context = sdk("VmomiSupport").GetRequestContext()
+    context["vcSessionCookie"] = ours.cookie.partition(";")[0].partition("=")[2].strip('"')
+    host, _, port = ours.host.rpartition(":")
+    stub = sdk("SoapStubAdapter")(
+        host=host, port=int(port), path="/pbm", version="pbm.version.version1",
+        sslContext=ours.schemeArgs.get("context"),
+    )  # fmt: skip
+    record(stub)
+    instance = sdk("pbm").ServiceInstance("ServiceInstance", stub)
+    try:
+        yield vsphere.call("Pbm.RetrieveServiceContent", instance.RetrieveContent)
+    finally:
+        stub.DropConnections()
+
+
+_BY_POLICY = frozenset({"vsan", "vsand", "vvol"})
+"""Kinds of datastores (HostFileSystemVolumeFileSystemType), in lower case."""
+_FILES = frozenset({"nfs", "nfs41"})
+_SUPPORTED = "vStorageSupported"
+
+
+def provisioned(
+    vsphere: Vsphere, datastore: Item, typed: str | None, requested: VsphereDiskRequest
+) -> VsphereDiskRequest:
+    """The request as this datastore makes disks; `typed` is the user's own provisioning. Raises
+    InvalidValue for one that is not made there."""
+    kind = str(datastore.values.get("summary.type") or "")
+    if requested.provisioning is None:
+        return requested
+    if kind.lower() in _BY_POLICY:
+        made_as, where = None, "where the storage policy decides how a disk is made"
+        advice = "leave it out, or name a --storage-policy that reserves the space"
+    elif kind.lower() in _FILES and not _reserves(vsphere, datastore):
+        made_as, where = "thin", "without VAAI for NAS, which makes thin disks only"
+        advice = "use --provisioning thin, or install the filer's VAAI plug-in on each host"
+    else:
+        return requested
+    if typed not in {None, "thin"}:
+        raise InvalidValue(
+            f"--provisioning {typed}: datastore {datastore.name} is {kind}, {where}",
+            advice=advice,
+            field="provisioning",
+        )
+    return requested.model_copy(update={"provisioning": made_as})
+
+
+def _reserves(vsphere: Vsphere, datastore: Item) -> bool:
+    """Whether every host that mounts a datastore says that it has hardware acceleration for it
+    (HostFileSystemMountInfo.vStorageSupport); a host that may not be read has none."""
+    accelerated = []
+    for mount in datastore.values.get("host") or ():
+        host = vsphere.properties(mount.key, ("config.fileSystemVolume",))
+        volumes = host.values.get("config.fileSystemVolume") if host else None
+        accelerated.append(
+            any(
+                mounted.volume.name == datastore.name and str(mounted.vStorageSupport) == _SUPPORTED
+                for mounted in getattr(volumes, "mountInfo", None) or ()
+            )
+        )
+    return bool(accelerated) and all(accelerated)

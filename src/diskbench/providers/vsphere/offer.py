@@ -1,20 +1,18 @@
-"""The resolved rental as an offer for the user: pure."""
+"""The rental as an offer for the user: resolved, or expected without a call to vSphere. Pure.
+vSphere has no prices and no promised limits."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from diskbench.model.expectation import Promise
+from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.vsphere.template import hardware_version
+from diskbench.providers.vsphere.disk_request import VsphereDiskRequest, VsphereResolved
+from diskbench.providers.vsphere.login import VsphereServer
+from diskbench.providers.vsphere.lookup import hardware_version
+from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.units import GIB
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from diskbench.model.expectation import Promise
-    from diskbench.model.options import RentSpec
-    from diskbench.providers.vsphere.login import VsphereServer
-    from diskbench.providers.vsphere.resolved import VsphereResolved
 
 _NVME_HARDWARE = 13
 """The virtual hardware that first had an NVMe controller (ESXi 6.5)."""
@@ -80,3 +78,19 @@ def _warnings(details: VsphereResolved, server: VsphereServer) -> Iterator[str]:
         yield f"virtual hardware {version} of {details.template.name} has no NVMe controller"
     if requested.size_gib * GIB > details.free_bytes // 2:
         yield f"the disk needs more than half of the free space on {details.datastore.name}"
+
+
+def foresee(spec: RentSpec, requested: VsphereDiskRequest, promise: Promise | None) -> Rental:
+    """The expected rental; its place may not exist in vSphere."""
+    typed = VsphereOptions.of(spec)
+    place = typed.datastore or f"policy {typed.storage_policy}"
+    return Rental(
+        scope=Scope(provider="vsphere", region=typed.datacenter, endpoint=spec.endpoint_url),
+        spec=spec,
+        offer=f"{requested.vcpus} vCPUs, {requested.memory_gib:g} GiB, with "
+        f"{requested.size_gib:,} GiB on {place}",
+        promise=promise.words() if promise else "none (vSphere promises nothing; see --promise)",
+        disk=requested.spec(place),
+        cores=requested.vcpus,
+        memory_bytes=requested.memory_mib * 2**20,
+    )

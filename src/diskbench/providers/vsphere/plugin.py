@@ -29,11 +29,11 @@ PLUGIN = Plugin(
     name="vsphere",
     title="vSphere",
     summary="Machines of a vSphere installation, with a virtual disk on the datastore to measure.",
-    provider="diskbench.providers.vsphere.provider:VsphereProvider",
+    provider="diskbench.providers.vsphere.cloud:VsphereProvider",
     rents=True,
     options=(
         "diskbench.providers.vsphere.options:VsphereOptions",
-        "diskbench.providers.emulation:EmulationOptions",
+        "diskbench.providers.options:EmulationOptions",
     ),
     refuses={
         "disk": "it is the datastore that is measured: --datastore NAME",

@@ -1,70 +1,61 @@
-"""Storage policies, from their own service beside vCenter (SPBM)."""
+"""The privileges that diskbench needs in vSphere: one table, the source of the printed list.
+
+"vSphere Web Services API" reference 8.0, "Required Privileges" of each method, and "vSphere
+Security", "Required Privileges for Common Tasks". A test compares the methods with the adapter's
+calls.
+"""
 
 from __future__ import annotations
 
-import contextlib
-from typing import TYPE_CHECKING, Any
+NEEDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "CloneVM_Task": {
+        "template": ("VirtualMachine.Provisioning.DeployTemplate",),
+        "folder": (
+            "VirtualMachine.Config.AddRemoveDevice", "VirtualMachine.Config.AdvancedConfig",
+            "VirtualMachine.Config.Annotation", "VirtualMachine.Config.CPUCount",
+            "VirtualMachine.Config.EditDevice", "VirtualMachine.Config.Memory",
+            "VirtualMachine.Config.Resource", "VirtualMachine.Inventory.CreateFromExisting",
+        ),
+        "datastore": ("Datastore.AllocateSpace",),
+        "resource pool": ("Resource.AssignVMToPool",),
+        "network": ("Network.Assign",),
+    },
+    "ReconfigVM_Task": {
+        "folder": (
+            "VirtualMachine.Config.AddNewDisk", "VirtualMachine.Config.AddRemoveDevice",
+            "VirtualMachine.Config.AdvancedConfig", "VirtualMachine.Config.Annotation",
+            "VirtualMachine.Config.RemoveDisk",
+        ),
+        "datastore": ("Datastore.AllocateSpace", "Datastore.Browse"),
+    },
+    "PowerOnVM_Task": {"folder": ("VirtualMachine.Interact.PowerOn",)},
+    "PowerOffVM_Task": {"folder": ("VirtualMachine.Interact.PowerOff",)},
+    "Destroy_Task": {"folder": ("VirtualMachine.Inventory.Delete",)},
+    "PbmQueryProfile": {"vCenter": ("StorageProfile.View",)},
+}  # fmt: skip
+"""Method → kind of object → privileges on it. Read-only methods need the role "Read-only";
+storage policies are queried only with --storage-policy."""
+OPTIONAL = frozenset({"vCenter"})
+"""Kinds of objects that not every rental needs."""
 
-from diskbench.errors import UnknownName
-from diskbench.providers.vsphere.record import record
-from diskbench.providers.vsphere.resolved import Policy
-from diskbench.providers.vsphere.sdk import sdk
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+def privileges() -> dict[str, tuple[str, ...]]:
+    """The needed privileges by kind of object, sorted."""
+    by_kind: dict[str, set[str]] = {}
+    for kinds in NEEDS.values():
+        for kind, names in kinds.items():
+            by_kind.setdefault(kind, set()).update(names)
+    return {kind: tuple(sorted(names)) for kind, names in by_kind.items()}
 
-    from diskbench.providers.vsphere.client import Vsphere
 
-
-def find_policy(vsphere: Vsphere, name: str) -> Policy:
-    """The policy of that name. Raises UnknownName."""
-    with _service(vsphere) as content:
-        manager = content.profileManager
-
-        def ask() -> list[Any]:
-            kind = sdk("pbm").profile.ResourceType(resourceType="STORAGE")
-            ids = manager.PbmQueryProfile(resourceType=kind, profileCategory="REQUIREMENT")
-            return list(manager.PbmRetrieveContent(profileIds=ids)) if ids else []
-
-        profiles = vsphere.call("Pbm.QueryProfile", ask)
-    for profile in profiles:
-        if profile.name == name:
-            return Policy(id=str(profile.profileId.uniqueId), name=name)
-    raise UnknownName(
-        "storage policy", name, [str(profile.name) for profile in profiles], field="storage_policy"
+def policy() -> str:
+    """The privileges, one per line, below the kind of object that needs them."""
+    return "\n".join(
+        line
+        for kind, names in privileges().items()
+        for line in (f"# on the {kind}{_when(kind)}", *names)
     )
 
 
-def matching(vsphere: Vsphere, policy: Policy, datastores: Iterable[str]) -> frozenset[str]:
-    """The ids of those datastores that match the policy."""
-    placement = sdk("pbm").placement
-    profile = sdk("pbm").profile.ProfileId(uniqueId=policy.id)
-    hubs = [
-        placement.PlacementHub(hubType="Datastore", hubId=datastore) for datastore in datastores
-    ]
-    with _service(vsphere) as content:
-        solver = content.placementSolver
-        results = vsphere.call(
-            "Pbm.CheckCompatibility",
-            lambda: solver.PbmCheckCompatibility(hubsToSearch=hubs, profile=profile) or (),
-        )
-    return frozenset(str(result.hub.hubId) for result in results if not result.error)
-
-
-@contextlib.contextmanager
-def _service(vsphere: Vsphere) -> Iterator[Any]:
-    """The content of the policy service, using vCenter's session."""
-    ours = vsphere.stub
-    context = sdk("VmomiSupport").GetRequestContext()
-    context["vcSessionCookie"] = ours.cookie.partition(";")[0].partition("=")[2].strip('"')
-    host, _, port = ours.host.rpartition(":")
-    stub = sdk("SoapStubAdapter")(
-        host=host, port=int(port), path="/pbm", version="pbm.version.version1",
-        sslContext=ours.schemeArgs.get("context"),
-    )  # fmt: skip
-    record(stub)
-    instance = sdk("pbm").ServiceInstance("ServiceInstance", stub)
-    try:
-        yield vsphere.call("Pbm.RetrieveServiceContent", instance.RetrieveContent)
-    finally:
-        stub.DropConnections()
+def _when(kind: str) -> str:
+    return ", for --storage-policy" if kind in OPTIONAL else ""

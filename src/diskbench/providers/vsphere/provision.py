@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.rental import Which
 from diskbench.providers.cloud_init import user_data
-from diskbench.providers.emulation import EmulationOptions
-from diskbench.providers.skeleton import order as skeleton
+from diskbench.providers.options import EmulationOptions
+from diskbench.providers.skeleton import provision as skeleton
 from diskbench.providers.vsphere import requests
-from diskbench.providers.vsphere.client import moid, reference
+from diskbench.providers.vsphere.client import Ref, Vsphere, VsphereTiming, moid, reference
+from diskbench.providers.vsphere.disk_request import VsphereResolved
 from diskbench.providers.vsphere.errors import fault_name
 from diskbench.providers.vsphere.inventory import machines
-from diskbench.providers.vsphere.marks import machine_name, mark
-from diskbench.providers.vsphere.resolved import VsphereResolved
+from diskbench.providers.vsphere.requests import machine_name, mark
 from diskbench.providers.vsphere.sdk import sdk
-from diskbench.providers.vsphere.timing import VsphereTiming
 from diskbench.providers.waits import Still
-
-if TYPE_CHECKING:
-    from diskbench.providers.vsphere.client import Ref, Vsphere
 
 GUEST_USER = "diskbench"
 """The login user: cloud-init makes it in place of the template's own."""
@@ -35,7 +31,7 @@ class VsphereOrder(skeleton.Order[VsphereResolved, VsphereTiming]):
 
     @property
     def lab(self) -> str:
-        """See skeleton.Order: `noise=0.05 time_scale=60.0`."""
+        """As skeleton.Order: `noise=0.05 time_scale=60.0`."""
         if not self.details.emulated:
             return ""
         emulation = EmulationOptions.of(self.spec)

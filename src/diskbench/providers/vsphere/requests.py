@@ -1,22 +1,29 @@
-"""The requests to vSphere as pyVmomi's objects: pure."""
+"""The requests to vSphere, and the lease in a machine's notes. Pure.
+
+The cloning call sets the notes, so that no machine is ever without them; custom attributes need
+a second call and a global privilege.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from diskbench.errors import InvalidValue
-from diskbench.providers.vsphere.marks import moved, notes
+from diskbench.model.base import Frozen
+from diskbench.model.rental import Claim
+from diskbench.providers.vsphere.disk_request import (
+    Controller,
+    Policy,
+    VsphereDiskRequest,
+    VsphereNetwork,
+    VsphereResolved,
+)
 from diskbench.providers.vsphere.sdk import sdk
 from diskbench.units import GIB
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from diskbench.model.rental import Claim
-    from diskbench.providers.vsphere.disk_request import Controller, VsphereDiskRequest
-    from diskbench.providers.vsphere.resolved import Policy, VsphereNetwork, VsphereResolved
 
 Spec = Any
 """An object of pyVmomi's: its types are made at run time."""
@@ -243,3 +250,69 @@ def _profile(policy: Policy) -> Spec:
 
 def _encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
+
+
+_LINE = re.compile(r"^diskbench-(lease|expires|owner|version): (.*)$", re.MULTILINE)
+_LEASE = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
+
+
+class Mark(Frozen):
+    """The lease in a machine's notes. `expires_at` and `owner` are None where they cannot be
+    read."""
+
+    lease_id: str
+    expires_at: float | None = None
+    owner: str | None = None
+
+
+def machine_name(lease_id: str) -> str:
+    """The name of a lease's machine, and of its directories on datastores."""
+    return f"diskbench-{lease_id}-machine"
+
+
+def notes(claim: Claim) -> str:
+    """The notes of the machine of `claim`."""
+    lines = {
+        "lease": claim.lease_id,
+        "expires": f"{claim.expires_at:.0f}",
+        "owner": " ".join(claim.owner.split()),
+        "version": claim.version,
+    }
+    entries = [f"diskbench-{key}: {value}" for key, value in lines.items()]
+    return "\n".join(
+        ["Made by diskbench to measure a disk; it is deleted when its lease ends.", *entries]
+    )
+
+
+def moved(annotation: str, expires_at: float) -> str:
+    """The machine's notes with a new expiry; the other text stays."""
+    line = f"diskbench-expires: {expires_at:.0f}"
+    other_lines = [
+        line for line in annotation.splitlines() if not line.startswith("diskbench-expires: ")
+    ]
+    at = (
+        next(
+            (
+                i
+                for i, other_line in enumerate(other_lines)
+                if other_line.startswith("diskbench-lease: ")
+            ),
+            -1,
+        )
+        + 1
+    )
+    return "\n".join([*other_lines[:at], line, *other_lines[at:]])
+
+
+def mark(annotation: str | None) -> Mark | None:
+    """The mark in a machine's notes; None for a machine of somebody else."""
+    fields = dict(_LINE.findall(annotation or ""))
+    lease_id = fields.get("lease", "").strip()
+    if not _LEASE.fullmatch(lease_id):
+        return None
+    expires = fields.get("expires", "").strip()
+    return Mark(
+        lease_id=lease_id,
+        expires_at=float(expires) if expires.isdecimal() else None,
+        owner=fields.get("owner", "").strip() or None,
+    )

@@ -1,27 +1,26 @@
-"""Release a lease: delete the machine with its disks, wait, and verify."""
+"""The end of a lease: release it, or extend it.
+
+A release deletes the machine with its disks, waits, and verifies. An extension moves first the
+guest's timer, which alone ends a machine by itself, then the machine's notes. Its disks have no
+notes: they are deleted with it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
-from diskbench.providers.skeleton import release as skeleton
-from diskbench.providers.skeleton.lag import Lag
-from diskbench.providers.skeleton.release import noting
-from diskbench.providers.vsphere.client import moid, reference
+from diskbench.model.rental import LeaseEnd, Which
+from diskbench.ports import Host
+from diskbench.providers.guest import move_timer
+from diskbench.providers.skeleton import leases as skeleton
+from diskbench.providers.skeleton.leases import Failures, Lag, noting
+from diskbench.providers.vsphere import requests
+from diskbench.providers.vsphere.client import Ref, Vsphere, VsphereTiming, moid, reference
 from diskbench.providers.vsphere.errors import fault_name, is_missing
 from diskbench.providers.vsphere.inventory import PATHS, VsphereMachine, machines
-from diskbench.providers.vsphere.marks import mark
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from diskbench.model.rental import Which
-    from diskbench.providers.skeleton.release import Failures
-    from diskbench.providers.vsphere.client import Vsphere
-    from diskbench.providers.vsphere.timing import VsphereTiming
-
+from diskbench.providers.vsphere.requests import mark
 
 REPEATS = 4
 """How many times an empty listing is repeated, a moment between two; our choice."""
@@ -94,3 +93,22 @@ def _remove(vsphere: Vsphere, machine: VsphereMachine, timing: VsphereTiming) ->
             if fault_name(error) != "InvalidPowerState":  # it is off already
                 raise
     vsphere.run("VirtualMachine.Destroy", f"removal of {name}", vm.Destroy_Task, timing.delete_s)
+
+
+def extend(
+    vsphere: Vsphere, which: Which, timing: VsphereTiming, end: LeaseEnd, guest: Host
+) -> None:
+    """Move the end of a lease to `end`. Other text in the notes stays."""
+    move_timer(guest, end)
+    for machine in machines(vsphere, which):
+        written = str(machine.item.values.get("config.annotation") or "")
+        _note(vsphere, machine.item.ref, requests.new_expiry(written, end.expires_at), timing)
+
+
+def _note(vsphere: Vsphere, vm: Ref, spec: requests.Spec, timing: VsphereTiming) -> None:
+    vsphere.run(
+        "VirtualMachine.Config.Annotation",
+        f"new notes of {moid(vm)}",
+        lambda: vm.ReconfigVM_Task(spec=spec),
+        timing.disk_s,
+    )

@@ -14,9 +14,10 @@ from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
 from diskbench.report.assemble.own_trials import MARKS
 from diskbench.report.published.document import ComparePublishedDocument, trial_beside
 from diskbench.results.selection import Selection, chosen
-from diskbench.store.query import Filter, find_runs
+from diskbench.store.query import find_runs
 from diskbench.store.rows import find_plan
 from diskbench.store.step_rows import load_results
+from diskbench.store.where import Filter
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine

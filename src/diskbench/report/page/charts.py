@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from diskbench.report.charts import PAGE, svg
-from diskbench.report.charts.palette import PICTURE, variables
+from diskbench.report.charts.figure import svg
+from diskbench.report.charts.palette import PAGE, PICTURE, variables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from diskbench.errors import InvalidValue
 from diskbench.file_format import file_format, unknown_suffix
-from diskbench.report.charts import summary_picture
 from diskbench.report.charts.figure import picture
+from diskbench.report.charts.summary import summary_picture
 from diskbench.report.charts.vega import drawn_apart
 from diskbench.report.page.markdown import markdown
 from diskbench.report.page.page import page

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from diskbench.model.run import AskedRun
     from diskbench.report.site.index import Site
-    from diskbench.store.query import Filter
     from diskbench.store.site_folder import SiteFolder
+    from diskbench.store.where import Filter
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
     from diskbench.results.run_evidence import OpenStore
-    from diskbench.store.query import Filter
     from diskbench.store.site_folder import SiteFolder
+    from diskbench.store.where import Filter
 
 INDEX, RUNS = "index.html", "runs.html"
 LISTINGS = (INDEX, RUNS, FEED)

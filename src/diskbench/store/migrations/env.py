@@ -2,8 +2,9 @@
 
 from alembic import context
 
+from diskbench.store.columns import metadata
 from diskbench.store.migrations.filters import ours
-from diskbench.store.schema import VERSION_TABLE, metadata
+from diskbench.store.revisions import VERSION_TABLE
 
 context.configure(
     connection=context.config.attributes["connection"],

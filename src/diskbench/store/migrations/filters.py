@@ -1,7 +1,7 @@
 """Which things in a shared database are ours."""
 
+from diskbench.store.columns import PREFIX
 from diskbench.store.result_tables import END_INDEXES, LABELS_INDEX
-from diskbench.store.schema import PREFIX
 
 
 def ours(name: str | None, kind: str, _parents: object) -> bool:

@@ -5,7 +5,9 @@ from diskbench_stratus.client import VARIABLE, Client
 from diskbench_stratus.provider import StratusProvider
 
 from diskbench.model.options import RentSpec
-from diskbench.testing import EndToEndContract, RenterContract, SwapContract
+from diskbench.testing.end_to_end import EndToEndContract
+from diskbench.testing.renter import RenterContract
+from diskbench.testing.swaps import SwapContract
 
 
 class StratusRig:

@@ -16,7 +16,7 @@ from diskbench.engine.cleanup.orphans import sweep_provider
 from diskbench.engine.session import Session
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.rental import Scope
-from diskbench.providers.fake import VARIABLE, FakeProvider, plan_fault
+from diskbench.providers.fake.cloud import VARIABLE, FakeProvider, plan_fault
 from diskbench.store import claims, leases
 from diskbench.store.leases import Lease, create_lease, load_lease, release_lease
 from diskbench.store.rows import save_plan

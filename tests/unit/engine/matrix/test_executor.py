@@ -20,8 +20,8 @@ from diskbench.engine.matrix.executor import (
 )
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.claims import Executor, list_executors, register_executor
-from diskbench.store.clock import iso
 from diskbench.store.database import open_database
+from diskbench.store.moments import iso
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HERE = socket.gethostname()

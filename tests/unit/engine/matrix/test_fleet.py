@@ -17,9 +17,9 @@ from diskbench.report.terminal.fleet_table import fleet_table
 from diskbench.report.terminal.matrix_table import matrix_line
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.claims import describe_executor, progress_row, register_executor, save_progress
-from diskbench.store.clock import iso
 from diskbench.store.database import open_database
 from diskbench.store.leases import Lease, create_lease
+from diskbench.store.moments import iso
 from diskbench.store.rows import save_plan
 
 

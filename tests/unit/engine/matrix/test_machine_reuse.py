@@ -26,7 +26,7 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.trial import TrialIds
-from diskbench.providers.fake import VARIABLE, FakeProvider, plan_fault
+from diskbench.providers.fake.cloud import VARIABLE, FakeProvider, plan_fault
 from diskbench.store import schema
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import cell_of_trial, claim_cell, load_cells, update_cell

@@ -22,12 +22,13 @@ from diskbench.model.rental import Acquired, Claim, Rental, Scope
 from diskbench.model.spec import SharedMachine
 from diskbench.plan.cost import left_s, longest_s
 from diskbench.ports import ExtendsLeases
-from diskbench.providers.fake import FakeProvider
+from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.store import cells
-from diskbench.store.clock import database_time, iso
+from diskbench.store.clock import database_time
 from diskbench.store.leases import Lease, create_lease, load_lease
+from diskbench.store.moments import iso
 from diskbench.store.rows import save_plan
-from diskbench.testing import RigOnlooker
+from diskbench.testing.rig import RigOnlooker
 
 SCOPE = Scope(provider="fake", region="fake-1")
 RUN = "01jd3v9c7m8r2k5w6x4y1z0abc"

@@ -12,9 +12,10 @@ from diskbench.engine.trial.release import hand_back
 from diskbench.errors import DiskbenchError, ReleaseFailed, RentalFailed
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Rental, Scope
-from diskbench.providers.fake import FakeProvider
-from diskbench.store.clock import database_time, iso
+from diskbench.providers.fake.cloud import FakeProvider
+from diskbench.store.clock import database_time
 from diskbench.store.leases import Lease, load_lease
+from diskbench.store.moments import iso
 from diskbench.store.rows import save_plan
 
 SCOPE = Scope(provider="fake", region="fake-1")

@@ -19,8 +19,8 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Claim, Rental, SshAccess
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.ports import Completed
-from diskbench.providers.aws.provider import AWSProvider
-from diskbench.providers.aws.timing import AwsTiming
+from diskbench.providers.aws.client import AwsTiming
+from diskbench.providers.aws.cloud import AWSProvider
 from diskbench.units import GIB
 
 REGION = "us-east-1"

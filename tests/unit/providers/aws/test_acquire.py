@@ -27,7 +27,7 @@ from diskbench.errors import (
     RentalFailed,
 )
 from diskbench.model.options import RentSpec
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 from diskbench.units import GIB
 
 pytestmark = pytest.mark.slow  # each rents: some thirty calls, and an `ssh -G`

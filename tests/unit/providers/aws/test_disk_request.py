@@ -7,7 +7,7 @@ import pytest
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.options import RentSpec
 from diskbench.providers.aws.disk_request import disk_request
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 
 GP2 = {"disk": "gp2", "size_gib": 20}
 

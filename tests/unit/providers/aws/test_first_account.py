@@ -30,13 +30,13 @@ from diskbench.errors import (
 )
 from diskbench.model.options import RentSpec
 from diskbench.providers.aws import lookup
-from diskbench.providers.aws.disk_request import disk_request
+from diskbench.providers.aws.client import is_amazon
+from diskbench.providers.aws.cloud import AWSProvider
+from diskbench.providers.aws.disk_request import disk_request, region_of
+from diskbench.providers.aws.doctor import family_of
 from diskbench.providers.aws.errors import translate
-from diskbench.providers.aws.machine_type import machine
-from diskbench.providers.aws.partitions import is_amazon, region_of
+from diskbench.providers.aws.machines import machine
 from diskbench.providers.aws.plugin import PLUGIN
-from diskbench.providers.aws.provider import AWSProvider
-from diskbench.providers.aws.quotas import family_of
 
 pytestmark = pytest.mark.slow
 

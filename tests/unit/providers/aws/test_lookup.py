@@ -21,13 +21,12 @@ from diskbench.extras import how_to_install
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental
 from diskbench.providers.aws.client import AwsSessions, is_amazon
+from diskbench.providers.aws.cloud import AWSProvider
 from diskbench.providers.aws.disk_request import disk_request
-from diskbench.providers.aws.images import _PARAMETERS
-from diskbench.providers.aws.machine_type import check_support, find_machine
-from diskbench.providers.aws.provider import AWSProvider
-from diskbench.providers.caller import ssh_cidr
-from diskbench.providers.emulation import EmulationOptions
-from diskbench.providers.networks import is_loopback
+from diskbench.providers.aws.lookup import _PARAMETERS
+from diskbench.providers.aws.machines import check_support, find_machine
+from diskbench.providers.networks import is_loopback, ssh_cidr
+from diskbench.providers.options import EmulationOptions
 
 pytestmark = pytest.mark.slow  # an emulated cloud answers over HTTP
 

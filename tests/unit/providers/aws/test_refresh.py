@@ -9,9 +9,8 @@ from botocore.stub import Stubber
 from tests.books import SHIPPED
 
 from diskbench.catalog.books import Books, ProviderBook
-from diskbench.providers.aws.client import AwsClient
+from diskbench.providers.aws.client import AwsClient, AwsTiming
 from diskbench.providers.aws.refresh import overlay, refreshed
-from diskbench.providers.aws.timing import AwsTiming
 
 TODAY = "2026-11-21"
 C4 = {

@@ -10,7 +10,7 @@ from tests.unit.providers.aws.rig import CLAIM, QUICK, Answer, Cloud, changed, r
 from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed, RentalFailed
 from diskbench.model.rental import Claim, Scope
 from diskbench.providers.aws import requests
-from diskbench.providers.aws.provider import AWSProvider
+from diskbench.providers.aws.cloud import AWSProvider
 
 pytestmark = pytest.mark.slow  # each rents: some thirty calls, and an `ssh -G`
 

@@ -11,7 +11,7 @@ from botocore.validate import ParamValidator
 
 from diskbench.model.rental import Claim, DiskSpec
 from diskbench.providers.aws import requests
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 
 GOLDEN = Path(__file__).parent / "golden"
 CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.7, owner="me@here", version="0.1.0")

@@ -5,7 +5,7 @@ import pytest
 from diskbench.errors import InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.providers.azure.client import AzureSessions, region_of, token_scope
-from diskbench.providers.azure.form import is_azure
+from diskbench.providers.azure.disk_request import is_azure
 
 
 @pytest.mark.parametrize(

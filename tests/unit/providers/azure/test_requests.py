@@ -10,8 +10,8 @@ import pytest
 from emulators.azure import schema
 
 from diskbench.model.rental import Claim, DiskSpec
-from diskbench.providers.azure import deadman, requests
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.azure import requests, teardown
+from diskbench.providers.options import EmulationOptions
 
 GOLDEN = Path(__file__).parent / "golden"
 CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.7, owner="me@here", version="0.1.0")
@@ -46,7 +46,7 @@ V2 = DiskSpec(type="PremiumV2_LRS", size_gib=20, iops=4000, throughput_mib_per_s
 P15 = DiskSpec(type="Premium_LRS", size_gib=256)
 LARGE = DiskSpec(type="Premium_LRS", size_gib=1024)
 ATTACHED = requests.attachment(f"{BELOW}/Microsoft.Compute/disks/d", 0, "ReadWrite")
-SCHEDULE = deadman.schedule(requests.tags(CLAIM), "westeurope", "/vm", CLAIM.expires_at)
+SCHEDULE = teardown.schedule(requests.tags(CLAIM), "westeurope", "/vm", CLAIM.expires_at)
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "resource_group": (
         "resource.resources", "ResourceGroup", requests.resource_group(CLAIM, "westeurope"),

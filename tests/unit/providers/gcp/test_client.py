@@ -12,10 +12,8 @@ import pytest
 from tests.cloud.eager import GCP
 
 from diskbench.errors import InvalidValue, RentalFailed, Throttled
-from diskbench.providers.gcp.client import Compute, GcpSessions
+from diskbench.providers.gcp.client import Compute, GceTiming, GcpSessions, change
 from diskbench.providers.gcp.errors import is_missing
-from diskbench.providers.gcp.operations import change
-from diskbench.providers.gcp.timing import GceTiming
 
 pytestmark = pytest.mark.slow  # Google's SDK takes two seconds to import
 

@@ -4,8 +4,8 @@ import pytest
 
 from diskbench.errors import UserError
 from diskbench.model.options import RentSpec
-from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.gcp.disk_request import disk_request
+from diskbench.providers.options import EmulationOptions
 
 PD_SSD = RentSpec(disk="pd-ssd", size_gib=20)
 LOCAL = "http://127.0.0.1:1"

@@ -11,10 +11,9 @@ from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, Unknow
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.providers.gcp.disk_request import GcpDiskRequest
-from diskbench.providers.gcp.machine_type import check_support
-from diskbench.providers.gcp.provider import GCPProvider
-from diskbench.providers.gcp.resolved import GcpMachine, GcpResolved
+from diskbench.providers.gcp.cloud import GCPProvider
+from diskbench.providers.gcp.disk_request import GcpDiskRequest, GcpMachine, GcpResolved
+from diskbench.providers.gcp.machines import check_support
 
 pytestmark = pytest.mark.slow  # an emulated cloud answers over HTTP
 
@@ -185,7 +184,7 @@ def test_credentials_that_are_not_accepted_are_told(look, gcp: Gcp) -> None:
 
 def test_a_google_that_is_away_is_the_users_environment(look, gcp: Gcp, monkeypatch) -> None:
     gcp.faults.unavailable("projects.get", times=float("inf"))
-    monkeypatch.setattr("diskbench.providers.gcp.timing.GceTiming.for_reading", lambda t: _brief(t))
+    monkeypatch.setattr("diskbench.providers.gcp.client.GceTiming.for_reading", lambda t: _brief(t))
     with pytest.raises(HostUnavailable, match="Service is currently unavailable"):
         look()
 

@@ -13,9 +13,9 @@ from emulators.gcp.labels import checked
 from emulators.gcp.schema import body_problems
 
 from diskbench.model.rental import Claim, DiskSpec
-from diskbench.providers.emulation import EmulationOptions
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.provision import GUEST_GRACE_S, run_s
+from diskbench.providers.options import EmulationOptions
 
 NETWORK = "projects/my-project/global/networks/default"
 GOLDEN = Path(__file__).parent / "golden"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from diskbench.model.options import RentSpec
 from diskbench.plan.rent_options import words
-from diskbench.providers.emulation import EmulationOptions
-from diskbench.providers.lab.latency import protocol
-from diskbench.providers.lab.latency.server import draws
+from diskbench.providers.lab import fuse_file
+from diskbench.providers.lab.latency import draws
+from diskbench.providers.options import EmulationOptions
 
 
 def first(count: int, *, seed: int = 0, volume: str = "a", sigma: float = 0.5) -> list[float]:
@@ -55,23 +55,27 @@ def test_a_read_is_understood_as_the_kernel_writes_it(unique: int, offset: int, 
     # struct fuse_in_header and fuse_read_in, member by member.
     head = struct.pack("<IIQQIIIHH", 80, 15, unique, 1, 0, 0, 99, 0, 0)
     request = memoryview(head + struct.pack("<QQIIQII", 0, offset, size, 0, 0, 0, 0))
-    assert protocol.header(request) == (protocol.READ, unique)
-    assert protocol.extent(request) == (offset, size)
-    assert len(request) == protocol.WRITTEN
+    assert fuse_file.header(request) == (fuse_file.READ, unique)
+    assert fuse_file.extent(request) == (offset, size)
+    assert len(request) == fuse_file.WRITTEN
 
 
 @given(offset=U64, length=U64, mode=U32)
 def test_so_is_a_discard(offset: int, length: int, mode: int) -> None:
     head = struct.pack("<IIQQIIIHH", 72, 43, 2, 1, 0, 0, 99, 0, 0)
     request = memoryview(head + struct.pack("<QQQII", 0, offset, length, mode, 0))
-    assert protocol.punched(request) == (offset, length, mode)
+    assert fuse_file.punched(request) == (offset, length, mode)
 
 
-@given(unique=U64, size=st.integers(0, protocol.MAX_WRITE), error=st.integers(0, 511))
+@given(unique=U64, size=st.integers(0, fuse_file.MAX_WRITE), error=st.integers(0, 511))
 def test_an_answer_says_how_long_it_is_and_what_went_wrong(
     unique: int, size: int, error: int
 ) -> None:
-    assert struct.unpack("<IiQ", protocol.reply(unique, size, error)) == (16 + size, -error, unique)
+    assert struct.unpack("<IiQ", fuse_file.reply(unique, size, error)) == (
+        16 + size,
+        -error,
+        unique,
+    )
 
 
 @given(offered=U32)
@@ -79,7 +83,7 @@ def test_of_what_the_kernel_offers_only_what_is_needed_is_taken(offered: int) ->
     head = struct.pack("<IIQQIIIHH", 104, 26, 2, 0, 0, 0, 0, 0, 0)
     request = memoryview(head + struct.pack("<IIII", 7, 45, 131072, offered) + bytes(48))
     major, minor, _, taken, background, *_ = struct.unpack_from(
-        "<IIIIHH", protocol.initiated(request)
+        "<IIIIHH", fuse_file.initiated(request)
     )
     assert (major, minor) == (7, 31)
     assert taken & ~offered == 0
@@ -88,9 +92,9 @@ def test_of_what_the_kernel_offers_only_what_is_needed_is_taken(offered: int) ->
 
 def test_the_answers_are_as_long_as_the_kernels_structures(tmp_path: Path) -> None:
     # sizeof fuse_attr_out, fuse_open_out, fuse_write_out, fuse_statfs_out in linux/fuse.h.
-    assert len(protocol.attributes(tmp_path.stat())) == 104
-    assert len(protocol.opened()) == 16
-    assert len(protocol.written(4096)) == 8
-    assert len(protocol.space(1 << 30)) == 80
+    assert len(fuse_file.attributes(tmp_path.stat())) == 104
+    assert len(fuse_file.opened()) == 16
+    assert len(fuse_file.written(4096)) == 8
+    assert len(fuse_file.space(1 << 30)) == 80
     head = memoryview(bytes(104))
-    assert len(protocol.initiated(head)) == 64
+    assert len(fuse_file.initiated(head)) == 64

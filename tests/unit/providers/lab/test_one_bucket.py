@@ -30,11 +30,11 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Scope
 from diskbench.plan.expectation import PastStep, expected_afterwards
 from diskbench.plan.limit_path import limit_path_of
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.lab.devices import LoopDevice
 from diskbench.providers.lab.disks import LabDisk, ordered
-from diskbench.providers.lab.loops import LoopDevice
-from diskbench.providers.lab.names import DeviceNames
+from diskbench.providers.lab.request import DeviceNames
 from diskbench.providers.lab.supervisor.orders import LabPool, ThrottledDisk
+from diskbench.providers.options import EmulationOptions
 from diskbench.units import KIB, MIB
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from diskbench.catalog.bucket import Allowance, lasts_s
 from diskbench.model.rental import DiskSpec
-from diskbench.providers.lab.supervisor.credit import allowed
+from diskbench.providers.lab.devices import Counters, ThrottleLimits, io_max
+from diskbench.providers.lab.supervisor.__main__ import Hold
 from diskbench.providers.lab.supervisor.governor import Governor
-from diskbench.providers.lab.supervisor.hold import Hold
 from diskbench.providers.lab.supervisor.orders import (
     LabPool,
     MachineGate,
@@ -16,9 +16,7 @@ from diskbench.providers.lab.supervisor.orders import (
     ThrottledDisk,
     parse_orders,
 )
-from diskbench.providers.lab.supervisor.share import share
-from diskbench.providers.lab.supervisor.weather import Weather
-from diskbench.providers.lab.throttle import Counters, ThrottleLimits, io_max
+from diskbench.providers.lab.supervisor.rates import Weather, allowed, share
 from diskbench.units import KIB, MIB
 
 TICK = 0.1

@@ -2,8 +2,12 @@
 
 from typing import Any
 
-from diskbench.providers.vsphere.disk_request import VsphereDiskRequest
-from diskbench.providers.vsphere.resolved import Template, VspherePlace, VsphereResolved
+from diskbench.providers.vsphere.disk_request import (
+    Template,
+    VsphereDiskRequest,
+    VspherePlace,
+    VsphereResolved,
+)
 
 REQUESTED = VsphereDiskRequest(
     size_gib=20,

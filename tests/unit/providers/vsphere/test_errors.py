@@ -1,14 +1,27 @@
-"""Each fault of vSphere's is one of our errors, with what to do next."""
+"""Each fault of vSphere's is one of our errors, with what to do next.
+
+Every fault that vSphere declares for a call of ours, and what comes of it.
+
+The faults are those that VMware's API declares for each method (pyVmomi's description of it), with
+all kinds of each, and the runtime faults, which any method can have.
+"""
+
+from __future__ import annotations
 
 import ssl
+from collections.abc import Iterator
+from typing import Any
 from xml.parsers.expat import ExpatError, ParserCreate
 
 import pytest
 from pyVmomi import vim, vmodl
+from tests.rigs.error_codes import table
+from tests.rigs.golden import Golden
 
 from diskbench.errors import (
     AccessDenied,
     Busy,
+    DiskbenchError,
     HostUnavailable,
     InvalidValue,
     LoggedOut,
@@ -16,12 +29,8 @@ from diskbench.errors import (
     RentalFailed,
     Unanswered,
 )
-from diskbench.providers.unanswered import while_looking
-from diskbench.providers.vsphere.errors import (
-    fault_name,
-    is_missing,
-    translate,
-)
+from diskbench.providers.vsphere.errors import fault_name, is_missing, of_fault, translate
+from diskbench.providers.waits import while_looking
 
 
 @pytest.mark.parametrize(
@@ -79,3 +88,39 @@ def test_silence_is_the_users_environment_while_nothing_is_made():
 def test_a_mistake_of_ours_is_not_blamed_on_vsphere():
     with pytest.raises(KeyError):
         translate(KeyError("ours"), "login")
+
+
+METHODS = (
+    ("vim.VirtualMachine", "Clone"), ("vim.VirtualMachine", "Reconfigure"),
+    ("vim.VirtualMachine", "PowerOn"), ("vim.VirtualMachine", "PowerOff"),
+    ("vim.SessionManager", "Login"), ("vmodl.query.PropertyCollector", "RetrievePropertiesEx"),
+    ("vim.Task", "Cancel"),
+)  # fmt: skip
+ACTION = "VirtualMachine.Clone"
+
+
+def faults() -> list[Any]:
+    """The types of all these faults, by name."""
+    from pyVmomi import VmomiSupport, vmodl
+
+    declared: set[Any] = {vmodl.RuntimeFault}
+    for owner, method in METHODS:
+        told = VmomiSupport.GetVmodlType(owner)._GetMethodInfo(method)
+        declared |= {VmomiSupport.GetVmodlType(name) for name in told.faults or ()}
+    known = [
+        name for name in VmomiSupport._dataDefMap
+        if name.startswith(("vim.fault.", "vmodl.fault.", "vmodl.query."))
+    ]  # fmt: skip
+    types = {VmomiSupport.GetVmodlType(name) for name in known} | declared
+    found = {one for one in types if issubclass(one, tuple(declared))}
+    return sorted(found, key=lambda one: str(one._wsdlName))
+
+
+def rows() -> Iterator[tuple[str, DiskbenchError]]:
+    for kind in faults():
+        yield str(kind._wsdlName), of_fault(kind(msg="SAID"), ACTION)
+
+
+def test_what_comes_of_each_declared_fault(request: pytest.FixtureRequest) -> None:
+    golden: Golden = request.getfixturevalue("golden")
+    golden.check("error-codes-vsphere.txt", table(rows()))

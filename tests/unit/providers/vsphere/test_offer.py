@@ -7,9 +7,9 @@ from tests.unit.providers.vsphere.made import requested, resolved
 
 from diskbench.model.expectation import Promise
 from diskbench.model.options import RentSpec
+from diskbench.providers.vsphere.disk_request import Policy, Template, VsphereResolved
 from diskbench.providers.vsphere.login import VsphereServer
 from diskbench.providers.vsphere.offer import rental
-from diskbench.providers.vsphere.resolved import Policy, Template, VsphereResolved
 
 SERVER = VsphereServer("https://vcenter.example:443", "/etc/ca.pem")
 

@@ -1,4 +1,7 @@
-"""What vSphere is asked for: each request is a file, of the types that pyVmomi knows."""
+"""What vSphere is asked for: each request is a file, of the types that pyVmomi knows.
+
+A lease is read back from a machine's notes as it was written, and from nobody else's.
+"""
 
 import base64
 import json
@@ -7,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyVmomi import vim
 from pyVmomi.VmomiJSONEncoder import VmomiJSONEncoder
 from tests.unit.providers.vsphere.made import requested, resolved
@@ -14,7 +19,8 @@ from tests.unit.providers.vsphere.made import requested, resolved
 from diskbench.errors import InvalidValue
 from diskbench.model.rental import Claim
 from diskbench.providers.vsphere import requests
-from diskbench.providers.vsphere.resolved import Policy, Template, VsphereNetwork
+from diskbench.providers.vsphere.disk_request import Policy, Template, VsphereNetwork
+from diskbench.providers.vsphere.requests import mark, notes
 from diskbench.units import GIB
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -167,3 +173,33 @@ def test_our_controller_is_known_by_kind_and_bus() -> None:
     assert requests.is_ours(device.ParaVirtualSCSIController(busNumber=1), details)
     assert not requests.is_ours(device.ParaVirtualSCSIController(busNumber=0), details)
     assert not requests.is_ours(device.VirtualLsiLogicSASController(busNumber=1), details)
+
+
+def claim(**more):
+    told = {"lease_id": "01abc", "expires_at": 1.8e9, "owner": "me", "version": "0.1"}
+    return Claim(**(told | more))
+
+
+def test_lease_and_expiry_come_back():
+    found = mark(notes(claim()))
+    assert (found.lease_id, found.expires_at) == ("01abc", 1.8e9)
+
+
+@given(st.text())
+def test_no_owner_can_write_another_lease(owner):
+    assert mark(notes(claim(owner=owner))).lease_id == "01abc"
+
+
+@given(st.text())
+def test_any_notes_can_be_read(text):
+    found = mark(text)
+    assert found is None or "diskbench-lease" in text
+
+
+def test_a_lease_that_is_no_plain_name_is_none():
+    assert mark("diskbench-lease: ../../etc") is None
+    assert mark(None) is None
+
+
+def test_an_expiry_that_cannot_be_read_is_not_guessed():
+    assert mark("diskbench-lease: one\ndiskbench-expires: soon").expires_at is None

@@ -3,7 +3,7 @@ from tests.rigs.plans import RUN_IDS
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.result import Measurement
-from diskbench.providers.emulation import EmulationOptions
+from diskbench.providers.options import EmulationOptions
 from diskbench.report.assemble.headline import headline, promised
 
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from tests.unit.report.reported import judged, trial, verdict
 
-from diskbench.report.charts import PICTURE
+from diskbench.report.charts.palette import PICTURE
 from diskbench.report.charts.registry import charts
 
 

@@ -6,18 +6,24 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from diskbench.catalog.bucket import Allowance, balance_after, capacity, rate
-from diskbench.providers.lab.supervisor.counted import SMALL, Cost, cost_of
-from diskbench.providers.lab.supervisor.credit import allowed, owed
-from diskbench.providers.lab.supervisor.orders import (
-    LabPool,
-    MachineGate,
-    Orders,
-    ThrottledDisk,
+from diskbench.catalog.bucket import (
+    Allowance,
+    balance_after,
+    capacity,
+    rate,
 )
-from diskbench.providers.lab.supervisor.share import remembered, share
-from diskbench.providers.lab.supervisor.weather import Weather
-from diskbench.providers.lab.throttle import Counters, ThrottleLimits
+from diskbench.providers.lab.devices import Counters, ThrottleLimits
+from diskbench.providers.lab.supervisor.orders import LabPool, MachineGate, Orders, ThrottledDisk
+from diskbench.providers.lab.supervisor.rates import (
+    SMALL,
+    Cost,
+    Weather,
+    allowed,
+    cost_of,
+    owed,
+    remembered,
+    share,
+)
 
 READ, WRITE = "read", "write"
 STALLED_BPS = 4096

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from diskbench.providers.fake_cloud import FakeCloud
+from diskbench.providers.fake.cloud import FakeCloud
 from diskbench.providers.recorder import note
 from diskbench_stratus.errors import StratusApiError, translate
 

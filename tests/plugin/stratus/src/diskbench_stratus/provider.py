@@ -16,10 +16,16 @@ from diskbench.model.rental import Acquired, Claim, DiskSpec, Found, LeaseEnd, R
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_own
-from diskbench.providers.listed import Tagged, by_lease
-from diskbench.providers.skeleton.rehearsal import DryRun, nobody, rehearsed
-from diskbench.providers.skeleton.release import Failures, giving_back, noting, release
-from diskbench.providers.skeleton.zones import in_first_with_capacity, zones_from
+from diskbench.providers.skeleton.doctor import DryRun, nobody, rehearsed
+from diskbench.providers.skeleton.leases import (
+    Failures,
+    Tagged,
+    by_lease,
+    giving_back,
+    noting,
+    release,
+)
+from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
 from diskbench.units import GIB
 from diskbench_stratus.client import Client
 from diskbench_stratus.options import ALTITUDES, StratusOptions

@@ -1,0 +1,164 @@
+"""`--provider azure` as the engine uses it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from diskbench.catalog.books import Books
+from diskbench.catalog.yaml_loader import Overlay
+from diskbench.model.finding import Finding, Quota
+from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
+from diskbench.model.spec import Cell
+from diskbench.ports import Host, RentWatch
+from diskbench.providers.asked import provisioned_types
+from diskbench.providers.azure.attach import swapped
+from diskbench.providers.azure.client import AzureSessions, AzureTiming
+from diskbench.providers.azure.disk_request import (
+    CACHES,
+    AzureResolved,
+    check_swappable,
+    disk_request,
+)
+from diskbench.providers.azure.doctor import examine, present, quotas, rehearse
+from diskbench.providers.azure.handover import hand_over
+from diskbench.providers.azure.lookup import resolve_details
+from diskbench.providers.azure.offer import foresee, rental
+from diskbench.providers.azure.policy import policy
+from diskbench.providers.azure.provision import AzureOrder, provision
+from diskbench.providers.azure.refresh import refreshed
+from diskbench.providers.azure.teardown import extend, found_leases, release, why_gone
+from diskbench.providers.cloud_init import age_s
+from diskbench.providers.keys import lease_keys
+from diskbench.providers.networks import caller_cidr
+from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
+from diskbench.providers.skeleton.leases import giving_back
+from diskbench.providers.waits import while_looking
+
+_TIMING = AzureTiming()
+
+
+class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
+    """Machines and managed disks of Microsoft Azure, or of an emulator of it."""
+
+    name = "azure"
+
+    def __init__(
+        self,
+        timing: AzureTiming = _TIMING,
+        ask_caller: Callable[[], str] = caller_cidr,
+    ) -> None:
+        super().__init__(AzureSessions(), timing)
+        self.ask_caller = ask_caller
+        self._sent: set[str] = set()
+        """The leases for which this process sent a call to make something."""
+
+    def check(self, cell: Cell) -> None:
+        disk_request(cell.rent)
+
+    def resolve(self, cell: Cell, books: Books) -> Rental:
+        spec, requested = requested_disk(cell, disk_request)
+        azure = self.sessions.at(spec.account, spec.endpoint_url)
+        with while_looking():
+            details = resolve_details(
+                azure,
+                spec,
+                requested,
+                books.of("azure"),
+                self.reading,
+                self.ask_caller,
+            )
+        return rental(books, spec, details, azure)
+
+    def foresee(self, cell: Cell, books: Books) -> Rental:
+        return foresee(books, *requested_disk(cell, disk_request))
+
+    def refreshed(self, books: Books) -> Overlay:
+        edge = self.sessions.at(None, None).edge(self.timing)
+        return refreshed(edge, books.of("azure"), today())
+
+    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        order = self._order(claim, rental, watch)
+        self._sent.add(claim.lease_id)
+        return hand_over(order, provision(order))
+
+    def check_swap(self, cell: Cell) -> None:
+        spec, requested = requested_disk(cell, disk_request)
+        check_swappable(requested, spec)
+
+    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        order = self._order(claim, rental, watch)
+        return hand_over(order, swapped(order))
+
+    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AzureOrder:
+        return AzureOrder(
+            edge=self.sessions.of_scope(rental.scope).edge(self.timing, watch, claim.expires_at),
+            claim=claim,
+            spec=rental.spec,
+            details=AzureResolved.model_validate(rental.details),
+            keys=lease_keys(watch.secret(), claim.lease_id),
+            watch=watch,
+            timing=self.timing,
+        )
+
+    @while_looking()
+    def found(self, scope: Scope) -> Sequence[Found]:
+        return found_leases(self.sessions, scope, self.reading)
+
+    @while_looking()
+    def present(self, scope: Scope) -> datetime:
+        return present(self.sessions, scope, self.reading)
+
+    def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
+        return why_gone(lease_id, self.sessions, scope, self.reading)
+
+    def examine(self, scope: Scope) -> Sequence[Finding]:
+        return examine(self.sessions, scope, self.reading)
+
+    def rehearse(self, rental: Rental) -> Sequence[Finding]:
+        return rehearse(self.sessions, rental, self.reading)
+
+    def release(
+        self,
+        lease_id: str,
+        scope: Scope,
+        *,
+        made: Sequence[str] = (),
+        copied: Sequence[str] = (),
+    ) -> None:
+        with giving_back(lease_id):
+            which = Which(lease_id, made, copied)
+            # Another process's lease is known by its age alone.
+            young = lease_id in self._sent or (age_s(lease_id) or math.inf) < self.timing.young_s
+            until = time.time() + self.timing.delete_s
+            edge = self.sessions.of_scope(scope).edge(self.timing, until=until)
+            release(edge, which, just_made=young and not copied)
+            self._sent.discard(lease_id)
+
+    def extend(
+        self,
+        lease_id: str,
+        scope: Scope,
+        end: LeaseEnd,
+        guest: Host,
+        made: Sequence[str] = (),  # noqa: ARG002 - what is in the lease's group has its name
+    ) -> None:
+        extend(self.sessions.of_scope(scope).edge(self.timing), lease_id, end, guest)
+
+    @while_looking()
+    def quotas(self, scope: Scope) -> Sequence[Quota]:
+        return quotas(self.sessions, scope, self.reading)
+
+    def ends_by(self) -> str:
+        return "Azure deallocates the machine after the lease, by a shutdown schedule; disks stay"
+
+    def provisioned(self) -> Sequence[str]:
+        return provisioned_types("azure")
+
+    def host_caches(self) -> Sequence[str]:
+        return tuple(CACHES)
+
+    def policy(self) -> str:
+        return policy()

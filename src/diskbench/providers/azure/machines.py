@@ -1,0 +1,331 @@
+"""Azure's machine sizes and disk types in a region, the choice of the size to measure from, and its
+disk controller. Pure.
+
+Names of the capabilities: Resource SKUs API, "List"; their meaning by the dump that the catalogue
+was made from (2025-06-03). Bytes per second there are of 10^6 as well as the sizes' documents.
+
+The default is the cheapest size whose *baseline* on the path of the disk is MARGIN times the
+disk's ceiling. A disk with a host cache reads on the cached path and writes on both paths, so
+both limits count.
+
+The controller, SCSI or NVMe, is chosen from size and image, and set explicitly. A size with both,
+made without `diskControllerType`, gets a default that depends on its image (azure-mgmt-compute
+39.0.0, StorageProfile.disk_controller_type): what is measured, and whether there is a host cache,
+would depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from diskbench.catalog.books import ProviderBook
+from diskbench.catalog.machine_book import MachineEntry
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.providers.azure.disk_request import (
+    AzureDiskRequest,
+    AzureImage,
+    AzureMachine,
+    DiskPath,
+    Interface,
+)
+from diskbench.providers.guest import GuestDisk
+from diskbench.providers.skeleton.offer import MIN_VCPUS, Needs
+from diskbench.units import GIB
+
+Sku = dict[str, Any]
+_MACHINES = "virtualMachines"
+_DISKS = "disks"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A region's machine sizes and disk types by name; restricted ones are kept separately with
+    their reasons."""
+
+    region: str
+    machines: dict[str, Sku]
+    disks: dict[str, Sku]
+    restricted: dict[str, str]
+    tiers: dict[tuple[str, str], Sku] = field(default_factory=dict)
+    """The steps of disk types that are sold so, by type and name: `("Premium_LRS", "P10")`."""
+
+    def promised(self, disk_type: str, tier: str) -> DiskPath:
+        """The limits that Azure publishes today for one disk of a tier, without bursts; None where
+        it publishes none."""
+        listed = self.tiers.get((disk_type, tier), {}).get("capabilities") or []
+        capabilities = {str(item["name"]): str(item["value"]) for item in listed}
+        return DiskPath(
+            iops=_number(capabilities, "MaxIOps"),
+            mb_per_s=_number(capabilities, "MaxBandwidthMBps"),
+        )
+
+    def machine(self, name: str, book: ProviderBook) -> AzureMachine:
+        """Look up a size by name. Raises UnknownName, or InvalidValue for a restricted size."""
+        if name in self.restricted:
+            raise InvalidValue(
+                f"{name} is not for this subscription in {self.region}: {self.restricted[name]}",
+                advice="choose another --instance-type or --region, or ask for it in the portal",
+            )
+        if name not in self.machines:
+            raise UnknownName(
+                f"machine size of {self.region}", name, self.machines, field="instance_type"
+            )
+        return machine(self.machines[name], book)
+
+    def all_zones(self) -> tuple[str, ...]:
+        """Every zone in which anything is sold, in order."""
+        return tuple(sorted({zone for sku in self.machines.values() for zone in _zones(sku)}))
+
+    def zones(self, size: str, disk_type: str | None) -> tuple[str, ...]:
+        """The zones that offer both, in order; empty where the region has no zones or reports
+        none."""
+        shared = set(_zones(self.machines[size]))
+        if disk_type == "UltraSSD_LRS":
+            shared &= set(_ultra_zones(self.machines[size]))
+        elif disk_type in self.disks and _zones(self.disks[disk_type]):
+            shared &= set(_zones(self.disks[disk_type]))
+        return tuple(sorted(shared))
+
+
+def offer(region: str, skus: Iterable[Sku]) -> Offer:
+    """The offer in the answer of Resource SKUs for one region."""
+    kinds: dict[str, dict[str, Sku]] = {_MACHINES: {}, _DISKS: {}}
+    restricted: dict[str, str] = {}
+    tiers: dict[tuple[str, str], Sku] = {}
+    for sku in skus:
+        kind = kinds.get(str(sku.get("resourceType")))
+        if kind is None or region not in {str(x).lower() for x in sku.get("locations", [])}:
+            continue
+        name, why = str(sku["name"]), _restriction(sku)
+        if kind is kinds[_DISKS] and sku.get("size"):
+            tiers.setdefault((name, str(sku["size"])), sku)
+        if why is not None:
+            restricted.setdefault(name, why)
+        # A disk type has one entry for each of its sizes, all with the same zones.
+        elif name not in kind:
+            kind[name] = sku
+    return Offer(region, kinds[_MACHINES], kinds[_DISKS], restricted, tiers)
+
+
+def machine(sku: Sku, book: ProviderBook) -> AzureMachine:
+    """One machine size; cache figures missing from the answer come from `book`."""
+    capabilities = {str(item["name"]): str(item["value"]) for item in sku.get("capabilities", [])}
+    name = str(sku["name"])
+    controllers = _controllers(capabilities.get("DiskControllerTypes", ""))
+    nvme = controllers == ("nvme",)
+    cached = DiskPath(
+        iops=_number(capabilities, "CombinedTempDiskAndCachedIOPS"),
+        mb_per_s=_mega(capabilities, "CombinedTempDiskAndCachedReadBytesPerSecond"),
+    )
+    known = book.machines.types.get(name)
+    local_nvme_mib = _number(capabilities, "NvmeDiskSizeInMiB") or 0
+    return AzureMachine(
+        size=name,
+        arch="arm64"
+        if capabilities.get("CpuArchitectureType", "").lower() == "arm64"
+        else "x86_64",
+        vcpus=int(_number(capabilities, "vCPUsAvailable") or _number(capabilities, "vCPUs") or 1),
+        memory_bytes=int((_number(capabilities, "MemoryGB") or 0) * GIB),
+        premium=capabilities.get("PremiumIO", "").lower() == "true",
+        interface="nvme" if nvme else "scsi",
+        uncached=DiskPath(
+            iops=_number(capabilities, "UncachedDiskIOPS"),
+            mb_per_s=_mega(capabilities, "UncachedDiskBytesPerSecond"),
+        ),
+        cached=cached,
+        # NVMe-only sizes report figures of a cache that they lack; some sizes with a cache report
+        # none.
+        cacheable=not nvme
+        and bool(known.traits.get("cacheable", True) if known else cached.iops is not None),
+        max_disks=int(_number(capabilities, "MaxDataDiskCount") or 0),
+        local_gib=(local_nvme_mib or _number(capabilities, "MaxResourceVolumeMB") or 0) / 1024,
+        local_nvme=bool(local_nvme_mib),
+        burstable=name.startswith("Standard_B"),
+        controllers=controllers,
+    )
+
+
+def _controllers(listed: str) -> tuple[Interface, ...]:
+    """The controllers of the capability (`SCSI,NVMe`); SCSI for a size that reports none."""
+    words = {word.strip().lower() for word in listed.split(",")}
+    known: tuple[Interface, ...] = ("scsi", "nvme")
+    return tuple(interface for interface in known if interface in words) or ("scsi",)
+
+
+def check_support(machine: AzureMachine, requested: AzureDiskRequest, sold: Sequence[str]) -> None:
+    """Refuse a disk that the machine or the region does not support. Raises InvalidValue."""
+    if requested.kind == "local":
+        if not machine.local_gib:
+            raise InvalidValue(
+                f"{machine.size} has no disk of its own",
+                advice="choose one with a d in its name, such as Standard_D4ds_v5",
+            )
+        return
+    if sold and requested.type not in sold:
+        raise InvalidValue(
+            f"{requested.type} is not sold there", advice=f"this region sells {', '.join(sold)}"
+        )
+    if requested.type.startswith(("Premium", "Ultra")) and not machine.premium:
+        raise InvalidValue(
+            f"{machine.size} takes no {requested.type}",
+            advice="choose a size with an s in its name, such as Standard_D4s_v5",
+        )
+    if requested.caching not in {None, "None"} and not machine.cacheable:
+        raise InvalidValue(
+            f"{machine.size} has no host cache",
+            advice="leave --cache out, or choose a size with SCSI disks, such as Standard_D4s_v5",
+        )
+    if requested.kind == "disk" and requested.count > machine.max_disks:
+        raise InvalidValue(
+            f"--count {requested.count} on {machine.size}",
+            advice=f"it takes {machine.max_disks}",
+            field="count",
+        )
+
+
+def _zones(sku: Sku) -> tuple[str, ...]:
+    barred = {
+        str(zone)
+        for restriction in sku.get("restrictions") or []
+        if restriction.get("type") == "Zone"
+        for zone in (restriction.get("restrictionInfo") or {}).get("zones") or []
+    }
+    return tuple(
+        str(zone)
+        for info in sku.get("locationInfo") or []
+        for zone in info.get("zones") or []
+        if str(zone) not in barred
+    )
+
+
+def _ultra_zones(sku: Sku) -> tuple[str, ...]:
+    return tuple(
+        str(zone)
+        for info in sku.get("locationInfo") or []
+        for detail in info.get("zoneDetails") or []
+        if any(
+            capability.get("name") == "UltraSSDAvailable"
+            and str(capability.get("value")).lower() == "true"
+            for capability in detail.get("capabilities") or []
+        )
+        for zone in detail.get("name") or detail.get("Name") or []
+    )
+
+
+def _restriction(sku: Sku) -> str | None:
+    for restriction in sku.get("restrictions") or []:
+        if restriction.get("type") == "Location":
+            return str(restriction.get("reasonCode") or "restricted")
+    return None
+
+
+def _number(capabilities: dict[str, str], name: str) -> float | None:
+    try:
+        return float(capabilities[name])
+    except (KeyError, ValueError):
+        return None
+
+
+def _mega(capabilities: dict[str, str], name: str) -> float | None:
+    number = _number(capabilities, name)
+    return None if number is None else number / 1e6
+
+
+def candidates(book: ProviderBook, need: Needs, requested: AzureDiskRequest) -> tuple[str, ...]:
+    """The sizes that sustain the disk, cheapest first: current sizes before retiring ones."""
+    good = [
+        (not entry.current, usd, name)
+        for name, entry in book.machines.types.items()
+        if (usd := book.prices.machine_hourly_usd(name)) is not None
+        and _is_fit(entry, requested)
+        and _sustains(entry, need)
+    ]
+    return tuple(name for _, _, name in sorted(good))
+
+
+def too_small(
+    machine: AzureMachine, need: Needs, requested: AzureDiskRequest, better: str | None
+) -> str | None:
+    """Why a machine chosen by the user would limit the measurement; None when it does not."""
+    if not need.iops and not need.mb_per_s:
+        return None
+    instead = f"; {better} would do" if better and better != machine.size else ""
+    cached = requested.caching not in {None, "None"}
+    for name, path in (("uncached", machine.uncached), ("cached", machine.cached)):
+        if name == "cached" and not cached:
+            continue
+        if path.iops is None or path.mb_per_s is None:
+            return (
+                f"Azure names no {name} limit for {machine.size}: it may measure itself, and not "
+                f"the disk{instead}"
+            )
+        if path.iops < need.iops or path.mb_per_s < need.mb_per_s:
+            return _words(machine.size, name, path, need) + instead
+    return None
+
+
+def _words(size: str, name: str, path: DiskPath, need: Needs) -> str:
+    return (
+        f"{size} sustains {path.iops:,.0f} IOPS and {path.mb_per_s:,.0f} MB/s ({name}), the disk "
+        f"needs {need.iops:,.0f} and {need.mb_per_s:,.0f} of its machine: it would measure itself"
+    )
+
+
+def _is_fit(entry: MachineEntry, requested: AzureDiskRequest) -> bool:
+    return (
+        not entry.burstable
+        and entry.vcpus >= MIN_VCPUS
+        and entry.max_disks >= requested.count
+        and (
+            bool(entry.traits.get("premium", True))
+            or not requested.type.startswith(("Premium", "Ultra"))
+        )
+        and (requested.kind != "local" or bool(entry.traits.get("temp_gib")))
+        and (requested.caching in {None, "None"} or _has_cache(entry))
+    )
+
+
+def _has_cache(entry: MachineEntry) -> bool:
+    is_scsi = entry.traits.get("interface", "scsi") == "scsi"
+    return bool(entry.traits.get("cacheable", True)) and is_scsi
+
+
+def _sustains(entry: MachineEntry, need: Needs) -> bool:
+    return (entry.iops or 0) >= need.iops and (entry.mb_per_s or 0) >= need.mb_per_s
+
+
+NAMES: dict[Interface, str] = {"scsi": "SCSI", "nvme": "NVMe"}
+"""As Azure writes them."""
+
+
+def with_controller(machine: AzureMachine, image: AzureImage) -> AzureMachine:
+    """The machine with the controller that size and image share; SCSI where both have both,
+    because it has a host cache. Raises InvalidValue where they share none."""
+    known = image.controllers or machine.controllers
+    shared = [controller for controller in machine.controllers if controller in known]
+    if not shared:
+        raise InvalidValue(
+            f"{machine.size} shows its disks as {_named(machine.controllers)}, and image "
+            f"{image.name} has no driver for that: it supports {_named(image.controllers)}",
+            advice="choose another --image (ubuntu supports both), or another --instance-type",
+            field="image",
+        )
+    interface: Interface = "scsi" if "scsi" in shared else "nvme"
+    settable = image.generation == "V2" or machine.controllers == ("nvme",)
+    return machine.model_copy(
+        update={"interface": interface, "controller": NAMES[interface] if settable else None}
+    )
+
+
+def seen_interface(guest_disks: Sequence[GuestDisk], reported: str | None, chosen: str) -> str:
+    """The controller of the measured disks: as the guest shows them, else as Azure reports it for
+    the machine, else as chosen."""
+    if guest_disks:
+        return "nvme" if all("nvme" in disk.node for disk in guest_disks) else "scsi"
+    return reported.lower() if reported else chosen
+
+
+def _named(interfaces: Sequence[Interface]) -> str:
+    return " and ".join(NAMES[interface] for interface in interfaces) or "nothing known"

@@ -1,0 +1,11 @@
+"""The plugin of the fake cloud."""
+
+from diskbench.plugin import Plugin
+
+PLUGIN = Plugin(
+    name="fake",
+    title="Fake cloud",
+    summary="A cloud in a directory of this machine, for trying and testing rentals.",
+    provider="diskbench.providers.fake.cloud:FakeProvider",
+    rents=True,
+)

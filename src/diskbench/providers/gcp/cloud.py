@@ -1,0 +1,126 @@
+"""`--provider gcp` as the engine uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from diskbench.catalog.books import Books
+from diskbench.catalog.yaml_loader import Overlay
+from diskbench.model.finding import Finding, Quota
+from diskbench.model.rental import Acquired, Claim, Found, Rental, Scope, Which
+from diskbench.model.spec import Cell
+from diskbench.ports import RentWatch
+from diskbench.providers.asked import check_shared_machine, provisioned_types
+from diskbench.providers.gcp.attach import swapped
+from diskbench.providers.gcp.client import GceTiming, GcpSessions
+from diskbench.providers.gcp.disk_request import GcpResolved, disk_request
+from diskbench.providers.gcp.doctor import examine, present, quotas, rehearse
+from diskbench.providers.gcp.handover import hand_over
+from diskbench.providers.gcp.lookup import resolve_details
+from diskbench.providers.gcp.offer import foresee, rental
+from diskbench.providers.gcp.policy import policy
+from diskbench.providers.gcp.provision import GcpOrder, provision
+from diskbench.providers.gcp.refresh import refreshed
+from diskbench.providers.gcp.teardown import found_leases, release_lease, why_gone
+from diskbench.providers.keys import lease_keys
+from diskbench.providers.networks import caller_cidr
+from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
+from diskbench.providers.waits import while_looking
+
+_TIMING = GceTiming()
+
+
+class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
+    """Machines and disks of Google Cloud's Compute Engine, or of an emulator of it."""
+
+    name = "gcp"
+
+    def __init__(
+        self,
+        timing: GceTiming = _TIMING,
+        ask_caller: Callable[[], str] = caller_cidr,
+    ) -> None:
+        super().__init__(GcpSessions(), timing)
+        self.ask_caller = ask_caller
+
+    def check(self, cell: Cell) -> None:
+        disk_request(cell.rent)
+
+    def resolve(self, cell: Cell, books: Books) -> Rental:
+        spec, requested = requested_disk(cell, disk_request)
+        compute = self.sessions.at(spec.account, spec.endpoint_url, self.reading)
+        with while_looking():
+            details = resolve_details(compute, spec, requested, self.ask_caller)
+        return rental(books, spec, details, compute.login.endpoint)
+
+    def foresee(self, cell: Cell, books: Books) -> Rental:
+        return foresee(books, *requested_disk(cell, disk_request))
+
+    def refreshed(self, books: Books) -> Overlay:
+        compute = self.sessions.at(None, None, self.timing)
+        return refreshed(compute, books.of("gcp").prices, today())
+
+    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        order = self._order(claim, rental, watch)
+        return hand_over(order, provision(order))
+
+    def check_swap(self, cell: Cell) -> None:
+        spec, requested = requested_disk(cell, disk_request)
+        check_shared_machine(spec, is_apart=requested.kind == "disk", apart="persistent disks")
+
+    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        order = self._order(claim, rental, watch)
+        return hand_over(order, swapped(order))
+
+    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> GcpOrder:
+        details = GcpResolved.model_validate(rental.details)
+        return GcpOrder(
+            compute=self.sessions.of_scope(rental.scope, self.timing).watched(watch),
+            claim=claim,
+            spec=rental.spec,
+            details=details,
+            keys=lease_keys(watch.secret(), claim.lease_id),
+            watch=watch,
+            timing=self.timing.for_bare_metal() if details.machine.bare_metal else self.timing,
+        )
+
+    @while_looking()
+    def found(self, scope: Scope) -> Sequence[Found]:
+        return found_leases(self.sessions, scope, self.reading)
+
+    @while_looking()
+    def present(self, scope: Scope) -> datetime:
+        return present(self.sessions, scope, self.reading)
+
+    def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
+        return why_gone(lease_id, self.sessions, scope, self.reading)
+
+    def examine(self, scope: Scope) -> Sequence[Finding]:
+        return examine(self.sessions, scope, self.reading)
+
+    def rehearse(self, rental: Rental) -> Sequence[Finding]:
+        return rehearse(self.sessions, rental, self.reading)
+
+    def release(
+        self,
+        lease_id: str,
+        scope: Scope,
+        *,
+        made: Sequence[str] = (),
+        copied: Sequence[str] = (),
+    ) -> None:
+        release_lease(self.sessions, Which(lease_id, made, copied), scope, self.timing)
+
+    @while_looking()
+    def quotas(self, scope: Scope) -> Sequence[Quota]:
+        return quotas(self.sessions, scope, self.reading)
+
+    def ends_by(self) -> str:
+        return "Google deletes the machine after the lease (maxRunDuration), disks and all"
+
+    def provisioned(self) -> Sequence[str]:
+        return provisioned_types("gcp")
+
+    def policy(self) -> str:
+        return policy()

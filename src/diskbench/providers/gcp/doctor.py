@@ -1,0 +1,267 @@
+"""What `diskbench doctor` asks Google Cloud: whether it permits the rental, and the quotas of the
+project with the amount in use.
+
+The caller's permissions and the constraints of the organisation are asked of Google's services
+beside Compute Engine over plain HTTP. Resource Manager v3, "projects.testIamPermissions": needs no
+permission itself and accepts at most 100 to test. Compute Engine has no such method for a project.
+Organization Policy API v2, projects.policies.getEffectivePolicy. Compute Engine answers a request
+that a constraint forbids with 412, reason conditionNotMet; errors.py names the constraint then.
+
+Compute Engine has no dry run: `validateOnly` exists for security policies, interconnects and the
+like, and for neither instances nor disks (API v1, compute_v1 1.57.0). What can be asked is
+`testIamPermissions` on the image and the subnetwork that the rental would use, which may be of
+other projects; permissions of the project itself are tested by `examine`.
+
+Quotas: "Region quotas" of Compute Engine (regions.get). Machines of newer families count against
+metrics of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from diskbench.errors import AccessDenied, DiskbenchError
+from diskbench.model.finding import Finding, FindingState, Quota, finding, refusal
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Rental, Scope
+from diskbench.providers.gcp import policy
+from diskbench.providers.gcp.client import Compute, GceTiming, GcpSessions, record
+from diskbench.providers.gcp.disk_request import GcpResolved
+from diskbench.providers.gcp.errors import translate
+from diskbench.providers.gcp.login import Login
+from diskbench.providers.gcp.lookup import region_of
+from diskbench.providers.gcp.policy import OPTIONAL
+from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, reported_time, skew
+
+_SERVICE = "cloudresourcemanager"
+_ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
+
+
+def examine(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> list[Finding]:
+    """Findings on credentials, clock and permissions."""
+    where = f"gcp {scope.region}" if scope.region else "gcp"
+    before = datetime.now(UTC)
+    try:
+        login = sessions.of_scope(scope, timing).login
+        answer = _tested(login, timing)
+    except DiskbenchError as error:
+        return [refusal("credentials", where, error)]
+    clock = skew(where, http_date(answer.headers.get("Date")), before, datetime.now(UTC))
+    if answer.status_code == 401:
+        message = f"Google does not accept the credentials: {message_of(answer)}"
+        advice = "log in: gcloud auth application-default login"
+        return [finding("credentials", where, "problem", message, advice), clock]
+    identity = finding("credentials", where, "ok", f"{_who(login)} in project {login.project}")
+    if answer.status_code != 200:
+        message = f"which permissions there are cannot be asked: {message_of(answer)}"
+        advice = f"gcloud services enable {_SERVICE}.googleapis.com, or look at the console"
+        return [identity, clock, finding("permissions", where, "warning", message, advice)]
+    granted = set(answer.json().get("permissions", []))
+    return [identity, clock, *_permissions(where, granted), *constraints(login, timing, where)]
+
+
+def present(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> datetime:
+    """The time by the cloud's clock."""
+    answer = _tested(sessions.of_scope(scope, timing).login, timing)
+    return reported_time("gcp", http_date(answer.headers.get("Date")))
+
+
+def _permissions(where: str, granted: set[str]) -> list[Finding]:
+    needed = policy.permissions()
+    missing = [permission for permission in needed if permission not in granted]
+    denied = [
+        finding("permissions", where, "warning", f"{name} is missing: it is {OPTIONAL[name]}")
+        if name in OPTIONAL
+        else finding("permissions", where, "problem", f"{name} is missing", _ADVICE)
+        for name in missing
+    ]
+    summary = f"{len(needed) - len(missing)} of {len(needed)} permissions are there"
+    return [*denied, finding("permissions", where, "ok", summary)]
+
+
+def _tested(login: Login, timing: GceTiming) -> Any:  # noqa: ANN401 - a response of requests'
+    path = f"/v3/projects/{login.project}:testIamPermissions"
+    body = {"permissions": list(policy.permissions())}
+    return ask_service(login, _SERVICE, path, timing, body)
+
+
+def _who(login: Login) -> str:
+    for name in ("service_account_email", "signer_email", "account"):
+        if identity := getattr(login.credentials, name, None):
+            return str(identity)
+    return "no particular user" if login.emulated else "logged in"
+
+
+_ORG_POLICY = "orgpolicy"
+OS_LOGIN = "compute.requireOsLogin"
+MEANS: dict[str, tuple[FindingState, str, str]] = {
+    "compute.vmExternalIpAccess": (
+        "warning", "machines get no external address",
+        "add --iap, or --no-public-ip where the machine's private address is reached",
+    ),
+    OS_LOGIN: (
+        "problem", "machines admit Google accounts only, and not the lease's key",
+        "rent in a project that is exempt from it: diskbench does not use OS Login",
+    ),
+    "compute.requireShieldedVm": (
+        "ok", "machines are Shielded VMs: diskbench asks for that where the image can be one", "",
+    ),
+}  # fmt: skip
+"""Constraint → how serious it is for a rental, what it means, and what to do."""
+
+
+def constraints(login: Login, timing: GceTiming, where: str) -> Iterator[Finding]:
+    """A finding for each constraint that is enforced in the project, and one warning where they
+    cannot be read."""
+    for name, (state, means, advice) in MEANS.items():
+        path = f"/v2/projects/{login.project}/policies/{name}:getEffectivePolicy"
+        try:
+            answer = ask_service(login, _ORG_POLICY, path, timing)
+            failure = "" if answer.status_code == 200 else message_of(answer)
+        except DiskbenchError as error:
+            failure = error.message
+        if failure:
+            problem = f"the organisation's constraints cannot be read: {failure}"
+            enable = "gcloud services enable orgpolicy.googleapis.com"
+            yield finding(
+                "constraints", where, "warning", problem, f"{enable}; it takes orgpolicy.policy.get"
+            )
+            return
+        if is_enforced(answer.json()):
+            yield finding(
+                "constraints", where, state, f"constraints/{name} is enforced: {means}", advice
+            )
+
+
+def is_enforced(policy: Mapping[str, Any]) -> bool:
+    """Whether a policy restricts: pure. A list constraint does so where it denies or lists
+    values; a rule with a condition counts, as it may hold here."""
+    rules = policy.get("spec", {}).get("rules", [])
+    return any(rule.get("enforce") or rule.get("denyAll") or rule.get("values") for rule in rules)
+
+
+SCOPE = "https://www.googleapis.com/auth/cloud-platform.read-only"
+"""The OAuth scope of these questions; the scope for renting, Compute Engine, does not suffice."""
+
+
+def ask_service(
+    login: Login,
+    service: str,
+    path: str,
+    timing: GceTiming,
+    body: Mapping[str, Any] | None = None,
+) -> Any:  # noqa: ANN401 - a response of requests'
+    """The answer of a service (`cloudresourcemanager`): to a POST with a body, else to a GET. An
+    emulator answers for all of them at its one endpoint. Raises diskbench's errors where there is
+    no answer."""
+    from google.auth.exceptions import GoogleAuthError
+    from google.auth.transport.requests import AuthorizedSession
+    from requests.exceptions import RequestException
+
+    credentials = login.credentials
+    if hasattr(credentials, "with_scopes"):
+        credentials = credentials.with_scopes([SCOPE])
+    root = login.endpoint if login.emulated else f"https://{service}.{login.universe}"
+    session: Any = AuthorizedSession(credentials)  # type: ignore[no-untyped-call]
+    record(session)
+    verb = "GET" if body is None else "POST"
+    try:
+        return session.request(
+            verb, f"{str(root).rstrip('/')}{path}", json=body, timeout=timing.call_s
+        )
+    except (GoogleAuthError, RequestException, OSError) as error:
+        raise translate(error, path.rpartition("/")[2].replace(":", ".")) from error
+
+
+def message_of(answer: Any) -> str:  # noqa: ANN401 - a response of requests'
+    """The message of an error answer."""
+    try:
+        return str(answer.json()["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {answer.status_code}"
+
+
+_UNTRIED = (
+    "making, attaching and deleting machines, disks and firewall rules, which Compute Engine "
+    "cannot check without doing it; and the constraints of the organisation's policy"
+)
+_IMAGE = re.compile(r"projects/(?P<project>[^/]+)/global/images/(?P<resource>[^/]+)$")
+_SUBNETWORK = re.compile(
+    r"projects/(?P<project>[^/]+)/regions/(?P<region>[^/]+)/subnetworks/(?P<resource>[^/]+)$"
+)
+
+
+def rehearse(sessions: GcpSessions, rental: Rental, timing: GceTiming) -> list[Finding]:
+    """One finding for each part of the rental that can be checked."""
+    details = GcpResolved.model_validate(rental.details)
+    compute = sessions.of_scope(rental.scope, timing)
+    runs = [
+        _resource_tested(compute, "images", _IMAGE, details.image.link, ("images.useReadOnly",))
+    ]
+    subnetwork = details.network.subnetwork
+    if subnetwork is not None:
+        permissions = ("subnetworks.use", "subnetworks.useExternalIp")
+        runs.append(_resource_tested(compute, "subnetworks", _SUBNETWORK, subnetwork, permissions))
+    return rehearsed(f"gcp {details.region}", runs, advice=_ADVICE, untried=_UNTRIED)
+
+
+def _resource_tested(
+    compute: Compute, collection: str, form: re.Pattern[str], path: str, names: tuple[str, ...]
+) -> DryRun:
+    """A question for permissions on one resource; it is refused where one is missing."""
+    permissions = [f"compute.{name}" for name in names]
+
+    def send() -> None:
+        match = form.search(path)
+        assert match is not None, f"{path} is a path that was looked up"
+        request = {
+            **match.groupdict(), "testPermissionsRequestResource": {"permissions": permissions},
+        }  # fmt: skip
+        granted = compute.call(collection, "testIamPermissions", request).get("permissions", [])
+        if missing := [name for name in permissions if name not in granted]:
+            raise AccessDenied(f"{', '.join(missing)} is missing on {path}")
+
+    return DryRun(f"use of {path.rpartition('projects/')[2]}", send)
+
+
+_COUNTED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "CPUS": ("vcpus", ()),
+    "PREEMPTIBLE_CPUS": ("spot-vcpus", ()),
+    "INSTANCES": ("machines", ()),
+    "IN_USE_ADDRESSES": ("addresses", ()),
+    "DISKS_TOTAL_GB": ("disk-gib", ("pd-standard",)),
+    "SSD_TOTAL_GB": ("disk-gib", ("pd-balanced", "pd-ssd", "pd-extreme")),
+    "HDB_TOTAL_GB": ("disk-gib", ("hyperdisk-balanced",)),
+}
+"""Metric → what it counts. Where a family of machines has no metric of its own, it counts in CPUS
+(Compute Engine, "Allocation quotas": CPU quota)."""
+_FAMILY = "_CPUS"
+
+
+def quotas(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Quota]:
+    """The quotas at `scope`, with the amount in use."""
+    compute = sessions.of_scope(scope, timing)
+    project = compute.call("projects", "get")
+    region = region_of(RentSpec(region=scope.region), project)
+    region_info = compute.call("regions", "get", {"region": region})
+    return list(_quotas(region_info.get("quotas", []), region))
+
+
+def _quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:
+    for quota in listed:
+        metric = str(quota.get("metric", ""))
+        kind, families = _COUNTED.get(metric, ("", ()))
+        if metric.endswith(_FAMILY) and not kind and not metric.startswith("COMMITTED"):
+            kind, families = "vcpus", (metric.removesuffix(_FAMILY).lower(),)
+        if kind:
+            yield Quota(
+                kind=kind,
+                of=families,
+                name=metric,
+                region=region,
+                limit=float(quota.get("limit", 0)),
+                used=float(quota.get("usage", 0)),
+            )

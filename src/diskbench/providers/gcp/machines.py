@@ -1,0 +1,263 @@
+"""Machine types and disk types as Compute Engine offers them, and the choice of the machine to
+measure from.
+
+A machine has one cap for all its disks of a type. The default is the first type of the
+catalogue's list that supports the disk and whose cap is MARGIN times the disks' limits, or
+equals them where no type has more.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from diskbench.catalog.machine_book import Cap, Fit, machine_book
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.providers.gcp.client import Compute, Item, last
+from diskbench.providers.gcp.disk_request import (
+    GcpDiskRequest,
+    GcpMachine,
+    check_series,
+    local_ssd_gib,
+)
+from diskbench.units import MIB
+
+_HOLDS = 16
+"""Disks of a type that does not report its number; the lowest of all (CSI driver's node.go,
+2026)."""
+
+
+def offered(compute: Compute, collection: str, name: str) -> dict[str, Item]:
+    """The machine type or disk type in each zone that offers it, in all regions."""
+    request = {"filter": f"name={name}"}
+    return {
+        last(str(item.get("zone", ""))): item
+        for item in compute.listed_everywhere(collection, request)
+        if item.get("name") == name
+    }
+
+
+def typed_machine(
+    compute: Compute, name: str, zones: Sequence[str], where: str
+) -> tuple[GcpMachine, tuple[str, ...]]:
+    """Look up a machine type by name; returns it with those of the zones that offer it. Raises
+    UnknownName for an unknown type, InvalidValue naming the zones that offer it when none of
+    these does."""
+    everywhere = offered(compute, "machineTypes", name)
+    here = tuple(zone for zone in zones if zone in everywhere)
+    if here:
+        return machine(everywhere[here[0]]), here
+    if not everywhere:
+        known = machine_book("gcp").tried
+        near = difflib.get_close_matches(name, known, n=3)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        raise UnknownName(
+            "machine type", name, known,
+            advice=f"{hint}gcloud compute machine-types list shows those of a zone",
+            field="instance_type",
+        )  # fmt: skip
+    raise InvalidValue(
+        f"{name} is not offered in {where}",
+        advice=f"it is in {', '.join(sorted(everywhere))}",
+    )
+
+
+def disk_zones(
+    compute: Compute, disk_type: str, zones: Sequence[str], where: str
+) -> tuple[str, ...]:
+    """Those of the zones that offer a disk type. Raises InvalidValue naming the zones that offer
+    it."""
+    everywhere = offered(compute, "diskTypes", disk_type)
+    here = tuple(zone for zone in zones if zone in everywhere)
+    if not here:
+        raise InvalidValue(
+            f"{disk_type} is not offered in {where} (where the machine is)",
+            advice=f"it is in {', '.join(sorted(everywhere)) or 'no zone'}",
+        )
+    return here
+
+
+def machine(described: Item) -> GcpMachine:
+    """The machine type in one item of the API."""
+    bundled = described.get("bundledLocalSsds", {})
+    return GcpMachine(
+        type=str(described["name"]),
+        arch=arch_of(described),
+        vcpus=int(described["guestCpus"]),
+        memory_bytes=int(described["memoryMb"]) * MIB,
+        max_disks=int(described.get("maximumPersistentDisks", _HOLDS)),
+        shared_core=bool(described.get("isSharedCpu", False)),
+        bundled_ssds=int(bundled.get("partitionCount", 0)),
+        local_ssd_gib=local_ssd_gib(str(described["name"])),
+    )
+
+
+def check_support(machine: GcpMachine, requested: GcpDiskRequest) -> None:
+    """Raise InvalidValue for disks that the machine does not support."""
+    check_series(machine.type, machine.vcpus, requested)
+    if requested.kind == "disk" and requested.count >= machine.max_disks:
+        raise InvalidValue(
+            f"--count {requested.count}: {machine.type} holds {machine.max_disks - 1} disks beside "
+            "its root disk",
+            advice="ask for fewer, or choose another --instance-type",
+            field="count",
+        )
+    if (
+        requested.kind == "local-ssd"
+        and machine.bundled_ssds
+        and requested.count > machine.bundled_ssds
+    ):
+        raise InvalidValue(
+            f"--count {requested.count}: {machine.type} comes with {machine.bundled_ssds} local "
+            "SSDs",
+            advice="ask for fewer, or choose another --instance-type",
+            field="count",
+        )
+
+
+MARGIN = 1.05
+"""Headroom above the disks' limits, so that the disks and not the machine limit the measurement.
+A cap of Google's applies to one disk type only, unlike a total bandwidth elsewhere; our choice."""
+MIN_VCPUS = 2
+"""One CPU for fio and one for everything else; our choice."""
+MAX_PD_GIB = 65_536
+"""The largest disk size in the catalogue's formulas; larger totals have its limits."""
+UNKNOWN_VCPUS = 8
+"""The fewest vCPUs of a machine whose cap is not published; our choice."""
+
+
+@dataclass(frozen=True)
+class GcpNeeds:
+    """The IOPS and MiB/s that the machine must sustain, per direction."""
+
+    read_iops: float = 0.0
+    write_iops: float = 0.0
+    read_mib_per_s: float = 0.0
+    write_mib_per_s: float = 0.0
+
+    def met_by(self, cap: Cap) -> bool:
+        """Whether a cap is no lower than these needs."""
+        return (
+            cap.read_iops >= self.read_iops
+            and cap.write_iops >= self.write_iops
+            and cap.read_mib_per_s >= self.read_mib_per_s
+            and cap.write_mib_per_s >= self.write_mib_per_s
+        )
+
+
+def needs(requested: GcpDiskRequest, size_gib: int, margin: float = 1.0) -> GcpNeeds:
+    """`margin` times the limits of all disks together; zero for disks without limits and for
+    local disks, which have no cap."""
+    if requested.kind == "local-ssd" or not requested.type:
+        return GcpNeeds()
+    # Google limits persistent disks of one type together: the part independent of size counts once.
+    shared = shares_limit(requested)
+    size = min(size_gib * requested.count, MAX_PD_GIB) if shared else size_gib
+    limits, count = requested.limits(size), 1 if shared else requested.count
+    rates: dict[str, float] = {}
+    for pool in limits.pools if limits else ():
+        for direction in ("read", "write") if pool.covers == "both" else (pool.covers,):
+            if pool.iops:
+                rates[f"{direction}_iops"] = margin * count * pool.iops.ceiling
+            if pool.bytes_per_s:
+                rate = pool.bytes_per_s.ceiling / MIB
+                rates[f"{direction}_mib_per_s"] = margin * count * rate
+    return GcpNeeds(**rates)
+
+
+def shares_limit(requested: GcpDiskRequest) -> bool:
+    """Whether several of these disks on one machine share one limit, by their total size (Google
+    Cloud, "About Persistent Disk performance")."""
+    return requested.count > 1 and requested.type.startswith("pd-") and requested.iops is None
+
+
+def candidates(requested: GcpDiskRequest, size_gib: int) -> tuple[str, ...]:
+    """The types that support the disk and do not limit it, in order: those with a margin, those
+    without, those of unknown cap."""
+    spare, need = needs(requested, size_gib, MARGIN), needs(requested, size_gib)
+    good: list[str] = []
+    just: list[str] = []
+    unknown: list[str] = []
+    for name in machine_book("gcp").tried:
+        vcpus = machine_book("gcp").vcpus_of(name) or 0
+        if vcpus < MIN_VCPUS or not _takes(name, vcpus, requested):
+            continue
+        cap = cap_of(name, vcpus, requested)
+        if not _is_capped(requested) or (cap is not None and spare.met_by(cap)):
+            good.append(name)
+        elif cap is not None and need.met_by(cap):
+            just.append(name)
+        elif cap is None and vcpus >= UNKNOWN_VCPUS:
+            unknown.append(name)
+    return (*good, *just, *unknown)
+
+
+def cap_of(machine_type: str, vcpus: int, requested: GcpDiskRequest) -> Cap | None:
+    """The machine's cap in the catalogue; None where it has none."""
+    fit = _fit(machine_type, requested)
+    return fit.cap(vcpus) if fit else None
+
+
+def boot_type(machine_type: str, requested: GcpDiskRequest, offered: tuple[str, ...]) -> str:
+    """The root disk's type: the first of `offered` that the machine supports.
+
+    It differs from the measured type where possible: persistent disks of one type share a limit,
+    to which the root disk's size would add.
+    """
+    series = machine_book("gcp").series_of(machine_type)
+    if series is None:
+        return ""
+    fits = [name for name in offered if name in series.disks]
+    return next((name for name in fits if name != requested.type), fits[0] if fits else "")
+
+
+def too_small(
+    machine_type: str, vcpus: int, requested: GcpDiskRequest, size_gib: int
+) -> str | None:
+    """Why a machine chosen by the user would limit the measurement; None when it does not."""
+    if not _is_capped(requested):
+        return None
+    need, cap = needs(requested, size_gib), cap_of(machine_type, vcpus, requested)
+    if cap is None:
+        return (
+            f"no limit of {machine_type} for {requested.type} is known here: it may measure "
+            "itself, and not the disk"
+        )
+    if need.met_by(cap):
+        return None
+    better = next((n for n in candidates(requested, size_gib) if n != machine_type), None)
+    instead = f"; {better} would do" if better else ""
+    return (
+        f"{machine_type} lets {cap.read_iops:,.0f} / {cap.write_iops:,.0f} IOPS and "
+        f"{cap.read_mib_per_s:,.0f} / {cap.write_mib_per_s:,.0f} MiB/s (read / write) through to "
+        f"{requested.type}, the disk needs {need.read_iops:,.0f} / {need.write_iops:,.0f} and "
+        f"{need.read_mib_per_s:,.0f} / {need.write_mib_per_s:,.0f} of its machine: it would "
+        f"measure itself{instead}"
+    )
+
+
+def _takes(machine_type: str, vcpus: int, requested: GcpDiskRequest) -> bool:
+    series = machine_book("gcp").series_of(machine_type)
+    if series is None:
+        return False
+    if requested.kind == "local-ssd":
+        return series.local_ssd == "optional"
+    if requested.kind == "root" and not requested.type:
+        return True
+    fit = series.disks.get(requested.type)
+    return fit is not None and vcpus >= fit.min_vcpus
+
+
+def _fit(machine_type: str, requested: GcpDiskRequest) -> Fit | None:
+    series = machine_book("gcp").series_of(machine_type)
+    return series.disks.get(requested.type) if series else None
+
+
+def _is_capped(requested: GcpDiskRequest) -> bool:
+    return requested.kind != "local-ssd" and bool(requested.type)
+
+
+def arch_of(described: Item) -> str:
+    """x86_64 or arm64, as an image or a machine type says."""
+    return "arm64" if str(described.get("architecture", "")).upper() == "ARM64" else "x86_64"

@@ -1,0 +1,198 @@
+"""`python -S -m diskbench.providers.lab.latency IMAGE VOLUME SEED MEDIAN_MS SIGMA`: mount a FUSE
+file over the image and serve it until it is unmounted; each request waits for a latency drawn from
+a seed.
+
+It starts with the bare interpreter (`python -S`), so it imports the standard library and what of
+the lab does the same. It speaks the kernel's protocol itself: libraries call Python in a thread for
+each request, which took 3.4 times as much CPU and did a third of the IOPS (docs/lab.md has the
+figures).
+
+One thread suffices: between two requests it waits for the clock only. A read is prefetched into the
+page cache when it arrives and read when it is due, a write is done when it arrives and acknowledged
+when it is due; so the drawn latency hides the image's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import gc
+import heapq
+import math
+import mmap
+import os
+import random
+import select
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from diskbench.providers.lab import fuse_file
+from diskbench.providers.lab.fuse_file import mount
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_NO_ANSWER = {fuse_file.FORGET, fuse_file.BATCH_FORGET}
+
+
+class _Due(NamedTuple):
+    """An answer due at `at` (monotonic seconds); `number` orders answers of the same time. With
+    `offset` None the answer is `body`; else it is the image's data at `offset`."""
+
+    at: float
+    number: int
+    unique: int
+    size: int
+    offset: int | None
+    body: bytes
+
+
+@dataclass
+class FuseServer:
+    """The file on `image` behind the FUSE connection `device` (both file descriptors), with one of
+    `latencies` (seconds) for each request that reads, writes, flushes or discards."""
+
+    device: int
+    image: int
+    latencies: Iterator[float]
+    _status: os.stat_result = field(init=False)
+    _waiting: list[_Due] = field(default_factory=list)
+    _count: int = 0
+    _request: memoryview = field(
+        default_factory=lambda: memoryview(mmap.mmap(-1, fuse_file.ROOM)), init=False
+    )
+    _data: memoryview = field(
+        default_factory=lambda: memoryview(mmap.mmap(-1, fuse_file.MAX_WRITE)), init=False
+    )
+
+    def __post_init__(self) -> None:
+        self._status = os.fstat(self.image)
+
+    def serve(self) -> None:
+        """Serve until the file is unmounted."""
+        try:
+            while True:
+                # Alternately, so that neither new requests nor due answers wait for a burst of the
+                # other.
+                now = time.monotonic()
+                if self._waiting and self._waiting[0].at <= now:
+                    self._answer(heapq.heappop(self._waiting))
+                else:
+                    wait = self._waiting[0].at - now if self._waiting else None
+                    select.select([self.device], [], [], wait)
+                self._take()
+        except OSError as error:
+            if error.errno != errno.ENODEV:
+                raise
+
+    def _take(self) -> None:
+        """Read the next request, if there is one."""
+        try:
+            os.readv(self.device, [self._request])
+        except BlockingIOError:
+            return
+        except (InterruptedError, FileNotFoundError):  # the request was cancelled
+            return
+        arrived = time.monotonic()
+        opcode, unique = fuse_file.header(self._request)
+        try:
+            if opcode == fuse_file.READ:
+                offset, size = fuse_file.extent(self._request)
+                os.posix_fadvise(self.image, offset, size, os.POSIX_FADV_WILLNEED)
+                self._later(arrived, unique, size, offset, b"")
+            elif opcode == fuse_file.WRITE:
+                offset, size = fuse_file.extent(self._request)
+                data = self._request[fuse_file.WRITTEN : fuse_file.WRITTEN + size]
+                done = fuse_file.written(os.pwrite(self.image, data, offset))
+                self._later(arrived, unique, len(done), None, done)
+            elif opcode == fuse_file.FALLOCATE:
+                self._fallocate(*fuse_file.punched(self._request))
+                self._later(arrived, unique, 0, None, b"")
+            elif opcode == fuse_file.FSYNC:
+                # A cloud's disk keeps what it has acknowledged; there is nothing to flush.
+                self._later(arrived, unique, 0, None, b"")
+            elif opcode not in _NO_ANSWER:
+                self._send(*fuse_file.without_io(opcode, unique, self._request, self._status))
+        except OSError as error:
+            self._send(fuse_file.reply(unique, error=error.errno or errno.EIO))
+
+    def _later(
+        self, arrived: float, unique: int, size: int, offset: int | None, body: bytes
+    ) -> None:
+        self._count += 1
+        at = arrived + next(self.latencies)
+        heapq.heappush(self._waiting, _Due(at, self._count, unique, size, offset, body))
+
+    def _answer(self, due: _Due) -> None:
+        if due.offset is None:
+            self._send(fuse_file.reply(due.unique, due.size), due.body)
+            return
+        data = self._data[: due.size]
+        try:
+            size = os.preadv(self.image, [data], due.offset)
+        except OSError as error:
+            self._send(fuse_file.reply(due.unique, error=error.errno or errno.EIO))
+        else:
+            self._send(fuse_file.reply(due.unique, size), data[:size])
+
+    def _send(self, *parts: bytes | memoryview) -> None:
+        try:
+            os.writev(self.device, parts)
+        except FileNotFoundError:  # the request was interrupted: no process waits for the answer
+            return
+
+    def _fallocate(self, offset: int, length: int, mode: int) -> None:
+        done = _LIBC.fallocate(
+            self.image, mode, ctypes.c_longlong(offset), ctypes.c_longlong(length)
+        )
+        if done != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+
+
+def draws(seed: int, volume: str, median_s: float, sigma: float) -> Iterator[float]:
+    """The latencies in seconds of a disk's requests in the order in which they come, without end:
+    lognormal with the given median, `sigma` the standard deviation of the logarithm."""
+    # Not the stream of noise and stalls: those must not change when this does.
+    stream = random.Random(f"{seed}/latency/{volume}")  # noqa: S311 - not a secret
+    while True:
+        yield median_s * math.exp(sigma * stream.gauss(0.0, 1.0))
+
+
+_PR_SET_IO_FLUSHER = 57
+_PRIORITY = -20
+
+
+def main(image: Path, volume: str, seed: int, median_s: float, sigma: float) -> None:
+    """Serve until the file is unmounted. Raises OSError when it cannot be mounted."""
+    file = os.open(image, os.O_RDWR | os.O_CLOEXEC)
+    device = os.open("/dev/fuse", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    server = FuseServer(device, file, draws(seed, volume, median_s, sigma))
+    _be_on_time()
+    mount(device, image)
+    server.serve()
+
+
+def _be_on_time() -> None:
+    """Request real-time scheduling, so that wake-ups are on time under load; continue without it
+    where it is not permitted."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
+    with contextlib.suppress(OSError):
+        Path("/proc/self/timerslack_ns").write_text("1", "ascii")
+    # The kernel must not make us wait for pages that only we can write (prctl(2)).
+    ctypes.CDLL(None).prctl(_PR_SET_IO_FLUSHER, 1, 0, 0, 0)
+    gc.disable()  # no reference cycles are made here
+
+
+if __name__ == "__main__":
+    main(
+        Path(sys.argv[1]),
+        sys.argv[2],
+        int(sys.argv[3]),
+        float(sys.argv[4]) / 1000,
+        float(sys.argv[5]),
+    )

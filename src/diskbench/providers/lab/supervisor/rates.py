@@ -1,0 +1,180 @@
+"""What counted operations are charged, what a bucket's last credits allow, how streams share a
+limit, and the weather on all of it. No clock, no files.
+
+A lab disk splits requests (catalog/bucket.py, `cut_at`), so the kernel counts parts. Parts
+no larger than one charged I/O are counted as a cloud counts: ceil(s / max_io_bytes) of a request of
+s bytes. Where one I/O is larger than a part (st1, sc1: 1 MiB), whole parts are charged by their
+bytes: two halves of a request of 1 MiB cost 1 MiB together, and not 2.
+
+catalog/bucket.py defines a bucket's content and the charges; credit here sets only the
+kernel's rate until the next tick, by a supervisor that runs ten times a second.
+
+A cloud counts reads and writes of a disk, and all disks of a machine, against one limit. The kernel
+has a limit for each device and direction, so the common one is divided by how much each uses. Noise
+and stalls are repeatable by seed.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from diskbench.catalog.bucket import (
+    Allowance,
+    IoAccounting,
+    capacity,
+    rate,
+)
+
+MOSTLY_WHOLE = 0.9
+"""From this share of a part on in the mean, the operations are taken to be whole parts with a few
+small ones between them (a journal's), below it for requests of one size; our choice."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The mean charge of one operation in I/Os and bytes, and its real size in bytes."""
+
+    ios: float
+    bytes: float
+    size: float
+
+
+SMALL = Cost(ios=1.0, bytes=0.0, size=0.0)
+"""The cost of one operation without bytes, where no rule is known."""
+
+
+def cost_of(accounting: IoAccounting, ops: int, moved_bytes: int) -> Cost:
+    """The mean cost of `ops` operations that moved that many bytes together; without operations,
+    the cost of a small one."""
+    mean = moved_bytes / ops if ops else 0.0
+    part = accounting.parts_from_bytes
+    if part is None or mean < MOSTLY_WHOLE * part:
+        # Not rounded up: bytes may be counted slightly before their operation.
+        whole_io = accounting.max_io_bytes
+        ios = max(1.0, mean / whole_io) if whole_io else 1.0
+        return Cost(ios, accounting.bytes(mean), mean)
+    whole_share = min(1.0, mean / part)
+    ios = mean / part * accounting.ios(part) + (1 - whole_share)
+    return Cost(ios, mean + (1 - whole_share) * accounting.bytes(0), mean)
+
+
+HORIZON_S = 0.3
+"""The seconds within which the rest of a bucket may be spent. The last credits thus run out
+over a few ticks, never past zero; a drop spread over so little is still sharp. Our choice."""
+CRUMBS = 0.05
+"""A smaller part of the baseline is not worth a new limit and is left in the bucket; our choice."""
+DEBT_S = 1.0
+"""How many seconds of baseline a bucket may owe: a burst that was under way when it emptied."""
+
+
+def allowed(allowance: Allowance, balance: float) -> float:
+    """The rate allowed until the next tick."""
+    if not capacity(allowance):
+        return rate(allowance, has_credit=True)
+    extra = balance / HORIZON_S
+    if extra < CRUMBS * allowance.baseline:
+        return rate(allowance, has_credit=False)
+    return min(rate(allowance, has_credit=True), allowance.baseline + extra)
+
+
+def owed(allowance: Allowance) -> float:
+    """How far below zero the balance may fall."""
+    return allowance.baseline * DEBT_S
+
+
+Name = TypeVar("Name")
+
+FLOOR = 0.05
+"""The part of the limit that a stream which uses nothing may begin with; our choice."""
+STEP = 0.25
+"""Unused limit of other streams is given in steps of this part of the limit: following each ripple
+would make the kernel begin anew each tick, and let through more than the limit. Our choice."""
+IDLE = 0.02
+"""Below this part of the whole use a stream counts as using nothing; our choice."""
+SLACK = 1.02
+"""Streams that divide a limit get this multiple of it together: their parts ripple, and a stream
+that reaches its part would slow the other. Our choice."""
+MEMORY = 0.05
+"""Weight of the newest tick in the use that is remembered: about two seconds' worth; our choice."""
+
+JUMP, QUICK = 0.4, 0.3
+"""A tick that differs by more than JUMP of what is remembered is another load, and weighs QUICK;
+a tick of a few dozen operations ripples by half of that. Our choice."""
+
+
+def share(limit: float, used: Mapping[Name, float]) -> dict[Name, float]:
+    """The limit of each stream, from the recent use of all.
+
+    Each gets its part of the limit in proportion to its use, or all that the others leave,
+    whichever is more: a single stream has the whole limit, several busy streams divide it.
+    """
+    total = sum(used.values())
+    active = {name: use if use > IDLE * total else 0.0 for name, use in used.items()}
+    total = sum(active.values())
+    return {name: _stream_limit(limit, use, total) for name, use in active.items()}
+
+
+def _stream_limit(limit: float, use: float, total: float) -> float:
+    if math.isinf(limit) or total <= use:
+        return limit
+    in_proportion = limit * SLACK * use / total
+    left_over = math.floor((1 - (total - use) / limit) / STEP) * STEP * limit
+    return min(limit, max(in_proportion, left_over, limit * FLOOR))
+
+
+def remembered(before: float, now: float) -> float:
+    """The recent use: the newest tick has the weight MEMORY, or QUICK where the use itself
+    changed."""
+    weight = QUICK if abs(now - before) > JUMP * before else MEMORY
+    return before + weight * (now - before)
+
+
+LEAST = 0.05
+"""The lowest factor of the noise; our choice."""
+STALLED = 0.0
+
+
+@dataclass
+class Weather:
+    """A factor on all limits: `noise` is the standard deviation of one second to the next; every
+    `stall_every_s` on average (exponential) no request is served for `stall_for_s`."""
+
+    seed: int
+    noise: float = 0.0
+    stall_every_s: float = 0.0
+    stall_for_s: float = 0.0
+    _second: int = -1
+    _factor: float = 1.0
+    _stall_at: float | None = None
+    _random: random.Random = field(init=False)
+    _stalls: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Two random streams: the number of noise draws must not change the times of stalls.
+        self._random = random.Random(f"{self.seed}/noise")  # noqa: S311 - not a secret
+        self._stalls = random.Random(f"{self.seed}/stalls")  # noqa: S311 - not a secret
+
+    def factor(self, at_s: float) -> float:
+        """The factor at `at_s` seconds after the start; call with non-decreasing times."""
+        return STALLED if self._stalled(at_s) else self._noisy(at_s)
+
+    def _noisy(self, at_s: float) -> float:
+        if self.noise <= 0:
+            return 1.0
+        while self._second < int(at_s):
+            self._second += 1
+            self._factor = max(LEAST, self._random.gauss(1.0, self.noise))
+        return self._factor
+
+    def _stalled(self, at_s: float) -> bool:
+        if self.stall_every_s <= 0 or self.stall_for_s <= 0:
+            return False
+        if self._stall_at is None:
+            self._stall_at = self._stalls.expovariate(1 / self.stall_every_s)
+        while at_s >= self._stall_at + self.stall_for_s:
+            self._stall_at += self.stall_for_s + self._stalls.expovariate(1 / self.stall_every_s)
+        return at_s >= self._stall_at

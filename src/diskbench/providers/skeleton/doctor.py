@@ -1,0 +1,136 @@
+"""What `diskbench doctor` asks every cloud: whether its clock agrees with this machine's, and dry
+runs, the requests of a rental, sent so that the cloud checks them and makes nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from pydantic import SecretBytes
+
+from diskbench import __version__
+from diskbench.errors import AccessDenied, CloudSilent, DiskbenchError, Unanswered
+from diskbench.model.finding import Finding, finding
+from diskbench.model.rental import Claim, SshAccess
+from diskbench.ports import Host
+from diskbench.providers.keys import LeaseKeys, lease_keys
+
+WARN_S = 10.0
+"""Our choice: a Date header counts whole seconds, and an answer may take some."""
+REFUSED_S = 300.0
+"""AWS refuses signatures that are five minutes off (IAM User Guide, "Signature Version 4 request
+elements"); Google's tokens and Azure's are of that order."""
+_ADVICE = "set the clock: timedatectl set-ntp true (or start chronyd)"
+
+
+def skew(where: str, cloud_time: datetime | None, before: datetime, after: datetime) -> Finding:
+    """The finding for a cloud that reported `cloud_time` between our `before` and `after`."""
+    if cloud_time is None:
+        return finding("clock", where, "warning", "the cloud does not report its time")
+    # The cloud truncates to whole seconds, so the true time may be up to one second later.
+    early = (before - cloud_time).total_seconds() - 1
+    late = (cloud_time - after).total_seconds()
+    off = max(early, late, 0.0)
+    if off <= WARN_S:
+        return finding(
+            "clock", where, "ok", "agrees with the cloud's" + (f" to {off:.0f} s" if off else "")
+        )
+    offset = f"{off:,.0f} s {'ahead of' if early > late else 'behind'} the cloud's"
+    if off < REFUSED_S:
+        return finding("clock", where, "warning", offset, _ADVICE)
+    return finding(
+        "clock", where, "problem", f"{offset}: calls are refused as out of time", _ADVICE
+    )
+
+
+def http_date(text: str | None) -> datetime | None:
+    """The time in a Date header; None where there is none."""
+    try:
+        return parsedate_to_datetime(text).astimezone(UTC) if text else None
+    except ValueError:
+        return None
+
+
+def reported_time(where: str, cloud_time: datetime | None) -> datetime:
+    """The time that a cloud reported; raises CloudSilent where it reported none."""
+    if cloud_time is None:
+        raise CloudSilent(
+            f"{where} answered without its time (a Date header)",
+            advice="check whether a proxy is between; nothing that expired is deleted meanwhile",
+        )
+    return cloud_time
+
+
+CHECK = "dry run"
+LEASE = "rehearsal"
+"""The lease id in the names and tags of rehearsed requests; nothing is made under it."""
+
+_LEASE_S = 3600.0
+"""A lease of an hour, as of a short run: clouds refuse an end that is past or years away."""
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """One request: `what` names it for people, `send` sends it and raises the cloud's refusal."""
+
+    what: str
+    send: Callable[[], None]
+
+
+class Bystander:
+    """A ports.RentWatch for requests that are not carried out: silent, and it stops nothing."""
+
+    def note(self, text: str) -> None: ...
+
+    def stopping(self) -> bool:
+        return False
+
+    @contextlib.contextmanager
+    def span(self, name: str) -> Iterator[None]:  # noqa: ARG002 - the protocol's
+        yield
+
+    def host(self, access: SshAccess, address: str) -> Host:  # noqa: ARG002 - the protocol's
+        raise AssertionError("a rehearsal reaches no machine")
+
+    def secret(self) -> SecretBytes:
+        """A new one, because no key of a rehearsal is used."""
+        return SecretBytes(secrets.token_bytes(32))
+
+
+def nobody() -> Claim:
+    """The claim that rehearsed requests carry."""
+    end = time.time() + _LEASE_S
+    return Claim(lease_id=LEASE, expires_at=end, owner="doctor", version=__version__)
+
+
+def unused_keys() -> LeaseKeys:
+    """Keys that are not stored: a request without keys would differ from that of a run."""
+    return lease_keys(Bystander().secret(), LEASE)
+
+
+def rehearsed(
+    where: str, runs: Sequence[DryRun], *, advice: str, untried: str = ""
+) -> list[Finding]:
+    """One finding for each request, in order. `advice` is for a request that is not permitted;
+    `untried` says which requests the cloud cannot check, and why."""
+    findings = [_finding(where, run, advice) for run in runs]
+    if untried:
+        findings.append(finding(CHECK, where, "ok", f"not tried: {untried}"))
+    return findings
+
+
+def _finding(where: str, run: DryRun, advice: str) -> Finding:
+    try:
+        run.send()
+    except AccessDenied as error:
+        return finding(CHECK, where, "problem", f"{run.what}: {error.message}", advice)
+    except Unanswered as error:
+        return finding(CHECK, where, "warning", f"{run.what}: {error.message}", "try again")
+    except DiskbenchError as error:
+        return finding(CHECK, where, "problem", f"{run.what}: {error.message}", error.advice)
+    return finding(CHECK, where, "ok", f"{run.what}: would be accepted")

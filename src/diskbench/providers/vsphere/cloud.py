@@ -1,0 +1,120 @@
+"""`--provider vsphere` as the engine uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from diskbench.catalog.books import Books
+from diskbench.model.finding import Finding
+from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
+from diskbench.model.spec import Cell
+from diskbench.ports import Host, RentWatch
+from diskbench.providers.keys import lease_keys
+from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk
+from diskbench.providers.skeleton.leases import giving_back
+from diskbench.providers.vsphere.attach import swapped
+from diskbench.providers.vsphere.client import VsphereSessions, VsphereTiming
+from diskbench.providers.vsphere.disk_request import (
+    VsphereResolved,
+    disk_request,
+)
+from diskbench.providers.vsphere.doctor import examine, present, rehearse
+from diskbench.providers.vsphere.handover import hand_over
+from diskbench.providers.vsphere.inventory import found_leases, why_gone
+from diskbench.providers.vsphere.login import server_of
+from diskbench.providers.vsphere.lookup import resolve_details
+from diskbench.providers.vsphere.offer import foresee, rental
+from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.policy import policy
+from diskbench.providers.vsphere.provision import VsphereOrder, provision
+from diskbench.providers.vsphere.teardown import extend, release
+from diskbench.providers.waits import while_looking
+
+_TIMING = VsphereTiming()
+
+
+class VsphereProvider(CloudProvider[VsphereSessions, VsphereTiming]):
+    """Machines of a vSphere installation, with a virtual disk on the datastore to measure. vSphere
+    has neither prices nor quotas of an account."""
+
+    name = "vsphere"
+
+    def __init__(self, timing: VsphereTiming = _TIMING) -> None:
+        super().__init__(VsphereSessions(), timing)
+
+    def check(self, cell: Cell) -> None:
+        disk_request(cell.rent)
+
+    def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
+        spec, requested = requested_disk(cell, disk_request)
+        server = server_of(spec)
+        with while_looking():
+            vsphere = self.sessions.at(server, self.reading)
+            details = resolve_details(vsphere, server, VsphereOptions.of(spec), requested)
+            installation = str(vsphere.content.about.instanceUuid)
+        return rental(spec, details, server, installation, cell.promise)
+
+    def foresee(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
+        return foresee(*requested_disk(cell, disk_request), cell.promise)
+
+    def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        order = self._order(claim, rental, watch)
+        return hand_over(order, provision(order))
+
+    def check_swap(self, cell: Cell) -> None:
+        """Every disk is virtual and can be swapped."""
+
+    def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
+        order = self._order(claim, rental, watch)
+        return hand_over(order, swapped(order))
+
+    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> VsphereOrder:
+        details = VsphereResolved.model_validate(rental.details)
+        return VsphereOrder(
+            vsphere=self.sessions.of_scope(rental.scope, self.timing, watch),
+            claim=claim,
+            spec=rental.spec,
+            details=details,
+            keys=lease_keys(watch.secret(), claim.lease_id),
+            watch=watch,
+            timing=self.timing,
+        )
+
+    @while_looking()
+    def found(self, scope: Scope) -> Sequence[Found]:
+        return found_leases(self.sessions, scope, self.reading)
+
+    @while_looking()
+    def present(self, scope: Scope) -> datetime:
+        return present(self.sessions, scope, self.reading)
+
+    def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
+        return why_gone(lease_id, self.sessions, scope, self.reading)
+
+    def examine(self, scope: Scope) -> Sequence[Finding]:
+        return examine(self.sessions, scope, self.reading)
+
+    def rehearse(self, rental: Rental) -> Sequence[Finding]:
+        return rehearse(self.sessions, rental, self.reading)
+
+    def release(
+        self,
+        lease_id: str,
+        scope: Scope,
+        *,
+        made: Sequence[str] = (),
+        copied: Sequence[str] = (),
+    ) -> None:
+        with giving_back(lease_id):
+            vsphere = self.sessions.of_scope(scope, self.timing)
+            release(vsphere, Which(lease_id, made, copied), self.timing)
+
+    def extend(
+        self, lease_id: str, scope: Scope, end: LeaseEnd, guest: Host, made: Sequence[str] = ()
+    ) -> None:
+        vsphere = self.sessions.of_scope(scope, self.timing)
+        extend(vsphere, Which(lease_id, made), self.timing, end, guest)
+
+    def policy(self) -> str:
+        return policy()

@@ -1,0 +1,214 @@
+"""What `diskbench doctor` asks vSphere: whether it permits the rental, by the privileges of our
+session on the existing objects (AuthorizationManager.HasPrivilegeOnEntities, vSphere API 5.5 and
+newer), and whether the template's disks could be placed on the datastore
+(VirtualMachineProvisioningChecker.CheckRelocate_Task, vSphere API 4.0 and newer, which tests and
+moves nothing)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from diskbench.errors import AccessDenied, DiskbenchError, RentalFailed
+from diskbench.model.finding import Finding, FindingState, finding, refusal
+from diskbench.model.rental import Rental, Scope
+from diskbench.providers.skeleton.doctor import DryRun, rehearsed, reported_time, skew
+from diskbench.providers.vsphere import policy
+from diskbench.providers.vsphere.client import (
+    Ref,
+    Vsphere,
+    VsphereSessions,
+    VsphereTiming,
+    reference,
+)
+from diskbench.providers.vsphere.disk_request import Template, VspherePlace, VsphereResolved
+from diskbench.providers.vsphere.sdk import sdk
+
+WHERE = "vsphere"
+_MOST = 200
+"""The largest number of objects of a kind to query; our choice."""
+_KINDS = {
+    "folder": "Folder",
+    "datastore": "Datastore",
+    "resource pool": "ResourcePool",
+    "network": "Network",
+}
+_ADVICE = "give the user a role with it there: diskbench doctor --print-policy vsphere"
+
+
+def examine(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> list[Finding]:
+    """Findings on credentials, clock and privileges. vSphere has no quotas of an account."""
+    try:
+        return _examined(sessions.of_scope(scope, timing))
+    except DiskbenchError as error:
+        return [refusal("credentials", WHERE, error)]
+
+
+def present(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> datetime:
+    """The time by the cloud's clock."""
+    vsphere = sessions.of_scope(scope, timing)
+    cloud_time = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
+    return reported_time(WHERE, cloud_time.astimezone(UTC))
+
+
+def _examined(vsphere: Vsphere) -> list[Finding]:
+    session = vsphere.call("SessionManager", lambda: vsphere.content.sessionManager.currentSession)
+    before = datetime.now(UTC)
+    cloud_time = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
+    about = vsphere.content.about
+    findings = [
+        finding("credentials", WHERE, "ok", f"{session.userName} at {about.fullName}"),
+        skew(WHERE, cloud_time.astimezone(UTC), before, datetime.now(UTC)),
+    ]
+    try:
+        return [*findings, *_rights(vsphere, str(session.key))]
+    except DiskbenchError as error:
+        return [*findings, refusal("permissions", WHERE, error)]
+
+
+def _rights(vsphere: Vsphere, session: str) -> list[Finding]:
+    findings = []
+    for kind, privileges in policy.privileges().items():
+        objects = _objects(vsphere, kind)
+        granted = _granted(vsphere, objects, session, privileges) if objects else []
+        findings += judged(kind, privileges, granted)
+    return findings
+
+
+def judged(
+    kind: str, privileges: Sequence[str], granted: Sequence[Mapping[str, bool]]
+) -> list[Finding]:
+    """The finding for the objects of a kind and their granted privileges: one object that grants
+    all is enough, since the object to be used is not known here."""
+    if not granted:
+        return [
+            finding("permissions", WHERE, "problem", f"no {kind} is seen by this user", _ADVICE)
+        ]
+    fullest = max(granted, key=lambda grants: sum(grants.get(name, False) for name in privileges))
+    missing = [name for name in privileges if not fullest.get(name, False)]
+    if not missing:
+        enough = sum(all(grants.get(name, False) for name in privileges) for grants in granted)
+        summary = f"{kind}: all {len(privileges)} privileges on {enough} of {len(granted)}"
+        return [finding("permissions", WHERE, "ok", summary)]
+    state: FindingState = "warning" if kind in policy.OPTIONAL else "problem"
+    return [
+        finding("permissions", WHERE, state, f"{kind}: {name} is missing", _ADVICE)
+        for name in missing
+    ]
+
+
+def _objects(vsphere: Vsphere, kind: str) -> list[Any]:
+    if kind == "vCenter":
+        return [vsphere.content.rootFolder]
+    if kind == "template":
+        listed = vsphere.listed("VirtualMachine", ("config.template",))
+        return [item.ref for item in listed if item.values.get("config.template")][:_MOST]
+    return [item.ref for item in vsphere.listed(_KINDS[kind], ("name",))][:_MOST]
+
+
+def _granted(
+    vsphere: Vsphere, objects: list[Any], session: str, privileges: Sequence[str]
+) -> list[dict[str, bool]]:
+    manager = vsphere.content.authorizationManager
+    answer = vsphere.call(
+        "AuthorizationManager.HasPrivilegeOnEntities",
+        lambda: manager.HasPrivilegeOnEntities(objects, session, list(privileges)),
+    )
+    return [
+        {grant.privId: bool(grant.isGranted) for grant in entity.privAvailability}
+        for entity in answer
+    ]
+
+
+_WHERE = "vsphere"
+_CHECK_S = 120.0
+"""How long vCenter may take to check a placement; our choice."""
+_UNTRIED = (
+    "cloning, reconfiguring, switching on and removing, which vCenter cannot check without doing it"
+)
+
+
+def rehearse(sessions: VsphereSessions, rental: Rental, timing: VsphereTiming) -> list[Finding]:
+    """One finding for each part of the rental that can be checked."""
+    details = VsphereResolved.model_validate(rental.details)
+    vsphere = sessions.of_scope(rental.scope, timing)
+    session = str(
+        vsphere.call("SessionManager", lambda: vsphere.content.sessionManager.currentSession).key
+    )
+    used = _used(vsphere, details)
+    runs = [
+        _permitted(vsphere, session, kind, name, ref, policy.privileges()[kind])
+        for kind, (name, ref) in used.items()
+    ]
+    if vsphere.content.vmProvisioningChecker is not None:  # an ESXi host has none
+        runs.append(_placed(vsphere, details))
+    return rehearsed(_WHERE, runs, advice=_ADVICE, untried=_UNTRIED)
+
+
+def _used(vsphere: Vsphere, details: VsphereResolved) -> dict[str, tuple[str, Ref]]:
+    """The objects that the rental would use, by the kinds of `rights.NEEDS`."""
+    places: dict[str, tuple[str, Template | VspherePlace]] = {
+        "template": ("VirtualMachine", details.template),
+        "folder": ("Folder", details.folder),
+        "datastore": ("Datastore", details.datastore),
+        "resource pool": ("ResourcePool", details.pool),
+    }
+    used: dict[str, tuple[str, Ref]] = {
+        kind: (place.name, reference(vsphere, type_, place.id))
+        for kind, (type_, place) in places.items()
+    }
+    if details.network is not None:
+        ref = reference(vsphere, details.network.kind, details.network.id)
+        used["network"] = (details.network.name, ref)
+    return used
+
+
+def _permitted(
+    vsphere: Vsphere, session: str, kind: str, name: str, ref: Ref, privileges: Sequence[str]
+) -> DryRun:
+    def send() -> None:
+        manager = vsphere.content.authorizationManager
+        answer = vsphere.call(
+            "AuthorizationManager.HasPrivilegeOnEntities",
+            lambda: manager.HasPrivilegeOnEntities([ref], session, list(privileges)),
+        )
+        granted = {
+            grant.privId
+            for entity in answer
+            for grant in entity.privAvailability
+            if grant.isGranted
+        }
+        if missing := [privilege for privilege in privileges if privilege not in granted]:
+            raise AccessDenied(f"{', '.join(missing)} is missing")
+
+    return DryRun(f"privileges on the {kind} {name}", send)
+
+
+def _placed(vsphere: Vsphere, details: VsphereResolved) -> DryRun:
+    def send() -> None:
+        vim = sdk("vim")
+        place: dict[str, Any] = {
+            "datastore": reference(vsphere, "Datastore", details.datastore.id),
+            "pool": reference(vsphere, "ResourcePool", details.pool.id),
+        }
+        if details.host is not None:
+            place["host"] = reference(vsphere, "HostSystem", details.host.id)
+        template = reference(vsphere, "VirtualMachine", details.template.id)
+        checker = vsphere.content.vmProvisioningChecker
+        results = vsphere.run(
+            "VirtualMachineProvisioningChecker.CheckRelocate",
+            f"check of {details.template.name} on {details.datastore.name}",
+            lambda: checker.CheckRelocate_Task(vm=template, spec=vim.vm.RelocateSpec(**place)),
+            _CHECK_S,
+        )
+        faults = [fault for result in results or () for fault in result.error or ()]
+        if faults:
+            reasons = "; ".join(
+                str(fault.localizedMessage or type(fault.fault).__name__) for fault in faults
+            )
+            raise RentalFailed(f"vCenter says: {reasons}", advice="name another place or template")
+
+    return DryRun(
+        f"the template {details.template.name} on the datastore {details.datastore.name}", send
+    )

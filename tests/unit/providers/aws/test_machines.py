@@ -1,0 +1,103 @@
+"""Which machine is good enough for a disk, and which one measures itself."""
+
+import pytest
+from tests.books import SHIPPED
+
+from diskbench.catalog.lookup import limits
+from diskbench.providers.aws.machines import candidates, figures, too_small
+from diskbench.providers.skeleton.offer import Needs, needs
+
+BOOK = SHIPPED.of("aws")
+
+
+def cheapest(need: Needs, **more: object) -> str:
+    options = {"arch": "x86_64", **more}
+    return candidates(BOOK, need, **options)[0]  # type: ignore[arg-type]
+
+
+def test_a_disk_needs_a_fifth_more_of_its_machine_than_its_ceiling() -> None:
+    need = needs(limits("aws", "gp2", 20))
+    assert need.iops == pytest.approx(3600)
+    assert need.mb_per_s == pytest.approx(1.2 * 128 * 2**20 / 1e6)
+
+
+def test_disks_together_need_the_sum() -> None:
+    one, four = needs(limits("aws", "gp3", 100)), needs(limits("aws", "gp3", 100), 4)
+    assert (four.iops, four.mb_per_s) == pytest.approx((4 * one.iops, 4 * one.mb_per_s))
+
+
+@pytest.mark.parametrize(
+    ("disk", "size", "iops", "chosen"),
+    [
+        ("gp2", 20, None, "c6in.large"),  # 161 MB/s: an m5.large sustains 81
+        ("gp2", 256, None, "c6in.xlarge"),  # 250 MiB/s
+        ("gp3", 100, None, "c6in.large"),
+        ("io1", 100, 400, "c6in.large"),  # 100 MiB/s
+        ("io1", 100, 5000, "c6in.2xlarge"),  # 500 MiB/s
+    ],
+)
+def test_the_default_is_the_cheapest_machine_whose_baseline_is_enough(
+    disk: str, size: int, iops: int | None, chosen: str
+) -> None:
+    need = needs(limits("aws", disk, size, iops))
+    assert cheapest(need) == chosen
+    entry = BOOK.machines.types[chosen]
+    assert (entry.iops or 0) >= need.iops
+    assert (entry.mb_per_s or 0) >= need.mb_per_s
+
+
+def test_no_candidate_is_of_yesterday_or_earns_its_processor() -> None:
+    for name in candidates(BOOK, Needs(0, 0), arch="x86_64"):
+        entry = BOOK.machines.types[name]
+        assert entry.current, name
+        assert not entry.burstable, name
+        assert entry.vcpus >= 2, name
+
+
+def test_the_cheapest_comes_first() -> None:
+    names = candidates(BOOK, Needs(3600, 150), arch="x86_64")
+    prices = [BOOK.prices.machine_hourly_usd(name) or 0.0 for name in names]
+    assert prices == sorted(prices)
+
+
+def test_an_image_for_arm_gets_an_arm_machine() -> None:
+    chosen = cheapest(needs(limits("aws", "gp3", 100)), arch="arm64")
+    assert BOOK.machines.types[chosen].arch == "arm64"
+
+
+def test_many_disks_need_a_machine_with_room_for_them() -> None:
+    for name in candidates(BOOK, Needs(0, 0), arch="x86_64", disks=30):
+        assert BOOK.machines.types[name].max_disks > 30
+
+
+def test_instance_store_needs_a_machine_with_nvme_disks_of_its_own() -> None:
+    local = BOOK.machines.types[cheapest(Needs(0, 0), local_disks=1)].local
+    assert local is not None
+    assert local.nvme
+
+
+def test_nothing_sustains_more_than_there_is() -> None:
+    assert candidates(BOOK, Needs(10**7, 0), arch="x86_64") == ()
+
+
+def test_a_machine_that_would_measure_itself_is_told_with_all_figures() -> None:
+    m5 = figures(BOOK.machines.types["m5.large"])
+    text = too_small("m5.large", m5, needs(limits("aws", "gp2", 20)), "c6in.large")
+    assert text == (
+        "m5.large sustains 3,600 IOPS and 81 MB/s (18,750 and 594 for half an hour a day), "
+        "the disk needs 3,600 and 161 of its machine: it would measure itself; "
+        "c6in.large would do"
+    )
+
+
+def test_a_machine_without_published_limits_is_told() -> None:
+    m3 = figures(BOOK.machines.types["m3.medium"])
+    text = too_small("m3.medium", m3, needs(limits("aws", "gp2", 20)), None)
+    assert text is not None
+    assert "publishes no EBS limit for m3.medium" in text
+
+
+def test_a_machine_that_is_enough_gets_no_warning() -> None:
+    good = figures(BOOK.machines.types["c6in.large"])
+    assert too_small("c6in.large", good, needs(limits("aws", "gp2", 20)), None) is None
+    assert too_small("c6in.large", good, needs(None), None) is None

@@ -1,0 +1,75 @@
+"""Which of the guest's disks is ours: by LUN, by newness, by size; when in doubt none is."""
+
+import pytest
+
+from diskbench.errors import RentalFailed
+from diskbench.providers.azure.attach import find_local, find_lun, identity, path
+from diskbench.providers.guest import GuestDisk
+
+SIZE = 20 * 2**30
+SCSI = "/dev/disk/azure/scsi1/lun0"
+NVME = "/dev/disk/azure/data/by-lun/0"
+ROOT = GuestDisk(node="/dev/sda", number="8:0", size_bytes=2**35, identity="naa.1", wwn="naa.1")
+OURS = GuestDisk(
+    node="/dev/sdc", number="8:32", size_bytes=SIZE, identity="naa.2", wwn="naa.2", links=(SCSI,)
+)
+CONTROLLER = "SN: 000001"
+
+
+def changed(disk: GuestDisk, **more: object) -> GuestDisk:
+    return disk.model_copy(update=more)
+
+
+def test_a_disk_is_found_under_its_lun() -> None:
+    assert find_lun([ROOT, OURS], 0, SIZE, [ROOT]) == OURS
+    assert path(OURS) == SCSI
+    assert identity(OURS) == "naa.2"
+
+
+def test_the_disks_of_one_nvme_controller_are_told_apart_by_their_wwn() -> None:
+    root = changed(ROOT, node="/dev/nvme0n1", number="259:0", identity=CONTROLLER, wwn="eui.1")
+    ours = changed(
+        OURS, node="/dev/nvme0n2", number="259:1", identity=CONTROLLER, wwn="eui.2", links=(NVME,)
+    )
+    assert find_lun([root, ours], 0, SIZE, [root]) == ours
+    assert (path(ours), identity(ours)) == (NVME, "eui.2")
+
+
+def test_a_disk_that_is_not_there_yet_is_waited_for() -> None:
+    assert find_lun([ROOT], 0, SIZE, [ROOT]) is None
+    assert find_lun([ROOT, OURS], 1, SIZE, [ROOT]) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "before", "words"),
+    [
+        ([OURS, changed(OURS, node="/dev/sdd", number="8:48")], [], "cannot be known"),
+        ([OURS], None, "could see it appear"),
+        ([OURS], [OURS], "existed before"),
+        ([OURS], [changed(OURS, links=())], "existed before"),
+        ([changed(OURS, size_bytes=SIZE + 512)], [ROOT], "bytes"),
+    ],
+)
+def test_in_doubt_nothing_is_written(
+    found: list[GuestDisk], before: list[GuestDisk] | None, words: str
+) -> None:
+    with pytest.raises(RentalFailed, match=words):
+        find_lun(found, 0, SIZE, before)
+
+
+def test_the_temporary_disk_is_found_by_its_link() -> None:
+    own = changed(OURS, node="/dev/sdb", links=("/dev/disk/azure/resource",))
+    assert find_local([ROOT, own, OURS], 1) == (own,)
+
+
+def test_nvme_disks_of_the_machines_own_come_before_the_temporary_one() -> None:
+    model = "Microsoft NVMe Direct Disk v2"
+    first = changed(OURS, node="/dev/nvme1n1", model=model, links=())
+    second = changed(OURS, node="/dev/nvme2n1", model=model, links=())
+    temporary = changed(OURS, node="/dev/sdb", links=("/dev/disk/azure/resource",))
+    assert find_local([second, temporary, first], 2) == (first, second)
+
+
+def test_a_machine_with_fewer_disks_than_asked_for_is_refused() -> None:
+    with pytest.raises(RentalFailed, match="0 disks of its own, not 1"):
+        find_local([ROOT], 1)

@@ -1,0 +1,88 @@
+"""Which of the guest's disks is ours: by the name we chose, by newness, by size."""
+
+import pytest
+
+from diskbench.errors import RentalFailed
+from diskbench.providers.gcp.attach import find_disk, find_local, with_unique_identity
+from diskbench.providers.guest import GuestDisk, parse_disks
+
+SIZE = 20 * 2**30
+LINK = "/dev/disk/by-id/google-diskbench-0"
+ROOT = GuestDisk(node="/dev/sda", number="8:0", size_bytes=2**33, identity="root")
+OURS = GuestDisk(
+    node="/dev/sdb", number="8:16", size_bytes=SIZE, identity="t10.Google", links=(LINK,)
+)
+NVME = """disk\t/dev/nvme0n1\t259:0\t20971520\tnvme_card-pd\tnvme_card-pd\tnvme_card-pd\tnvme.01
+disk\t/dev/nvme0n2\t259:1\t41943040\tnvme_card-pd\tnvme_card-pd\tnvme_card-pd\tnvme.02
+link\t/dev/disk/by-id/google-persistent-disk-0\t259:0
+link\t/dev/disk/by-id/google-diskbench-0\t259:1
+"""
+
+
+def test_a_disk_is_found_by_the_name_it_was_attached_under() -> None:
+    found = find_disk([ROOT, OURS], "diskbench-0", SIZE, [ROOT])
+    assert found is not None
+    assert (found.node, found.path) == ("/dev/sdb", LINK)
+    assert find_disk([ROOT], "diskbench-0", SIZE, [ROOT]) is None
+    assert find_disk([ROOT, OURS], "diskbench-1", SIZE, [ROOT]) is None
+
+
+def test_our_link_goes_before_others() -> None:
+    other = "/dev/disk/by-id/google-a"
+    disk = OURS.model_copy(update={"links": (other, LINK)})
+    found = find_disk([disk], "diskbench-0", SIZE, [])
+    assert found is not None
+    assert found.links == (LINK, other)
+
+
+def test_namespaces_of_one_controller_are_told_apart_by_their_wwn() -> None:
+    disks = parse_disks(NVME)
+    assert disks[0].identity == disks[1].identity
+    before = with_unique_identity(disks[:1])
+    found = find_disk(disks, "diskbench-0", SIZE, before)
+    assert found is not None
+    assert (found.node, found.identity) == ("/dev/nvme0n2", "nvme.02")
+
+
+def test_a_disk_that_was_there_before_is_not_ours() -> None:
+    with pytest.raises(RentalFailed, match="existed before"):
+        find_disk([ROOT, OURS], "diskbench-0", SIZE, [ROOT, OURS])
+
+
+@pytest.mark.parametrize("size", [SIZE - 512, SIZE + 512])
+def test_a_disk_of_another_size_is_not_ours(size: int) -> None:
+    disk = OURS.model_copy(update={"size_bytes": size})
+    with pytest.raises(RentalFailed, match="nothing was written"):
+        find_disk([disk], "diskbench-0", SIZE, [ROOT])
+
+
+def test_two_disks_of_one_name_are_none() -> None:
+    twin = OURS.model_copy(update={"node": "/dev/sdc", "number": "8:32"})
+    with pytest.raises(RentalFailed, match="cannot be known"):
+        find_disk([OURS, twin], "diskbench-0", SIZE, [])
+
+
+def local(index: int, interface: str = "nvme", size: int = 375 * 2**30) -> GuestDisk:
+    name = {"nvme": "local-nvme-ssd", "scsi": "local-ssd"}[interface]
+    return GuestDisk(
+        node=f"/dev/nvme1n{index + 1}", number=f"259:{index}", size_bytes=size,
+        identity="nvme_card", wwn=f"nvme.{index}",
+        links=(f"/dev/disk/by-id/google-{name}-{index}",),
+    )  # fmt: skip
+
+
+def test_the_machines_own_disks_come_in_order() -> None:
+    found = find_local([local(1), ROOT, local(0)], 2, "nvme")
+    assert [disk.identity for disk in found] == ["nvme.0", "nvme.1"]
+    assert find_local([local(0, "scsi")], 1, "scsi")
+
+
+@pytest.mark.parametrize("disks", [[], [local(1)], [local(0, "scsi")]])
+def test_a_machine_without_the_disks_it_should_have_is_refused(disks: list[GuestDisk]) -> None:
+    with pytest.raises(RentalFailed, match="0 of 1 local SSDs"):
+        find_local(disks, 1, "nvme")
+
+
+def test_a_local_ssd_of_another_size_is_refused() -> None:
+    with pytest.raises(RentalFailed, match="bytes"):
+        find_local([local(0, size=2**30)], 1, "nvme")

@@ -1,0 +1,86 @@
+"""The role allows what the program calls and nothing more, and the page shows it.
+
+Which of a region's quotas renting counts against.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+import diskbench.providers.gcp as package
+from diskbench.providers.gcp.doctor import _quotas
+from diskbench.providers.gcp.policy import NEEDS, OPTIONAL, permissions, policy
+
+ROOT = Path(__file__).parents[4]
+BY_FUNCTION = {
+    "listed": "list", "listed_everywhere": "list", "offered": "list", "describe": "get",
+    "_insert": "insert",
+}  # fmt: skip
+"""What our own functions call of the collection that they are given."""
+DELETED = {"instances.delete", "disks.delete", "firewalls.delete"}
+"""teardown.py goes through the three in a loop."""
+
+
+def called() -> set[str]:
+    """Every method of the API that the adapter's code names."""
+    found = set(DELETED)
+    for file in Path(package.__path__[0]).glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call):
+                found |= set(_of_call(node))
+    return found
+
+
+def _of_call(node: ast.Call) -> Iterator[str]:
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    words = [str(a.value) for a in node.args if isinstance(a, ast.Constant)]
+    if name in {"call", "change"} and len(words) >= 2:
+        yield f"{words[0]}.{words[1]}"
+    elif name == "_look_up":
+        yield f"images.{words[0]}"
+    elif name in BY_FUNCTION and words:
+        yield f"{words[0]}.{BY_FUNCTION[name]}"
+
+
+def test_every_call_is_known_with_what_it_needs() -> None:
+    assert called() == set(NEEDS)
+
+
+def test_the_role_allows_what_is_called() -> None:
+    role = yaml.safe_load(policy())
+    needed = {f"compute.{permission}" for names in NEEDS.values() for permission in names}
+    wanted = sorted(needed | OPTIONAL.keys())
+    assert role["includedPermissions"] == wanted == list(permissions())
+
+
+def test_the_page_shows_the_role_as_it_is_printed() -> None:
+    (text,) = re.findall(r"```yaml\n(.*?)\n```", (ROOT / "docs/gcp.md").read_text(), re.DOTALL)
+    assert text == policy()
+
+
+def test_the_doctor_can_ask_about_all_of_it_at_once() -> None:
+    """Resource Manager, "projects.testIamPermissions": at most 100."""
+    assert len(permissions()) <= 100
+
+
+def test_totals_families_and_disks_are_told_apart():
+    listed = [
+        {"metric": "CPUS", "limit": 24.0, "usage": 8.0},
+        {"metric": "C3_CPUS", "limit": 8.0, "usage": 0.0},
+        {"metric": "PREEMPTIBLE_CPUS", "limit": 0.0},
+        {"metric": "COMMITTED_CPUS", "limit": 0.0},
+        {"metric": "SSD_TOTAL_GB", "limit": 500.0, "usage": 10.0},
+        {"metric": "SNAPSHOTS", "limit": 10_000.0},
+    ]
+    found = {one.name: one for one in _quotas(listed, "us-east1")}
+    assert set(found) == {"CPUS", "C3_CPUS", "PREEMPTIBLE_CPUS", "SSD_TOTAL_GB"}
+    assert (found["CPUS"].kind, found["CPUS"].of, found["CPUS"].used) == ("vcpus", (), 8)
+    assert (found["C3_CPUS"].kind, found["C3_CPUS"].of) == ("vcpus", ("c3",))
+    assert found["PREEMPTIBLE_CPUS"].kind == "spot-vcpus"
+    assert found["SSD_TOTAL_GB"].of == ("pd-balanced", "pd-ssd", "pd-extreme")
+    assert {one.region for one in found.values()} == {"us-east1"}

@@ -1,0 +1,50 @@
+"""What was sent for a lease, read from operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from diskbench.providers.gcp.inventory import Sent, still_made
+
+ZONE = "https://www.googleapis.com/compute/v1/projects/p/zones/us-central1-a"
+MACHINE = f"{ZONE}/instances/diskbench-one-machine"
+
+
+def operation(kind: str, at: int, status: str = "DONE", **more: Any) -> dict[str, Any]:
+    started = f"2026-11-23T00:00:{at:02}Z"
+    told = {"operationType": kind, "targetLink": MACHINE, "status": status, "insertTime": started}
+    return {**told, **more}
+
+
+FAILED = {"error": {"errors": [{"code": "STOCKOUT", "message": "none"}]}}
+
+
+@pytest.mark.parametrize(
+    ("operations", "is_there"),
+    [
+        ([operation("insert", 1, "RUNNING")], True),
+        ([operation("insert", 1)], True),
+        ([operation("insert", 1, **FAILED)], False),
+        ([operation("insert", 1), operation("delete", 2)], False),
+        ([operation("insert", 1), operation("delete", 2, "RUNNING")], True),
+        ([operation("insert", 1), operation("delete", 2, **FAILED)], True),
+        ([operation("delete", 2), operation("insert", 1)], False),
+        ([operation("delete", 2), operation("insert", 3), operation("insert", 1)], True),
+        ([operation("attachDisk", 1)], False),
+    ],
+)
+def test_what_was_sent_is_told_by_the_last_operation_on_it(operations, is_there) -> None:
+    made = Sent("instances", "us-central1-a", "diskbench-one-machine")
+    assert still_made(operations) == ((made,) if is_there else ())
+    assert made.kind_and_name == "instance us-central1-a/diskbench-one-machine"
+
+
+def test_a_rule_has_no_zone() -> None:
+    link = "https://www.googleapis.com/compute/v1/projects/p/global/firewalls/diskbench-one-ssh"
+    (made,) = still_made([operation("insert", 1, targetLink=link)])
+    assert (made.kind_and_name, made.item) == (
+        "firewall diskbench-one-ssh",
+        {"name": "diskbench-one-ssh"},
+    )

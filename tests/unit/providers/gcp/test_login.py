@@ -1,0 +1,107 @@
+"""Who calls, and where: a token goes to Google, or to whom its owner sends it over TLS."""
+
+import json
+from pathlib import Path
+
+import pytest
+from emulators.gcp.server import write_credentials
+from google.auth.credentials import AnonymousCredentials
+
+from diskbench.errors import AccessDenied, InvalidValue
+from diskbench.providers.gcp.login import is_google, log_in
+
+EMULATOR = "http://127.0.0.1:8080"
+
+
+@pytest.fixture(autouse=True)
+def nobody(monkeypatch, tmp_path: Path) -> None:
+    """No credentials of whoever runs the tests."""
+    for name in (
+        "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT",
+        "GOOGLE_CLOUD_UNIVERSE_DOMAIN",
+    ):  # fmt: skip
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path / "gcloud"))
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+
+
+@pytest.fixture
+def key_file(tmp_path: Path, monkeypatch) -> Path:
+    """A service account's key, whose tokens `EMULATOR` gives; in use."""
+    file = tmp_path / "key.json"
+    write_credentials(file, EMULATOR, "somebody")
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
+    return file
+
+
+def googles(file: Path) -> None:
+    told = json.loads(file.read_text())
+    file.write_text(json.dumps({**told, "token_uri": "https://oauth2.googleapis.com/token"}))
+
+
+def test_without_credentials_google_is_not_called() -> None:
+    with pytest.raises(AccessDenied, match="no Google credentials") as refused:
+        log_in("my-project", None)
+    assert "gcloud auth application-default login" in refused.value.advice
+
+
+def test_googles_own_endpoint_is_never_called_anonymously() -> None:
+    with pytest.raises(AccessDenied):
+        log_in("my-project", "https://compute-mine.p.googleapis.com")
+
+
+def test_the_project_is_that_of_the_credentials_unless_it_is_typed(key_file: Path) -> None:
+    googles(key_file)
+    assert log_in(None, None).project == "diskbench-emulated"
+    assert log_in("my-project", None).project == "my-project"
+
+
+def test_an_emulator_on_this_machine_needs_a_project_and_no_credentials() -> None:
+    login = log_in("my-project", EMULATOR)
+    assert isinstance(login.credentials, AnonymousCredentials)
+    assert login.emulated
+    assert log_in(None, EMULATOR, {"GOOGLE_CLOUD_PROJECT": "told"}).project == "told"
+    with pytest.raises(InvalidValue, match="no Google Cloud project"):
+        log_in(None, EMULATOR, {})
+
+
+def test_googles_token_never_goes_out_in_the_clear(key_file: Path) -> None:
+    googles(key_file)
+    login = log_in("my-project", EMULATOR)
+    assert isinstance(login.credentials, AnonymousCredentials)
+
+
+def test_a_token_goes_back_to_whoever_issued_it_and_google_is_not_asked_about_it(
+    key_file: Path,  # noqa: ARG001 - in use
+) -> None:
+    login = log_in(None, EMULATOR)
+    assert not isinstance(login.credentials, AnonymousCredentials)
+    assert login.credentials.universe_domain == login.universe == "127.0.0.1:8080"
+    assert login.emulated
+
+
+def test_a_sovereign_cloud_is_known_by_its_credentials(key_file: Path) -> None:
+    googles(key_file)
+    told = json.loads(key_file.read_text())
+    key_file.write_text(json.dumps({**told, "universe_domain": "s3nsapis.fr"}))
+    login = log_in("my-project", "https://compute.s3nsapis.fr")
+    assert (login.universe, login.emulated) == ("s3nsapis.fr", False)
+    assert log_in("my-project", "https://compute.example.com").emulated
+
+
+@pytest.mark.parametrize(
+    ("url", "theirs"),
+    [
+        ("https://compute.googleapis.com", True),
+        ("https://compute-mine.p.googleapis.com", True),
+        ("https://googleapis.com.example.com", False),
+        ("https://notgoogleapis.com", False),
+        (EMULATOR, False),
+    ],
+)
+def test_googles_endpoints_are_known_by_their_host(url: str, *, theirs: bool) -> None:
+    assert is_google(url) is theirs
+
+
+def test_credentials_are_never_shown(key_file: Path) -> None:
+    assert "redentials" not in repr(log_in(None, EMULATOR)), key_file

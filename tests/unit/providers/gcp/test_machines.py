@@ -1,0 +1,88 @@
+"""Which machine measures a Google disk without being the limit itself."""
+
+import pytest
+
+from diskbench.model.options import RentSpec
+from diskbench.providers.gcp.disk_request import BOOT_TYPES, GcpDiskRequest, disk_request
+from diskbench.providers.gcp.machines import boot_type, candidates, needs, too_small
+
+
+def of(disk: str, size_gib: int | None = None, **more: object) -> GcpDiskRequest:
+    return disk_request(RentSpec.model_validate({"disk": disk, "size_gib": size_gib, **more}))
+
+
+@pytest.mark.parametrize(
+    ("disk", "size_gib", "chosen"),
+    [
+        ("pd-standard", 20, "n2-standard-2"),
+        ("pd-standard", 256, "n2-standard-2"),
+        ("pd-ssd", 20, "n2-standard-8"),  # 250 MiB/s, and two vCPUs let 240 through
+        ("pd-ssd", 256, "n2-standard-8"),
+        ("hyperdisk-balanced", 20, "n4-standard-2"),
+        ("hyperdisk-throughput", 2048, "n4-standard-8"),
+    ],
+)
+def test_the_smallest_machine_that_does_not_limit_the_disk_comes_first(
+    disk: str, size_gib: int, chosen: str
+) -> None:
+    assert candidates(of(disk, size_gib), size_gib)[0] == chosen
+
+
+def test_disks_together_need_a_larger_machine() -> None:
+    asked = of(
+        "hyperdisk-balanced", 100, iops=20_000, throughput_mib_per_s=200, count=3, stripe=True
+    )
+    assert needs(asked, 100).read_iops == 60_000
+    assert candidates(asked, 100)[0] == "n4-standard-16"
+
+
+def test_what_persistent_disks_have_without_size_they_have_once() -> None:
+    asked = of("pd-ssd", 256, count=3, stripe=True)
+    assert needs(asked, 256).read_iops == 6000 + 30 * 3 * 256
+    assert candidates(asked, 256)[0] == "n2-standard-32"
+
+
+def test_a_disk_as_fast_as_every_machine_lets_through_is_measured_all_the_same() -> None:
+    asked = of("pd-extreme", 500, iops=4000)
+    assert candidates(asked, 500) == ("n2-standard-64",)
+
+
+def test_a_disk_faster_than_all_that_is_known_leaves_machines_of_which_nothing_is_known() -> None:
+    asked = of("hyperdisk-balanced", 1000, iops=160_000, count=2, stripe=True)
+    assert not set(candidates(asked, 1000)) & {"n4-standard-16", "n4-standard-32"}
+
+
+def test_a_local_ssd_goes_by_no_cap() -> None:
+    asked = of("local-ssd")
+    assert candidates(asked, 375)[0] == "n2-standard-2"
+    assert needs(asked, 375).read_iops == 0
+    assert too_small("n2-standard-2", 2, asked, 375) is None
+
+
+def test_a_machine_that_would_measure_itself_is_told_of_with_a_better_one() -> None:
+    warning = too_small("n2-standard-2", 2, of("pd-ssd", 256), 256)
+    assert warning is not None
+    assert "240 / 240 MiB/s" in warning
+    assert "n2-standard-8 would do" in warning
+    assert too_small("n2-standard-8", 8, of("pd-ssd", 256), 256) is None
+
+
+def test_a_machine_of_which_no_limit_is_known_is_told_of() -> None:
+    warning = too_small("n4-standard-4", 4, of("hyperdisk-throughput", 2048), 2048)
+    assert warning is not None
+    assert "no limit" in warning
+
+
+@pytest.mark.parametrize(
+    ("machine", "disk", "boot"),
+    [
+        ("n2-standard-4", "pd-ssd", "pd-balanced"),
+        ("n2-standard-4", "pd-balanced", "pd-ssd"),
+        ("n4-standard-4", "hyperdisk-balanced", "hyperdisk-balanced"),
+        ("x9-standard-4", "pd-ssd", ""),
+    ],
+)
+def test_the_root_disk_is_not_of_the_measured_type_if_there_is_a_choice(
+    machine: str, disk: str, boot: str
+) -> None:
+    assert boot_type(machine, of(disk, 20), BOOT_TYPES) == boot

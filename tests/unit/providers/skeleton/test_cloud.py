@@ -1,0 +1,98 @@
+"""A session is opened once for all threads, and anew only after the cloud refused it.
+
+The details of a rental are stored in plans: what they are called there does not change.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import pytest
+from tests.unit.providers.vsphere.made import resolved
+
+from diskbench.providers.aws.disk_request import AwsResolved
+from diskbench.providers.azure.disk_request import AzureResolved
+from diskbench.providers.gcp.disk_request import GcpResolved
+from diskbench.providers.skeleton.cloud import RentalDetails, Sessions
+from diskbench.providers.vsphere.disk_request import VsphereResolved
+
+
+@dataclass
+class Opened:
+    refused: threading.Event = field(default_factory=threading.Event)
+    closed: int = 0
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_threads_that_ask_at_the_same_time_share_one_session() -> None:
+    sessions: Sessions[Opened] = Sessions()
+    all_asked, made = threading.Barrier(4), list[Opened]()
+
+    def open_new() -> Opened:
+        made.append(Opened())
+        return made[-1]
+
+    def ask(_: int) -> Opened:
+        all_asked.wait(60)
+        return sessions.of("eu", open_new)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(ask, range(4)))
+    assert len(made) == 1
+    assert all(session is made[0] for session in found)
+    assert sessions.of("us", open_new) is not made[0]
+
+
+def test_a_refused_session_is_replaced_and_left_open_for_those_who_use_it() -> None:
+    sessions: Sessions[Opened] = Sessions()
+    first = sessions.of("eu", Opened)
+    first.refused.set()
+    second = sessions.of("eu", Opened)
+    assert second is not first
+    assert sessions.of("eu", Opened) is second
+    assert first.closed == 0
+
+
+def test_a_session_that_could_not_be_opened_is_tried_again() -> None:
+    sessions: Sessions[Opened] = Sessions()
+
+    def fail() -> Opened:
+        raise OSError("nobody answers")
+
+    with pytest.raises(OSError, match="nobody"):
+        sessions.of("eu", fail)
+    assert sessions.of("eu", Opened).closed == 0
+
+
+def test_closing_ends_every_session_also_after_one_that_fails() -> None:
+    class Broken(Opened):
+        def close(self) -> None:
+            raise OSError
+
+    sessions: Sessions[Opened] = Sessions()
+    sessions.of("us", Broken)
+    second = sessions.of("eu", Opened)
+    sessions.close()
+    sessions.close()
+    assert second.closed == 1
+    assert sessions.of("eu", Opened) is not second
+
+
+CLOUDS = (AwsResolved, AzureResolved, GcpResolved, VsphereResolved)
+
+
+@pytest.mark.parametrize("details", CLOUDS)
+def test_the_disk_request_is_stored_under_its_old_name(details: type[RentalDetails]) -> None:
+    assert details.model_fields["requested"].serialization_alias == "wanted"
+
+
+def test_stored_details_are_read_as_they_were_written() -> None:
+    details = resolved()
+    stored = details.model_dump(mode="json")
+    assert stored["wanted"]["size_gib"] == details.requested.size_gib
+    assert "requested" not in stored
+    assert VsphereResolved.model_validate(stored) == details

@@ -1,0 +1,235 @@
+"""The rounds of a release, as every cloud gives back a lease.
+
+A cloud's listing that lags is asked again, by one rule for all clouds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from diskbench.errors import AccessDenied, HostUnavailable, ReleaseFailed
+from diskbench.model.rental import Which
+from diskbench.providers.keys import lease_directory
+from diskbench.providers.skeleton.leases import (
+    RELEASE_ROUNDS,
+    Failures,
+    Lag,
+    giving_back,
+    listed_in_time,
+    noting,
+    release,
+)
+from diskbench.providers.waits import CloudTiming
+
+ONE = Which("01jone")
+
+
+@dataclass(frozen=True)
+class Listing:
+    left: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+    def names(self) -> tuple[str, ...]:
+        return self.left
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+
+
+def listings(*left: tuple[str, ...]) -> Callable[[object], Listing]:
+    """What is listed, one answer after the other; the last again and again."""
+    answers = list(left)
+    return lambda _: Listing(answers.pop(0) if len(answers) > 1 else answers[0])
+
+
+def test_what_comes_while_it_is_given_back_goes_in_the_next_round() -> None:
+    taken: list[tuple[str, ...]] = []
+    look = listings(("disk a",), ("disk b",), ())
+    keys = lease_directory(ONE.lease_id)
+    keys.mkdir(parents=True)
+    release(ONE, "here", look, lambda found, _: taken.append(found.left))
+    assert taken == [("disk a",), ("disk b",)]
+    assert not keys.exists(), "the lease's keys go with it"
+
+
+def test_what_never_ends_is_given_up_after_some_rounds_and_named() -> None:
+    rounds: list[int] = []
+    with pytest.raises(ReleaseFailed, match=r"not given back in here: disk a \(still listed\)"):
+        release(ONE, "here", listings(("disk a",)), lambda *_: rounds.append(1))
+    assert len(rounds) == RELEASE_ROUNDS
+
+
+def test_a_failure_ends_the_rounds_and_what_is_left_is_named_with_its_reason() -> None:
+    rounds: list[int] = []
+
+    def give_back(_: Listing, failures: Failures) -> None:
+        rounds.append(1)
+        with noting(failures, "disk a", lambda _: False):
+            raise AccessDenied("no right to delete it")
+
+    keys = lease_directory(ONE.lease_id)
+    keys.mkdir(parents=True)
+    look = listings(("disk a", "disk b"), ("disk a",))
+    with pytest.raises(ReleaseFailed) as failed:
+        release(ONE, "here", look, give_back, tell=str.upper)
+    assert failed.value.message == "not given back in here: DISK A (no right to delete it)"
+    assert "diskbench gc 01jone" in failed.value.advice
+    assert len(rounds) == 1
+    assert keys.exists(), "they may be needed once more"
+
+
+def test_a_failure_of_what_is_gone_after_all_is_none() -> None:
+    def give_back(_: Listing, failures: Failures) -> None:
+        failures["disk a"] = "took too long"
+
+    release(ONE, "here", listings(("disk a",), ()), give_back)
+
+
+def test_a_thing_that_is_gone_is_given_back() -> None:
+    failures: Failures = {}
+    with noting(failures, "disk a", lambda error: isinstance(error, AccessDenied)):
+        raise AccessDenied("it does not exist")
+    assert failures == {}
+
+
+def test_a_listing_that_fails_keeps_nothing_back() -> None:
+    def look(_: object) -> Listing:
+        raise HostUnavailable("nobody answers", advice="look at the network")
+
+    with pytest.raises(ReleaseFailed, match="could not be listed: nobody answers") as failed:
+        release(ONE, "here", look, lambda *_: None)
+    assert failed.value.advice == "look at the network; then: diskbench gc 01jone"
+    assert failed.value.exit_code == 3
+
+
+def test_whatever_keeps_a_lease_from_being_given_back_is_told_with_its_advice() -> None:
+    with (
+        pytest.raises(ReleaseFailed, match="01jone was not given back: no login") as failed,
+        giving_back("01jone"),
+    ):
+        raise AccessDenied("no login", advice="log in")
+    assert failed.value.advice == "log in; then: diskbench gc 01jone"
+
+
+def test_a_copy_that_a_person_named_leaves_the_leases_keys() -> None:
+    keys = lease_directory(ONE.lease_id)
+    keys.mkdir(parents=True)
+    release(Which("01jone", copied=["disk x"]), "here", listings(()), lambda *_: None)
+    assert keys.exists()
+
+
+QUICK = CloudTiming(first_poll_s=0.001, max_poll_s=0.001, nap_s=0.001)
+LONG_S = 600.0
+"""Longer than any test: only the listing ends the wait."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    left: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+    def names(self) -> tuple[str, ...]:
+        return self.left
+
+
+def lag(unlisted_s: float | None = None, listed_s: float = 0.0, repeats: int = 0) -> Lag[Listed]:
+    return Lag(QUICK, lambda _: unlisted_s, listed_s, repeats)
+
+
+@dataclass
+class Cloud:
+    """Answers in turn, the last again and again."""
+
+    answers: list[tuple[str, ...]]
+    asked: int = 0
+
+    def list_lease(self, _: Collection[str]) -> Listed:
+        self.asked += 1
+        return Listed(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
+
+
+def test_what_was_made_just_now_is_waited_for() -> None:
+    cloud = Cloud([(), (), (), ("disk a",)])
+    assert listed_in_time(cloud.list_lease, (), lag(unlisted_s=LONG_S)).left == ("disk a",)
+
+
+def test_what_was_deleted_is_waited_for() -> None:
+    cloud = Cloud([("disk a",), ("disk a",), ("disk a",), ()])
+    assert listed_in_time(cloud.list_lease, {"disk a"}, lag(listed_s=LONG_S)).left == ()
+
+
+def test_what_is_listed_beside_it_does_not_end_the_wait() -> None:
+    cloud = Cloud([("disk a", "disk b"), ("disk b",)])
+    assert listed_in_time(cloud.list_lease, {"disk a"}, lag(listed_s=LONG_S)).left == ("disk b",)
+
+
+def test_nothing_is_waited_for_where_nothing_can_be_hidden() -> None:
+    cloud = Cloud([()])
+    listed_in_time(cloud.list_lease, {"disk a"}, lag(repeats=5))
+    assert cloud.asked == 1
+
+
+def test_an_empty_listing_is_repeated_however_late_it_is() -> None:
+    cloud = Cloud([()])
+    listed_in_time(cloud.list_lease, (), lag(unlisted_s=-LONG_S, repeats=4))
+    assert cloud.asked == 5
+
+
+def test_after_the_time_the_listing_is_returned_as_it_is() -> None:
+    cloud = Cloud([("disk a",)])
+    assert listed_in_time(cloud.list_lease, {"disk a"}, lag(listed_s=0.01)).left == ("disk a",)
+
+
+def test_a_cloud_without_lag_is_asked_once() -> None:
+    cloud = Cloud([()])
+    listed_in_time(cloud.list_lease, (), None)
+    assert cloud.asked == 1
+
+
+def test_a_release_goes_on_when_the_first_listing_was_too_early() -> None:
+    cloud, taken = Cloud([(), ("disk a",), ("disk a",), ()]), []
+    waiting = Lag(QUICK, lambda first: None if first.left else LONG_S, LONG_S)
+    release(ONE, "here", cloud.list_lease, lambda found, _: taken.append(found.left), lag=waiting)
+    assert taken == [("disk a",)], "what is still listed is not deleted twice"
+
+
+def test_a_release_asks_how_long_by_the_listing_that_it_began_with() -> None:
+    cloud, began = Cloud([("disk a",), ()]), []
+
+    def unlisted_s(first: Listed) -> None:
+        began.append(first.left)
+
+    release(ONE, "here", cloud.list_lease, lambda *_: None, lag=Lag(QUICK, unlisted_s, LONG_S))
+    assert began == [("disk a",)]
+
+
+def test_a_look_is_told_what_was_deleted() -> None:
+    told: list[set[str]] = []
+
+    def list_lease(deleted: Collection[str]) -> Listed:
+        told.append(set(deleted))
+        return Listed(() if deleted else ("disk a",))
+
+    release(ONE, "here", list_lease, lambda *_: None)
+    assert told == [set(), {"disk a"}]
+
+
+def test_what_is_listed_after_all_that_time_is_named() -> None:
+    with pytest.raises(ReleaseFailed, match="disk a"):
+        release(
+            ONE, "here", Cloud([("disk a",)]).list_lease, lambda *_: None, lag=lag(listed_s=0.001)
+        )
+
+
+def test_after_a_delete_an_empty_listing_is_believed_when_the_time_is_over() -> None:
+    cloud = Cloud([()])
+    listed_in_time(
+        cloud.list_lease, {"disk a"}, lag(unlisted_s=-LONG_S, repeats=4), Listed(("disk a",))
+    )
+    assert cloud.asked == 1

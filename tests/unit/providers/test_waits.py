@@ -1,0 +1,99 @@
+"""A cloud that does not answer is asked again for as long as there is patience, and then told.
+
+How long a machine without a hypervisor is waited for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from diskbench.errors import HostUnavailable, Interrupted, NoCapacity, Unanswered
+from diskbench.providers.aws.client import AwsTiming
+from diskbench.providers.gcp.client import GceTiming
+from diskbench.providers.gcp.disk_request import GcpMachine
+from diskbench.providers.waits import CloudTiming, repeated, while_looking
+from diskbench.testing.rig import RigOnlooker
+
+SHORT = CloudTiming(first_retry_s=0.001, max_retry_s=0.002, retry_s=30.0)
+
+
+def answers(*given: object) -> Any:
+    """A call that raises or gives these, one after the other."""
+    left: Iterator[object] = iter(given)
+
+    def send() -> object:
+        now = next(left)
+        if isinstance(now, Exception):
+            raise now
+        return now
+
+    return send
+
+
+def test_a_call_that_failed_on_the_way_is_made_again() -> None:
+    assert repeated(answers(Unanswered("no"), Unanswered("no"), 7), SHORT, None) == 7
+
+
+def test_what_the_cloud_refuses_is_not_asked_again() -> None:
+    with pytest.raises(NoCapacity):
+        repeated(answers(NoCapacity("none"), 7), SHORT, None)
+
+
+def test_whoever_asks_may_choose_what_is_worth_another_try() -> None:
+    def again(error: BaseException) -> bool:
+        return isinstance(error, NoCapacity)
+
+    assert repeated(answers(NoCapacity("none"), 7), SHORT, None, again) == 7
+    with pytest.raises(Unanswered):
+        repeated(answers(Unanswered("no"), 7), SHORT, None, again)
+
+
+def test_patience_ends_with_the_last_error() -> None:
+    short = CloudTiming(retry_s=0.0)
+    with pytest.raises(Unanswered, match="first"):
+        repeated(answers(Unanswered("first"), 7), short, None)
+
+
+def test_who_is_told_to_stop_asks_no_more() -> None:
+    watch = RigOnlooker()
+    watch.stop.set()
+    with pytest.raises(Interrupted):
+        repeated(answers(Unanswered("no"), 7), SHORT, watch)
+
+
+def test_whoever_only_looks_has_little_patience() -> None:
+    reading = CloudTiming().for_reading()
+    assert reading.retry_s == CloudTiming().look_s
+    assert reading.ssh_s == CloudTiming().ssh_s
+
+
+def test_silence_is_the_users_environment_while_nothing_is_rented() -> None:
+    with pytest.raises(HostUnavailable) as told, while_looking():
+        raise Unanswered("no answer", look_at="look at the network")
+    assert told.value.advice == "look at the network"  # there is no run to resume yet
+
+
+def test_a_busy_cloud_is_tried_again_while_nothing_is_rented() -> None:
+    with pytest.raises(HostUnavailable) as told, while_looking():
+        raise Unanswered("busy")
+    assert told.value.advice == "try again"
+
+
+@pytest.mark.parametrize("usual", [AwsTiming(), GceTiming()], ids=["aws", "gcp"])
+def test_it_is_waited_for_longer(usual: AwsTiming | GceTiming) -> None:
+    metal = usual.for_bare_metal()
+    assert metal.instance_s == metal.ssh_s == metal.ready_s == usual.metal_s > usual.ssh_s
+    assert dataclasses.replace(usual, ssh_s=9000.0).for_bare_metal().ssh_s == 9000.0
+    assert metal.delete_s == usual.delete_s
+
+
+@pytest.mark.parametrize(
+    ("name", "is_metal"), [("c3-standard-192-metal", True), ("c3-standard-8", False)]
+)
+def test_googles_names_tell_it(name: str, is_metal: bool) -> None:
+    machine = GcpMachine(type=name, arch="x86_64", vcpus=4, memory_bytes=1, max_disks=1)
+    assert machine.bare_metal is is_metal

@@ -1,0 +1,84 @@
+"""Which of the guest's disks is ours: by identifier, newness and size; by appearing on NVMe."""
+
+import pytest
+
+from diskbench.errors import RentalFailed
+from diskbench.providers.guest import GuestDisk
+from diskbench.providers.vsphere.attach import NVME_MODEL, VirtualDisk, find_disks, reachable
+
+UUID = "6000C29f-1111-2222-3333-444455556666"
+OURS = VirtualDisk(key=2000, uuid=UUID, size_bytes=2**30)
+WWN = "6000c29f111122223333444455556666"
+ROOT = GuestDisk(node="/dev/sda", number="8:0", size_bytes=2**33, identity="naa.1")
+
+
+def disk(node="/dev/sdb", number="8:16", size=2**30, **more):
+    more.setdefault("links", (f"/dev/disk/by-id/wwn-0x{WWN}",))
+    more.setdefault("identity", f"naa.{WWN}")
+    return GuestDisk(node=node, number=number, size_bytes=size, **more)
+
+
+def nvme(node="/dev/nvme0n1", number="259:0", size=2**30):
+    return disk(node, number, size, links=(), identity="VMware NVME_0000", model=NVME_MODEL)
+
+
+def test_a_disk_is_known_by_its_uuid():
+    assert find_disks([ROOT, disk()], [OURS], [ROOT], "pvscsi") == (disk(),)
+    by_wwn = disk(links=())
+    assert find_disks([ROOT, by_wwn], [OURS], [ROOT], "pvscsi") == (by_wwn,)
+
+
+def test_a_disk_that_is_not_there_yet_is_waited_for():
+    assert find_disks([ROOT], [OURS], [ROOT], "pvscsi") is None
+
+
+@pytest.mark.parametrize(
+    ("found", "before", "told"),
+    [
+        ([disk(size=2**31)], [], "has 2,147,483,648 bytes"),
+        ([disk()], [disk()], "existed before"),
+        ([disk(), disk("/dev/sdc", "8:32")], [], "one was expected"),
+    ],
+)
+def test_a_disk_that_is_something_else_is_never_taken(found, before, told):
+    with pytest.raises(RentalFailed, match=told):
+        find_disks(found, [OURS], before, "pvscsi")
+
+
+def test_disks_come_in_the_order_they_were_asked_for():
+    other = VirtualDisk(key=2001, uuid=UUID.replace("C29f", "C29e"), size_bytes=2**30)
+    second = disk("/dev/sdc", "8:32", links=(), identity=f"naa.{other.wwn}")
+    assert find_disks([disk(), second], [other, OURS], [], "lsi") == (second, disk())
+
+
+def test_on_nvme_the_disk_is_the_one_that_appeared():
+    own = nvme("/dev/nvme0n1", "259:0", 2**33)
+    ours = nvme("/dev/nvme1n1", "259:3")
+    assert find_disks([own, ours], [OURS], [own], "nvme") == (ours,)
+    assert find_disks([own], [OURS], [own], "nvme") is None
+
+
+@pytest.mark.parametrize(
+    ("found", "before", "told"),
+    [
+        ([nvme()], None, "no identifier"),
+        ([nvme(), nvme("/dev/nvme1n1", "259:3")], [], "2 disks appeared"),
+        ([nvme(size=2**31)], [], "has 2,147,483,648 bytes"),
+    ],
+)
+def test_on_nvme_what_is_not_certain_is_not_taken(found, before, told):
+    with pytest.raises(RentalFailed, match=told):
+        find_disks(found, [OURS], before, "nvme")
+
+
+@pytest.mark.parametrize(
+    ("told", "chosen"),
+    [
+        (["fe80::1", "10.0.0.5"], "10.0.0.5"),
+        (["169.254.3.4", "2001:db8::7"], "2001:db8::7"),
+        (["2001:db8::7", "192.0.2.9", "192.0.2.10"], "192.0.2.9"),
+        (["fe80::1%eth0", "", "soon"], None),
+    ],
+)
+def test_an_address_of_one_link_only_is_not_used(told, chosen):
+    assert reachable(told) == chosen

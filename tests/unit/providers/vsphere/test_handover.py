@@ -1,0 +1,109 @@
+"""What vSphere made is what was asked for, in every value it tells; else nothing is measured."""
+
+from typing import Any
+
+import pytest
+from pyVmomi import vim
+from tests.unit.providers.vsphere.made import requested, resolved
+
+from diskbench.errors import RentalFailed
+from diskbench.providers.vsphere import handover
+from diskbench.providers.vsphere.client import Item
+from diskbench.units import GIB
+
+DETAILS = resolved(requested=requested(iops_limit=500))
+VALUES: dict[str, Any] = {
+    "config.hardware.numCPU": 4,
+    "config.hardware.memoryMB": 8192,
+    "config.uuid": "42310f7e-0000-0000-0000-000000000001",
+    "config.extraConfig": [
+        vim.option.OptionValue(key="disk.EnableUUID", value="true"),
+        vim.option.OptionValue(key="guestinfo.userdata", value="c2VjcmV0"),
+    ],
+    "runtime.host": vim.HostSystem("host-22"),
+}
+
+
+def machine(**more: Any) -> Item:
+    told = VALUES | {key.replace("__", "."): value for key, value in more.items()}
+    return Item(vim.VirtualMachine("vm-99"), told)
+
+
+def disk(limit: int | None = 500, size: int = 20 * GIB, **backing: Any) -> Any:
+    told: dict[str, Any] = {
+        "uuid": "6000C29f",
+        "fileName": "[nvme] diskbench-1/disk.vmdk",
+        "datastore": vim.Datastore("datastore-15"),
+        "diskMode": "independent_persistent",
+        "thinProvisioned": False,
+        "eagerlyScrub": True,
+    }
+    return vim.vm.device.VirtualDisk(
+        key=2001,
+        unitNumber=0,
+        capacityInBytes=size,
+        capacityInKB=size // 1024,
+        backing=vim.vm.device.VirtualDisk.FlatVer2BackingInfo(**(told | backing)),
+        storageIOAllocation=vim.StorageResourceManager.IOAllocationInfo(
+            limit=limit, shares=vim.SharesInfo(level="normal", shares=1000)
+        ),
+    )
+
+
+def test_what_is_as_asked_passes() -> None:
+    handover.check(DETAILS, machine(), [disk()])
+
+
+def test_what_vsphere_does_not_tell_is_no_difference() -> None:
+    silent = disk(eagerlyScrub=None, thinProvisioned=None, datastore=None)
+    handover.check(DETAILS, Item(vim.VirtualMachine("vm-99"), {}), [silent])
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (disk(size=10 * GIB), "size in bytes of disk 6000C29f is 10737418240"),
+        (disk(limit=-1), "IOPS limit of disk 6000C29f is -1, requested was 500"),
+        (disk(thinProvisioned=True), "thin provisioning"),
+        (disk(eagerlyScrub=False), "eager zeroing"),
+        (disk(diskMode="persistent"), "mode of disk 6000C29f is persistent"),
+        (disk(datastore=vim.Datastore("datastore-16")), "is datastore-16, requested"),
+    ],
+)
+def test_a_disk_that_is_another_is_refused_with_both_values(made: Any, says: str) -> None:
+    with pytest.raises(RentalFailed, match="something other than") as refused:
+        handover.check(DETAILS, machine(), [made])
+    assert says in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"config__hardware__numCPU": 2}, "vCPUs of vm-99 is 2, requested was 4"),
+        ({"config__hardware__memoryMB": 4096}, "memory in MiB"),
+        ({"runtime__host": vim.HostSystem("host-23")}, "host of vm-99 is host-23"),
+        (
+            {"config__extraConfig": [vim.option.OptionValue(key="disk.EnableUUID", value="FALSE")]},
+            "disk.EnableUUID",
+        ),
+    ],
+)
+def test_a_machine_that_is_another_is_refused(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(RentalFailed) as refused:
+        handover.check(DETAILS, machine(**change), [disk()])
+    assert says in refused.value.message
+
+
+def test_a_disk_that_a_policy_made_may_be_as_that_says() -> None:
+    details = resolved(requested=requested(provisioning=None))
+    handover.check(details, machine(), [disk(limit=None, thinProvisioned=True, eagerlyScrub=False)])
+
+
+def test_what_is_recorded_says_what_was_measured_and_no_secret() -> None:
+    found = handover.facts(DETAILS, machine(), [disk()], {"datastore": {"kind": "VMFS"}})
+    assert found["instance_id"] == "42310f7e-0000-0000-0000-000000000001"
+    assert found["datastore"]["kind"] == "VMFS"
+    (volume,) = found["volumes"]
+    assert (volume["thin"], volume["eager_zeroed"], volume["iops_limit"]) == (False, True, 500)
+    assert volume["controller"] == "pvscsi"
+    assert "c2VjcmV0" not in str(found)

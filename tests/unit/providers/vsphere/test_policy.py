@@ -1,0 +1,47 @@
+"""What the doctor says of privileges on many objects, and what the page says of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from diskbench.providers.vsphere.doctor import judged
+from diskbench.providers.vsphere.policy import privileges
+
+ROOT = Path(__file__).parents[4]
+BOTH = ("Datastore.AllocateSpace", "Datastore.Browse")
+
+
+def granted(*names: str) -> dict[str, bool]:
+    return {name: name in names for name in BOTH}
+
+
+def test_one_object_that_grants_all_is_enough():
+    (told,) = judged("datastore", BOTH, [granted(), granted(*BOTH), granted(BOTH[0])])
+    assert (told.state, told.told) == ("ok", "datastore: all 2 privileges on 1 of 3")
+
+
+def test_what_is_missing_on_the_best_of_them_is_named():
+    (told,) = judged("datastore", BOTH, [granted(), granted(BOTH[0])])
+    assert (told.state, told.told) == ("problem", "datastore: Datastore.Browse is missing")
+    assert "--print-policy vsphere" in told.advice
+
+
+def test_half_on_one_and_half_on_another_is_not_all():
+    assert judged("datastore", BOTH, [granted(BOTH[0]), granted(BOTH[1])])[0].state == "problem"
+
+
+def test_a_kind_of_which_nothing_is_seen_is_a_problem():
+    assert judged("datastore", BOTH, [])[0].state == "problem"
+
+
+def test_storage_policies_that_may_not_be_seen_are_a_warning():
+    (told,) = judged("vCenter", ("StorageProfile.View",), [{"StorageProfile.View": False}])
+    assert told.state == "warning"
+
+
+def test_the_page_names_the_same_privileges_on_the_same_objects():
+    text = (ROOT / "docs/vsphere.md").read_text()
+    rows = re.findall(r"^\| ([a-zC ]+?)(?:, for `--storage-policy`)? \| (`[A-Z].*) \|$", text, re.M)
+    shown = {kind: tuple(sorted(re.findall(r"`([\w.]+)`", names))) for kind, names in rows}
+    assert shown == privileges()

@@ -17,7 +17,7 @@ from diskbench.catalog.limits.bucket import lasts_s, scaled
 from diskbench.catalog.limits.lookup import limits
 from diskbench.errors import InvalidValue, UserError
 from diskbench.plan.beyond_credit import BEYOND
-from diskbench.plan.expectation import expectation_of
+from diskbench.plan.expectation import with_expectation
 from diskbench.plan.trial import make_plan
 from diskbench.units import format_duration_s
 
@@ -49,13 +49,8 @@ def rented_plan(
     plan = make_plan(cell, profile, facts, names, version=version, drain_s=drain_s(rental))
     plan = plan.model_copy(update={"rental": rental})
     notes = (*plan.notes, *rental.warnings, *time_scale_notes(plan))
-    return plan.model_copy(
-        update={
-            "notes": notes,
-            "expectation": expectation_of(plan, books),
-            "catalogue": books.digest,
-        }
-    )
+    plan = with_expectation(plan, books)
+    return plan.model_copy(update={"notes": notes, "catalogue": books.digest})
 
 
 def drain_s(rental: Rental | None) -> int | None:

@@ -22,6 +22,7 @@ from diskbench.model.spec import (
     TargetDisk,
     TargetSpec,
 )
+from diskbench.plan.gates import check_gates
 from diskbench.plan.passes import cold_and_warm
 from diskbench.units import MIB, format_bytes
 
@@ -159,7 +160,7 @@ def make_plan(
     # A loop runs until it is steady: its rounds already separate cold from warm passes.
     if loop is None and cell.has_host_cache:
         steps = cold_and_warm(steps)
-    _check_conditions(cell, [step.name for step in steps])
+    check_gates(cell.fail_if, steps, cell.profile)
     space = space_bytes(steps, capacity)
     _check_room(target, facts, largest_bytes(steps, capacity))
     check_memory(steps, facts, cell.address or "this machine")
@@ -190,16 +191,6 @@ def make_plan(
         space_bytes=space,
         changes=change_lines(built.changes) + allowed_lines(built.file, cell.allowed),
     )
-
-
-def _check_conditions(cell: Cell, steps: Sequence[str]) -> None:
-    """Raise InvalidValue for a --fail-if on a step that the profile does not have."""
-    for condition in cell.fail_if:
-        if condition.step not in (None, *steps):
-            raise InvalidValue(
-                f"{condition.source}: profile {cell.profile} has no step {condition.step!r}",
-                advice=f"its steps are {', '.join(dict.fromkeys(steps))}",
-            )
 
 
 def _check_room(target: ResolvedTarget, facts: HostFacts, of_each: Mapping[str, int]) -> None:

@@ -7,6 +7,7 @@ import pytest
 from diskbench.errors import InvalidValue
 from diskbench.model.spec import Step
 from diskbench.model.threshold import Threshold
+from diskbench.plan.cells import key_values
 from diskbench.plan.gates import check_gates, check_ratios
 
 
@@ -71,3 +72,8 @@ def test_a_ratio_needs_a_promise(text, known, refused):
 def test_a_limit_of_nothing_says_nothing(text):
     with pytest.raises(ValueError, match="above 0"):
         Threshold.failing(text)
+
+
+def test_a_label_that_is_too_long_to_print_is_refused_with_its_length():
+    with pytest.raises(InvalidValue, match=r"--label note=x+… has 100,005 characters"):
+        key_values("--label", ["note=" + "x" * 100_000])

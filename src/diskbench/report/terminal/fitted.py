@@ -10,6 +10,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.measure import Measurement
 from rich.text import Text
 
+from diskbench.visible import visible
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -29,13 +31,17 @@ class Fitted:
     middle: bool = False
     beside: int = 0
 
+    @property
+    def _lines(self) -> list[str]:
+        return visible(self.text).expandtabs().split("\n")
+
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        most = max(map(cell_len, self.text.expandtabs().split("\n")))
+        most = max(map(cell_len, self._lines))
         room = min(options.max_width, max(_LEAST, console.width - self.beside))
         return Measurement(min(most, _LEAST), min(most, room))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        for line in self.text.expandtabs().split("\n"):
+        for line in self._lines:
             yield Text(cut(line, options.max_width, middle=self.middle), no_wrap=True)
 
 

@@ -110,5 +110,5 @@ class Threshold(Frozen):
             condition, step=step.strip() or None, source=f"--fail-if {shlex.quote(text)}"
         )
         if not wrong.limit:
-            raise ValueError(f"{text!r}: every figure is above 0, so this says nothing of a disk")
+            raise ValueError(f"{text!r}: every figure of a disk is above 0")
         return wrong.model_copy(update={"bound": _OPPOSITE[wrong.bound]})

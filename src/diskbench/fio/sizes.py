@@ -30,20 +30,20 @@ def with_sizes(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChan
     files would take beyond that is cut from all of them. Raises ProfileError for a directory
     without `--size`.
     """
-    found = jobs(file.sections)
-    unsized = _unsized(found, target)
+    file_jobs = jobs(file.sections)
+    unsized = _unsized(file_jobs, target)
     if not unsized or (target.kind == "device" and not target.size_bytes):
         return file, ()
     if not target.size_bytes:
-        raise _nothing_to_take_it_from([found[at] for at in unsized])
+        raise _nothing_to_take_it_from([file_jobs[at] for at in unsized])
     if target.kind == "device":
         given = {
-            at: target.size_bytes * (len(file_bytes(found[at], 1)) if target.others else 1)
+            at: target.size_bytes * (len(file_bytes(file_jobs[at], 1)) if target.others else 1)
             for at in unsized
         }
     else:
-        given = _shares(found, unsized, target.size_bytes)
-    numbers = iter(range(len(found)))
+        given = _shares(file_jobs, unsized, target.size_bytes)
+    numbers = iter(range(len(file_jobs)))
     sections, changes = [], []
     for section in file.sections:
         new = section
@@ -58,22 +58,22 @@ def with_sizes(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChan
                     after=f"size={size.value}",
                     reason="of --size",
                 )
-                for option in [o for o in found[at].options if o.name == "size"][-1:]
+                for option in [o for o in file_jobs[at].options if o.name == "size"][-1:]
             ]
         sections.append(new)
     return JobFile(sections=tuple(sections)), tuple(changes)
 
 
-def _unsized(found: tuple[Job, ...], target: FioTarget) -> tuple[int, ...]:
+def _unsized(file_jobs: tuple[Job, ...], target: FioTarget) -> tuple[int, ...]:
     """The places of the jobs for which fio would take what is there."""
     if target.kind == "device":
-        return tuple(at for at, job in enumerate(found) if not _has(job, "size"))
-    return tuple(_of_a_directory(found))
+        return tuple(at for at, job in enumerate(file_jobs) if not _has(job, "size"))
+    return tuple(_of_a_directory(file_jobs))
 
 
-def _of_a_directory(found: tuple[Job, ...]) -> Iterator[int]:
+def _of_a_directory(file_jobs: tuple[Job, ...]) -> Iterator[int]:
     laid: dict[str, tuple[int, int]] = {}
-    for at, job in enumerate(found):
+    for at, job in enumerate(file_jobs):
         in_bytes = bytes_of(job.get("size") or "") or job.get("filesize") is not None
         # Only as many of the numbered files are there as an earlier job had clones and files.
         made = (count(job, "numjobs"), count(job, "nrfiles"))
@@ -94,13 +94,13 @@ def _has(job: Job, name: str) -> bool:
     return bool(bytes_of(value) or percent_of(value))
 
 
-def _shares(found: tuple[Job, ...], unsized: tuple[int, ...], allowed: int) -> dict[int, int]:
+def _shares(file_jobs: tuple[Job, ...], unsized: tuple[int, ...], allowed: int) -> dict[int, int]:
     wanted = {
-        at: allowed * (percent_of(found[at].get("size") or "") or 100) // 100 for at in unsized
+        at: allowed * (percent_of(file_jobs[at].get("size") or "") or 100) // 100 for at in unsized
     }
     taken: dict[str, int] = {}
     asked: dict[str, int] = {}
-    for at, job in enumerate(found):
+    for at, job in enumerate(file_jobs):
         size = JobOption(key="size", value=str(wanted.get(at, 0)))
         sized = Job(name=job.name, options=(*job.options, size)) if at in wanted else job
         of_these = asked if at in wanted else taken

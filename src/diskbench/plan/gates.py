@@ -87,12 +87,12 @@ def _asked(gate: Threshold, steps: Sequence[Step]) -> list[Step]:
 
 def _directions(step: Step) -> set[str]:
     """What fio reports of a step: its directions, and `sync` where a job syncs."""
-    found: set[str] = set()
+    directions: set[str] = set()
     for options in declared(step.job).values():
-        found |= set(directions_of(options) or ("read",))  # fio's default
+        directions |= set(directions_of(options) or ("read",))  # fio's default
         if any(is_set(options, name) for name in _SYNCS):
-            found.add("sync")
-    return found
+            directions.add("sync")
+    return directions
 
 
 def _is_untimed(options: Options) -> bool:

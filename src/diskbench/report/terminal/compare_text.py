@@ -128,10 +128,10 @@ def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
 
 
 def _changes(line: Compared, *, of_pairs: bool) -> tuple[str, ...]:
-    """The change of the figures that are shown, and that of the pairs. The sign of what was found
+    """The change of the figures that are shown, and that of the pairs. The sign of the finding
     stands beside the one that it is about."""
-    found = f"{_SIGNS.get(line.finding, '')} {percent(line.ratio)}".strip()
-    return (percent(line.of_medians), found) if of_pairs else (found,)
+    of_ratio = f"{_SIGNS.get(line.finding, '')} {percent(line.ratio)}".strip()
+    return (percent(line.of_medians), of_ratio) if of_pairs else (of_ratio,)
 
 
 def _interval_head(counts: set[tuple[int, bool]]) -> str:

@@ -2,6 +2,12 @@
 # Sourced, not run. Everything it does to the machine it says first.
 # shellcheck shell=bash
 
+# --help: the lines at the top of the script that sources this, before anything is done.
+if [[ ${1-} == -h || ${1-} == --help ]]; then
+  awk 'NR > 1 && !/^#/ { exit } NR > 1 { sub(/^# ?/, ""); print }' "$0"
+  exit 0
+fi
+
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 PATH="$PATH:/usr/sbin:/sbin" # Debian leaves these out for users; mkfs, losetup and sshd live there
 export DEBIAN_FRONTEND=noninteractive UV_PYTHON_DOWNLOADS=never PIP_DISABLE_PIP_VERSION_CHECK=1

@@ -69,6 +69,8 @@ JOBS: Final = 20_000
 
 RUNS: Final = 10_000
 """Consecutive runs of one trial: each is a row, a folder and a part of the plan."""
+VALUE_CHARS: Final = 1_000
+"""Characters of one label or parameter: it is printed with each of its runs."""
 REPLICATES: Final = 10_000
 """Replicates of one cell: each rents a machine."""
 CELLS: Final = 100_000

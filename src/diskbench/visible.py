@@ -33,6 +33,8 @@ UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _NUMBERS = (int, float)
 _SHOWN = 60
+MOST = 1_000
+"""Characters of one name, label or line that are shown to a person; our choice."""
 _PICTURES = 0x2400
 _DEL, _DEL_PICTURE = "\x7f", "\N{SYMBOL FOR DELETE}"
 
@@ -46,6 +48,12 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """`text` made visible, including line feeds and tabs, so that it stays on one line."""
     return visible(text).replace("\n", chr(_PICTURES + 10)).replace("\t", chr(_PICTURES + 9))
+
+
+def shortened(text: str, most: int = MOST) -> str:
+    """`text`, or its beginning and how many characters follow: a text of a host, a file or a person
+    may have any length."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} characters more)"
 
 
 def visible_all(document: Any) -> Any:  # noqa: ANN401 - whatever JSON holds

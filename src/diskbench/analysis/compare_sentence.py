@@ -18,20 +18,27 @@ def sentence(compared: Compared) -> str:
     unit = "blocks" if compared.blocks else "independent pairs"
     if compared.interval is None:
         return (
-            f"B/A is {compared.ratio:.2f}; no interval (n = {compared.n}): at least six "
-            f"{unit} are needed to tell a difference from noise"
+            f"B/A is {compared.ratio:.2f}{_of_pairs(compared)}; no interval (n = {compared.n}): at "
+            f"least six {unit} are needed to tell a difference from noise"
         )
     count = f"n = {compared.n} blocks on one machine" if compared.blocks else f"n = {compared.n}"
     within = f"{percent(compared.interval.low)} to {percent(compared.interval.high)}, {count}"
     match compared.finding:
         case "differs":
-            return f"{_difference(compared)} ({within})"
+            return f"{_difference(compared)}{_of_pairs(compared)} ({within})"
         case "alike":
             return f"A and B are alike within 5 % ({within})"
         case "small":
-            return f"{_difference(compared)}, which is below the 5 % that count ({within})"
+            below = ", which is below the 5 % that count"
+            return f"{_difference(compared)}{_of_pairs(compared)}{below} ({within})"
         case _:
             return f"the difference is smaller than the noise ({within})"
+
+
+def _of_pairs(compared: Compared) -> str:
+    """What the ratio is of, where it is not that of the medians that stand beside it."""
+    same = percent(compared.ratio) == percent(compared.of_medians)
+    return "" if same else " in the median pair"
 
 
 def _difference(compared: Compared) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Literal, TextIO
 from diskbench.cli.opened import close_at_end
 from diskbench.errors import DiskbenchError
 from diskbench.report.terminal.screen import OwnText
-from diskbench.visible import one_line, visible
+from diskbench.visible import one_line, shortened, visible
 
 Format = Literal["human", "json"]
 _OWN = logging.getLogger("diskbench")
@@ -79,9 +79,10 @@ def emit_problem(kind: str, message: str, advice: str, exit_code: int) -> None:
         print(json.dumps({**record, "advice": advice, "exit_code": exit_code}), file=sys.stderr)
         return
     label = _styled("error:", "1;31", sys.stderr)
+    message = "\n".join(map(shortened, message.split("\n")))
     sys.stderr.write(OwnText(f"{label} {_hung(message)}\n"))
     for line in advice.split("\n") if advice else ():
-        print(f"  {line}", file=sys.stderr)
+        print(f"  {shortened(line)}", file=sys.stderr)
 
 
 def _format() -> Format:

@@ -13,6 +13,7 @@ from diskbench.engine.doctor import examine_provider
 from diskbench.engine.redaction import Cleaner
 from diskbench.engine.trial.draft import check_rentable
 from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.fio.variables import may_be_secret
 from diskbench.model.finding import Finding, Recording, refusal
 from diskbench.model.options import own_options
 from diskbench.model.rental import Scope
@@ -24,7 +25,7 @@ from diskbench.providers.registry import Providers
 from diskbench.store.profile_file import find_profile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from diskbench.catalog.books import Books
     from diskbench.model.finding import Exchange
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from diskbench.plan.cells import Request
     from diskbench.ports import Renter
 
+_PAIRS = frozenset({"--label", "--set"})
+"""Flags of KEY=VALUE. The value of a label is the user's own text, and never part of a replay; that
+of a parameter is, unless its key says that it is a secret."""
 _LEFT_OUT = frozenset({"--recording", "--endpoint-url", "--output", "--ca-file"})
 """Flags that a replay gives by itself."""
 
@@ -130,7 +134,35 @@ def _cleaner(provider: str, typed: Typed) -> Cleaner:
     values = [str(option) for option in options if option]
     hosts = [urlsplit(value).hostname or "" for value in (*values, *secrets) if "://" in value]
     logins = [value.partition("@")[0] for value in secrets if "@" in value]
-    return Cleaner(redaction, secrets, [*values, *hosts, *logins])
+    return Cleaner(redaction, secrets, [*values, *hosts, *logins, *_own_values(typed)])
+
+
+def _own_values(typed: Typed) -> list[str]:
+    """The values of pairs that are left out."""
+    return [
+        value
+        for flag, _, pair in _flagged(typed.words)
+        for key, _, value in [pair.partition("=")]
+        if flag in _PAIRS and value and _is_private_pair(flag, key)
+    ]
+
+
+def _is_private_pair(flag: str, key: str) -> bool:
+    return flag == "--label" or may_be_secret(key)
+
+
+def _flagged(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Each word with the flag that it is a value of ("" for none): `--label k=v`, `--label=k=v`.
+    The second is what stands before the value in the word."""
+    before = ""
+    for word in words:
+        flag, equals, value = word.partition("=")
+        is_flag = word.startswith("--") and before not in _PAIRS
+        if is_flag and equals:
+            yield flag, f"{flag}=", value
+        else:
+            yield "" if is_flag else before, "", word
+        before = word if is_flag and not equals else ""
 
 
 def _private(provider: str) -> tuple[str, ...]:
@@ -144,15 +176,14 @@ def _flags(typed: Typed, provider: str, cleaner: Cleaner) -> tuple[str, ...]:
     own = {option.name: option.flag for option in own_options(provider)}
     private = {own.get(name, f"--{name.replace('_', '-')}") for name in _private(provider)}
     kept: list[str] = []
-    before = ""
-    for word in typed.words:
-        flag, equals, value = word.partition("=")
-        left_out = before in _LEFT_OUT or (flag in _LEFT_OUT)
-        if not left_out and before in private:
-            kept.append(cleaner.option(word))
-        elif not left_out and flag in private and equals:
-            kept.append(f"{flag}={cleaner.option(value)}")
-        elif not left_out:
-            kept.append(word if word.startswith("--") else cleaner.text(word))
-        before = "" if equals else word
+    for flag, head, value in _flagged(typed.words):
+        if flag in _LEFT_OUT or value in _LEFT_OUT:
+            continue
+        key, _, text = value.partition("=")
+        if flag in private:
+            kept.append(head + cleaner.option(value))
+        elif flag in _PAIRS and text and _is_private_pair(flag, key):
+            kept.append(f"{head}{key}={cleaner.option(text)}")
+        else:
+            kept.append(head + (value if value.startswith("--") else cleaner.text(value)))
     return tuple(kept)

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, InvalidValue, ProfileError
-from diskbench.fio.jobfile import parse
+from diskbench.fio.jobfile import parse, read
 from diskbench.fio.mistakes import mistakes
+from diskbench.fio.named_devices import device_names
 from diskbench.fio.offered import stand_in
 from diskbench.fio.retarget import retarget
 from diskbench.fio.steps import build_steps
@@ -140,7 +141,7 @@ def typed_target(
             f"--size {size_gib} is not a size", advice="give GiB, more than 0", field="size"
         )
     size = None if size_gib is None else int(size_gib * GIB)
-    if devices or (path is None and "directory" not in profile.targets):
+    if devices or (path is None and _is_for_a_device(profile)):
         first, *others = devices or ("/dev/DEVICE",)
         return FioTarget(
             kind="device", path=first, others=tuple(others), size_bytes=size, allowed=allowed
@@ -149,6 +150,16 @@ def typed_target(
     return FioTarget(
         kind="directory", path=f"{place}/diskbench-TRIAL", size_bytes=size, allowed=allowed
     )
+
+
+def _is_for_a_device(profile: Profile) -> bool:
+    """Whether a profile can use only devices, or a job file names one."""
+    if profile.is_template:
+        return "directory" not in profile.targets
+    try:
+        return bool(device_names(read(profile.template)[0]))
+    except ProfileError:
+        return False
 
 
 def typed_parameters(settings: Sequence[str] | None) -> dict[str, str]:

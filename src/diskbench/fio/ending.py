@@ -86,8 +86,11 @@ def why_failed(fio_exit: int, files: Mapping[str, bytes]) -> tuple[str, str] | N
 def last_words(files: Mapping[str, bytes]) -> str:
     """The last lines that fio wrote to stderr, or among its output, as the end of a message."""
     for name in (STDERR, _OUTPUT):
-        lines = files.get(name, b"").decode(errors="replace").strip().splitlines()
-        shown = [line for line in lines if "fio:" in line] or (lines if name == STDERR else [])
+        text = files.get(name, b"").decode(errors="replace")
+        outside, _, document = f"\n{text}".partition("\n{")
+        # fio begins what it says of a job with the job's name: "r: you need to specify size=".
+        lines = (text if name == STDERR else outside).strip().splitlines()
+        shown = lines or [line for line in document.splitlines() if "fio:" in line]
         if shown:
             return ":\n  " + "\n  ".join(shown[-_TAIL_LINES:])
     return ""

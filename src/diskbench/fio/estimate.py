@@ -92,7 +92,7 @@ def moved_bytes(job: Job, capacity_bytes: int | None) -> int:
         size_bytes(job.get("size"), capacity_bytes) or 0
     )
     io = io or size_bytes(job.get("filesize"), capacity_bytes) or (capacity_bytes or 0) * devices
-    io *= count(job, "loops")
+    io *= count(job, "loops") or 1
     if limit := count(job, "number_ios", 0):
         block = size_bytes((job.get("bs") or "4k").split(",")[0]) or 4096
         io = int(min(io / block or limit, limit) * block)

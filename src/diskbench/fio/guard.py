@@ -69,7 +69,7 @@ _NO_QUOTES: Final[Mapping[str, set[str]]] = {
 a pattern "…" is text, where '…' names a file to read (lib/pattern.c)."""
 _FILE_NAME = re.compile(r"^[A-Za-z0-9._ +,@%=/-]+\Z")
 _FORMAT = re.compile(r"\$(jobname|jobnum|filenum|clientuid)(?![a-z])")
-_SECTION_NAME = re.compile(r"^(?!\.)[A-Za-z0-9._ +,@%()=:-]+\Z")
+_JOB_NAME = re.compile(r"^(?!\.)[A-Za-z0-9._ +,@%()\[\]=:/-]+\Z")
 
 
 @cache
@@ -116,11 +116,10 @@ def problems(jobfile: JobFile, target: FioTarget) -> Iterator[str]:
     engines = {o.value for s in jobfile.sections for o in s.options if o.name == "ioengine"}
     refused = bool(engines - ENGINES)
     for section in jobfile.sections:
-        if not _SECTION_NAME.match(section.name) or ".." in section.name:
+        if not _is_job_name(section.name):
             yield (
-                f"[{section.name}]: a section names a file and a step; this name holds a "
-                "character that neither may hold: use letters, digits, blanks and "
-                ". _ + , @ % ( ) = : -"
+                f"[{section.name}]: a section names a file and a step, below the target: use "
+                "letters, digits, blanks and . _ + , @ % ( ) [ ] = : - /, no / in front and no .."
             )
         for option in section.options:
             if refused and option.name in ENGINE_OPTIONS:
@@ -259,8 +258,12 @@ def _no_append(value: str, target: FioTarget) -> str | None:
 
 def _job_name(value: str, target: FioTarget) -> str | None:
     del target
-    safe = _SECTION_NAME.match(value) and ".." not in value
-    return None if safe else "this name holds a character that no job name may hold"
+    return None if _is_job_name(value) else "this name holds what no job name may hold"
+
+
+def _is_job_name(name: str) -> bool:
+    """Whether fio may make a file of this name: it makes the folder of `[a/b]`, too (3.33)."""
+    return bool(_JOB_NAME.match(name)) and name[0] != "/" and ".." not in name.split("/")
 
 
 def _kb_base(value: str, target: FioTarget) -> str | None:

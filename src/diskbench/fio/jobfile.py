@@ -23,7 +23,7 @@ MAX_LINE: Final = 4000
 
 _MOST = 10
 """How many lines that cannot be read a message lists."""
-_SECTION = re.compile(r"^\[([^\[\]]{1,200})\]$")
+_SECTION = re.compile(r"^\[(.{1,200})\]$")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 ALIASES: Final = {

@@ -64,7 +64,7 @@ def tick(before: LiveTotals | None, now: LiveTotals) -> Tick | None:
     fio starts its counts again when a ramp time ends; then `now` is taken from zero.
     """
     is_first = before is None
-    if before is None or _count(now) < _count(before) or now.runtime_s < before.runtime_s:
+    if before is None or _starts_again(before, now):
         before = LiveTotals(now.unix_s - now.runtime_s, 0.0)
     # fio's own time only goes forward; the host's clock may be moved meanwhile.
     seconds = now.runtime_s - before.runtime_s or now.unix_s - before.unix_s
@@ -84,8 +84,13 @@ def tick(before: LiveTotals | None, now: LiveTotals) -> Tick | None:
     )
 
 
-def _count(totals: LiveTotals) -> float:
-    return totals.read.ios + totals.write.ios + totals.trim.ios
+def _starts_again(before: LiveTotals, now: LiveTotals) -> bool:
+    return now.runtime_s < before.runtime_s or any(
+        new.ios < old.ios
+        for old, new in (
+            (before.read, now.read), (before.write, now.write), (before.trim, now.trim),
+        )
+    )  # fmt: skip
 
 
 def _latencies(totals: LiveTotals) -> float:

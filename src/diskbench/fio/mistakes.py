@@ -15,6 +15,7 @@ from diskbench.fio.jobfile import groups, read
 from diskbench.fio.named_devices import disk_of_name, without_devices
 from diskbench.fio.options import check_version
 from diskbench.fio.retarget import retarget
+from diskbench.fio.sizes import with_sizes
 from diskbench.fio.template import render
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def _mistakes(
         file, target = without_devices(file), target.model_copy(update={"others": ()})
     file, _ = retarget(file, target, rendered.options)
     yield from problems(file, target)
+    if not unreadable:  # a size may be in a line that was not read
+        yield from _of(lambda: with_sizes(file, target))
     yield from _of(lambda: groups(file))
     where = f"profile {profile.name!r}"
     yield from _of(lambda: check_version(file.sections, context.fio_version, where=where))

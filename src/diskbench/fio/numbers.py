@@ -93,9 +93,11 @@ def unreadable(name: str, value: str) -> str | None:
 
 
 def _is_size(name: str, value: str) -> bool:
-    amount = bytes_of(value)
-    amount = percent_of(value) if amount is None else amount
-    return amount is not None and (amount > 0 or name != "size")  # 0 is all that there is
+    """Of more than 100 % fio makes a number of exabytes, and of an offset of 100 % no I/O."""
+    share = percent_of(value)
+    if share is not None:
+        return share <= (99 if name.startswith("offset") else 100)
+    return bytes_of(value) is not None
 
 
 def _is_range(name: str, value: str) -> bool:
@@ -105,12 +107,13 @@ def _is_range(name: str, value: str) -> bool:
 
 
 def _are_blocks(name: str, value: str) -> bool:
-    return blocks_of(name, value) is not None
+    sizes = blocks_of(name, value)
+    return sizes is not None and all(sizes)
 
 
 def _is_count(name: str, value: str) -> bool:
     number = count_of(value)
-    return number is not None and (number > 0 or name in {"openfiles", "number_ios"})
+    return number is not None and (number > 0 or name in _ZERO_IS_UNSET)
 
 
 def _are_sizes(name: str, value: str) -> bool:
@@ -126,8 +129,11 @@ def _is_time(name: str, value: str) -> bool:
     return len(parts) <= 2 and all(seconds_of(p) is not None for p in parts)
 
 
+_ZERO_IS_UNSET: Final = frozenset({"openfiles", "number_ios", "loops"})
+"""Counts whose 0 fio takes as not set; of the others it refuses 0 or does no I/O (3.33, tried)."""
+
 _Check = tuple[Callable[[str, str], bool], str]
-_SIZE: Final[_Check] = (_is_size, "write bytes, perhaps with k, m, g or t, or N%")
+_SIZE: Final[_Check] = (_is_size, "write bytes, perhaps with k, m, g or t, or N% up to 100%")
 _COUNT: Final[_Check] = (_is_count, "write a whole number from 1 on")
 _TIMES: Final[_Check] = (_is_time, "write a whole number, with s, m, h, d, ms or us")
 _BLOCKS: Final[_Check] = (_are_blocks, "write block sizes such as 4k, or 4k,64k")

@@ -22,6 +22,7 @@ from diskbench.fio.offered import check_references, references
 from diskbench.fio.options import check_version, parse_version
 from diskbench.fio.profiles import Profile
 from diskbench.fio.retarget import JobChange, retarget
+from diskbench.fio.sizes import with_sizes
 from diskbench.fio.target import FioTarget, escape
 from diskbench.fio.template import Rendered
 from diskbench.limits import FIO_FILES, FIO_JOBS
@@ -79,6 +80,7 @@ def build_steps(
     """
     file, changes = retarget(parse(rendered.text), target, rendered.options)
     check(file, target)
+    file, sized = with_sizes(file, target)
     check_version(file.sections, fio_version, where=f"profile {profile.name!r}")
     job_groups = groups(file)
     names = _names(job_groups)
@@ -86,7 +88,7 @@ def build_steps(
     for index, (group, name) in enumerate(zip(job_groups, names, strict=True)):
         check_references(names[:index], group.sections)
         _check_counts(group.jobs, name)
-        sections = (_common(profile, group, target, fio_version), *_placed(group, target))
+        sections = (_common(profile, target, fio_version), *_placed(group, target))
         steps.append(
             Step(
                 index=index,
@@ -100,7 +102,7 @@ def build_steps(
         )
     loop = _loop(profile, steps)
     _check_size(profile, steps, target)
-    return BuiltSteps(file, tuple(steps), loop, changes)
+    return BuiltSteps(file, tuple(steps), loop, (*changes, *sized))
 
 
 def space_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> int:
@@ -143,16 +145,12 @@ def _role(profile: Profile, group: JobGroup) -> Role:
     return profile.roles.get(group.jobs[0].name, "measure")
 
 
-def _common(
-    profile: Profile, group: JobGroup, target: FioTarget, fio_version: str | None
-) -> Section:
+def _common(profile: Profile, target: FioTarget, fio_version: str | None) -> Section:
     """diskbench's own [global], which comes first, so that the profile may replace its defaults."""
     # A plain job file keeps fio's own defaults: it must run as its author expects.
     options = dict(DEFAULTS) if profile.is_template else {}
-    if target.others:  # which device a job is for is its own; so is its size, in _placed
+    if target.others:  # which device a job is for is its own
         options["allow_file_create"] = "0"
-    elif target.size_bytes and _lacks_size(group, target):
-        options["size"] = str(target.size_bytes)
     if target.kind == "device" and not target.others:
         options |= {"filename": escape(target.path), "allow_file_create": "0"}
     elif target.kind == "directory":
@@ -165,42 +163,15 @@ def _common(
     )
 
 
-def _lacks_size(group: JobGroup, target: FioTarget) -> bool:
-    """Whether a job lacks a size, so that it would use the whole device or fio would refuse it."""
-    unsized = [job for job in group.jobs if job.get("size") is None]
-    if target.kind == "device":
-        return bool(unsized)
-    has_files = any(job.get("filesize") is not None for job in group.jobs)
-    return bool(unsized) and not has_files
-
-
 def _placed(group: JobGroup, target: FioTarget) -> tuple[Section, ...]:
     """The group's sections; for one device without file names, because fio adds up file names."""
     if target.kind == "directory":
         return group.sections
-    if target.others:
-        return _on_several(group, target)
-    dropped = {"filename", "allow_file_create"}
+    dropped = {"allow_file_create"} if target.others else {"filename", "allow_file_create"}
     return tuple(
         s.model_copy(update={"options": tuple(o for o in s.options if o.name not in dropped)})
         for s in group.sections
     )
-
-
-def _on_several(group: JobGroup, target: FioTarget) -> tuple[Section, ...]:
-    """The sections with their names of devices. A job without a size gets the allowed one of each
-    device that it names: fio divides the size of a job between its files."""
-    placed = []
-    of_group = iter(group.jobs)
-    for section in group.sections:
-        options = [o for o in section.options if o.name != "allow_file_create"]
-        if not section.is_global:
-            job = next(of_group)
-            if target.size_bytes and job.get("size") is None:
-                size = target.size_bytes * len(file_bytes(job, target.capacity_bytes))
-                options.append(JobOption(key="size", value=str(size)))
-        placed.append(section.model_copy(update={"options": tuple(options)}))
-    return tuple(placed)
 
 
 def _loop(profile: Profile, steps: Sequence[Step]) -> Loop | None:

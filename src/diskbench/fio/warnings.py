@@ -185,7 +185,7 @@ def _declared_bytes(options: Sequence[Options]) -> int | None:
     total = 0
     for job_options in options:
         size = size_of(job_options.get("filesize") or job_options.get("size", ""))
-        if size is None:
+        if not size:
             return None
         total += size
     return total
@@ -195,7 +195,7 @@ def _queue(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warni
     for job in output.jobs:
         options = options_of(job, output, sections)
         depth = iodepth(options) or 1
-        if depth < 2 or not job.depth_levels or any(name in options for name in _PACING):
+        if depth < 2 or not job.depth_levels or any(is_set(options, name) for name in _PACING):
             continue
         level = min(1 << (depth.bit_length() - 1), _DEEPEST_LEVEL)
         share = sum(p for at, p in job.depth_levels.items() if at >= level) / 100

@@ -87,7 +87,7 @@ class Unit(Frozen):
     @property
     def directory(self) -> str:
         """The unit's directory on the host."""
-        return f"{self.state_dir}/run-{self.run_index}/step-{self.name}"
+        return f"{self.state_dir}/run-{self.run_index}/step-{self.name.replace('/', '_')}"
 
     @property
     def system_name(self) -> str:

@@ -91,6 +91,12 @@ class Compared(Frozen):
     sentence: str = ""
     blocks: bool = False
 
+    @property
+    def of_medians(self) -> float:
+        """B over A of the medians of both sides, which are the figures that are shown. `ratio` is
+        the median of the pairs' ratios: of other pairs it may even point the other way."""
+        return self.b.median / self.a.median
+
 
 class NotCompared(Frozen):
     """Something of one side or both that has no counterpart, and why."""

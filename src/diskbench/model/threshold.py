@@ -109,4 +109,6 @@ class Threshold(Frozen):
         wrong = cls.parse(
             condition, step=step.strip() or None, source=f"--fail-if {shlex.quote(text)}"
         )
+        if not wrong.limit:
+            raise ValueError(f"{text!r}: every figure of a disk is above 0")
         return wrong.model_copy(update={"bound": _OPPOSITE[wrong.bound]})

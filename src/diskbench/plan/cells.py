@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.fio.refused import ALLOWABLE
-from diskbench.limits import CELLS, REPLICATES, RUNS
+from diskbench.limits import CELLS, REPLICATES, RUNS, VALUE_CHARS
 from diskbench.model.expectation import Promise
 from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, Filesystem, NamedDisk, TargetSpec
@@ -214,9 +214,16 @@ def read_promise(text: str) -> Promise:
 
 
 def key_values(flag: str, pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Parse `k=v` texts into sorted pairs. Raises InvalidValue for a missing or repeated key."""
+    """Parse `k=v` texts into sorted pairs. Raises InvalidValue for a missing or repeated key, and
+    for a pair that is too long to be printed."""
     values: dict[str, str] = {}
     for pair in pairs:
+        if len(pair) > VALUE_CHARS:
+            raise InvalidValue(
+                f"{flag} {pair[:40]}… has {len(pair):,} characters",
+                advice=f"at most {VALUE_CHARS:,} are kept and printed with a run",
+                field=field_of(flag),
+            )
         key, sep, value = pair.partition("=")
         if not sep or not key.strip():
             raise InvalidValue(

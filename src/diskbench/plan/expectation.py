@@ -35,6 +35,7 @@ from diskbench.model.expectation import (
 )
 from diskbench.model.spec import EMULATED_PROVIDERS, Plan, Step
 from diskbench.plan.beyond_credit import beyond_credit
+from diskbench.plan.gates import check_ratios
 from diskbench.plan.limit_path import LimitPath, limit_path_of
 from diskbench.plan.loads import StepLoad, asked_by, disks_loaded
 
@@ -76,6 +77,13 @@ def expectation_of(
         sources=limit_path.sources,
         unknown=limit_path.unknown,
     )
+
+
+def with_expectation(plan: Plan, books: Books) -> Plan:
+    """The plan with what it should measure. Raises InvalidValue for a ratio to nothing."""
+    expectation = expectation_of(plan, books)
+    check_ratios(plan, expectation)
+    return plan.model_copy(update={"expectation": expectation})
 
 
 def _loads_all(plan: Plan) -> bool:

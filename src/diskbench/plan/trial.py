@@ -40,7 +40,8 @@ from diskbench.model.spec import (
     TargetSpec,
 )
 from diskbench.plan.beyond_credit import BEYOND
-from diskbench.plan.expectation import expectation_of
+from diskbench.plan.expectation import with_expectation
+from diskbench.plan.gates import check_gates
 from diskbench.plan.loads import cold_and_warm
 from diskbench.units import MIB, format_bytes, format_duration_s
 
@@ -178,7 +179,7 @@ def make_plan(
     # A loop runs until it is steady: its rounds already separate cold from warm passes.
     if loop is None and cell.has_host_cache:
         steps = cold_and_warm(steps)
-    _check_conditions(cell, [step.name for step in steps])
+    check_gates(cell.fail_if, steps, cell.profile)
     space = space_bytes(steps, capacity)
     _check_room(target, facts, largest_bytes(steps, capacity))
     check_memory(steps, facts, cell.address or "this machine")
@@ -209,16 +210,6 @@ def make_plan(
         space_bytes=space,
         changes=change_lines(built.changes) + allowed_lines(built.file, cell.allowed),
     )
-
-
-def _check_conditions(cell: Cell, steps: Sequence[str]) -> None:
-    """Raise InvalidValue for a --fail-if on a step that the profile does not have."""
-    for condition in cell.fail_if:
-        if condition.step not in (None, *steps):
-            raise InvalidValue(
-                f"{condition.source}: profile {cell.profile} has no step {condition.step!r}",
-                advice=f"its steps are {', '.join(dict.fromkeys(steps))}",
-            )
 
 
 def _check_room(target: ResolvedTarget, facts: HostFacts, of_each: Mapping[str, int]) -> None:
@@ -298,13 +289,8 @@ def rented_plan(
     plan = make_plan(cell, profile, facts, names, version=version, drain_s=drain_s(rental))
     plan = plan.model_copy(update={"rental": rental})
     notes = (*plan.notes, *rental.warnings, *time_scale_notes(plan))
-    return plan.model_copy(
-        update={
-            "notes": notes,
-            "expectation": expectation_of(plan, books),
-            "catalogue": books.digest,
-        }
-    )
+    plan = with_expectation(plan, books)
+    return plan.model_copy(update={"notes": notes, "catalogue": books.digest})
 
 
 def drain_s(rental: Rental | None) -> int | None:

@@ -94,10 +94,10 @@ def note_lease_error(database: Engine, lease_id: str, error: str) -> None:
     _update(database, lease_id, error=error)
 
 
-def release_lease(database: Engine, lease_id: str, *, at: str | None = None) -> None:
-    """Mark an open lease as given back at `at` (default: now, by the database's clock). A released
-    lease keeps its time."""
-    _update(database, lease_id, state="released", error=None, released_at=at or present())
+def release_lease(database: Engine, lease_id: str, *, at: str | None = None) -> bool:
+    """Mark an open lease as given back at `at` (default: now, by the database's clock), and return
+    whether it was open. A released lease keeps its time."""
+    return _update(database, lease_id, state="released", error=None, released_at=at or present())
 
 
 def list_leases(database: Engine, *, state: LeaseState | None = None) -> Sequence[Lease]:
@@ -121,14 +121,15 @@ def any_expired(database: Engine) -> bool:
         return connection.execute(query.limit(1)).first() is not None
 
 
-def _update(database: Engine, lease_id: str, **values: object) -> None:
+def _update(database: Engine, lease_id: str, **values: object) -> bool:
     lease = schema.lease
     with one_statement(database) as connection:
-        connection.execute(
+        changed = connection.execute(
             sa.update(lease)
             .where(lease.c.lease_id == lease_id, lease.c.state == "open")
             .values(**values)
         )
+        return changed.rowcount > 0
 
 
 def leases_of_campaign(

@@ -6,11 +6,12 @@ from diskbench.model.comparison import Compared, Interval, Replicated
 SIDE = Replicated(trials=8, machines=8, median=1, low=1, high=1)
 
 
-def said(finding, ratio, low=None, high=None, metric="iops"):
+def said(finding, ratio, low=None, high=None, metric="iops", median=None):
     interval = None if low is None else Interval(low=low, high=high, coverage=0.96)
+    other = SIDE.model_copy(update={"median": ratio if median is None else median})
     return sentence(
         Compared(
-            block="x", step="s", direction="read", metric=metric, a=SIDE, b=SIDE, pairs=8, n=8,
+            block="x", step="s", direction="read", metric=metric, a=SIDE, b=other, pairs=8, n=8,
             unpaired=0, in_turn=True, ratio=ratio, interval=interval, finding=finding,
         )
     )  # fmt: skip
@@ -54,3 +55,12 @@ def said(finding, ratio, low=None, high=None, metric="iops"):
 )
 def test_each_finding_has_its_sentence(found, words):
     assert found == words
+
+
+def test_a_ratio_that_is_not_that_of_the_medians_says_what_it_is_of():
+    assert "20 % more IOPS than A in the median pair (" in said(
+        "differs", 1.2, 1.1, 1.3, median=1.4
+    )
+    assert said("too few", 1.2, median=1.4).startswith(
+        "B/A is 1.20 in the median pair; no interval"
+    )

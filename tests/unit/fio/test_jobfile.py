@@ -95,7 +95,6 @@ def test_waiting_for_a_job_of_an_earlier_group_is_left_out():
         ("[a]\ninclude /etc/passwd\n", "included"),
         ("[a]\nincludefoo\n", "included"),
         ("[a\nrw=read\n", "not a section"),
-        ("[a]b]\nrw=read\n", "not a section"),
         ("[]\nrw=read\n", "not a section"),
         ("[a]\n=read\n", "no option name"),
         ("[a]\nrw=read\x0bexec_prerun=id\n", "control character"),

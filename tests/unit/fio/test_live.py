@@ -69,6 +69,13 @@ def test_counts_that_start_again_after_a_ramp_are_taken_from_zero():
     assert made.read_iops == 100.0
 
 
+def test_a_ramp_that_ends_for_one_job_of_two_gives_no_rate_below_its_own():
+    """The counts of the job that reads start again; the other writes on, so the sum may grow."""
+    ramp = LiveTotals(100.0, 1.8, Totals(697, 0, 0, 0), Totals(74, 0, 0, 0))
+    after = LiveTotals(101.2, 3.0, Totals(553, 0, 0, 0), Totals(226, 0, 0, 0))
+    assert tick(ramp, after).read_iops == pytest.approx(553 / 3)
+
+
 def test_the_first_tick_counts_from_the_start_of_the_job():
     assert tick(None, LiveTotals(100.0, 2.0, Totals(400, 0, 0, 0))).read_iops == 200.0
 

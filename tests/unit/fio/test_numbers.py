@@ -116,8 +116,10 @@ def test_what_says_one_thing_and_means_another_is_no_number(text):
     "line",
     [
         "numjobs", "numjobs=0", "numjobs=3,4", "numjobs=2-3", "numjobs=50%", "numjobs=4294967297",
-        "nrfiles=0x", "nr_files=1e3", "loops=0", "openfiles=x", "iodepth=1.5", "number_ios=1e6",
-        "size=0", "size=0%", "size=0x0", "size=4k-8k", "size=4k,8k", "io_limit=1e9",
+        "nrfiles=0x", "nr_files=1e3", "nrfiles=0", "iodepth=0", "openfiles=x",
+        "iodepth=1.5", "number_ios=1e6",
+        "size=101%", "io_size=200%", "offset=100%", "offset_increment=150%", "bs=0", "bs=4k,0",
+        "bsrange=0-0", "bssplit=4k/50:0/50", "size=4k-8k", "size=4k,8k", "io_limit=1e9",
         "filesize=50%", "filesize=8k-4k", "filesize=0", "offset=1z", "fileoffset=-1",
         "offset_increment=1.5g", "bs=1e3", "blocksize=4k-8k", "bs=,", "bsrange=4k", "bsrange=8k-4k",
         "blocksize_range=1k-1e6", "bssplit=4q/50", "rate=1e6", "rate=1m,x", "runtime=1.5h",
@@ -134,7 +136,9 @@ def test_a_number_that_diskbench_cannot_reckon_with_is_refused_by_name(line):
 @pytest.mark.parametrize(
     "line",
     [
-        "size=0x10000", "size=50%", "io_size=200%", "filesize=4k-8k", "filesize=1m", "offset=10%",
+        "size=0x10000", "size=50%", "size=0", "size=0%", "size=0x0", "io_size=100%", "loops=0",
+        "io_size=0", "runtime=0", "ramp_time=0", "startdelay=0", "rate=0", "rate_iops=0",
+        "openfiles=0", "offset=0", "filesize=4k-8k", "filesize=1m", "offset=10%",
         "bs=4k", "bs=4k,8k", "bs=,8k", "bs=0x1000", "bsrange=1k-4k", "bsrange=1k-4k,2k-8k",
         "bssplit=4k/50:8k/50", "bssplit=4k/50:8k,16k/100", "rate=1m", "rate=1m,500k", "rate=,500k",
         "rate_iops=75% of capacity", "runtime=300ms", "runtime=10", "runtime=1M", "ramp_time=5s",

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from diskbench.fio.live import parse_live
+from diskbench.fio.live import parse_live, tick
 from diskbench.hosts.scripts import script
 
 pytestmark = pytest.mark.slow
@@ -56,7 +56,8 @@ def split(text):
 
 def summed(document):
     """What a live line should say, reckoned from the JSON itself."""
-    row = [document["timestamp_ms"] / 1000, max(j["job_runtime"] for j in document["jobs"]) / 1000]
+    ways = [j[way] for j in document["jobs"] for way in ("read", "write", "trim")]
+    row = [document["timestamp_ms"] / 1000, max(way["runtime"] for way in ways) / 1000]
     for way in ("read", "write", "trim"):
         stats = [j[way] for j in document["jobs"]]
         row += [
@@ -78,6 +79,30 @@ def test_every_document_becomes_a_line_and_the_last_one_is_kept(run_fio, tmp_pat
     assert len(lines) == len(every)
     for line, document in zip(lines, every, strict=True):
         assert [float(f) for f in line.split("\t")] == pytest.approx(summed(document), rel=1e-6)
+
+
+@pytest.mark.parametrize("jobs", [
+    ("[a]\nrw=randread\nnumjobs=4",),
+    ("[a]\nrw=randrw\nnumjobs=4",),
+    ("[a]\nrw=randread\nnumjobs=2", "[b]\nrw=randwrite\nnumjobs=2"),
+    ("[a]\nrw=randread\nnumjobs=3", "[b]\nnew_group\nrw=randwrite"),
+])  # fmt: skip
+def test_a_group_runs_as_long_and_as_fast_as_its_jobs_side_by_side(run_fio, tmp_path, jobs):
+    """With group_reporting fio adds the job_runtime of the jobs up: 4 jobs of 2.5 s ran 10 s."""
+    for options in ((), ("group_reporting",)):
+        (directory := tmp_path / str(len(options))).mkdir()
+        _, lines = filtered(run_fio(*options, jobs=jobs), directory)
+        totals = [parse_live(line.encode()) for line in lines]
+        assert 2.4 < totals[-1].runtime_s < 4
+        rates = tick(None, totals[-1])
+        ways = 2 if "randrw" in jobs[0] else 1
+        assert rates.read_iops + rates.write_iops == pytest.approx(4 * ways * 300, rel=0.2)
+
+
+def test_a_job_that_still_waits_counts_the_time_once(run_fio, tmp_path):
+    text = run_fio("group_reporting", "startdelay=2", "numjobs=4", jobs=("[a]\nrw=randread",))
+    _, lines = filtered(text, tmp_path)
+    assert [parse_live(line.encode()).runtime_s < 6 for line in lines] == [True] * len(lines)
 
 
 def test_unified_reporting_is_counted_as_reads(run_fio, tmp_path):
@@ -124,6 +149,7 @@ def test_latencies_without_a_count_use_the_number_of_ios(tmp_path):
     {
       "read" : {
         "io_bytes" : 8192,
+        "runtime" : 1500,
         "total_ios" : 2,
         "lat_ns" : {
           "mean" : 500.5

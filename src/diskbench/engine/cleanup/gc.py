@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from diskbench.store.leases import Lease
 
 
+_MEANWHILE = "another process gave it back, or uses it, since this command began"
+
+
 def sweep(
     session: Session,
     ids: Sequence[str],
@@ -164,7 +167,8 @@ def _swept(
         why_kept, problem = UNKNOWN, problem_of(error)
     if why_kept is None and not dry_run:
         try:
-            _give_back(session, lease, plan)
+            if not _give_back(session, lease, plan):
+                why_kept = _MEANWHILE
         except DiskbenchError as error:
             problem = problem_of(error)
     if problem is not None and not dry_run:
@@ -195,22 +199,23 @@ def outcome(*, dry_run: bool, failed: bool) -> SweepOutcome:
     return "could-not-give-back" if failed else "gave-back"
 
 
-def _give_back(session: Session, lease: Lease, plan: Plan | None) -> None:
+def _give_back(session: Session, lease: Lease, plan: Plan | None) -> bool:
+    """Release what the lease holds; returns False where another process did so meanwhile, or uses
+    its machine by now."""
     machine = find_machine(session.database, lease.lease_id)
     if machine is not None:
-        let_go(session, machine)
-        return
+        return let_go(session, machine)
     if plan is None:  # its process died between writing the lease and writing the plan
-        _release_unplanned(session, lease)
-        return
+        return _release_unplanned(session, lease)
     try:
-        release(session, plan)
+        is_mine = release(session, plan)
         end_released(session, plan)
     finally:
         session.disconnect(plan)
+    return is_mine
 
 
-def _release_unplanned(session: Session, lease: Lease) -> None:
+def _release_unplanned(session: Session, lease: Lease) -> bool:
     renter = session.providers.renter(lease.provider)
     if renter is not None:
         scope = Scope(
@@ -220,4 +225,4 @@ def _release_unplanned(session: Session, lease: Lease) -> None:
             endpoint=lease.endpoint,
         )
         renter.release(lease.lease_id, scope)
-    mark_released(session, lease.lease_id)
+    return mark_released(session, lease.lease_id)

@@ -15,7 +15,7 @@ from diskbench.errors import DiskbenchError
 from diskbench.model.facts import CpuFacts, HostFacts
 from diskbench.model.outcome import problem_of
 from diskbench.plan.cost import cost_of_plan, renting_s
-from diskbench.plan.expectation import expectation_of
+from diskbench.plan.expectation import with_expectation
 from diskbench.plan.matrix import expand
 from diskbench.plan.matrix_check import in_fields
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, credit_of, outlook
@@ -93,8 +93,7 @@ def _there(cell: Cell, books: Books) -> Plan:
     """The plan for an existing machine, made without examining it."""
     names = TrialIds(new_id(), new_id(), tuple(new_id() for _ in range(cell.runs)))
     plan = make_plan(cell, find_profile(cell.profile), _ASSUMED, names, version=__version__)
-    expectation = expectation_of(plan, books)
-    return plan.model_copy(update={"expectation": expectation})
+    return with_expectation(plan, books)
 
 
 def _block(number: int, first: MatrixCell, replicates: int, resolved: _Resolved) -> BlockOutlook:

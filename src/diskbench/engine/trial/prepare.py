@@ -167,12 +167,13 @@ def plan_on_host(
     try:
         probed = probe(host, cell, install_fio=install_fio)
         planner()
-        from diskbench.plan.expectation import expectation_of
+        from diskbench.plan.expectation import with_expectation
         from diskbench.plan.trial import make_plan
 
         plan = make_plan(cell, profile, probed.facts, names, version=__version__)
+        plan = with_expectation(plan, books)
         parsed.check(host, plan)
     except BaseException:
         host.close()
         raise
-    return plan.model_copy(update={"expectation": expectation_of(plan, books)})
+    return plan

@@ -106,8 +106,9 @@ def end_released(session: Session, plan: Plan) -> None:
     end_run_cell(session.database, plan.trial_id)
 
 
-def release(session: Session, plan: Plan) -> None:
-    """Remove everything of this trial and mark its lease as released.
+def release(session: Session, plan: Plan) -> bool:
+    """Remove everything of this trial and mark its lease as released; returns whether it was open
+    until then, so that no other process gave it back meanwhile.
 
     A rented machine is deleted with everything on it; a shared one, too, unless another trial uses
     it by now. Raises ReleaseFailed naming what is left and where; the lease then stays open for
@@ -129,12 +130,14 @@ def release(session: Session, plan: Plan) -> None:
             f"not given back: {', '.join(left_behind(plan))} on {where(plan)}: {error.message}",
             advice=f"when that is possible again: diskbench gc {plan.trial_id}",
         ) from error
-    mark_released(session, plan.trial_id, of_machine=plan.machine is not None)
+    return mark_released(session, plan.trial_id, of_machine=plan.machine is not None)
 
 
-def mark_released(session: Session, lease_id: str, *, of_machine: bool = True) -> None:
-    """Mark a lease as released: in the evidence first, so that a database that is rebuilt from it
-    never contains the lease as open. A store that cannot be written to is only logged, because the
+def mark_released(session: Session, lease_id: str, *, of_machine: bool = True) -> bool:
+    """Mark a lease as released, and return whether it was open.
+
+    In the evidence first, so that a database that is rebuilt from it never contains the lease as
+    open. A store that cannot be written to is only logged, because the
     release has happened already. `of_machine`: whether it may be the lease of a shared machine.
     """
     database = session.database
@@ -150,7 +153,7 @@ def mark_released(session: Session, lease_id: str, *, of_machine: bool = True) -
                 keep_matrix(database, evidence, machine.campaign_id)
         except DiskbenchError as error:
             warn_not_kept("lease", lease_id, error)
-    release_lease(database, lease_id, at=moment)
+    return release_lease(database, lease_id, at=moment)
 
 
 def keep_trial_rows(
@@ -169,13 +172,15 @@ def keep_trial_rows(
         warn_not_kept("trial", trial_id, error)
 
 
-def let_go(session: Session, machine: MachineRecord) -> None:
-    """Release a machine with all its disks, unless another trial was assigned to it meanwhile.
+def let_go(session: Session, machine: MachineRecord) -> bool:
+    """Release a machine with all its disks, unless another trial was assigned to it meanwhile;
+    returns whether this did.
+
     Raises ReleaseFailed naming what is left; its lease then stays open."""
     lease = load_lease(session.database, machine.lease_id)
     released = lease is not None and lease.state == "released"
     if released or not end_machine(session.database, machine):
-        return
+        return False
     scope = machine.rental.scope
     renter = session.providers.renter(scope.provider)
     assert renter is not None
@@ -185,7 +190,7 @@ def let_go(session: Session, machine: MachineRecord) -> None:
     except DiskbenchError as error:
         note_lease_error(session.database, machine.lease_id, error.message)
         raise
-    mark_released(session, machine.lease_id)
+    return mark_released(session, machine.lease_id)
 
 
 def recorded(database: sa.Engine, lease_id: str) -> tuple[str, ...]:

@@ -4,11 +4,14 @@
 # LIVE      one line for each interim document, tab-separated: Unix time (s), runtime (s), then for
 #           read, write and trim: ios, bytes, sum of latency (ns), number of latencies
 #
+# The runtime is that of the direction that has run longest. The job_runtime of a group
+# (group_reporting) is the sum of its jobs (3.33, tried), the runtime of a direction the longest.
+#
 # A document goes from a line that is "{" to one that is "}": fio indents everything between. It is
 # fio's own when it begins with fio's version and holds a whole list of jobs.
 
 function begin(   i, d) {
-    inside = 1; lines = 0; whole = 0; stamp = 0; runtime = 0; in_jobs = 0; way = ""; block = ""
+    inside = 1; lines = 0; whole = 0; stamp = 0; runtime = 0; elapsed = 0; in_jobs = 0; way = ""; block = ""
     for (i = 1; i <= 3; i++) { d = name[i]; ios[d] = 0; moved[d] = 0; lat[d] = 0; n[d] = 0 }
 }
 
@@ -32,7 +35,7 @@ function finish_way() {
 }
 
 function emit(   i, d) {
-    printf "%.3f\t%.3f", stamp, runtime >> LIVE
+    printf "%.3f\t%.3f", stamp, runtime ? runtime : elapsed >> LIVE
     for (i = 1; i <= 3; i++) {
         d = name[i]
         printf "\t%.0f\t%.0f\t%.0f\t%.0f", ios[d], moved[d], lat[d], n[d] >> LIVE
@@ -77,9 +80,10 @@ $0 == "}" {
     next
 }
 /^      \}/ { finish_way(); next }
-/^      "job_runtime" :/ { if (value() / 1000 > runtime) runtime = value() / 1000; next }
+/^      "elapsed" :/ { if (value() > elapsed) elapsed = value(); next } # s, while nothing is done yet
 
 way != "" && /^        "total_ios" :/ { total = value(); next }
+way != "" && /^        "runtime" :/   { if (value() / 1000 > runtime) runtime = value() / 1000; next }
 way != "" && /^        "io_bytes" :/  { size = value(); next }
 way != "" && /^        "lat_ns" : \{/ { block = "lat"; next }
 way != "" && /^        \}/            { block = ""; next }

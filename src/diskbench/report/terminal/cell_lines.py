@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment, SegmentLines
 from rich.style import Style
+from rich.text import Text
 
 from diskbench.report.terminal.matrix_table import (
-    LEAST_NAME,
     ORDER,
     STYLE,
     add_cells,
+    cell_row,
     cell_table,
 )
 from diskbench.visible import visible
@@ -53,7 +54,7 @@ class Widest:
 def widest_of(longest: int, texts: Iterable[tuple[int, str, str]]) -> Widest:
     """The widest texts. `longest` is the most characters of any name, and `texts` are the position,
     the name and the last text of each cell that is shown."""
-    last, key, doing = 0, min(longest, LEAST_NAME), 0
+    last, key, doing = 0, 0, 0
     for position, name, text in texts:
         last = max(last, position + 1)
         key = max(key, *map(cell_len, _lines(name)))
@@ -76,9 +77,10 @@ def print_cells(console: Console, widest: Widest, pages: Iterable[Sequence[CellS
 def _laid_out(console: Console, widest: Widest, cells: Sequence[CellStatus]) -> list[list[Segment]]:
     """The lines of a table of these cells as rich lays it out beside the widest texts of all cells:
     the header, the cells, and last the row of the widest texts."""
-    table = cell_table(widest.longest)
-    add_cells(table, cells)
-    table.add_row(*widest.row())
+    table = cell_table()
+    add_cells(table, cells, widest.longest)
+    number, key, state, doing = widest.row()
+    table.add_row(*cell_row(number, key, Text(state), doing, widest.longest))
     return console.render_lines(table, pad=False)
 
 

@@ -92,9 +92,14 @@ def compare_lines(
 
 
 def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
-    """A row for each figure of each step: both sides, the change with its interval, and p."""
+    """A row for each figure of each step: both sides and their change; where the median of the
+    pairs' changes is another, that too; its interval, and p."""
     counts = {(line.n, line.blocks) for line in lines}
-    rows = [("step", "", "A", "B", "change", _interval_head(counts), "p")]
+    of_pairs = any(percent(line.ratio) != percent(line.of_medians) for line in lines)
+    between = ("in pairs",) if of_pairs else ()
+    rows: list[tuple[str, ...]] = [
+        ("step", "", "A", "B", "change", *between, _interval_head(counts), "p")
+    ]
     before = None
     for line in lines:
         place = line.step, line.direction
@@ -107,7 +112,7 @@ def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
                 _METRICS[line.metric],
                 show(line.a.median),
                 show(line.b.median),
-                f"{_SIGNS.get(line.finding, '')} {percent(line.ratio)}".strip(),
+                *_changes(line, of_pairs=of_pairs),
                 _interval(line, alone=len(counts) == 1),
                 "–" if line.p is None else f"{line.p:.3f}",
             )
@@ -120,6 +125,13 @@ def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
         cells = [name.ljust(widths[0]), row[1].ljust(widths[1])]
         cells += [cell.rjust(wide) for cell, wide in zip(row[2:], widths[2:], strict=True)]
         yield _GAP.join(cells).rstrip()
+
+
+def _changes(line: Compared, *, of_pairs: bool) -> tuple[str, ...]:
+    """The change of the figures that are shown, and that of the pairs. The sign of the finding
+    stands beside the one that it is about."""
+    of_ratio = f"{_SIGNS.get(line.finding, '')} {percent(line.ratio)}".strip()
+    return (percent(line.of_medians), of_ratio) if of_pairs else (of_ratio,)
 
 
 def _interval_head(counts: set[tuple[int, bool]]) -> str:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from diskbench.model.ids import short
+from diskbench.report.terminal.fitted import Fitted
 from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:
@@ -127,7 +128,12 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, wide: Sequen
     """Columns in `wide` share the remaining width and are cut; the others are shown whole."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for position, title in enumerate(titles):
-        table.add_column(title, no_wrap=True, overflow="ellipsis" if position in wide else "fold")
+        table.add_column(title, no_wrap=position not in wide)
     for row in rows:
-        table.add_row(*(Text(text) for text in row))
+        table.add_row(
+            *(
+                Fitted(text, middle=at == 0) if at in wide else Text(text)
+                for at, text in enumerate(row)
+            )
+        )
     return table

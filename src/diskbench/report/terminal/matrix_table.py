@@ -11,6 +11,7 @@ from rich.text import Text
 
 from diskbench.model.ids import short
 from diskbench.report.terminal.beside_text import beside_table
+from diskbench.report.terminal.fitted import Fitted
 from diskbench.units import format_duration_s, format_share
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ STYLE: dict[CellState, str] = {
 }
 
 
+_STATE = max(map(len, ORDER))
+_GAP = 2
+_NUMBER = 4
 LEAST_NAME = 36
 """Characters of a cell's name that a long note does not cut; our choice, for 80 columns."""
 
@@ -103,8 +107,8 @@ def matrix_table(status: MatrixStatus, *, longest: int | None = None) -> Rendera
     characters of the name of any cell (default: of those of `status`)."""
     if longest is None:
         longest = max((len(cell.row.key) for cell in status.cells), default=0)
-    table = cell_table(longest)
-    add_cells(table, status.cells)
+    table = cell_table()
+    add_cells(table, status.cells, longest)
     parts: list[RenderableType] = [*matrix_head(status), table]
     hidden = sum(status.counts.get(state, 0) for state in LISTED) - len(status.cells)
     if hidden > 0:
@@ -121,22 +125,29 @@ def matrix_head(status: MatrixStatus) -> list[RenderableType]:
     ]
 
 
-def add_cells(table: Table, cells: Sequence[CellStatus]) -> None:
-    """Add a row for each cell to a `cell_table`."""
+def add_cells(table: Table, cells: Sequence[CellStatus], longest: int) -> None:
+    """Add a row for each cell to a `cell_table`; `longest` is the most characters of any name."""
     for cell in cells:
         row = cell.row
         state = Text(row.state, style=STYLE[row.state])
-        table.add_row(str(row.position + 1), row.key, state, cell.doing)
+        table.add_row(*cell_row(str(row.position + 1), row.key, state, cell.doing, longest))
 
 
-def cell_table(longest: int) -> Table:
-    """A table for cells, without a row; the longest name of any has `longest` characters."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
+def cell_row(
+    number: str, key: str, state: Text, doing: str, longest: int
+) -> tuple[RenderableType, ...]:
+    """A row of a `cell_table`. Where it is narrow the note is cut first, then the name."""
+    beside = _NUMBER + min(longest, LEAST_NAME) + _STATE + 3 * _GAP
+    return Text(number), Fitted(key, middle=True), state, Fitted(doing, beside=beside)
+
+
+def cell_table() -> Table:
+    """A table for cells, without a row. Only the name and the note may be cut."""
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), expand=False)
     table.add_column("#", justify="right", no_wrap=True)
-    least = min(longest, LEAST_NAME)
-    table.add_column("cell", overflow="ellipsis", no_wrap=True, ratio=2, min_width=least)
-    table.add_column("state", no_wrap=True, min_width=max(map(len, ORDER)))
-    table.add_column("", overflow="ellipsis", no_wrap=True, ratio=3)
+    table.add_column("cell")
+    table.add_column("state", no_wrap=True, min_width=_STATE)
+    table.add_column("")
     return table
 
 

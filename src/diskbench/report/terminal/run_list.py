@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.report.assemble.dates import local_time
 from diskbench.units import KIB, format_iops, format_mb_per_s
+from diskbench.visible import shortened
 
 if TYPE_CHECKING:
     from diskbench.model.run import Headline, Mark, Run
@@ -24,8 +25,8 @@ _LARGE_BLOCK = 64 * KIB
 
 def run_lines(runs: Sequence[Run], headlines: Mapping[str, Headline]) -> Iterator[str]:
     """A header, then a line for each run with every column that some run fills, with times in the
-    local timezone. `headlines` are the figures of the runs that were judged, by run id. Nothing is
-    cut, however long the lines become."""
+    local timezone. `headlines` are the figures of the runs that were judged, by run id. Only a
+    cell of more than 1,000 characters is cut, however long the lines become."""
     rows = [_HEADER, *(_cells(run, headlines.get(run.run_id)) for run in runs)]
     shown = [at for at in range(len(_HEADER)) if any(row[at] for row in rows[1:])]
     widths = {at: max(len(row[at]) for row in rows) for at in shown}
@@ -94,7 +95,7 @@ def _cells(run: Run, headline: Headline | None) -> tuple[str, ...]:
         target(run),
         labels,
     )
-    return tuple(" ".join(cell.split()) for cell in cells)
+    return tuple(shortened(" ".join(cell.split())) for cell in cells)
 
 
 def target(run: Run) -> str:

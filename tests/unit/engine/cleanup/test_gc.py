@@ -93,6 +93,22 @@ class TestByDatabase:
         assert swept.problem is not None
         assert "somebodys" in swept.problem.message
 
+    def test_of_two_at_once_one_gave_it_back(self, session, monkeypatch):
+        leave("both")
+        lease_row(session, "both", expires_at=in_an_hour())
+        release, inner = FakeProvider.release, []
+
+        def released(*words: object, **more: object) -> None:
+            if not inner:
+                inner.append(None)
+                inner[:] = sweep(session, [], dry_run=False)
+            release(*words, **more)
+
+        monkeypatch.setattr(FakeProvider, "release", released)
+        (outer,) = sweep(session, [], dry_run=False)
+        assert [outer.outcome, inner[0].outcome] == ["kept", "gave-back"]
+        assert "another process" in outer.reason
+
     def test_named_twice_it_is_released_once(self, session):
         lease_row(session, "one")
         (swept,) = sweep(session, ["one", "on"], dry_run=False)

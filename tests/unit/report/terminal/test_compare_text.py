@@ -1,3 +1,9 @@
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diskbench.analysis.compare_sentence import percent
 from diskbench.model.comparison import (
     Compared,
     Comparison,
@@ -100,3 +106,21 @@ def test_a_table_has_a_row_for_each_figure_and_names_a_step_once():
 def test_a_long_name_of_a_step_makes_room_for_the_figures():
     shown = text(a_line(step="a-step-with-a-very-long-name" * 3))
     assert max(map(len, shown.splitlines())) <= 80
+
+
+FIGURES = st.floats(1, 1e7)
+
+
+@given(FIGURES, FIGURES, st.floats(0.1, 10), st.sampled_from(["too few", "noise", "differs"]))
+def test_the_change_beside_two_figures_is_theirs(a, b, ratio, finding):
+    sides = [NARROW.model_copy(update={"median": median}) for median in (a, b)]
+    shown = text(a_line(a=sides[0], b=sides[1], ratio=ratio, finding=finding))
+    (head,) = [line for line in shown.splitlines() if line.startswith("step ")]
+    (row,) = [line for line in shown.splitlines() if line.startswith("rand read")]
+    columns = [name for name in re.split(r" {2,}", head) if name][1:]
+    cells = dict(zip(columns, re.split(r" {2,}", row)[2:], strict=True))
+    assert cells["change"].removeprefix("? ").removeprefix("~ ") == percent(b / a)
+    if percent(ratio) != percent(b / a):
+        assert cells["in pairs"].endswith(percent(ratio))
+    else:
+        assert "in pairs" not in cells

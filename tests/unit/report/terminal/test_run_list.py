@@ -100,3 +100,10 @@ def test_marks_have_a_column():
     header, line = run_lines([a_run(emulated=True)], {})
     assert "mark" in header
     assert " emulated " in line
+
+
+@pytest.mark.parametrize("label", ["x" * 100_000, "x y " * 25_000])
+def test_a_label_of_any_length_is_one_that_can_be_read(label):
+    _, line = run_lines([a_run(labels={"note": label})], {})
+    assert len(line) < 2000
+    assert "characters more)" in line

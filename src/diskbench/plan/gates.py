@@ -1,0 +1,99 @@
+"""Refuse a gate (`--fail-if`) that a plan can never pass: its figure will not be there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diskbench.errors import InvalidValue
+from diskbench.fio.declared import declared, directions_of, is_set
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from diskbench.fio.declared import Options
+    from diskbench.model.expectation import PlanExpectation
+    from diskbench.model.spec import Plan, Step
+    from diskbench.model.threshold import Threshold
+
+_SYNCS = ("fsync", "fdatasync", "sync_file_range", "end_fsync", "fsync_on_close")
+
+
+def check_ratios(plan: Plan, expectation: PlanExpectation | None) -> None:
+    """Raise InvalidValue for a gate on the ratio to a promise that there is not."""
+    known = (
+        {step.name for step in expectation.steps if step.load is not None} if expectation else ()
+    )
+    for gate in plan.cell.fail_if:
+        if gate.metric != "ratio":
+            continue
+        has_one = [step.name in known for step in _asked(gate, plan.steps)]
+        if not any(has_one):
+            what = f"step {gate.step!r}" if known else "this disk"
+            raise InvalidValue(
+                f"{gate.source}: nothing documents what {what} should reach, so there is no ratio",
+                advice="say what the disk should reach with --promise iops=5000,mb_per_s=200, or "
+                "give a figure: --fail-if 'iops < 4500'",
+                field="fail_if",
+            )
+
+
+def check_gates(gates: Sequence[Threshold], steps: Sequence[Step], profile: str) -> None:
+    """Raise InvalidValue for a gate on a step, a direction or a latency that is not measured."""
+    for gate in gates:
+        asked = _asked(gate, steps)
+        if not asked:
+            names = ", ".join(dict.fromkeys(step.name for step in steps))
+            raise InvalidValue(
+                f"{gate.source}: profile {profile} has no step {gate.step!r}",
+                advice=f"its steps are {names}",
+                field="fail_if",
+            )
+        if {step.role for step in asked} == {"fill"} != {step.role for step in steps}:
+            raise InvalidValue(
+                f"{gate.source}: step {gate.step!r} fills the disk, and no figure of it is kept",
+                advice="name a step that measures",
+                field="fail_if",
+            )
+        in_steps = {step.name: _directions(step) for step in asked}
+        run = sorted(set().union(*in_steps.values()))
+        if gate.direction is not None and gate.direction not in run:
+            where = f"step {gate.step!r}" if gate.step else f"no step of profile {profile}"
+            raise InvalidValue(
+                f"{gate.source}: {where} {'has no' if gate.step else 'has a'} {gate.direction}",
+                advice=f"what is run is {', '.join(run)}",
+                field="fail_if",
+            )
+        untimed = [
+            step.name
+            for step in asked
+            if gate.direction in (None, *in_steps[step.name])
+            and all(map(_is_untimed, declared(step.job).values()))
+        ]
+        if gate.is_latency and untimed:
+            raise InvalidValue(
+                f"{gate.source}: fio times no I/O of step {untimed[0]!r} (gtod_reduce, "
+                "disable_clat)",
+                advice="take that option out of the job file, or name another step or figure",
+                field="fail_if",
+            )
+
+
+def _asked(gate: Threshold, steps: Sequence[Step]) -> list[Step]:
+    """The steps whose figures a gate is about; a fill has none beside other steps."""
+    if gate.step is not None:
+        return [step for step in steps if step.name == gate.step]
+    return [step for step in steps if step.role != "fill"] or list(steps)
+
+
+def _directions(step: Step) -> set[str]:
+    """What fio reports of a step: its directions, and `sync` where a job syncs."""
+    directions: set[str] = set()
+    for options in declared(step.job).values():
+        directions |= set(directions_of(options) or ("read",))  # fio's default
+        if any(is_set(options, name) for name in _SYNCS):
+            directions.add("sync")
+    return directions
+
+
+def _is_untimed(options: Options) -> bool:
+    return is_set(options, "gtod_reduce") or is_set(options, "disable_clat")

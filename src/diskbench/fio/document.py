@@ -112,6 +112,7 @@ def _job(
         },
         directions=directions,
         run_ms=_optional_int(job, "job_runtime", name),
+        elapsed_s=_optional_int(job, "elapsed", name),
         start_ms=_optional_int(job, "job_start", name) or None,
         usr_cpu=_optional_float(job, "usr_cpu", name),
         sys_cpu=_optional_float(job, "sys_cpu", name),
@@ -251,6 +252,8 @@ def _optional_int(values: Mapping[str, Any], key: str, where: str) -> int | None
     exact = values.get(key)
     number = exact if type(exact) is int else _optional_float(values, key, where)
     if number is None:
+        if exact is not None:
+            raise MisshapenError(f"{where}.{key} is {exact:.4g}, not a count from 0 to {COUNTER}")
         return None
     if not 0 <= number <= COUNTER:
         shown = number if abs(number) <= _LARGEST else "larger than any"

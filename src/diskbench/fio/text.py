@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Final, cast
 
 from diskbench.fio.clients import ALL_CLIENTS, HOST, SERVER, without_sum
-from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
-from diskbench.fio.text_reports import MOST_RUNS, TextBlock, TextReports, text_unreadable
+from diskbench.fio.reported import MOST_RUNS, DirectionStats, FioJob, FioOutput, ReportedLatency
+from diskbench.fio.text_reports import TextBlock, TextReports, text_unreadable
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
 from diskbench.visible import UNKNOWN
@@ -138,7 +138,9 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
             version=version,
             jobs=without_sum(jobs, where=where),
             options={},
+            documents=passes,
             notes=reports.notes(passes),
+            reports="; ".join(reports.notes(passes)),
             timeless=True,
             local_time=" ".join(local[blocks[-1].pid].split()) or None,
         )

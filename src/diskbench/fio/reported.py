@@ -37,7 +37,7 @@ class DirectionStats:
     `runtime_ns` is how long this direction ran, from fio's milliseconds; 0 for `sync`, which fio
     does not time separately. `iops` and `bytes_per_s` are fio's own, None where it writes none.
     `counted` is False where fio prints no count of I/Os and `ios` is only IOPS x run time: it
-    weighs the parts of a sum, and no row shows it.
+    weighs the parts of a sum, and no row shows it. `bytes` may be off by `rounding`.
     """
 
     ios: int
@@ -48,6 +48,7 @@ class DirectionStats:
     iops: float | None = None
     bytes_per_s: float | None = None
     counted: bool = True
+    rounding: int = 0
     lat: ReportedLatency | None = None
     clat: ReportedLatency | None = None
     slat: ReportedLatency | None = None
@@ -108,7 +109,8 @@ class FioOutput:
     left out; empty where there is nothing else. `text` is everything outside the documents.
     `timestamp_ms` is the Unix time at its end; a client of several servers writes that of its
     begin, `begun_ms`. `timeless`: its format (terse, text, a client's JSON) has no time of its end
-    in UTC, so nothing follows from its absence. `local_time` is the text's own time, whose zone is
+    in UTC, so nothing follows from its absence. `lists_options`: its format has all options that
+    were given, as JSON has. `local_time` is the text's own time, whose zone is
     unknown.
     """
 
@@ -124,6 +126,7 @@ class FioOutput:
     text: str = ""
     notes: tuple[str, ...] = ()
     reports: str = ""
+    lists_options: bool = True
     timeless: bool = False
     local_time: str | None = None
 

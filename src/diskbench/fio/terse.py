@@ -128,6 +128,7 @@ def _output(report: _Report, count: int, where: str) -> FioOutput:
         version=report.version,
         jobs=jobs,
         options={},
+        lists_options=False,
         documents=count,
         notes=(_NO_COUNTS, *told),
         reports="; ".join(told),

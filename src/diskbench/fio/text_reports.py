@@ -16,7 +16,6 @@ class TextBlock:
     pid: str
     where: str
     stats: dict[Direction, DirectionStats] = field(default_factory=dict)
-    tolerance: dict[Direction, float] = field(default_factory=dict)
     now: Direction | None = None
     percentiles: tuple[str, float] | None = None
 

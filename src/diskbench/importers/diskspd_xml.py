@@ -59,14 +59,14 @@ def _figure(span: Timespan, path: tuple[str, ...], content: str, where: str) -> 
     """Add one figure of a timespan; others are left out."""
     if path == ("TestTimeSeconds",):
         span.seconds = content
-    elif path[:2] == ("Thread", "Target") and path[-1] in _COUNTS:
+    elif path[:2] == ("Thread", "Target") and path[2:] in _COUNTS:
         span.counts[path[-1]] = span.counts.get(path[-1], 0) + whole_count(content, where)
-    elif path[:1] == ("Latency",) and path[-1] in _LATENCIES:
+    elif path[:1] == ("Latency",) and path[-1] in _LATENCIES and len(path) == 2:
         kind, name = _LATENCIES[path[-1]]
         span.latency.setdefault(kind, {})[name] = number(content, where) * MS_NS
 
 
-_COUNTS: Final = ("ReadBytes", "ReadCount", "WriteBytes", "WriteCount")
+_COUNTS: Final = (("ReadBytes",), ("ReadCount",), ("WriteBytes",), ("WriteCount",))
 _LATENCIES: Final[Mapping[str, tuple[str, str]]] = {
     "AverageReadMilliseconds": ("Read", "lat_mean_ns"),
     "AverageWriteMilliseconds": ("Write", "lat_mean_ns"),

@@ -29,7 +29,7 @@ _LOOKED_AT = 256 * 1024
 _PRINTABLE = 0.85
 """Least share of printable characters in a text."""
 _SIGNS: Final = (
-    (re.compile(r"^fio[- ]1\.", re.MULTILINE), "text of fio 1, whose units changed often"),
+    (re.compile(r"^fio[- ]1\.", re.MULTILINE), "text of fio 1, without results"),
     (re.compile(r"^fio-\d[\d.]*", re.MULTILINE), "fio's text of version {0}, without results"),
     (re.compile(r"\(g=\d+\): rw="), "the beginning of fio's text, without results"),
     (re.compile(r"^\[global\]|^ioengine ?=", re.MULTILINE), "a job file of fio, no result"),

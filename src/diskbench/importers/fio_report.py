@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from diskbench.errors import FioOutputUnreadable
+from diskbench.fio.declared import options_known
 from diskbench.fio.output import parse_runs
 from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.fio.rows import measurements
@@ -72,7 +73,10 @@ def split_steps(output: FioOutput) -> tuple[tuple[Step, FioOutput], ...]:
 def job_text(output: FioOutput) -> str:
     """A job file made from the options in fio's JSON, with a section for each job. Clones that fio
     reports separately become one section. fio leaves options out (axboe/fio #237), so the file may
-    hold fewer options than the original."""
+    hold fewer options than the original. Empty where a job has none at all: they are not known, and
+    fio's defaults are not taken for them."""
+    if not all(options_known(job, output) for job in output.jobs):
+        return ""
     sections = {}
     for job in output.jobs:
         options = {**output.options, **job.options}

@@ -42,13 +42,13 @@ class Load(Frozen):
     `read_share` is 1 for reads only. `depth` is how many blocks are under way at once, over all
     jobs; None where nothing bounds it (writes that the page cache takes). `max_per_s` is the rate
     that the load is held to, in blocks; `read_ahead_bytes` what the guest reads at once in sequence
-    through its page cache; `warm` whether what it reads may be in a host cache by then.
+    through its page cache; `direct` None where nobody says whether the I/O was; `warm` whether what it reads may be in a host cache by then.
     """
 
     block_bytes: int = Field(ge=1)
     read_share: float = Field(default=1.0, ge=0, le=1)
     random: bool = True
-    direct: bool = True
+    direct: bool | None = True
     depth: int | None = Field(default=None, ge=1)
     max_per_s: float | None = Field(default=None, gt=0)
     read_ahead_bytes: int = Field(default=128 * 1024, ge=0)

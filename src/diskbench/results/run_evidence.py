@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StepEvidence:
-    """One step as it ran, with its rates resolved (an imported step has the options in fio's report,
-    and no job where it has none), fio's output, and the samples taken beside it; None where these
-    were not kept. `says_direct` is false where the options leave out what was given."""
+    """One step as it ran, with its rates resolved (an imported step has the options in fio's
+    report, and no job where it has none), fio's output, and the samples taken beside it; None where
+    these were not kept. `says_direct` is false where the options leave out what was given."""
 
     step: Step
     output: FioOutput | None = None

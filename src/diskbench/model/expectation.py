@@ -39,7 +39,7 @@ LIMIT_WORDS: dict[LimitName, str] = {
 class Load(Frozen):
     """What jobs ask of a disk: blocks of one size, so many at a time.
 
-    `read_share` is 1 for reads only. `direct` is None where nobody says whether the I/O was.
+    `read_share` is 1 for reads only. `direct` is None where it is not known.
     `depth` is how many blocks are under way at once, over all jobs; None where nothing bounds it
     (writes that the page cache takes), or it is not known. `max_per_s` is the rate that the load is
     held to, in blocks; `read_ahead_bytes` what the guest reads at once in sequence through its page

@@ -240,7 +240,10 @@ def _owner(
     if silent and only:
         return (silent[0], 0), ""
     if mine and not any(document.groups for document in mine):
-        return None, f"{mine[0].path.name} beside it holds several runs, and the log names none of them"
+        return (
+            None,
+            f"{mine[0].path.name} beside it holds several runs, and the log names none of them",
+        )
     return None, "no job of a JSON file beside it names it"
 
 

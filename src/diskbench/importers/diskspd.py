@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from diskbench.errors import InvalidValue
-from diskbench.importers.diskspd_span import MS_NS, Timespan, whole_count
-from diskbench.importers.diskspd_xml import from_xml
+from diskbench.importers.diskspd_xml import MS_NS, Timespan, from_xml, whole_count
 from diskbench.importers.form import (
     MOST_STEPS,
     Format,

@@ -1,20 +1,44 @@
-"""diskspd's results as XML (-Rxml) (XmlResultParser.cpp)."""
+"""diskspd's results as XML (-Rxml) (XmlResultParser.cpp), and what both of its forms report of one
+timespan."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 from xml.parsers import expat
 
 from diskbench.errors import InvalidValue
-from diskbench.importers.diskspd_span import MS_NS, Timespan, whole_count
 from diskbench.importers.form import number
+from diskbench.limits import COUNTER
 from diskbench.units import MIB
 
 _XML_BYTES: Final = 16 * MIB
 """A result of 800 threads with a latency histogram takes 2 MB."""
 _DEEPEST: Final = 32
 """Levels of elements; diskspd writes eight."""
+
+
+MS_NS: Final = 1e6
+"""Nanoseconds of a millisecond: diskspd prints times in ms."""
+
+
+@dataclass
+class Timespan:
+    """One timespan: counts of each direction, and latencies in ns."""
+
+    seconds: str = ""
+    counts: dict[str, int] = field(default_factory=dict)
+    latency: dict[str, dict[str, float]] = field(default_factory=dict)
+    percentiles: dict[str, dict[float, float]] = field(default_factory=dict)
+    profile: dict[str, str] = field(default_factory=dict)
+
+
+def whole_count(text: str, where: str) -> int:
+    """A count of I/Os or bytes. Raises InvalidValue for what is no whole number, or too large."""
+    if not text.isascii() or not text.isdigit() or len(text) > 19 or int(text) > COUNTER:
+        raise InvalidValue(f"{where}: {text[:40]!r} is not a count")
+    return int(text)
 
 
 def from_xml(text: str, where: str) -> tuple[list[Timespan], dict[str, str]]:

@@ -58,7 +58,13 @@ def too_fast(stretch: Stretch, setting: Setting) -> str:
     """Return why memory must have served buffered random reads if the device's I/O was not counted;
     empty if a disk may have served them."""
     load, measured = setting.load, rate(stretch, setting)
-    if load is None or load.direct or not load.random or load.read_share < 1 or not load.depth:
+    if (
+        load is None
+        or load.direct is not False
+        or not load.random
+        or load.read_share < 1
+        or not load.depth
+    ):
         return ""
     if setting.device_share is not None or setting.keeps_cache or not measured:
         return ""
@@ -72,7 +78,7 @@ def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
     """Return the guest's page cache as the limiter, from the device's I/O or from a rate above
     every promise."""
     load, share = setting.load, setting.device_share
-    if load is None or load.direct:
+    if load is None or load.direct is not False:
         return None
     if share is not None:
         if share >= DEVICE_SHARE:

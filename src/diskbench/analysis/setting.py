@@ -128,7 +128,9 @@ def device_rate(stretch: Stretch, setting: Setting) -> float | None:
     measured, load, share = rate(stretch, setting), setting.load, setting.memory_share
     if measured is None or load is None or share is None:
         return measured
-    if load.direct or load.read_share > 0 or setting.is_synced or setting.device_share is not None:
+    if load.direct is not False or load.read_share > 0:
+        return measured
+    if setting.is_synced or setting.device_share is not None:
         return measured
     uncached = 1 - DIRTY_SHARE * share
     return measured * uncached if uncached > _LEAST_LEFT else measured

@@ -288,6 +288,8 @@ def issued(
     """What blocks of one direction become. `merges_to` is the largest request that the cloud makes
     of several in sequence; None where it says nothing of merging."""
     block = load.block_bytes
+    if load.direct is None:
+        return Issued(request_bytes=block, per_block=1.0)  # nothing says what would merge it
     if load.random:
         size = block if load.direct else math.ceil(block / PAGE_BYTES) * PAGE_BYTES
         return Issued(request_bytes=size, per_block=1.0)

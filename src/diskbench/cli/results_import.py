@@ -199,6 +199,7 @@ def _line(run: ReadImport) -> ImportedLine:
         local_time=record.local_time if record else None,
         logs=len(run.source.logs) if run.manifest.run_index == 0 else 0,
         audits=run.audits,
+        reports=f"{run.source.name}: {run.reports}" if run.reports else "",
     )
 
 

@@ -2,8 +2,10 @@
 
 check        what must hold
 bytes        bytes = I/Os x block for each job and direction: between the smallest and the largest
-             block (bssplit, bsrange), less what short and failed I/Os did not move; fio before 3.2
-             rounds bytes down to KiB
+             block (bssplit, bsrange), less what short and failed I/Os did not move, and after a
+             ramp_time more by the I/Os that were under way at its end, of which fio counts the
+             bytes alone (fio 3.7 to 3.42); fio before 3.2 rounds bytes down to KiB, and its text to
+             a few digits
 rate         IOPS x runtime = I/Os and bandwidth x runtime = bytes, as fio itself writes them,
              within 1 % (fio 2 rounds IOPS to whole ones)
 percentiles  a higher percentile is no shorter time
@@ -21,11 +23,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from diskbench.fio.declared import (
     Options,
     directions_of,
+    iodepth,
     is_grouped,
     numjobs,
     options_of,
     size_of,
 )
+from diskbench.fio.numbers import seconds_of
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput
 from diskbench.model.doubts import FIGURES_DISAGREE
 from diskbench.model.result import AuditCheck, AuditName, Direction, Warning  # noqa: A004 - the field's word
@@ -40,6 +44,10 @@ _COUNTS_BYTES = (3, 2)
 _POSITIONS: tuple[Direction, ...] = ("read", "write", "trim")
 _FROM_ELSEWHERE = ("read_iolog", "profile")
 """Options with which the I/O sizes do not come from the job's block size."""
+_ONE_AT_A_TIME = frozenset(
+    ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "falloc", "ftruncate")
+)
+"""Engines that wait for each I/O; what fio uses where none is given differs between systems."""
 _SUMS = {"iops": "I/Os", "bytes_per_s": "bytes"}
 
 
@@ -119,8 +127,9 @@ def _bytes(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[str |
         failed = max(job.total_errors, numjobs(options) if job.error else 0)
         partly = stats.short_ios + failed
         rounded = _KIB if output.version_numbers < _COUNTS_BYTES else 0
+        rounded = max(rounded, stats.rounding)
         low = max(stats.ios - partly, 0) * least - rounded
-        high = (stats.ios + stats.short_ios) * most
+        high = (stats.ios + stats.short_ios + _of_ramp(job, output, sections)) * most + rounded
         if low <= stats.bytes <= high:
             yield None
             continue
@@ -129,6 +138,21 @@ def _bytes(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[str |
             f"job {job.name} counts {stats.bytes:,} bytes of {direction} and {stats.ios:,} I/Os "
             f"of {block} bytes, which make {stats.ios * (least if stats.bytes < low else most):,}"
         )
+
+
+def _of_ramp(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) -> int:
+    """I/Os of which an entry may count the bytes alone: those that were under way when a ramp
+    ended, up to `iodepth` of each job. 0 without ramp_time; a format that lists no options may
+    have had one."""
+    under_way = 0
+    for options in _behind(job, output, sections):
+        ramp = seconds_of(options.get("ramp_time", "0")) or 0.0
+        waits = options.get("ioengine", "").lower() in _ONE_AT_A_TIME
+        if (ramp or not (sections or output.lists_options)) and not (
+            waits and options.get("io_submit_mode") != "offload"
+        ):
+            under_way += (iodepth(options) or 1) * numjobs(options)
+    return under_way
 
 
 def _behind(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) -> tuple[Options, ...]:

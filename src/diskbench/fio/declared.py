@@ -43,6 +43,15 @@ def options_of(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) 
     return first_names((*output.options.items(), *job.options.items()))
 
 
+def options_known(job: FioJob, output: FioOutput) -> bool:
+    """Whether a report says what a job was asked to do. fio's JSON lists what was given, so an
+    option that is not among others has fio's default; where none is listed, nothing is known. The
+    other formats list a few options, or none."""
+    if not output.lists_options:
+        return "rw" in job.options
+    return bool((set(job.options) | set(output.options)) - {"name"})
+
+
 def first_names(options: Iterable[tuple[str, str]]) -> Options:
     """Options by their first names; of two with one name the last counts. `buffered` is the inverse
     of `direct` (axboe/fio, options.c: both set odirect)."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from diskbench.fio.clients import ALL_CLIENTS
+from diskbench.fio.histogram import bucket_middle_ns
 from diskbench.fio.reported import DirectionStats, DiskUse, FioJob, ReportedLatency
 from diskbench.fio.sync_counts import count_syncs
 from diskbench.fio.units import Units, UnknownUnits, units_of
@@ -13,6 +14,8 @@ from diskbench.model.result import Direction
 
 _SECTOR_BYTES = 512
 _DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim", "mixed", "sync")
+_BUCKETS_OF_2 = 1216
+"""Buckets of a histogram of fio 2 (stat.h: 19 groups of 64)."""
 _SHOWN = 60
 """Characters of a value that a message shows."""
 _LARGEST = 1e30
@@ -112,6 +115,7 @@ def _job(
         },
         directions=directions,
         run_ms=_optional_int(job, "job_runtime", name),
+        elapsed_s=_optional_int(job, "elapsed", name),
         start_ms=_optional_int(job, "job_start", name) or None,
         usr_cpu=_optional_float(job, "usr_cpu", name),
         sys_cpu=_optional_float(job, "sys_cpu", name),
@@ -130,6 +134,12 @@ def _direction(stats: Mapping[str, Any], where: str, units: Units) -> DirectionS
 
     def latency(kind: str) -> ReportedLatency | None:
         name = kind + units.suffix
+        for other in (kind, f"{kind}_ns"):
+            if other != name and stats.get(other):
+                raise MisshapenError(
+                    f"{where}.{other} is there, where its version of fio writes {name}: it would "
+                    "not be read"
+                )
         return _latency(stats.get(name), ios, f"{where}.{name}", units.latency_ns)
 
     return DirectionStats(
@@ -149,8 +159,9 @@ def _direction(stats: Mapping[str, Any], where: str, units: Units) -> DirectionS
 
 
 def _latency(value: object, ios: int, where: str, unit_ns: int) -> ReportedLatency | None:
-    if not isinstance(value, dict):
+    if value is None:
         return None
+    value = _mapping(value, where)
     bins = _bins(value.get("bins"), where)
     mean = _optional_float(value, "mean", where) or 0.0
     # Before 3.18 fio does not write N. The histogram knows it; without one, an unmeasured latency
@@ -158,8 +169,12 @@ def _latency(value: object, ios: int, where: str, unit_ns: int) -> ReportedLaten
     samples = _optional_int(value, "N", where)
     if samples is None:
         samples = sum(bins.values()) or (ios if mean > 0 else 0)
-    if samples == 0 and (mean == 0 or "N" in value):
+    if unit_ns > 1:
+        bins = _by_latency(bins, mean)
+    if samples == 0 and mean == 0:
         return None
+    if samples == 0 and "N" in value:
+        raise MisshapenError(f"{where}.N is 0, and its mean is {mean:.4g}")
     return ReportedLatency(
         samples=samples,
         min_ns=_scaled(value, "min", where, unit_ns),
@@ -167,16 +182,16 @@ def _latency(value: object, ios: int, where: str, unit_ns: int) -> ReportedLaten
         mean_ns=mean * unit_ns,
         stddev_ns=(_optional_float(value, "stddev", where) or 0.0) * unit_ns,
         percentiles={p: v * unit_ns for p, v in _percentiles(value.get("percentile")).items()},
-        bins={key * unit_ns: number for key, number in bins.items()},
+        bins={key * unit_ns: number for key, number in sorted(bins.items())},
     )
 
 
-def _bins(value: object, where: str) -> dict[int, int]:
+def _bins(value: object, where: str) -> Mapping[int, int]:
     if not isinstance(value, dict):
         return {}
     bins: dict[int, int] = {}
     for key, number in value.items():
-        # Old json+ put the histogram's constants (FIO_IO_U_PLAT_BITS …) beside its buckets.
+        # fio 2's json+ has the histogram's constants (FIO_IO_U_PLAT_BITS …) beside its buckets.
         if not (key.isascii() and key.isdigit() and len(key) < 20):
             continue
         if type(number) is not int or not 0 <= number <= COUNTER:
@@ -184,6 +199,19 @@ def _bins(value: object, where: str) -> dict[int, int]:
         if number:
             bins[int(key)] = number
     return bins
+
+
+def _by_latency(bins: Mapping[int, int], mean: float) -> Mapping[int, int]:
+    """The histogram of fio 2, whose keys are latencies in some versions and the numbers of buckets
+    in others: the mean that fio counted says which."""
+    total = sum(bins.values())
+    if not total or max(bins) >= _BUCKETS_OF_2:
+        return bins
+    by_number = {bucket_middle_ns(bucket): number for bucket, number in bins.items()}
+    of_keys, of_numbers = (
+        sum(key * number for key, number in keyed.items()) / total for keyed in (bins, by_number)
+    )
+    return bins if abs(of_keys - mean) <= abs(of_numbers - mean) else by_number
 
 
 def _percentiles(value: object) -> dict[float, int]:
@@ -251,6 +279,8 @@ def _optional_int(values: Mapping[str, Any], key: str, where: str) -> int | None
     exact = values.get(key)
     number = exact if type(exact) is int else _optional_float(values, key, where)
     if number is None:
+        if exact is not None:
+            raise MisshapenError(f"{where}.{key} is {exact:.4g}, not a count from 0 to {COUNTER}")
         return None
     if not 0 <= number <= COUNTER:
         shown = number if abs(number) <= _LARGEST else "larger than any"

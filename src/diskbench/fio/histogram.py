@@ -80,6 +80,14 @@ def _lower_edge_ns(index: int) -> int:
     return (_PLAT_VALUES + (index & (_PLAT_VALUES - 1))) << error_bits
 
 
+def longest_ns(version: tuple[int, int]) -> int:
+    """Where the last bucket of a version's histograms begins, which holds all longer latencies,
+    too: 17.05 s in fio 3 (29 groups of 64 buckets of ns), 16.65 s in fio 2 (19 of µs; stat.h,
+    FIO_IO_U_PLAT_GROUP_NR). For a version that is not known the lesser of both."""
+    groups, unit_ns = (29, 1) if version[0] >= 3 else (19, 1000)
+    return _lower_edge_ns((groups << PLAT_BITS) - 1) * unit_ns
+
+
 def step_histograms(output: FioOutput, direction: Direction) -> dict[str, dict[int, int]]:
     """Histograms merged over all jobs of the step, one for each kind of latency that fio kept.
 

@@ -1,36 +1,55 @@
 """fio's own result, read: `--output-format=json` and `json+` of versions 2.2 to 3.42.
 
 fio writes other text into the same stream (notices, errors, output of exec_prerun; axboe/fio #731)
-and, with --status-interval, a cumulative document each second. So the stream is not read as one
-document: the last complete document is used, and `notes` says what was unusual.
+and, with --status-interval, a cumulative document each second. A file of others may hold the
+documents of several runs, too: appended (`>> file` in a loop), one a line, or in a list. So a
+stream is not read as one document, and `notes` says what was unusual:
+
+    parse_output   the last complete document, of one fio that diskbench started
+    parse_runs     each run in a file: documents of one fio count once, as the last of them
+
+A document continues an earlier one of the same jobs and options if it can come from the same
+process (fio/repeated.py). Where no time in them tells, growing counts are taken for one run; that
+is told, for it may be wrong.
 """
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.document import MisshapenError, read_disks, read_jobs, read_options
-from diskbench.fio.reported import FioOutput
+from diskbench.fio.repeated import continues, jobs_of
+from diskbench.fio.reported import MOST_RUNS, FioOutput
 from diskbench.visible import UNKNOWN, unstorable, unstorable_words
 
-__all__ = ["FioOutput", "parse_output"]
+__all__ = ["FioOutput", "parse_output", "parse_runs"]
 
 _OPEN_TEXT = re.compile(r'"(?:[^"\\]|\\.)*\\?', re.DOTALL)
 """A JSON string that is not closed."""
-_START = re.compile(r'\{\s*"fio version"')
-"""How fio begins each document (stat.c, client.c)."""
-
-_ANY_START = re.compile(r'\{\s*"')
-"""How a document begins that another program rewrote with its keys in another order."""
-
+_START = re.compile(r'\{\s*"')
+"""How a document begins; fio's own begin with "fio version", those that another program rewrote
+may have their keys in another order."""
+_NEXT = re.compile(r'\{\s*"fio version"|^\{', re.MULTILINE)
+"""How another document begins behind a broken one: fio indents all objects in a document."""
 _BARE_NUMBER = re.compile(r":\s*-?(?:nan|inf)\b", re.IGNORECASE)
 _FOREIGN_LINE = re.compile(r'^(?![ \t]*(?:["{}\[\]]|-?\d)).*\n?', re.MULTILINE)
 """A line that cannot be part of fio's JSON: it begins with no quote, bracket or digit."""
-
 _MOST_CANDIDATES = 32
+_LONGEST_INT = 40
+"""Digits; the largest count that a database holds has 19."""
+
+
+def _whole(text: str) -> int | float:
+    """A whole number of JSON; one of more digits than any count has is a float, perhaps infinite.
+    Python refuses to read such numbers, in words about its own settings."""
+    return int(text) if len(text) <= _LONGEST_INT else float(text)
+
+
+DECODER: Final = json.JSONDecoder(parse_int=_whole)
+"""For JSON from outside."""
 
 
 def parse_output(data: bytes, *, where: str) -> FioOutput:
@@ -38,8 +57,149 @@ def parse_output(data: bytes, *, where: str) -> FioOutput:
 
     Raises FioOutputUnreadable naming `where`, the cause and the position where there is none.
     """
-    document = _find_document(data, where)
-    root, notes = document.root, list(document.notes)
+    stream = _Stream(data, where)
+    last, count = None, 0
+    for document in stream:
+        last, count = document, count + 1
+    if last is None:
+        raise stream.unreadable()
+    return _ended(_read(last, where, stream), stream, count)
+
+
+def parse_runs(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
+    """The last complete document of each run in `data`, in the order in which the runs begin.
+
+    Raises FioOutputUnreadable as parse_output does, and for a document that is not as fio writes
+    it.
+    """
+    stream = _Stream(data, where)
+    runs: list[tuple[FioOutput, int]] = []
+    latest: dict[object, int] = {}
+    for document in stream:
+        if not document.root.get("jobs") and not document.root.get("client_stats"):
+            stream.left_out.append(
+                f"the document from character {document.start} on lists no job and is left out"
+            )
+            continue
+        output = _read(document, where, stream)
+        key = jobs_of(output)
+        at = latest.get(key)
+        if at is not None and continues(runs[at][0], output):
+            runs[at] = (output, runs[at][1] + 1)
+            continue
+        latest[key] = len(runs)
+        runs.append((output, 1))
+        if len(runs) > MOST_RUNS:
+            raise _unreadable(where, f"it holds more than {MOST_RUNS:,} runs")
+    if not runs:
+        raise stream.unreadable()
+    if len(runs) > 1 and stream.broken and runs[-1][1] == 1:
+        # A run of its own, of which nothing is known: no earlier document stands for it.
+        stream.left_out.append(stream.broken.words + " and is left out")
+        stream.broken = None
+    *before, last = runs
+    whole = [_ended(output, replace(stream, broken=None), count) for output, count in before]
+    return (*whole, _ended(last[0], stream, last[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A document, where it begins, and what was repaired to read it."""
+
+    root: Mapping[str, Any]
+    start: int
+    repaired: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Broken:
+    """A document that cannot be read to its end, and why."""
+
+    start: int
+    cause: str
+    last: bool = True
+
+    @property
+    def words(self) -> str:
+        """What is said of it."""
+        which = "last document" if self.last else "document"
+        return f"the {which}, from character {self.start} on, is not complete ({self.cause})"
+
+
+@dataclass
+class _Stream:
+    """The documents in a file, one after the other as they are read; then the text around them, and
+    the document that is cut off at the end."""
+
+    data: bytes
+    where: str
+    left_out: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+    broken: _Broken | None = None
+    _begin: str = ""
+
+    def __iter__(self) -> Iterator[_Document]:
+        text = self.data.decode("utf-8", errors="replace").replace("\0", UNKNOWN)
+        self._begin = text.strip()[:80]
+        at = end = foreign = broken = 0
+        while match := (_START if foreign <= _MOST_CANDIDATES else _NEXT).search(text, at):
+            start = match.start()
+            try:
+                root, stop, repaired = _decode(text, start)
+            except (ValueError, RecursionError) as error:
+                self._note_broken()
+                self.broken, broken = _Broken(start, _cause(text, error)), broken + 1
+                if broken > _MOST_CANDIDATES:  # each is read to its end; thousands take hours
+                    raise _unreadable(
+                        self.where,
+                        f"{broken} documents in it are broken; {self.broken.cause}",
+                    ) from None
+                following = _NEXT.search(text, start + 1)
+                self.outside.append(text[end:start])
+                at = end = following.start() if following else len(text)
+                continue
+            if _is_fio(root):
+                self._note_broken()
+                self.outside.append(text[end:start])
+                at = end = stop
+                yield _Document(root, start, repaired)
+            elif '"jobs"' in text[start:stop] or '"client_stats"' in text[start:stop]:
+                at, foreign = start + 1, foreign + 1  # perhaps wrapped in a document of its own
+            else:
+                at = stop
+        self.outside.append(text[end:])
+
+    def _note_broken(self) -> None:
+        """A document that is cut, and not the last one, is left out."""
+        if self.broken is not None:
+            self.left_out.append(replace(self.broken, last=False).words + " and is left out")
+            self.broken = None
+
+    @property
+    def text(self) -> str:
+        """Everything outside of the documents; what holds a list of them together is none."""
+        around = "".join(self.outside)
+        return around.strip() if around.strip("[], \t\r\n") else ""
+
+    def unreadable(self) -> FioOutputUnreadable:
+        """The error for a file without a document."""
+        if not self._begin:
+            return _unreadable(self.where, "the file is empty")
+        if self.broken is not None:
+            return _unreadable(self.where, self.broken.cause)
+        if not _START.search(self.data.decode(errors="replace")):
+            return _unreadable(self.where, f"no JSON document in it; it begins {self._begin!r}")
+        return _unreadable(self.where, (*self.left_out, "no document of fio in it")[0])
+
+
+def _is_fio(root: object) -> bool:
+    return isinstance(root, dict) and any(
+        isinstance(root.get(key), list) for key in ("jobs", "client_stats")
+    )
+
+
+def _read(document: _Document, where: str, stream: _Stream) -> FioOutput:
+    root = document.root
     if (bad := unstorable(root)) is not None:
         raise _unreadable(where, f"the text {unstorable_words(bad)}")
     try:
@@ -47,14 +207,12 @@ def parse_output(data: bytes, *, where: str) -> FioOutput:
     except MisshapenError as error:
         raise _unreadable(where, str(error)) from None
     if not jobs:
-        printed = f"; fio said: {document.text.splitlines()[0][:200]}" if document.text else ""
+        printed = f"; fio said: {stream.text.splitlines()[0][:200]}" if stream.text else ""
         raise _unreadable(where, f"it lists no job: fio ended before it started one{printed}")
-    if document.documents > 1:
-        notes.append(f"{document.documents} documents (--status-interval): the last one is used")
     stamp = root.get("timestamp_ms")
-    if stamp is None and isinstance(root.get("timestamp"), int):
+    if stamp is None and type(root.get("timestamp")) is int:
         stamp = root["timestamp"] * 1000
-    stamp = stamp if isinstance(stamp, int) else None
+    stamp = stamp if type(stamp) is int and stamp > 0 else None
     # A client writes its time when it connects (client.c), fio alone when it ends (stat.c).
     client = "client_stats" in root and not root.get("jobs")
     return FioOutput(
@@ -66,93 +224,52 @@ def parse_output(data: bytes, *, where: str) -> FioOutput:
         begun_ms=stamp if client else None,
         timeless=client,
         disks=disks,
-        documents=document.documents,
-        interim=document.interim,
-        text=document.text,
-        notes=tuple(notes),
+        notes=(document.repaired,) if document.repaired else (),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The document to use, the text around all documents, and notes on what was unusual."""
-
-    root: Mapping[str, Any]
-    documents: int
-    interim: bool
-    text: str
-    notes: tuple[str, ...]
-
-
-def _find_document(data: bytes, where: str) -> _Found:
-    """The last complete document of fio in `data`; raises FioOutputUnreadable without one."""
-    text = data.decode("utf-8", errors="replace").replace("\0", UNKNOWN)
-    if not text.strip():
-        raise _unreadable(where, "the file is empty")
-    starts = [m.start() for m in _START.finditer(text)]
-    if not starts:
-        starts = [m.start() for m in _ANY_START.finditer(text)][:_MOST_CANDIDATES]
-    if not starts:
-        raise _unreadable(where, f"no JSON document in it; it begins {text.strip()[:80]!r}")
-    roots: list[tuple[int, int, dict[str, Any]]] = []
-    outside: list[str] = []
-    notes: list[str] = []
-    problem = "no document of fio in it"
-    end, broken_at, broken = 0, -1, 0
-    for start in starts:
-        if start < end:
-            continue
-        try:
-            root, stop, repaired = _decode(text, start)
-        except (ValueError, RecursionError) as error:
-            problem, broken_at = _cause(text, error), start
-            broken += 1
-            _give_up_at(broken, problem, where)
-            continue
-        if not isinstance(root, dict) or not ("jobs" in root or "client_stats" in root):
-            continue
-        roots.append((start, stop, root))
-        if repaired:
-            notes.append(repaired)
-        outside.append(text[end:start])
-        end = stop
-    if not roots:
-        raise _unreadable(where, problem)
-    truncated = broken_at > roots[-1][0]
-    if truncated:
+def _ended(output: FioOutput, stream: _Stream, documents: int) -> FioOutput:
+    """The last document of a run, with what was unusual in its stream."""
+    notes = [*output.notes, *stream.left_out]
+    if stream.broken is not None:
         notes.append(
-            f"the last document, from character {broken_at} on, is not complete ({problem}); "
-            "an earlier document, cumulative up to its own time, is used"
+            f"{stream.broken.words}; an earlier document, cumulative up to its own time, is used"
         )
-    outside.append(text[end : broken_at if truncated else None])
-    around = "".join(outside).strip()
-    if around:
-        notes.append(f"text around the JSON: {around.splitlines()[0][:120]!r}")
-    return _Found(roots[-1][2], len(roots), truncated, around, tuple(dict.fromkeys(notes)))
-
-
-def _give_up_at(broken: int, problem: str, where: str) -> None:
-    """Raise after many broken documents: each is read to its end; thousands would take hours."""
-    if broken > _MOST_CANDIDATES:
-        raise _unreadable(where, f"{broken} documents in it are broken; {problem}")
+    if stream.text:
+        notes.append(f"text around the JSON: {stream.text.splitlines()[0][:120]!r}")
+    reports = "; ".join([*stream.left_out, *([stream.broken.words] if stream.broken else [])])
+    if documents > 1:
+        sure = bool(output.timestamp_ms or output.begun_ms)
+        taken = f"{documents} documents (--status-interval): the last one is used"
+        if not sure:
+            taken += f"; they hold no time that would tell them from {documents} runs"
+        notes.append(taken)
+        reports = "; ".join(filter(None, (reports, taken)))
+    return replace(
+        output,
+        documents=documents,
+        interim=stream.broken is not None,
+        text=stream.text,
+        notes=tuple(dict.fromkeys(notes)),
+        reports=reports,
+    )
 
 
 def _decode(text: str, start: int) -> tuple[Any, int, str]:
     """The JSON value at `start`, where it ends in `text`, and what was repaired to read it."""
-    decoder = json.JSONDecoder()
     try:
-        root, end = decoder.raw_decode(text, start)
+        root, end = DECODER.raw_decode(text, start)
     except ValueError:
-        following = _START.search(text, start + 1)
+        following = _NEXT.search(text, start + 1)
         limit = following.start() if following else len(text)
         numbers = _BARE_NUMBER.sub(": null", text[start:limit])
         lines = _FOREIGN_LINE.sub("", numbers)
         if lines == text[start:limit]:
             raise
         try:
-            root, used = decoder.raw_decode(numbers)
+            root, used = DECODER.raw_decode(numbers)
         except ValueError:
-            root, _ = decoder.raw_decode(lines)
+            root, _ = DECODER.raw_decode(lines)
             return root, limit, "lines of other text inside the JSON were left out"
         # Counted from the end, because the repair changed the length before it.
         end = limit - (len(numbers) - used)

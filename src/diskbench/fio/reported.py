@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from diskbench.model.result import Direction
+
+MOST_RUNS: Final = 2_000
+"""fio processes whose results one file may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class DirectionStats:
     `runtime_ns` is how long this direction ran, from fio's milliseconds; 0 for `sync`, which fio
     does not time separately. `iops` and `bytes_per_s` are fio's own, None where it writes none.
     `counted` is False where fio prints no count of I/Os and `ios` is only IOPS x run time: it
-    weighs the parts of a sum, and no row shows it.
+    weighs the parts of a sum, and no row shows it. `bytes` may be off by `rounding`.
     """
 
     ios: int
@@ -45,6 +48,7 @@ class DirectionStats:
     iops: float | None = None
     bytes_per_s: float | None = None
     counted: bool = True
+    rounding: int = 0
     lat: ReportedLatency | None = None
     clat: ReportedLatency | None = None
     slat: ReportedLatency | None = None
@@ -55,7 +59,8 @@ class FioJob:
     """One entry of fio's report: a job, or with group_reporting all jobs of a group.
 
     `run_ms` and the CPU percentages are sums and means over the members of a group, as in fio:
-    cpu_seconds = usr_cpu/100 · run_ms/1000. `start_ms` is Unix time (fio ≥ 3.36). `error` is an
+    cpu_seconds = usr_cpu/100 · run_ms/1000. `elapsed_s` is the age of the process, in whole seconds
+    rounded up. `start_ms` is Unix time (fio ≥ 3.36). `error` is an
     errno. `depth_levels` maps a depth (1, 2, 4 … 64) to the percentage of I/Os issued at that depth
     or above, below the next.
     """
@@ -67,6 +72,7 @@ class FioJob:
     options: Mapping[str, str]
     directions: Mapping[Direction, DirectionStats]
     run_ms: int | None = None
+    elapsed_s: int | None = None
     start_ms: int | None = None
     usr_cpu: float | None = None
     sys_cpu: float | None = None
@@ -99,10 +105,13 @@ class FioOutput:
     """One document of fio.
 
     `notes` holds a sentence for each irregularity: text around the document, several documents, a
-    truncated one. `text` is everything outside the documents. `timestamp_ms` is the Unix time at
-    its end; a client of several servers writes that of its begin, `begun_ms`. `timeless`: its
-    format (terse, text, a client's JSON) has no time of its end in UTC, so nothing follows from its
-    absence. `local_time` is the text's own time, whose zone is unknown.
+    truncated one. `reports` says which other reports in its file count as this run, and what was
+    left out; empty where there is nothing else. `text` is everything outside the documents.
+    `timestamp_ms` is the Unix time at its end; a client of several servers writes that of its
+    begin, `begun_ms`. `timeless`: its format (terse, text, a client's JSON) has no time of its end
+    in UTC, so nothing follows from its absence. `lists_options`: its format has all options that
+    were given, as JSON has. `local_time` is the text's own time, whose zone is
+    unknown.
     """
 
     where: str
@@ -116,6 +125,8 @@ class FioOutput:
     interim: bool = False
     text: str = ""
     notes: tuple[str, ...] = ()
+    reports: str = ""
+    lists_options: bool = True
     timeless: bool = False
     local_time: str | None = None
 

@@ -26,7 +26,7 @@ from diskbench.fio.declared import (
     options_of,
     rw_of,
 )
-from diskbench.fio.histogram import merge
+from diskbench.fio.histogram import longest_ns, merge
 from diskbench.fio.quantiles import QUANTILES, needed, quantile, within
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
 from diskbench.limits import COUNTER
@@ -56,6 +56,7 @@ class _Part:
     stats: DirectionStats
     runtime_ns: int
     members: int
+    longest_ns: int
 
 
 def measurements(output: FioOutput, *, run_id: str, step: Step) -> tuple[Measurement, ...]:
@@ -76,6 +77,7 @@ def measurements(output: FioOutput, *, run_id: str, step: Step) -> tuple[Measure
 
 def _parts(output: FioOutput, sections: Mapping[str, Options]) -> list[_Part]:
     parts: list[_Part] = []
+    longest = longest_ns(output.version_numbers)
     for job in output.jobs:
         options = options_of(job, output, sections)
         wall_ns = (
@@ -92,7 +94,7 @@ def _parts(output: FioOutput, sections: Mapping[str, Options]) -> list[_Part]:
             # A job without any I/O has a row, too, so that it is shown.
             if stats.ios or direction in asked or (idle and direction == "read"):
                 runtime = wall_ns if direction == "sync" else stats.runtime_ns
-                parts.append(_Part(job, options, direction, stats, runtime, members))
+                parts.append(_Part(job, options, direction, stats, runtime, members, longest))
     return parts
 
 
@@ -100,9 +102,10 @@ def _members(job: FioJob, options: Options, wall_ns: int) -> int:
     """How many fio jobs an entry sums up: more than one only with group_reporting.
 
     fio sums job_runtime over the members of a group, so it is about members × wall time. The job
-    file does not have the number where jobs of several names share a group.
+    file does not have the number where jobs of several names share a group. Without any options
+    the report may be of a group.
     """
-    if not is_set(options, "group_reporting"):
+    if set(options) - {"name"} and not is_set(options, "group_reporting"):
         return 1
     if job.run_ms and wall_ns:
         return max(round(job.run_ms * 1_000_000 / wall_ns), 1)
@@ -208,10 +211,33 @@ def _pool(latencies: Sequence[ReportedLatency]) -> ReportedLatency | None:
     )
 
 
+def beyond_histogram(output: FioOutput, step: Step) -> Mapping[Direction, tuple[str, ...]]:
+    """The quantiles of a step in the last bucket of fio's histogram, by direction. All that
+    is known of them is that they are no shorter than where it begins (`longest_ns`)."""
+    parts = _parts(output, declared(step.job))
+    beyond: dict[Direction, tuple[str, ...]] = {}
+    for direction in _ORDER:
+        same = [part for part in parts if part.direction == direction]
+        quantiles = _all_quantiles(same)[2] if same else {}
+        names = tuple(n for n, ns in quantiles.items() if ns and ns >= same[0].longest_ns)
+        if names:
+            beyond[direction] = names
+    return beyond
+
+
 def _quantiles(
     parts: Sequence[_Part],
 ) -> tuple[_Kind | None, int, dict[str, float | None]]:
-    """The kind of latency, the number of I/Os that were timed, and the quantiles."""
+    """The kind of latency, the number of I/Os that were timed, and the quantiles. One in the last
+    bucket of the histogram is none: that holds all longer latencies."""
+    kind, timed, quantiles = _all_quantiles(parts)
+    longest = parts[0].longest_ns
+    return kind, timed, {n: ns if ns and ns < longest else None for n, ns in quantiles.items()}
+
+
+def _all_quantiles(
+    parts: Sequence[_Part],
+) -> tuple[_Kind | None, int, dict[str, float | None]]:
     for kind in _KINDS:
         timed = _of_all(parts, kind)
         # Where a job has no histogram the merged one would lack its I/Os, so none is used.

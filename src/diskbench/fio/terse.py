@@ -11,11 +11,14 @@ I/O a second) only weighs the jobs of a step.
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from diskbench.errors import FioOutputUnreadable
-from diskbench.fio.clients import of_clients, without_sum
-from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
+from diskbench.fio.clients import ALL_CLIENTS, without_sum
+from diskbench.fio.repeated import last_reports, periods
+from diskbench.fio.reported import MOST_RUNS, DirectionStats, FioJob, FioOutput, ReportedLatency
+from diskbench.fio.text import RESULT
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
 from diskbench.visible import UNKNOWN
@@ -32,45 +35,108 @@ _TOGETHER: Final = (
     "lines of one group count as jobs that ran together; if they are of several runs that were "
     "appended to one file, import each of them on its own"
 )
+_NO_COUNTS: Final = (
+    "terse output counts no I/Os: they follow from bytes where one block size fits the IOPS"
+)
+_DISK: Final = re.compile(r"(?<=;)[^;]+(?:;\d{1,20}){7};[\d.]{1,10}%(?=;|$)")
+"""The counters of a disk at the end of a line."""
+_MOST_REPORTS: Final = 100_000
 _BLOCKS: Final = tuple(1024 << power for power in range(15))
 """1 KiB to 16 MiB."""
 
 
-def parse_terse(data: bytes, *, where: str) -> FioOutput:
-    """The jobs in fio's terse output; with --status-interval those of its last lines.
+def parse_terse(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
+    """What each fio in the text reports; with --status-interval its last lines.
 
+    Lines of one fio follow each other, their groups count up, and all of them end with the same
+    counters of the disks. What breaks this is the next report: of the same fio, or of another one.
     Raises FioOutputUnreadable naming the line.
     """
     text = data.decode("utf-8", errors="replace").replace("\0", UNKNOWN)
-    jobs: list[FioJob] = []
-    version = ""
-    for number, line in enumerate(text.splitlines(), 1):
+    reports: list[_Report] = []
+    with_text = RESULT.search(text) is not None  # normal text stands between the lines then
+    summed = f";{ALL_CLIENTS};" in text  # of several servers each has its own disks
+    apart = True
+    # A client prints what a server says of its disks on a line of its own.
+    for number, line in enumerate(text.replace("\n;", ";").splitlines(), 1):
         match = _LINE.match(line)
         if match is None:
+            apart = apart or (bool(line.strip()) and not with_text)
             continue
         at = f"{where}: line {number}"
-        if len(jobs) >= JOBS:
-            raise _unreadable(at, f"fio reports at most {JOBS:,} jobs")
+        if sum(len(report.jobs) for report in reports[-1:]) >= JOBS or len(reports) > _MOST_REPORTS:
+            raise _unreadable(at, f"fio reports at most {JOBS:,} jobs, each {MOST_RUNS:,} times")
         fields = match["fields"].split(";")
-        version = fields[1][:40]
-        jobs.append(_job(fields, len(jobs), match["host"], at))
-    if not jobs:
+        job = _job(fields, match["host"], at)
+        version, disks = fields[1][:40], _disks(fields)
+        if not reports or _is_next(reports[-1], job, version, disks, apart, summed):
+            reports.append(_Report(version, disks))
+        reports[-1].jobs.append(replace(job, index=len(reports[-1].jobs)))
+        apart = False
+    if not reports:
         raise _unreadable(where, "it has no line of terse version 3, 4 or 5")
-    # Servers may end at different times, so theirs are no repeated reports.
-    last, passes = (without_sum(jobs, where=where), 1) if of_clients(jobs) else last_pass(jobs)
-    notes: tuple[str, ...] = (
-        "terse output counts no I/Os: they follow from bytes where one block size fits the IOPS",
-    )
-    if passes > 1:
-        notes += (f"{passes} reports (--status-interval): the last one is used",)
-    if len({job.group for job in last}) < len(last):
-        notes += (_TOGETHER,)
+    if len(reports) == 1:
+        only = reports[0]
+        reports = [_Report(only.version, only.disks, part) for part in periods(only.jobs)]
+    runs = last_reports([report.jobs for report in reports])
+    if len(runs) > MOST_RUNS:
+        raise _unreadable(where, f"it holds more than {MOST_RUNS:,} runs")
+    return tuple(_output(reports[at], count, where) for at, count in runs)
+
+
+def _disks(fields: Sequence[str]) -> tuple[str, ...]:
+    """The counters of the disks, behind those of the processor and the histograms."""
+    directions, width = _WIDTH[int(fields[0])]
+    return tuple(_DISK.findall(";".join(fields[_HEADER + directions * width + 5 :])))
+
+
+@dataclass
+class _Report:
+    """Lines that one fio printed at one time, all with the counters of the same disks."""
+
+    version: str
+    disks: tuple[str, ...]
+    jobs: list[FioJob] = field(default_factory=list)
+
+
+def _is_next(
+    before: _Report,
+    job: FioJob,
+    version: str,
+    disks: tuple[str, ...],
+    apart: bool,
+    summed: bool,
+) -> bool:
+    """Whether a line begins another report. `apart`: other text stands before it. `summed`: the
+    lines are of several servers, and each report ends with their sum."""
+    last = before.jobs[-1]
+    if summed or last.host is not None:
+        return last.name == ALL_CLIENTS
+    differ = before.version != version or (before.disks != disks and bool(before.disks and disks))
+    return apart or differ or job.group < last.group
+
+
+def _output(report: _Report, count: int, where: str) -> FioOutput:
+    jobs = without_sum(report.jobs, where=where)
+    told = []
+    if count > 1:
+        told.append(f"{count} reports (--status-interval): the last one is used")
+    if not report.disks and len({job.group for job in jobs}) < len(jobs):
+        told.append(_TOGETHER)
     return FioOutput(
-        where=where, version=version, jobs=last, options={}, notes=notes, timeless=True
+        where=where,
+        version=report.version,
+        jobs=jobs,
+        options={},
+        lists_options=False,
+        documents=count,
+        notes=(_NO_COUNTS, *told),
+        reports="; ".join(told),
+        timeless=True,
     )
 
 
-def _job(fields: Sequence[str], index: int, host: str | None, where: str) -> FioJob:
+def _job(fields: Sequence[str], host: str | None, where: str) -> FioJob:
     directions, width = _WIDTH[int(fields[0])]
     end = _HEADER + directions * width
     if not end + 5 <= len(fields) <= _MOST_FIELDS:
@@ -83,7 +149,7 @@ def _job(fields: Sequence[str], index: int, host: str | None, where: str) -> Fio
         stats[direction] = _direction(fields[at : at + width], f"{where}, {direction}")
     return FioJob(
         name=fields[2],
-        index=index,
+        index=0,
         group=_count(fields[3], where),
         error=_count(fields[4], where),
         options={},
@@ -102,8 +168,8 @@ def _direction(fields: Sequence[str], where: str) -> DirectionStats:
     if max(size, ios, rate_kib * 1024, runtime_ms * 1_000_000) > COUNTER:
         raise _unreadable(where, "it counts more than any disk does")
     percentiles = {}
-    for field in fields[12:32]:
-        percent, _, value = field.partition("%=")
+    for cell in fields[12:32]:
+        percent, _, value = cell.partition("%=")
         if float(_real(percent, where)):
             percentiles[_real(percent, where)] = _count(value, where) * 1000
     clat = _latency(fields[8:12], ios, where)
@@ -168,46 +234,3 @@ def _unreadable(where: str, cause: str) -> FioOutputUnreadable:
         f"{where}: not readable as terse output of fio: {cause}",
         advice="it may have been cut while it was copied; JSON (--output-format=json+) holds most",
     )
-
-
-_LEAST_NS = 500_000_000
-"""fio reports at intervals of 1 s and more; clones differ in run time by milliseconds."""
-
-
-def last_pass(jobs: Sequence[FioJob]) -> tuple[tuple[FioJob, ...], int]:
-    """The jobs of the last report, and how many reports there are.
-
-    Reports are cumulative. So jobs are taken for repetitions only if the same names and groups come
-    again in the same order, no count ever falls, and run time and I/Os grow from the first to the
-    second as an interval lets them. Clones (numjobs) have one name, too, but end together.
-    """
-    keys = [(job.name, job.group, job.host) for job in jobs]
-    if len(set(keys)) == len(keys):
-        return tuple(jobs), 1
-    period = keys.index(keys[0], 1) if keys.count(keys[0]) > 1 else len(keys)
-    while period < len(keys):
-        if len(keys) % period == 0 and _repeats(jobs, keys, period):
-            return tuple(jobs[-period:]), len(keys) // period
-        try:
-            period = keys.index(keys[0], period + 1)
-        except ValueError:
-            break
-        if period > len(keys) // 2:
-            break
-    return tuple(jobs), 1
-
-
-def _repeats(jobs: Sequence[FioJob], keys: Sequence[object], period: int) -> bool:
-    if any(keys[at] != keys[at % period] for at in range(len(keys))):
-        return False
-    for at in range(period, len(jobs)):
-        before, after = jobs[at - period], jobs[at]
-        if after.ios < before.ios or _ran(after) < _ran(before):
-            return False
-    first, second = jobs[:period], jobs[period : 2 * period]
-    grown = sum(map(_ran, second)) - sum(map(_ran, first))
-    return grown >= _LEAST_NS and sum(j.ios for j in second) > sum(j.ios for j in first)
-
-
-def _ran(job: FioJob) -> int:
-    return max((stats.runtime_ns for stats in job.directions.values()), default=0)

@@ -1,22 +1,24 @@
-"""fio's normal output, as versions 2.x and 3.x print it (axboe/fio, stat.c: show_ddir_status).
+"""fio's normal output, as versions 1.x to 3.x print it (axboe/fio, stat.c: show_ddir_status).
 
 version  a direction                                                  its units
 3.x      read: IOPS=4418, BW=17.3MiB/s (18.1MB/s)(34.6MiB/2002msec)   KiB = 1,024, kB = 1,000
 2.x      read : io=4096.0MB, bw=41384KB/s, iops=10346, runt=101350msec  KB = 1,024
+1.x      the same with a blank after some figures (so does 2.0), KB or KiB for 1,024; no percentiles
 
 Bytes are printed with three to five digits. Where the job has one block size, and the I/Os that fio
 counts (`issued`) times it round to what is printed, that product is the bytes. The time that fio
 prints has no time zone, so it is a note and no date.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
 from diskbench.fio.clients import ALL_CLIENTS, HOST, SERVER, without_sum
-from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
-from diskbench.fio.text_reports import MOST_RUNS, TextBlock, TextReports, text_unreadable
+from diskbench.fio.reported import MOST_RUNS, DirectionStats, FioJob, FioOutput, ReportedLatency
+from diskbench.fio.text_reports import TextBlock, TextReports, text_unreadable
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
 from diskbench.visible import UNKNOWN
@@ -32,26 +34,35 @@ _START = re.compile(
     r"(?P<name>.{0,500}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>[\w,:]+), bs=(?P<bs>.{1,120}), "
     r"ioengine=(?P<engine>\S{1,60}), iodepth=(?P<depth>\d{1,9})\s*$"
 )
-_VERSION = re.compile(r"fio-\d{1,3}\.\S{1,40}")
+_VERSION = re.compile(
+    r"(?:fio[- ](?=\d{1,3}\.\S)|(?=[12]\.\d{1,2}(?:\.\d{1,3})?$))(?P<number>\S{1,44})"
+)
+"""`fio-3.33`; fio 2.0 and some of 1.x print the number alone."""
 _DIRECTION = re.compile(r" {1,3}(?P<name>read|write|trim|mixed) ?: (?P<rest>(?:io=|IOPS=).*)")
 _NEW = re.compile(
     r"IOPS=(?P<iops>[\d.]+)(?P<iops_unit>[kKMG]?), "
     r"BW=(?P<bw>[\d.]+)(?P<bw_unit>[kKMGTP]?i?)(?:B/s)? .*?"  # the sum of clients has no B/s
     r"\((?P<io>[\d.]+)(?P<io_unit>[kKMGTP]?i?B)/(?P<ms>\d+)msec\)"
 )
+_COMMAS = r"[\d.]+(?:,\d{3})*"
+"""fio 1 may separate thousands."""
 _OLD = re.compile(
-    r"io=(?P<io>[\d.]+)(?P<io_unit>[kKMGTP]?i?B), bw=(?P<bw>[\d.]+)(?P<bw_unit>[kKMGTP]?i?B)/s, "
-    r"iops=(?P<iops>[\d.]+)(?P<iops_unit>[kKMG]?), runt= *(?P<ms>\d+)msec"
+    rf"io= *(?P<io>{_COMMAS})(?P<io_unit>[kKMGTP]?i?B) ?, "
+    rf"bw= *(?P<bw>{_COMMAS})(?P<bw_unit>[kKMGTP]?i?B)/s ?, "
+    rf"(?:iops= *(?P<iops>{_COMMAS})(?P<iops_unit>[kKMG]?) ?, )?runt= *(?P<ms>\d+) ?msec"
 )
 _LATENCY = re.compile(
-    r" +(?P<kind>[sc]?lat) ?\((?P<unit>[num]?sec)\) ?: min= *(?P<min>[\d.]+[kKMG]?), "
-    r"max= *(?P<max>[\d.]+[kKMG]?), avg= *(?P<avg>[\d.]+[kKMG]?), stdev= *(?P<stdev>[\d.]+[kKMG]?)"
+    r" +(?P<kind>[sc]?lat|sync) ?\((?P<unit>[num]?sec)\) ?: min= *(?P<min>[\d.]+[kKMG]?) ?, "
+    r"max= *(?P<max>[\d.]+[kKMG]?) ?, +avg= *(?P<avg>[\d.]+[kKMG]?) ?, "
+    r"stdev= *(?P<stdev>[\d.]+[kKMG]?)"
 )
-_PERCENTILES = re.compile(r" +(?P<kind>[sc]?lat) percentiles \((?P<unit>[num]?sec)\):")
+_PERCENTILES = re.compile(r" +(?P<kind>[sc]?lat|sync) percentiles \((?P<unit>[num]?sec)\) ?:")
+_SYNCS = re.compile(r" {1,3}fsync/fdatasync/sync_file_range ?:")
 _PERCENTILE = re.compile(r"(?P<percent>\d{1,3}\.\d{1,8})th=\[ *(?P<value>\d{1,18})\]")
 _CPU = re.compile(r" +cpu +: usr=(?P<usr>[\d.]+)%, sys=(?P<sys>[\d.]+)%, ctx=(?P<ctx>\d{1,18}),")
 _ISSUED = re.compile(
-    r" +issued ?(?:rwts?)? *: total=(?P<total>[\drwd=/,]+?),? short=(?P<short>[\drwd=/,]+)"
+    r" +issued ?(?:rwts?|r/w(?:/d)?)? *: total=(?P<total>[\drwd=/,]+?),? "
+    r"short=(?P<short>[\drwd=/,]+)"
 )
 _NS: Final = {"nsec": 1.0, "usec": 1e3, "msec": 1e6, "sec": 1e9}
 _THOUSANDS: Final = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
@@ -119,8 +130,8 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
             key, described = (match["name"], int(match["group"])), _options(match)
             # Of several servers each describes its job of this name, but not its results.
             options[key] = described if options.get(key, described) == described else {}
-        elif _VERSION.fullmatch(line.strip()):
-            version = line.strip()
+        elif match := _VERSION.fullmatch(line.strip()):
+            version = f"fio-{match['number']}"
         elif match := SERVER.match(line):
             version = match["version"]
             reports.greeted += 1
@@ -138,7 +149,10 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
             version=version,
             jobs=without_sum(jobs, where=where),
             options={},
+            lists_options=False,
+            documents=passes,
             notes=reports.notes(passes),
+            reports="; ".join(reports.notes(passes)),
             timeless=True,
             local_time=" ".join(local[blocks[-1].pid].split()) or None,
         )
@@ -181,8 +195,9 @@ def _line(block: TextBlock, line: str) -> None:
         block.now = cast("Direction", match["name"])
         block.percentiles = None
         _direction(block, match["rest"])
-    elif "fsync/" in line or " sync " in line:
-        block.now, block.percentiles = None, None
+    elif _SYNCS.match(line):
+        block.now, block.percentiles = "sync", None
+        block.stats["sync"] = DirectionStats(ios=0, bytes=0, runtime_ns=0, counted=False)
     elif match := _LATENCY.match(line):
         _latency(block, match)
     elif match := _PERCENTILES.match(line):
@@ -208,20 +223,20 @@ def _direction(block: TextBlock, line: str) -> None:
     old = match.re is _OLD
     size = _size(match["io"], match["io_unit"], 1024 if old else 1000, block.where)
     seconds = int(match["ms"][:18]) / 1000
-    iops = _real(match["iops"], block.where) * _THOUSANDS[match["iops_unit"]]
+    iops = _real(match["iops"] or "0", block.where) * _THOUSANDS[match["iops_unit"] or ""]
     rate = _size(match["bw"], match["bw_unit"], 1024 if old else 1000, block.where)
     if max(size, seconds * 1e9, rate, iops * seconds) > COUNTER:
         raise text_unreadable(block.where, "it counts more than any disk does")
-    decimals = len(match["io"].partition(".")[2])
+    decimals = len(match["io"].replace(",", "").partition(".")[2])
     unit = _size("1", match["io_unit"], 1024 if old else 1000)
-    block.tolerance[block.now] = unit * 10.0**-decimals
     block.stats[block.now] = DirectionStats(
         ios=round(iops * seconds),
         bytes=round(size),
         runtime_ns=round(seconds * 1e9),
         counted=False,  # until the line `issued` says how many
-        iops=iops,
+        iops=iops if match["iops"] else None,
         bytes_per_s=rate,
+        rounding=math.ceil(unit * 10.0**-decimals),
     )
 
 
@@ -244,7 +259,7 @@ def _latency(block: TextBlock, match: re.Match[str]) -> None:
 
 
 def _with(stats: DirectionStats, kind: str, latency: ReportedLatency) -> DirectionStats:
-    if kind == "lat":
+    if kind in ("lat", "sync"):
         return replace(stats, lat=latency)
     return replace(stats, clat=latency) if kind == "clat" else replace(stats, slat=latency)
 
@@ -253,7 +268,7 @@ def _percentiles(block: TextBlock, line: str) -> None:
     assert block.now is not None and block.percentiles is not None  # noqa: PT018
     kind, scale = block.percentiles
     stats = block.stats.get(block.now)
-    latency = getattr(stats, kind) if stats else None
+    latency = getattr(stats, "lat" if kind == "sync" else kind) if stats else None
     if stats is None or latency is None:
         return
     more = {float(m["percent"]): round(int(m["value"]) * scale) for m in _PERCENTILE.finditer(line)}
@@ -274,11 +289,37 @@ def _issued(block: TextBlock, match: re.Match[str]) -> None:
         block.stats[direction] = replace(
             stats, ios=totals[place], counted=True, short_ios=min(short, COUNTER)
         )
+    if "sync" in block.stats:
+        _count_syncs(block, totals, shorts)
+
+
+def _count_syncs(block: TextBlock, totals: Sequence[int], shorts: Sequence[int]) -> None:
+    """The syncs that were timed: those that fio counts as syncs, which are fsyncs, and those that
+    it counts as short I/Os of reads and writes, which are others (fio/sync_counts.py). Where there
+    are both, a short I/O may be one; only more short I/Os than I/Os are known to be syncs."""
+    fsyncs = totals[3] if len(totals) > 3 else 0
+    hidden = 0
+    for place, direction in enumerate(_POSITIONS[:2]):
+        short = shorts[place] if place < len(shorts) else 0
+        known = short if not fsyncs else max(0, short - totals[place]) if place < len(totals) else 0
+        hidden += known
+        if direction in block.stats:
+            block.stats[direction] = replace(block.stats[direction], short_ios=short - known)
+    count = fsyncs + hidden
+    if 0 < count <= COUNTER:
+        block.stats["sync"] = replace(block.stats["sync"], ios=count, counted=True)
 
 
 def _job(block: TextBlock) -> FioJob:
-    """The job with the bytes that its I/Os make, where that is what is printed."""
+    """The job with the bytes that its I/Os make, where that is what is printed. Syncs that are not
+    counted are taken to be as many as the writes, which weighs them and is not shown."""
     sizes = block.job.options.get("bs", "").split(",")
+    sync = block.stats.get("sync")
+    if sync is not None and sync.lat is None:
+        del block.stats["sync"]
+    elif sync is not None and sync.lat is not None:
+        ios = sync.ios or max(sum(s.ios for s in block.stats.values()), 1)
+        block.stats["sync"] = replace(sync, ios=ios, lat=replace(sync.lat, samples=ios))
     for place, direction in enumerate(_POSITIONS):
         stats = block.stats.get(direction)
         if stats is None:
@@ -293,8 +334,8 @@ def _job(block: TextBlock) -> FioJob:
         )
         size = sizes[place] if place < len(sizes) else sizes[-1]
         exact = stats.ios * int(size) if size.isdigit() and stats.counted else stats.bytes
-        if not stats.short_ios and abs(exact - stats.bytes) <= block.tolerance[direction]:
-            stats = replace(stats, bytes=exact)
+        if not stats.short_ios and abs(exact - stats.bytes) <= stats.rounding:
+            stats = replace(stats, bytes=exact, rounding=0)
         block.stats[direction] = stats
     return replace(block.job, directions=dict(block.stats))
 
@@ -307,6 +348,7 @@ def _size(number: str, unit: str, base: int, where: str = "") -> float:
 
 
 def _real(text: str, where: str) -> float:
+    text = text.replace(",", "")
     if len(text) > _LONGEST_NUMBER or text.count(".") > 1 or text == ".":
         raise text_unreadable(where, f"{text[:40]!r} is not a figure")
     return float(text)

@@ -1,15 +1,11 @@
 """The reports in a text of fio: one job of each as its lines come, and which report is the last."""
 
 from dataclasses import dataclass, field
-from typing import Final
 
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.clients import ALL_CLIENTS
-from diskbench.fio.reported import DirectionStats, FioJob
+from diskbench.fio.reported import MOST_RUNS, DirectionStats, FioJob
 from diskbench.model.result import Direction
-
-MOST_RUNS: Final = 2_000
-"""fio processes whose results one text may hold."""
 
 
 @dataclass
@@ -20,7 +16,6 @@ class TextBlock:
     pid: str
     where: str
     stats: dict[Direction, DirectionStats] = field(default_factory=dict)
-    tolerance: dict[Direction, float] = field(default_factory=dict)
     now: Direction | None = None
     percentiles: tuple[str, float] | None = None
 

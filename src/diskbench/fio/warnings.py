@@ -19,6 +19,7 @@ no-io                a job did no I/O at all
 fio-error            fio reported an error of a job
 short-ios            some I/Os moved fewer bytes than asked
 figures-disagree     figures of one step contradict each other (fio/audit.py)
+histogram-end        percentiles lie in the last bucket of fio's histogram: at least 17 s
 degraded-output      fio's output needed repair, or an earlier document of it
 saturated            an offered load was not served (MR-11; fio/offered.py)
 disk-shared          another measurement used the disk meanwhile (fio/company.py)
@@ -37,12 +38,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from diskbench.fio.audit import audit_output, audit_warnings
 from diskbench.fio.client_bound import processor_warnings
 from diskbench.fio.declared import Options, declared, iodepth, is_set, options_of, size_of
+from diskbench.fio.histogram import longest_ns
 from diskbench.fio.reported import FioJob, FioOutput
+from diskbench.fio.rows import beyond_histogram
 from diskbench.fio.sync_counts import miscounts
 from diskbench.model.doubts import (
     CLOCK,
     DEGRADED_OUTPUT,
     FIO_ERROR,
+    HISTOGRAM_END,
     NETWORK_FILESYSTEM,
     NO_IO,
     NOT_A_DISK,
@@ -90,6 +94,7 @@ def step_warnings(
         *_target(facts),
         *_memory(facts),
         *_short(step, rows, output, sections),
+        *_beyond(step, output),
         *_clock(facts),
     ]
     return tuple(warning.model_copy(update={"step": step.name}) for warning in doubts)
@@ -254,6 +259,17 @@ def _short(
             advice="measure for longer: --set runtime=…"
             if timed
             else "measure for longer or with more data: --set runtime=… or --size",
+        )
+
+
+def _beyond(step: Step, output: FioOutput) -> Iterator[Warning]:
+    for direction, names in beyond_histogram(output, step).items():
+        first = names[0].removesuffix("_ns").replace("_", ".")
+        several = f"{first} and higher" if len(names) > 1 else first
+        least = longest_ns(output.version_numbers) / NS_PER_S
+        yield HISTOGRAM_END.warning(
+            f"{several} of {direction} {'are' if len(names) > 1 else 'is'} at least {least:.1f} s: "
+            "fio's histogram ends there, so no value is shown"
         )
 
 

@@ -6,14 +6,14 @@ reads and one for writes. The start is in UTC, as diskspd says. Latencies are th
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
 from diskbench.errors import InvalidValue
-from diskbench.importers.diskspd_span import MS_NS, Timespan, whole_count
-from diskbench.importers.diskspd_xml import from_xml
+from diskbench.importers.diskspd_xml import MS_NS, Timespan, from_xml, whole_count
 from diskbench.importers.form import (
     MOST_STEPS,
     Format,
@@ -39,6 +39,7 @@ _PERCENTILE = re.compile(
     r"\| +(?P<write>[\d.]+|N/A) \|",
     re.MULTILINE,
 )
+_TABLE = re.compile(r"^ *%-ile \|", re.MULTILINE)
 _STARTED = re.compile(
     r"^[ \t]*start time: (?P<time>\d{4}/\d\d/\d\d \d\d:\d\d:\d\d) UTC", re.MULTILINE
 )
@@ -144,6 +145,8 @@ def _text_span(text: str, where: str, profile: dict[str, str]) -> Timespan:
     if match := _SECONDS.search(text):
         span.seconds = match["s"]
     for kind, values in _totals(text):
+        if f"{kind}Bytes" in span.counts:
+            continue  # of a part: what is of all comes first
         span.counts[f"{kind}Bytes"] = whole_count(values.get("bytes", ""), where)
         span.counts[f"{kind}Count"] = whole_count(values.get("I/Os", ""), where)
         if "AvgLat" in values and span.counts[f"{kind}Count"]:
@@ -151,11 +154,23 @@ def _text_span(text: str, where: str, profile: dict[str, str]) -> Timespan:
             if values.get("LatStdDev", "N/A") != "N/A":
                 latency["lat_stddev_ns"] = number(values["LatStdDev"], where) * MS_NS
             span.latency.setdefault(kind, {}).update(latency)
-    for match in _PERCENTILE.finditer(text):
+    for match in _PERCENTILE.finditer(_table_of_all(text)):
         for kind, cell in (("Read", match["read"]), ("Write", match["write"])):
             if cell != "N/A":
                 _percentile(span, kind, match["which"], number(cell, where) * MS_NS)
     return span
+
+
+def _table_of_all(text: str) -> str:
+    """The table of percentiles of all targets: tables of single targets may follow it, under their
+    paths. Empty where several tables have only such headings."""
+    starts = [match.start() for match in _TABLE.finditer(text)]
+    tables = [text[a:b] for a, b in itertools.pairwise([*starts, len(text)])]
+    for start, table in zip(starts, tables, strict=True):
+        heading = text[:start].rstrip().rpartition("\n")[2].strip()
+        if heading.startswith("total") or len(tables) == 1:
+            return table
+    return ""
 
 
 def _totals(text: str) -> Iterator[tuple[str, dict[str, str]]]:

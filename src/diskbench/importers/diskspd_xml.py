@@ -1,20 +1,44 @@
-"""diskspd's results as XML (-Rxml) (XmlResultParser.cpp)."""
+"""diskspd's results as XML (-Rxml) (XmlResultParser.cpp), and what both of its forms report of one
+timespan."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 from xml.parsers import expat
 
 from diskbench.errors import InvalidValue
-from diskbench.importers.diskspd_span import MS_NS, Timespan, whole_count
 from diskbench.importers.form import number
+from diskbench.limits import COUNTER
 from diskbench.units import MIB
 
 _XML_BYTES: Final = 16 * MIB
 """A result of 800 threads with a latency histogram takes 2 MB."""
 _DEEPEST: Final = 32
 """Levels of elements; diskspd writes eight."""
+
+
+MS_NS: Final = 1e6
+"""Nanoseconds of a millisecond: diskspd prints times in ms."""
+
+
+@dataclass
+class Timespan:
+    """One timespan: counts of each direction, and latencies in ns."""
+
+    seconds: str = ""
+    counts: dict[str, int] = field(default_factory=dict)
+    latency: dict[str, dict[str, float]] = field(default_factory=dict)
+    percentiles: dict[str, dict[float, float]] = field(default_factory=dict)
+    profile: dict[str, str] = field(default_factory=dict)
+
+
+def whole_count(text: str, where: str) -> int:
+    """A count of I/Os or bytes. Raises InvalidValue for what is no whole number, or too large."""
+    if not text.isascii() or not text.isdigit() or len(text) > 19 or int(text) > COUNTER:
+        raise InvalidValue(f"{where}: {text[:40]!r} is not a count")
+    return int(text)
 
 
 def from_xml(text: str, where: str) -> tuple[list[Timespan], dict[str, str]]:
@@ -59,14 +83,14 @@ def _figure(span: Timespan, path: tuple[str, ...], content: str, where: str) -> 
     """Add one figure of a timespan; others are left out."""
     if path == ("TestTimeSeconds",):
         span.seconds = content
-    elif path[:2] == ("Thread", "Target") and path[-1] in _COUNTS:
+    elif path[:2] == ("Thread", "Target") and path[2:] in _COUNTS:
         span.counts[path[-1]] = span.counts.get(path[-1], 0) + whole_count(content, where)
-    elif path[:1] == ("Latency",) and path[-1] in _LATENCIES:
+    elif path[:1] == ("Latency",) and path[-1] in _LATENCIES and len(path) == 2:
         kind, name = _LATENCIES[path[-1]]
         span.latency.setdefault(kind, {})[name] = number(content, where) * MS_NS
 
 
-_COUNTS: Final = ("ReadBytes", "ReadCount", "WriteBytes", "WriteCount")
+_COUNTS: Final = (("ReadBytes",), ("ReadCount",), ("WriteBytes",), ("WriteCount",))
 _LATENCIES: Final[Mapping[str, tuple[str, str]]] = {
     "AverageReadMilliseconds": ("Read", "lat_mean_ns"),
     "AverageWriteMilliseconds": ("Write", "lat_mean_ns"),

@@ -9,17 +9,20 @@ from dataclasses import replace
 from typing import Final
 
 from diskbench.errors import FioOutputUnreadable
-from diskbench.fio.output import parse_output
+from diskbench.fio.declared import options_known
+from diskbench.fio.output import parse_runs
 from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.fio.rows import measurements
 from diskbench.fio.terse import TERSE, parse_terse
 from diskbench.fio.text import RESULT, parse_text
 from diskbench.importers.form import (
+    LONGEST_NAME,
     Format,
     Imported,
     ImportedRun,
     ImportedStep,
     ImportKind,
+    as_utf8,
     check_json,
     head_of,
     step_of,
@@ -31,18 +34,16 @@ from diskbench.model.spec import Step
 
 FIO_REPORTS: Final[tuple[ImportKind, ...]] = ("fio-json", "fio-terse", "fio-text")
 """Kinds whose files hold what fio itself counted."""
-_LONGEST_NAME = 80
 
 
 def read_reports(kind: str, data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     """What each fio in a file of one of FIO_REPORTS reports, one for each run. Raises
     FioOutputUnreadable."""
+    data = as_utf8(data)
     if kind == "fio-json":
-        return (parse_output(data, where=where),)
+        return parse_runs(data, where=where)
     text = text_of(data, where).encode()
-    if kind == "fio-terse":
-        return (parse_terse(text, where=where),)
-    return parse_text(text, where=where)
+    return (parse_terse if kind == "fio-terse" else parse_text)(text, where=where)
 
 
 def report_of(kind: str, data: bytes, index: int, *, where: str) -> FioOutput:
@@ -72,7 +73,10 @@ def split_steps(output: FioOutput) -> tuple[tuple[Step, FioOutput], ...]:
 def job_text(output: FioOutput) -> str:
     """A job file made from the options in fio's JSON, with a section for each job. Clones that fio
     reports separately become one section. fio leaves options out (axboe/fio #237), so the file may
-    hold fewer options than the original."""
+    hold fewer options than the original. Empty where a job has none at all: they are not known, and
+    fio's defaults are not taken for them."""
+    if not all(options_known(job, output) for job in output.jobs):
+        return ""
     sections = {}
     for job in output.jobs:
         options = {**output.options, **job.options}
@@ -87,7 +91,10 @@ def job_text(output: FioOutput) -> str:
 
 def _step_name(jobs: Sequence[FioJob]) -> str:
     names = "+".join(dict.fromkeys(job.name for job in jobs))
-    return names if len(names) <= _LONGEST_NAME else f"{jobs[0].name}+{len(jobs) - 1} jobs"
+    if len(names) <= LONGEST_NAME or len(jobs) == 1:
+        return names
+    more = f"+{len(jobs) - 1} jobs"
+    return jobs[0].name[: LONGEST_NAME - len(more)] + more
 
 
 def _reader(kind: ImportKind) -> Callable[[bytes, str, Callable[[int], str]], Imported]:
@@ -96,9 +103,7 @@ def _reader(kind: ImportKind) -> Callable[[bytes, str, Callable[[int], str]], Im
             check_json(data, name)
         outputs = read_reports(kind, data, where=name)
         runs = tuple(_run(output, run_id_of(at)) for at, output in enumerate(outputs))
-        notes = dict.fromkeys(note for output in outputs for note in output.notes)
-        facts = _facts(outputs[0])
-        return Imported(kind, outputs[0].version, runs, facts, tuple(notes))
+        return Imported(kind, outputs[0].version, runs, _facts(outputs[0]))
 
     return read
 
@@ -122,6 +127,8 @@ def _run(output: FioOutput, run_id: str) -> ImportedRun:
         started_at=utc(min(starts) / 1000) if starts else None,
         finished_at=utc(output.timestamp_ms / 1000) if output.timestamp_ms else None,
         local_time=output.local_time,
+        notes=output.notes,
+        reports=output.reports,
     )
 
 

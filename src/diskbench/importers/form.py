@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ _JSON_VALUES = 700_000
 """Values in one JSON document, of up to 200 bytes each in memory: some 1,000 fio jobs as `json`, or
 400 with the histograms of json+."""
 _HEAD_BYTES = MIB
+LONGEST_NAME = 80
+"""Characters of a step's name; a job's own name stands in its row."""
 MOST_STEPS = 10_000
 """Steps in one file: fio's own limit on jobs (limits.FIO_JOBS), and far above any real file."""
 _LONGEST_RUN_S = 366 * 86400.0
@@ -48,12 +51,15 @@ class ImportedStep:
 @dataclass(frozen=True, slots=True)
 class ImportedRun:
     """One run in a file. Times are ISO 8601 in UTC; None where the file has none, or has one
-    without its time zone: `local_time` is then what the file says."""
+    without its time zone: `local_time` is then what the file says. `notes` say what was unusual in
+    this run; `reports` what else in the file counts as this run or was left out."""
 
     steps: tuple[ImportedStep, ...]
     started_at: str | None = None
     finished_at: str | None = None
     local_time: str | None = None
+    notes: tuple[str, ...] = ()
+    reports: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +86,53 @@ class Format:
 
 
 def text_of(data: bytes, name: str) -> str:
-    """The text of a file; UTF-16 with its mark (PowerShell's redirection) is read, too. Raises
-    InvalidValue for more than TEXT_BYTES."""
+    """The text of a file, which is UTF-8 (`as_utf8`). Raises InvalidValue for more than
+    TEXT_BYTES."""
     if len(data) > TEXT_BYTES:
         raise InvalidValue(
             f"{name}: it has {format_bytes(len(data))}; text of at most {format_bytes(TEXT_BYTES)} "
             "is read",
             advice="keep the part with the results",
         )
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16", errors="replace").replace("\0", UNKNOWN)
-    return data.decode("utf-8-sig", errors="replace").replace("\0", UNKNOWN)
+    return data.decode("utf-8", errors="replace").replace("\0", UNKNOWN)
+
+
+def as_utf8(data: bytes) -> bytes:
+    """A file as UTF-8 without byte order marks, whatever Unicode it came in: Windows writes UTF-16
+    (PowerShell's `>`), with its mark or without. Bytes that are no text stay as they are."""
+    encoding = _encoding(data[:_SAMPLE])
+    if encoding is not None:
+        data = data.decode(encoding, errors="replace").encode(errors="replace")
+    return data.replace(codecs.BOM_UTF8, b"") if codecs.BOM_UTF8 in data else data
+
+
+def _encoding(sample: bytes) -> str | None:
+    """The encoding of text that is not UTF-8. Without a mark, the places of the NULs tell: a
+    character of ASCII, and results are nearly that, has three in UTF-32 and one in UTF-16."""
+    for mark, encoding in _MARKS:
+        if sample.startswith(mark):
+            return encoding
+    quarter = len(sample) // 4
+    if not quarter or sample.count(0) < quarter:
+        return None
+    nuls = "".join("0" if sample[at::4].count(0) > 0.6 * quarter else "x" for at in range(4))
+    return _WHERE_NULS.get(nuls)
+
+
+_SAMPLE = 4096
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_WHERE_NULS = {
+    "x000": "utf-32-le",
+    "000x": "utf-32-be",
+    "x0x0": "utf-16-le",
+    "0x0x": "utf-16-be",
+}
+"""Which of four bytes are NUL in ASCII text → its encoding."""
 
 
 def check_json(data: bytes, name: str) -> None:
@@ -203,8 +245,10 @@ _WHOLE = ("_min_ns", "_max_ns")
 
 
 def step_of(index: int, name: str) -> Step:
-    """A step of a foreign file: it has a name and no job file."""
-    return Step(index=index, name=name, job="", expected_s=0.0)
+    """A step of a foreign file: it has a name, which becomes that of a folder, and no job file."""
+    if len(name) > LONGEST_NAME:
+        name = f"{name[: LONGEST_NAME - 1]}…"
+    return Step(index=index, name=name or f"step-{index + 1}", job="", expected_s=0.0)
 
 
 def number(text: str, where: str) -> float:

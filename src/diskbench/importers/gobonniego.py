@@ -1,11 +1,11 @@
 """GoBonnieGo's JSON (`gobonniego -json`), 1.0.5 and later."""
 
-import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from diskbench.errors import InvalidValue
+from diskbench.fio.output import DECODER
 from diskbench.importers.form import (
     Format,
     Imported,
@@ -31,7 +31,7 @@ def read_gobonniego(data: bytes, name: str, run_id_of: Callable[[int], str]) -> 
     InvalidValue."""
     check_json(data, name)
     try:
-        root = json.loads(data)
+        root = DECODER.decode(data.decode(errors="replace"))
     except (ValueError, RecursionError) as error:
         raise InvalidValue(f"{name}: not readable as JSON: {error}") from error
     if (bad := unstorable(root)) is not None:

@@ -9,7 +9,6 @@ files made one list of the samples; it is read as well.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -23,6 +22,7 @@ from diskbench.fio.declared import (
     numjobs,
     rw_of,
 )
+from diskbench.fio.output import DECODER
 from diskbench.importers.form import (
     MOST_STEPS,
     Format,
@@ -99,7 +99,7 @@ def _samples(text: str, where: str) -> Iterator[_Sample]:
     for place, document in _documents(text, where):
         check_json(document.encode(), place)
         try:
-            parsed = json.loads(document)
+            parsed = DECODER.decode(document)
         except (ValueError, RecursionError) as error:
             raise InvalidValue(f"{place} is not readable as JSON: {error}") from error
         for sample in parsed if isinstance(parsed, list) else [parsed]:

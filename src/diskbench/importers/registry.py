@@ -13,7 +13,7 @@ from diskbench.importers.dd import DD
 from diskbench.importers.diskspd import DISKSPD
 from diskbench.importers.fio_log import FIO_LOG
 from diskbench.importers.fio_report import FIO_JSON, FIO_TERSE, FIO_TEXT
-from diskbench.importers.form import Format, Imported, ImportKind, head_of
+from diskbench.importers.form import Format, Imported, ImportKind, as_utf8, head_of
 from diskbench.importers.gobonniego import GOBONNIEGO
 from diskbench.importers.hdparm import HDPARM
 from diskbench.importers.perfkit import PERFKIT
@@ -29,7 +29,7 @@ _LOOKED_AT = 256 * 1024
 _PRINTABLE = 0.85
 """Least share of printable characters in a text."""
 _SIGNS: Final = (
-    (re.compile(r"^fio[- ]1\.", re.MULTILINE), "text of fio 1, whose units changed often"),
+    (re.compile(r"^fio[- ]1\.", re.MULTILINE), "text of fio 1, without results"),
     (re.compile(r"^fio-\d[\d.]*", re.MULTILINE), "fio's text of version {0}, without results"),
     (re.compile(r"\(g=\d+\): rw="), "the beginning of fio's text, without results"),
     (re.compile(r"^\[global\]|^ioengine ?=", re.MULTILINE), "a job file of fio, no result"),
@@ -54,6 +54,7 @@ def format_of(data: bytes, *, name: str) -> Format:
 
     Raises InvalidValue that says what the file looks like if it has no known format.
     """
+    data = as_utf8(data)
     for form in FORMATS:
         if form.recognises(data, name):
             return form
@@ -72,6 +73,7 @@ def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) ->
     one run with one step and no rows. Raises InvalidValue naming file and cause.
     """
     try:
+        data = as_utf8(data)
         return format_of(data, name=name).read(data, name, run_id_of)
     except (FioOutputUnreadable, InvalidValue) as error:
         raise InvalidValue(error.message, advice=error.advice or IMPORTABLE) from error

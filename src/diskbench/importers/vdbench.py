@@ -75,16 +75,22 @@ def _totals(
 ) -> Iterator[tuple[str, int | None, str, str, re.Match[str]]]:
     """The avg_ lines, each with the run definition above it, its elapsed seconds, and the date."""
     name, elapsed, date = "", None, ""
+    seen: set[tuple[str, str]] = set()
     for line in lines:
         line = line[:1024]
         if match := _START.search(line):
             name = match["name"]
+            seen.clear()
             elapsed = None
             if match["elapsed"].isdigit():  # the intervals of the warm-up are counted, too
                 elapsed = int(match["elapsed"]) + int(match["warmup"] or 0)
         elif match := _DATE.match(line):
             date = match["date"]
         elif match := _AVERAGE.match(line.rstrip()):
+            total = match["first"], match["last"]
+            if name and total in seen:
+                continue  # of a host or a disk: what is of all comes first
+            seen.add(total)
             yield name, elapsed, date, line, match
 
 

@@ -152,6 +152,10 @@ FIGURES_DISAGREE = Doubt(
     "figures-disagree", "with care", "figures that contradict each other",
     "compare the figures with fio's own output in the evidence",
 )  # fmt: skip
+HISTOGRAM_END = Doubt(
+    "histogram-end", "note", "percentiles beyond fio's histogram",
+    "mean and max are measured; fio's latency logs (write_lat_log) hold each I/O",
+)  # fmt: skip
 SATURATED = Doubt(
     "saturated", "with care", "offered load not served",
     "offer less load, or measure the sustained rate first: --profile sustained",

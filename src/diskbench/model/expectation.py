@@ -63,16 +63,17 @@ LIMIT_WORDS: dict[LimitName, str] = {
 class Load(Frozen):
     """What jobs ask of a disk: blocks of one size, so many at a time.
 
-    `read_share` is 1 for reads only. `depth` is how many blocks are under way at once, over all
-    jobs; None where nothing bounds it (writes that the page cache takes). `max_per_s` is the rate
-    that the load is held to, in blocks; `read_ahead_bytes` what the guest reads at once in sequence
-    through its page cache; `warm` whether what it reads may be in a host cache by then.
+    `read_share` is 1 for reads only. `direct` is None where it is not known.
+    `depth` is how many blocks are under way at once, over all jobs; None where nothing bounds it
+    (writes that the page cache takes), or it is not known. `max_per_s` is the rate that the load is
+    held to, in blocks; `read_ahead_bytes` what the guest reads at once in sequence through its page
+    cache; `warm` whether what it reads may be in a host cache by then.
     """
 
     block_bytes: int = Field(ge=1)
     read_share: float = Field(default=1.0, ge=0, le=1)
     random: bool = True
-    direct: bool = True
+    direct: bool | None = True
     depth: int | None = Field(default=None, ge=1)
     max_per_s: float | None = Field(default=None, gt=0)
     read_ahead_bytes: int = Field(default=128 * 1024, ge=0)

@@ -50,16 +50,19 @@ def asked_by(
     read_ahead_kb: int | None = None,
     rates: Mapping[str, float] | None = None,
     disks: int = 1,
+    says_direct: bool = True,
 ) -> StepLoad:
     """Return the load of a step. percentages of fio sizes are of `capacity_bytes`; `rates`
     are the expected IOPS of earlier steps by name, for steps whose rate is a share of them. On
-    several `disks` it is one load if it loads all that it uses alike."""
+    several `disks` it is one load if it loads all that it uses alike. Where the job file was made
+    from what does not say whether I/O is direct (`says_direct`), that stays unknown, and with it
+    how many requests were in flight."""
     io_jobs = [job for job in jobs(parse(step.job).sections) if _is_io(job)]
     if not io_jobs:
         return StepLoad(Stage(None, seconds=step.expected_s), is_one=True)
     ahead = (READ_AHEAD_KB if read_ahead_kb is None else read_ahead_kb) * KIB
     warm = not step.name.endswith(f"-{COLD}")
-    loads = [_load(job, ahead, rates or {}, warm=warm) for job in io_jobs]
+    loads = [_load(job, ahead, rates or {}, warm=warm, says_direct=says_direct) for job in io_jobs]
     shapes = {(part.block_bytes, part.random, part.direct) for part in loads}
     is_one = len(shapes) == 1 and all(_is_one_size(job) for job in io_jobs)
     is_one = is_one and (disks == 1 or disks_loaded(step) is not None)
@@ -74,9 +77,12 @@ def asked_by(
     return StepLoad(Stage(load, seconds=max(most) if all(most) else math.inf, bytes=moved), is_one)
 
 
-def _load(job: Job, ahead: int, rates: Mapping[str, float], *, warm: bool) -> Load:
+def _load(
+    job: Job, ahead: int, rates: Mapping[str, float], *, warm: bool, says_direct: bool
+) -> Load:
     rw = (job.get("rw") or "read").split(":")[0]
-    direct, clones = job.flag("direct"), count(job, "numjobs")
+    direct = job.flag("direct") if says_direct else None
+    clones = count(job, "numjobs")
     share = _read_share(job, rw)
     waits = share < 1 and any(
         job.get(name) not in {None, "0", "none"} for name in ("fsync", "fdatasync", "sync")
@@ -89,7 +95,9 @@ def _load(job: Job, ahead: int, rates: Mapping[str, float], *, warm: bool) -> Lo
     ):
         in_flight = count(job, "iodepth")
     depth: int | None = in_flight * clones
-    if not direct and not waits and (not random or share < 1):
+    if direct is None and count(job, "iodepth") > 1:
+        depth = None
+    if direct is False and not waits and (not random or share < 1):
         depth = None  # the page cache absorbs writes and reads ahead sequentially
     return Load(
         block_bytes=block,

@@ -23,7 +23,7 @@ from diskbench.store.parallel_evidence import WINDOW, each, is_away
 from diskbench.store.phases import run_phases
 from diskbench.store.rebuild import RunRows, rows_of, write_runs
 
-_Read = tuple[ImportSource, Manifest, RunRows, tuple[StepAudit, ...]]
+_Read = tuple[ImportSource, Manifest, RunRows, tuple[StepAudit, ...], str]
 
 _ROWS_AT_ONCE = 2000
 """Runs and steps in one transaction, which hold some 10 MB until then."""
@@ -33,13 +33,15 @@ _ROWS_AT_ONCE = 2000
 class ReadImport:
     """A run and the file that it came from. `measured_at` is the time of measurement, in ISO 8601
     and UTC; None where the file does not have it. `audits` say whether fio's own figures agree with
-    each other; empty for other formats."""
+    each other; empty for other formats. `reports` says what else in the file counts as this run, or
+    was left out."""
 
     source: ImportSource
     manifest: Manifest
     measured_at: str | None
     steps: int
     audits: tuple[StepAudit, ...] = ()
+    reports: str = ""
 
     @property
     def has_logs(self) -> bool:
@@ -63,13 +65,14 @@ def imported(
     def keep(run: _Found) -> _Read:
         manifest = keep_run(store, run.source, run.report, run.ids, run.index, labels, version, at)
         rows = _rows(store, run.source, manifest, run.report)
-        return run.source, manifest, rows, _compared(manifest, run.report)
+        reports = run.report.runs[run.index].reports
+        return run.source, manifest, rows, _compared(manifest, run.report), reports
 
     batch: list[_Read] = []
     most = WINDOW if is_away(store) else 1
     for window in _windows(_found(sources, known_runs, at), most):
         batch += each(store, keep, window)
-        if sum(1 + len(rows.steps) for _, _, rows, _ in batch) >= _ROWS_AT_ONCE:
+        if sum(1 + len(rows.steps) for _, _, rows, *_ in batch) >= _ROWS_AT_ONCE:
             yield from _written(database, store, batch)
             batch = []
     yield from _written(database, store, batch)
@@ -124,21 +127,22 @@ def _written(
 ) -> Iterator[ReadImport]:
     if batch:
         store.settle()
-        write_runs(database, [rows for _, _, rows, _ in batch])
+        write_runs(database, [rows for _, _, rows, *_ in batch])
 
     def audited(run: _Read) -> tuple[StepAudit, ...]:
-        _, manifest, _, compared = run
+        _, manifest, _, compared, _ = run
         of_fio = manifest.imported is not None and manifest.imported.kind in FIO_REPORTS
         return tuple(run_audits(store, manifest.run_id)) if of_fio else compared
 
     audits = each(store, audited, batch)
-    for (source, manifest, rows, _), of_run in zip(batch, audits, strict=True):
+    for (source, manifest, rows, _, reports), of_run in zip(batch, audits, strict=True):
         yield ReadImport(
             source=source,
             manifest=manifest,
             measured_at=rows.measured_at,
             steps=len(rows.steps),
             audits=of_run,
+            reports=reports,
         )
 
 

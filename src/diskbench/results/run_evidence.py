@@ -41,12 +41,14 @@ OpenStore = Callable[[str | None], EvidenceStore]
 
 @dataclass(frozen=True)
 class StepEvidence:
-    """One step as it ran, with its rates resolved (an imported step has the options in fio's JSON),
-    fio's output, and the samples taken beside it; None where these were not kept."""
+    """One step as it ran, with its rates resolved (an imported step has the options in fio's
+    report, and no job where it has none), fio's output, and the samples taken beside it; None where
+    these were not kept. `says_direct` is false where the options leave out what was given."""
 
     step: Step
     output: FioOutput | None = None
     samples: SampleSummary | None = None
+    says_direct: bool = True
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,11 @@ def read_steps(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]
     if record is not None and record.kind in FIO_REPORTS:
         data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
         return tuple(
-            StepEvidence(step.model_copy(update={"job": job_text(part)}), part)
+            StepEvidence(
+                step.model_copy(update={"job": job_text(part)}),
+                part,
+                says_direct=part.lists_options,
+            )
             for step, part in split_steps(
                 report_of(record.kind, data, record.index, where=record.name)
             )

@@ -129,6 +129,7 @@ def _load(parts: _Parts, plan: Plan | None) -> Load | None:
             parts.evidence[0].step,
             capacity_bytes=capacity_bytes,
             read_ahead_kb=disk.read_ahead_kb if disk else None,
+            says_direct=parts.evidence[0].says_direct,
             disks=max(len(plan.target.disks), 1) if plan else 1,
         )
     except DiskbenchError:

@@ -56,6 +56,8 @@ DAMAGED = ".damaged"
 """Suffix of the copy of an unreadable record that a new record replaced."""
 _RecordT = TypeVar("_RecordT", bound="BaseModel")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]")
+_LONGEST_NAME = 240
+"""Characters of a folder or file beside what we add to them: file systems keep 255."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def run_prefix(run_id: str) -> str:
 
 def step_folder(step: Step) -> str:
     """The folder of a step under its run: `steps/003-randread-r2`."""
-    name = _UNSAFE.sub("_", step.name)
+    name = _UNSAFE.sub("_", step.name)[:_LONGEST_NAME]
     return f"steps/{step.index:03d}-{name}" + (f"-r{step.round}" if step.round else "")
 
 
@@ -316,8 +318,13 @@ def _records(files: Mapping[str, Content]) -> dict[str, FileRecord]:
     return records
 
 
+def _shortened(part: str) -> str:
+    """A name with its end, which says what it is of; `_records` keeps names apart."""
+    return part if len(part) <= _LONGEST_NAME else part[: _LONGEST_NAME // 2] + part[-100:]
+
+
 def _record(name: str, content: Content, *, key: str | None = None) -> FileRecord:
-    safe = "/".join(_UNSAFE.sub("_", part) for part in name.split("/"))
+    safe = "/".join(_shortened(_UNSAFE.sub("_", part)) for part in name.split("/"))
     size, digest = _size_and_digest(content)
     # The suffix marks compressed keys, so a file whose own name ends so is compressed once more.
     packed = size > COMPRESS_ABOVE_BYTES or safe.endswith(PACKED)

@@ -42,10 +42,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-AUDITS_VERSION = 2
+AUDITS_VERSION = 3
 """Incremented when the same evidence gives another audit; older cached audits are then unused.
 
 2: the first row of a log may be late, too.
+3: after a ramp, bytes may be those of more I/Os than were counted.
 """
 MOST_BYTES = 2 * 2**20
 """Of the logs of a step that are summed up without DuckDB, about 90,000 rows. So many

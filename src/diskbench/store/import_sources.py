@@ -46,7 +46,8 @@ class ImportSet:
 
 @dataclass(frozen=True)
 class _Report:
-    """The logs that a report of fio names; `groups` are its steps in order."""
+    """The logs that a report of fio names; `groups` are its steps in order. A file of several runs
+    has neither: of which of them a log is, nothing says."""
 
     path: Path
     named: tuple[NamedLogs, ...]
@@ -192,11 +193,13 @@ def _read(path: Path, contents: Mapping[Path, bytes]) -> bytes:
 
 def _report(path: Path, kind: str, data: bytes) -> _Report:
     try:
-        output = read_reports(kind, data, where=path.name)[0]
+        outputs = read_reports(kind, data, where=path.name)
     except FioOutputUnreadable as error:
         raise InvalidValue(error.message, advice=error.advice) from error
-    groups = tuple(sorted({job.group for job in output.jobs}))
-    return _Report(path, named_logs(output), groups)
+    if len(outputs) > 1:
+        return _Report(path, (), ())
+    groups = tuple(sorted({job.group for job in outputs[0].jobs}))
+    return _Report(path, named_logs(outputs[0]), groups)
 
 
 def _beside(results: Iterable[Path]) -> list[Path]:
@@ -236,6 +239,11 @@ def _owner(
     only = len(mine) == 1 and not (searched and _has_other_json(mine[0].path))
     if silent and only:
         return (silent[0], 0), ""
+    if mine and not any(document.groups for document in mine):
+        return (
+            None,
+            f"{mine[0].path.name} beside it holds several runs, and the log names none of them",
+        )
     return None, "no job of a JSON file beside it names it"
 
 

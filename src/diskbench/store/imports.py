@@ -207,7 +207,8 @@ def _steps(
 ) -> list[StepResult]:
     audits = run_audits(evidence, manifest.run_id) if imported.kind in FIO_REPORTS else ()
     started, finished = _times(run)
-    notes = tuple(IMPORT.warning(f"{record.name}: {note}") for note in imported.notes)
+    unusual = (*imported.notes, *run.notes)
+    notes = tuple(IMPORT.warning(f"{record.name}: {note}") for note in unusual)
     steps = [
         StepResult(
             step_index=imported_step.step.index,

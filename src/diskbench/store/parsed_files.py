@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from diskbench.model.result import LEFT_OUT
 
-PARSER_VERSION = 4
+PARSER_VERSION = 5
 """Raised when the same files give other rows; rows of different versions are not pooled.
 
 2: quantiles lie between the exact extremes; a latency stands only where all jobs were timed.
 3: every fsync and fdatasync is counted as a sync, none as a short I/O; fio 2.2 to 2.21 is read in
    its own units.
 4: what another tool does not print is empty; before, its rows held the figures of one second.
+5: each run of a file with several; syncs of fio's text; no value for a percentile beyond fio's
+   histogram; fio 2.21 in its own units; diskspd's table of all targets.
 """
 FIO_JSON = "fio.json"
 FIO_EXIT = "fio.exit"

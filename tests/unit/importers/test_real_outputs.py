@@ -57,7 +57,7 @@ def test_fios_terse_lines_give_what_their_fields_say(version):
 def test_the_last_of_several_terse_reports_is_used():
     found = imported("fio-3.33-terse3-status.txt")
     assert [step.step.name for step in found.runs[0].steps] == ["rr", "rw", "w", "r2"]
-    assert any("3 reports" in note for note in found.notes)
+    assert any("3 reports" in note for note in found.runs[0].notes)
     last = (CASES / "fio-3.33-terse3-status.txt").read_text().splitlines()[-1].split(";")
     assert rows("fio-3.33-terse3-status.txt")["r2", "read"].bytes == int(last[5]) * 1024
 

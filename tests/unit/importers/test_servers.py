@@ -141,9 +141,11 @@ def test_servers_whose_jobs_of_one_name_differ_have_no_options_in_common():
 def test_a_text_that_was_cut_before_the_sum_of_its_servers_says_so():
     text = (CASES / "fio-3.33-client.txt").read_text()
     whole, cut = imported("fio-3.33-client.txt"), text[: text.index("All clients")]
-    assert whole.notes == ()
+    assert whole.runs[0].notes == ()
     found = read_imported(cut.encode(), name="x", run_id_of=str)
-    assert [("2 servers" in note, "All clients" in note) for note in found.notes] == [(True, True)]
+    assert [("2 servers" in note, "All clients" in note) for note in found.runs[0].notes] == [
+        (True, True)
+    ]
 
 
 def test_runs_whose_heads_were_left_out_are_no_interim_reports():

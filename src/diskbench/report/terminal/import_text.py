@@ -28,7 +28,8 @@ _IF_FAILED: Final[tuple[tuple[AuditName, str], ...]] = (
 @dataclass(frozen=True)
 class ImportedLine:
     """One imported run, as far as the line needs it: `date` is the day in UTC, `local_time` a time
-    whose zone the file does not say."""
+    whose zone the file does not say. `reports` says which other reports in its file count as this
+    run, and what was left out."""
 
     trial_id: str
     steps: int
@@ -36,6 +37,7 @@ class ImportedLine:
     local_time: str | None = None
     logs: int = 0
     audits: tuple[StepAudit, ...] = ()
+    reports: str = ""
 
 
 def import_line(runs: Sequence[ImportedLine]) -> str:
@@ -52,7 +54,7 @@ def import_line(runs: Sequence[ImportedLine]) -> str:
             continue
         parts.append(_failed(audits, name, words) or _held(audits, name, words, of_steps))
     parts += [text for name, words in _IF_FAILED if (text := _failed(audits, name, words))]
-    return " · ".join([*parts, _date(runs)])
+    return " · ".join([*parts, _date(runs), *dict.fromkeys(r.reports for r in runs if r.reports)])
 
 
 def _failed(audits: Sequence[StepAudit], name: AuditName, words: str) -> str:

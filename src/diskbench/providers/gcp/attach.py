@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.errors import exists_already, is_busy
-from diskbench.providers.gcp.guest import find_disk, find_local, with_unique_identity
+from diskbench.providers.gcp.guest import (
+    LINK_S,
+    find_disk,
+    find_local,
+    no_link,
+    with_unique_identity,
+    without_link,
+)
 from diskbench.providers.gcp.inventory import LIVE, describe, place
 from diskbench.providers.gcp.operations import change, last
 from diskbench.providers.gcp.provision import ended
@@ -170,9 +178,21 @@ def _appeared(
     order: GcpOrder, guest: Guest, name: str, size_gib: int, before: tuple[GuestDisk, ...] | None
 ) -> GuestDisk:
     known = with_unique_identity(before) if before is not None else None
+    size_bytes = size_gib * GIB
+    unlinked_since: float | None = None
 
     def ask() -> GuestDisk | Still:
-        guest_disk = find_disk(disks(guest.host), name, size_gib * GIB, known)
-        return guest_disk or Still(f"/dev/disk/by-id/google-{name} is not seen in the guest yet")
+        nonlocal unlinked_since
+        guest_disks = disks(guest.host)
+        if (ours := find_disk(guest_disks, name, size_bytes, known)) is not None:
+            return ours
+        bare = without_link(guest_disks, size_bytes, known)
+        if bare is None:
+            unlinked_since = None
+            return Still(f"/dev/disk/by-id/google-{name} is not seen in the guest yet")
+        unlinked_since = unlinked_since or time.monotonic()
+        if time.monotonic() - unlinked_since >= LINK_S:
+            raise no_link(bare, name)
+        return Still(f"{bare.node} is there, and /dev/disk/by-id/google-{name} is not yet")
 
     return order.ask_guest(f"disk {name}", ask)

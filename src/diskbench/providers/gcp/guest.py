@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from diskbench.providers.guest_disks import GuestDisk
 
 _LINK = "/dev/disk/by-id/google-"
+LINK_S = 20.0
+"""Seconds that udev has to make the link of a disk that is there; our choice."""
 _LOCAL = {"nvme": "local-nvme-ssd", "scsi": "local-ssd"}
 
 
@@ -53,6 +55,28 @@ def find_disk(
         )
     _check_size(disk, device_name, size_bytes)
     return disk
+
+
+def without_link(
+    guest_disks: Iterable[GuestDisk], size_bytes: int, before: Sequence[GuestDisk] | None
+) -> GuestDisk | None:
+    """The disk that appeared with the size asked for and bears none of Google's links, as in an
+    image without its udev rules; None without one."""
+    known = {key for disk in before or () for key in disk.keys}
+    fresh = [disk for disk in with_unique_identity(guest_disks) if not known & disk.keys]
+    bare = [disk for disk in fresh if not any(link.startswith(_LINK) for link in disk.links)]
+    return next((disk for disk in bare if disk.size_bytes == size_bytes), None)
+
+
+def no_link(disk: GuestDisk, device_name: str) -> RentalFailed:
+    """The error of an image that makes no links for disks."""
+    return RentalFailed(
+        f"{disk.node} ({disk.size_bytes:,} bytes) appeared, but the guest made no link "
+        f"{_LINK}{device_name} within {LINK_S:g} s: that it is this disk cannot be known",
+        advice="this image lacks Google's udev rules (65-gce-disk-naming.rules and "
+        "google_nvme_id): choose an --image with Google's guest environment, as all of Google's "
+        "public images have; nothing was written",
+    )
 
 
 def find_local(

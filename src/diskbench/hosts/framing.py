@@ -125,8 +125,8 @@ class FramedStream:
 
 
 ADVICE = (
-    "log in there by hand with a command, as in 'ssh HOST true': it must print nothing and not read "
-    "standard input; in ~/.bashrc or ~/.cshrc do that only for a terminal"
+    "log in there by hand with a command, as in 'ssh HOST true': it must print nothing and not "
+    "read standard input; in ~/.bashrc or ~/.cshrc do that only for a terminal"
 )
 """What to do about a host whose login disturbs commands."""
 

@@ -18,6 +18,9 @@ GIB: Final = 2**30
 COMMAND_BYTES: Final = 16 * MIB
 """Standard output and standard error of one command together. The facts of a machine with a
 thousand disks and 192 cores take 1 MB, `fio --cmdhelp=all` 60 kB."""
+NOISE_BYTES: Final = MIB
+"""What a host prints before a command of ours begins, on each stream: a message of the day takes
+2 kB, a login file that is traced (`set -x`) 100 kB."""
 LINE_BYTES: Final = 64 * 1024
 """One progress line of a followed step; real ones hold 14 numbers in at most 350 bytes."""
 FOLLOWED_BYTES: Final = GIB

@@ -97,6 +97,26 @@ def test_a_host_that_names_files_like_records_forges_none(user: Cli, tmp_path: P
     assert user.run("gc").returncode == 0
 
 
+@drill(
+    done="fio on the host leaves a file of 3 TB that is all hole, and one of 150 MB that is none",
+    holds="the run ends done without reading it, left-out.txt and the message name it with its "
+    "size, and the other file is kept",
+)
+def test_a_file_of_holes_is_left_out_and_named(user: Cli, tmp_path: Path) -> None:
+    leaves = "truncate -s 3T holes.log; head -c 150000000 /dev/zero >whole.log"
+    status, _, err = run_with_fio(user, tmp_path, leaves)
+    assert status == 0, err
+    (step,) = (stored(user) / "steps").iterdir()
+    told = (step / "left-out.txt").read_text()
+    assert told == ("holes.log: has 3 TiB, of which 0 B were ever written: the rest are holes\n"), (
+        told
+    )
+    assert "holes.log has 3 TiB" in err
+    kept = json.loads((step / "step.json").read_text())["files"]
+    assert "whole.log" in kept
+    assert "holes.log" not in kept
+
+
 def tar_of(*members: tuple[str, bytes, bytes]) -> bytes:
     """A tar of (name, type, content) with the checksums that a host sends."""
     import hashlib

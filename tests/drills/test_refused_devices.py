@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,8 +16,23 @@ from tests.drills.book import drill
 from tests.rigs import signatures
 from tests.rigs.cli import Cli
 
+from diskbench.hosts.device import check_device
+from diskbench.hosts.local import LocalHost
+
 PROFILE = "[write]\nrw=write\nbs=64k\nsize=1m\n"
 MIB = 2**20
+READS = """
+import mmap, os, sys
+device = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+page, begun = mmap.mmap(-1, 4096), False
+while True:
+    os.lseek(device, 0, os.SEEK_SET)
+    os.readv(device, [page])
+    if not begun:
+        print("begun", flush=True)
+    begun = True
+"""
+"""A process that reads a device past the page cache until it is killed."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +122,120 @@ def test_a_device_that_belongs_to_another_owner_is_refused(
         before = disk.digest
         refused(measure(disk.path, str(image)), words)
     assert disk.digest == before
+
+
+COPIES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "btrfs at 64 MiB": (signatures.write_btrfs_copy, "copy of a superblock of btrfs at 64 MiB"),
+    "btrfs at 256 GiB": (
+        lambda image: signatures.write_btrfs_copy(image, 2**38),
+        "copy of a superblock of btrfs at 256 GiB",
+    ),
+    "f2fs": (signatures.write_f2fs_copy, "copy of a superblock of f2fs"),
+    "a GUID partition table": (signatures.write_gpt_copy, "has a partition table (gpt)"),
+    "MD 0.90": (signatures.write_old_md, "belongs to a software RAID"),
+    "MD 1.0": (signatures.write_md_at_end, "belongs to a software RAID"),
+    "LUKS2": (signatures.write_second_luks, "is encrypted (LUKS)"),
+} | {
+    f"ZFS's label {n}": (
+        lambda image, n=n: signatures.write_zfs_label(image, n),
+        "belongs to a ZFS pool",
+    )
+    for n in range(4)
+}
+
+
+@drill(
+    done="a device of 300 GiB is to be measured whose beginning is empty, and that has one copy of "
+    "a superblock, label or table somewhere else",
+    holds="exit 2 with the owner's name, and nothing was written",
+)
+@pytest.mark.parametrize("owner", COPIES)
+def test_a_device_with_a_copy_of_its_owners_mark_alone_is_refused(
+    measure: Callable[..., subprocess.CompletedProcess[str]], image: Path, owner: str
+) -> None:
+    write, words = COPIES[owner]
+    os.truncate(image, 300 * 2**30)
+    write(image)
+    taken = image.stat().st_blocks
+    with attached(image) as disk:
+        refused(measure(disk.path, str(image)), words)
+    assert image.stat().st_blocks == taken
+
+
+@drill(
+    done="a device is checked that is fresh, that was wiped, or that has a btrfs copy at "
+    "an offset that btrfs does not use",
+    holds="nothing refuses it",
+)
+@pytest.mark.parametrize("kind", ["fresh", "wiped ext4", "wiped xfs", "a copy moved elsewhere"])
+def test_a_device_without_an_owner_is_not_refused(image: Path, kind: str) -> None:
+    os.truncate(image, 512 * MIB)
+    if kind == "a copy moved elsewhere":  # as in a dump of another disk that was written here
+        signatures.write_btrfs_copy(image, 32 * MIB)
+        with image.open("r+b") as file:
+            file.seek(32 * MIB)
+            block = file.read(4096)
+            file.seek(64 * MIB)
+            file.write(block)
+    with attached(image) as disk:
+        if kind.startswith("wiped"):
+            make = {"wiped ext4": ["mkfs.ext4", "-q"], "wiped xfs": ["mkfs.xfs", "-q"]}[kind]
+            subprocess.run([*make, disk.path], check=True, capture_output=True)
+            subprocess.run(["wipefs", "-q", "-a", disk.path], check=True)
+        assert check_device(LocalHost(), disk.path, str(image)).path == disk.path
+
+
+OWN_PIDS = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+IN_A_CONTAINER = """
+import logging, sys
+from diskbench.errors import TargetRefused
+from diskbench.hosts.device import check_device
+from diskbench.hosts.local import LocalHost
+logging.basicConfig(format="%(message)s")
+try:
+    print("allowed", check_device(LocalHost(), *sys.argv[1:]).path)
+except TargetRefused as error:
+    print(error.message)
+"""
+
+
+@drill(
+    done="in a PID namespace of its own, diskbench looks at a device that a process outside holds "
+    "exclusively, reads all the time, or has open without a sign",
+    holds="the first two are refused; of the third it says that it cannot see it",
+)
+@pytest.mark.parametrize(
+    ("holder", "words"),
+    [
+        ("import os, sys, time; os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)", "exclusive use"),
+        ("import os, sys, time; os.open(sys.argv[1], os.O_RDWR | os.O_EXCL)", "exclusive use"),
+        (READS, "is read or written by a process that cannot be seen"),
+        ("import os, sys, time; os.open(sys.argv[1], os.O_RDONLY)", "cannot be seen"),
+    ],
+    ids=["exclusively", "exclusively to write", "reads", "idle"],
+)
+def test_a_device_that_is_held_outside_the_pid_namespace_is_not_taken_for_free(
+    image: Path, holder: str, words: str
+) -> None:
+    with attached(image) as disk:
+        begun = f"{holder}\nprint('begun', flush=True)\n" if holder is not READS else holder
+        process = subprocess.Popen(
+            [sys.executable, "-c", f"{begun}\nsys.stdin.read()", disk.path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        try:
+            process.stdout.readline()
+            done = subprocess.run(
+                [*OWN_PIDS, sys.executable, "-c", IN_A_CONTAINER, disk.path, str(image)],
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+        finally:
+            process.kill()
+            process.communicate()
+    assert words in done.stdout + done.stderr
+    assert ("allowed" in done.stdout) == (words == "cannot be seen")
 
 
 @drill(

@@ -85,6 +85,63 @@ def write_zfs(image: Path) -> None:
     write_at(image, *((label + 128 * 1024, ring) for label in labels))
 
 
+def write_btrfs_copy(image: Path, at: int = 64 * 2**20) -> None:
+    """A copy of the superblock of a btrfs, alone."""
+    block = bytearray(4096)
+    struct.pack_into("<Q", block, 0x30, at)
+    block[0x40:0x48] = b"_BHRfS_M"
+    write_at(image, (at, bytes(block)))
+
+
+def write_f2fs_copy(image: Path) -> None:
+    """The second superblock of an f2fs, alone."""
+    write_at(image, (5120, struct.pack("<IHHII", 0xF2F52010, 1, 15, 9, 3)))
+
+
+def write_gpt_copy(image: Path) -> None:
+    """The GUID partition table at the end of a disk, alone."""
+    write_gpt(image)
+    write_at(image, (0, bytes(34 * _SECTOR)))
+
+
+def write_md_at_end(image: Path) -> None:
+    """A version 1.0 superblock of a software RAID, near the end."""
+    sector = (image.stat().st_size // _SECTOR - 16) & ~7
+    block = bytearray(4096)
+    struct.pack_into("<II", block, 0, 0xA92B4EFC, 1)
+    block[16:32] = b"md-array-uuid-00"
+    struct.pack_into("<Q", block, 144, sector)
+    total = sum(struct.unpack_from("<64I", block))
+    struct.pack_into("<I", block, 216, ((total & 0xFFFFFFFF) + (total >> 32)) & 0xFFFFFFFF)
+    write_at(image, (sector * _SECTOR, bytes(block)))
+
+
+def write_old_md(image: Path) -> None:
+    """A version 0.90 superblock of a software RAID, 64 to 128 KiB before the end."""
+    block = bytearray(4096)
+    struct.pack_into("<IIII", block, 0, 0xA92B4EFC, 0, 90, 0)
+    struct.pack_into("<I", block, 20, 0x11111111)
+    write_at(image, ((image.stat().st_size & ~0xFFFF) - 0x10000, bytes(block)))
+
+
+def write_zfs_label(image: Path, label: int) -> None:
+    """The uberblocks of one of a ZFS pool's four labels, alone."""
+    size = image.stat().st_size // (256 * 1024) * (256 * 1024)
+    ring = b"".join(
+        struct.pack("<QQQ", 0x00BAB10C, 5000, n + 1).ljust(1024, b"\0") for n in range(128)
+    )
+    at = (0, 256 * 1024, size - 512 * 1024, size - 256 * 1024)[label]
+    write_at(image, (at + 128 * 1024, ring))
+
+
+def write_second_luks(image: Path) -> None:
+    """The secondary header of a LUKS2 volume, alone."""
+    header = bytearray(b"SKUL\xba\xbe" + struct.pack(">HQQ", 2, 0x4000, 1))
+    header += bytes(4096 - len(header))
+    struct.pack_into(">Q", header, 256, 0x4000)
+    write_at(image, (0x4000, bytes(header)))
+
+
 def write_luks(image: Path) -> None:
     """The header of a LUKS1 volume."""
     header = b"LUKS\xba\xbe" + struct.pack(">H", 1) + b"aes".ljust(32, b"\0")

@@ -22,6 +22,8 @@ from typing import IO, TYPE_CHECKING, cast
 from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded, StoreUnavailable
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.parts import Parts, Unpacked
+from diskbench.hosts.scripts import script
+from diskbench.hosts.whole_number import whole
 from diskbench.limits import (
     FILE_BYTES,
     NAME_CHARS,
@@ -47,6 +49,8 @@ _LONGEST_WAIT_S = 10.0
 SILENCE_S = 60.0
 """Seconds without data after which a fetch is given up; gzip of a large log is slow."""
 _SUMS = "SHA256SUMS"
+_SKIPPED = "skipped.txt"
+"""What the host leaves out: a line `SIZE WRITTEN NAME` for each (scripts/kept.sh)."""
 _PLAIN = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.,+@=#-]{{0,{NAME_CHARS - 1}}}")
 _READ = ("fio.json", "fio.exit", "stderr.txt", "samples.txt", "cache.txt", _SUMS)
 """The files that results are computed from. A file whose name differs only in letter case must not
@@ -58,12 +62,25 @@ _PACK = r"""\
 cd {directory} || exit 9
 export LC_ALL=C
 # A unit that died has written no checksums: what it left is evidence all the same.
+sums_in=.
 [ -e SHA256SUMS ] || {{
-    sha256sum $(ls | grep -v -x -e alive -e pid -e exit -e stop -e exit.new -e 'ready\..*' \
-        -e 'pid\..*' -e 'new\..*' -e 'pipe\..*' | while IFS= read -r name; do
-        [ -f "$name" ] && [ ! -L "$name" ] && echo "$name"
-    done) >new.sums.$$
-    mv -f new.sums.$$ SHA256SUMS # whole or not at all: this connection may break, too
+    kept_files
+    set -f
+    IFS='
+'
+    sums=$(sha256sum -- $kept)
+    unset IFS
+    set +f
+    # Whole or not at all: this connection may break, too.
+    {{ echo "$sums" >new.sums.$$ && mv -f new.sums.$$ SHA256SUMS; }} 2>/dev/null || {{
+        rm -f new.sums.$$ # a disk that is full or read-only
+        for sums_in in /dev/shm /run /tmp "$HOME"; do
+            sums_in=$(mktemp -d "$sums_in/diskbench-sums-XXXXXX" 2>/dev/null) &&
+                {{ echo "$sums" >"$sums_in/SHA256SUMS"; }} 2>/dev/null && break
+        done
+        [ -e "$sums_in/SHA256SUMS" ] || exit 8
+        trap 'rm -rf "$sums_in"' EXIT
+    }}
 }}
 packed_by={packed_by}
 if [ -n "$packed_by" ]; then :
@@ -76,7 +93,7 @@ case $packed_by in
     *) pack=cat ;;
 esac
 skip={skip}
-set -- $(sed 's/^[0-9a-f]* [ *]//' SHA256SUMS) SHA256SUMS
+set -- $(sed 's/^[0-9a-f]* [ *]//' "$sums_in/SHA256SUMS") -C "$sums_in" SHA256SUMS
 case $skip.$pack in
     0.cat) tar -cf - "$@" ;;
     0.*) tar -cf - "$@" | $pack ;;
@@ -118,6 +135,7 @@ def collect(
                 "diskbench resume",
             ) from error
         raise
+    _note_skipped(directory, collected)
     if collected.left_out:
         (directory / LEFT_OUT).write_text(collected.text())
         collected.kept.append(LEFT_OUT)
@@ -165,13 +183,13 @@ def _collect_once(host: Host, unit: Unit, directory: Path, parts: Parts) -> _Col
 
 def _fetch(host: Host, unit: Unit, parts: Parts) -> None:
     """Let `parts` hold the whole archive. Raises EvidenceDamaged where it cannot be packed."""
-    script = _PACK.format(
+    text = script("kept.sh") + _PACK.format(
         directory=shlex.quote(unit.directory),
         skip=parts.arrived,
         packed_by="cat" if isinstance(host, LocalHost) else parts.packed_by,
     )
     status = parts.fetch(
-        lambda sink: host.fetch(script, sink, timeout_s=SILENCE_S, root=unit.root),
+        lambda sink: host.fetch(text, sink, timeout_s=SILENCE_S, root=unit.root),
         _all_of(unit, host),
         _too_much(unit),
     )
@@ -268,6 +286,21 @@ class _Bounded:
                 f"{_all_of(self._unit, self._host)} takes more than {format_bytes(STEP_BYTES)}",
                 advice=_too_much(self._unit),
             )
+
+
+def _note_skipped(directory: Path, collected: _Collected) -> None:
+    """List the files that the host left out, because they are nearly all holes."""
+    if _SKIPPED not in collected.kept:
+        return
+    with (directory / _SKIPPED).open(errors="replace") as file:
+        for line in file.read(RECORD_BYTES).splitlines():
+            size, written, name = [*line.split(" ", 2), "", "", ""][:3]
+            if (size_bytes := whole(size)) is not None and (kept := whole(written)) is not None:
+                collected.leave_out(
+                    name,
+                    f"has {format_bytes(size_bytes)}, of which {format_bytes(kept)} were ever "
+                    "written: the rest are holes",
+                )
 
 
 def _all_of(unit: Unit, host: Host) -> str:

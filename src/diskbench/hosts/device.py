@@ -7,6 +7,7 @@ read is a reason to refuse. `refusals` is pure; its input is read in one round t
 
 from __future__ import annotations
 
+import logging
 import shlex
 import time
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from diskbench.ports import Host
 
+_LOG = logging.getLogger(__name__)
 _KINDS = {  # libblkid's names of what is more than a filesystem
     "LVM2_member": "belongs to LVM (a physical volume)",
     "LVM1_member": "belongs to LVM (a physical volume)",
@@ -88,6 +90,8 @@ def _in_use(state: DeviceState) -> list[str]:
         uses.append(f"is held by {', '.join(state.holders)}")
     if state.openers:
         uses.append(f"{_HELD_OPEN} by process {', '.join(state.openers)}")
+    if state.unseen == "active":
+        uses.append("is read or written by a process that cannot be seen from this PID namespace")
     if state.busy and not uses:
         uses.append("is in exclusive use by something that does not show itself")
     return uses
@@ -121,6 +125,11 @@ def _content(state: DeviceState) -> list[str]:
         contents.append(f"has partitions ({', '.join(state.partitions)})")
     data = [s for s in state.signatures if s not in _TABLES]
     contents += [_KINDS.get(s, f"holds data (signature: {s})") for s in data]
+    contents += [
+        f"holds a copy of a superblock of {copy}, from which its data can be had back"
+        for copy in state.copies
+        if copy.partition(" ")[0] not in state.signatures
+    ]
     return list(dict.fromkeys(contents))
 
 
@@ -230,7 +239,15 @@ def check_device(
             break
         time.sleep(PAUSE_S)
         inspection = inspect(host, path)
-    return judge(inspection, path, destroy_data, size_bytes, host_name=host.name)
+    proof = judge(inspection, path, destroy_data, size_bytes, host_name=host.name)
+    state = inspection.find(proof.number)
+    if state is not None and state.unseen:
+        _LOG.warning(
+            "whether a process outside of the PID namespace of %s has %s open cannot be seen; none "
+            "holds it exclusively, and nothing reads or writes it",
+            *(host.name, path),
+        )
+    return proof
 
 
 def check_devices(

@@ -6,6 +6,10 @@ from diskbench.hosts.disk_facts import disk_facts, whole
 from diskbench.hosts.mounts import parse_mountinfo
 from diskbench.model.base import Frozen
 from diskbench.model.facts import DiskFacts
+from diskbench.units import format_bytes
+
+_F2FS_COPY = 5120
+"""Where f2fs keeps its second superblock, in bytes (F2FS_BLKSIZE + F2FS_SUPER_OFFSET)."""
 
 
 class Backing(Frozen):
@@ -44,8 +48,13 @@ class DeviceState(Frozen):
     examined: bool = False
     partition_table: str | None = None
     signatures: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    """Filesystems of which only copies of the superblock may be left."""
     busy: bool = False
     openers: tuple[str, ...] = ()
+    unseen: str | None = None
+    """Where processes of other PID namespaces are not seen: `active` while somebody reads or writes
+    the device, else `yes`."""
 
 
 class Inspection(Frozen):
@@ -119,9 +128,27 @@ def _state(
         examined=every("tools") == ("yes",),
         partition_table=next(iter(every("table")), None),
         signatures=tuple(dict.fromkeys((*every("signature"), *every("wipefs")))),
+        copies=tuple(filter(None, map(_copy, every("copy")))),
         busy=every("busy") == ("yes",),
         openers=every("opener"),
+        unseen=next(iter(every("unseen")), None),
     )
+
+
+def _copy(line: str) -> str | None:
+    """What a copy of a superblock is of, from `OFFSET HEX`: where it lies and its first bytes."""
+    offset_text, _, digits = line.partition(" ")
+    try:
+        offset, data = int(offset_text), bytes.fromhex(digits)
+    except ValueError:
+        return None
+    where = format_bytes(offset)
+    # btrfs says where each copy lies: struct btrfs_super_block, bytenr and magic.
+    if data[0x40:0x48] == b"_BHRfS_M" and data[0x30:0x38] == offset.to_bytes(8, "little"):
+        return f"btrfs at {where}"
+    if offset == _F2FS_COPY and data[:4] == bytes.fromhex("1020f5f2"):
+        return f"f2fs at {where}"
+    return None
 
 
 def _backing(values: tuple[str, ...]) -> Backing | None:

@@ -54,6 +54,10 @@ _BUSY = "busy: "
 _CHANGED = "changed: "
 """How a unit's reason begins where the target changed while fio ran (step.sh)."""
 
+_BROKEN = "broken: "
+"""How a unit's reason begins that could not go on by itself (stages.sh)."""
+_ROOM = "make room there, and see to it that it can be written to; then run again"
+
 _ASKED_BEFORE_S = 2
 """Requests for permission that are older than this when a connection begins to follow are ignored,
 because the unit asks again within a second; our choice."""
@@ -224,9 +228,14 @@ def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
     if last.startswith("! "):
         raise MeasurementFailed(
             f"step {unit.name} could not be started on {host.name}: {last[2:]}",
-            advice="look at the free space and the permissions there",
+            advice=_ROOM,
         )
     word = LastWord.of(last)
+    if word.reason.startswith(_BROKEN):
+        raise MeasurementFailed(
+            f"step {unit.name} was ended on {host.name}: {word.reason.removeprefix(_BROKEN)}",
+            advice=f"what it left is kept; {_ROOM}",
+        )
     if word.is_lost:
         raise MeasurementFailed(
             f"step {unit.name} died on {host.name} without a result{word.why_lost}",

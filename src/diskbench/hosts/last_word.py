@@ -1,7 +1,7 @@
 """The last line of a unit, which says how it ended (scripts/start.sh).
 
     = EXIT STOPPED STARTED ENDED KEY=VALUE... REASON
-    = lost KEY=VALUE...
+    = lost KEY=VALUE... REASON
 
 Units that an older version of diskbench started write no keys. Pure: no I/O.
 """
@@ -45,11 +45,12 @@ class LastWord:
         """The contents of a last line; never raises."""
         words = line.removeprefix("= ").split()
         if not words or words[0] == "lost":
-            keys, _ = _keys(words[1:] if words else [])
+            keys, rest = _keys(words[1:] if words else [])
             return LastWord(
                 is_lost=True,
                 rebooted=keys.get("boot") == "changed",
                 oom_kills=_whole(keys.get("oom_kills")) or 0,
+                reason=" ".join(rest),
             )
         keys, rest = _keys(words[4:])
         try:

@@ -20,11 +20,6 @@ def argv(script: str, *, root: bool = False) -> list[str]:
     return ["sh", "-c", _AS_ROOT, script] if root else ["sh", "-c", script]
 
 
-def command_line(script: str, *, root: bool = False) -> str:
-    """`argv` as one line for the user's login shell on the host."""
-    return "exec " + shlex.join(argv(script, root=root))
-
-
 def root_refused(done: Completed, host_name: str) -> None:
     """Raise HostUnavailable where `done` ended because there is no root."""
     if done.exit == NO_ROOT_EXIT and b"diskbench: no root" in done.stderr:

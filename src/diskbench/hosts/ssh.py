@@ -1,20 +1,23 @@
 """A machine over SSH: one connection, one channel a call, its key verified strictly.
 
 paramiko implements the protocol. Address and host key are resolved as OpenSSH does (ssh_config.py,
-known_hosts.py). paramiko is imported when the first connection is made.
+known_hosts.py). What a login prints around a command is separated from its output
+(framing.py). paramiko is imported when the first connection is made.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import threading
 import time
 from typing import TYPE_CHECKING
 
-from diskbench.errors import ConnectionLost, HostUnavailable, Unreachable
+from diskbench.errors import ConnectionLost, DiskbenchError, HostUnavailable, Unreachable
 from diskbench.hosts.bounded import OutputLimit, whole_lines
-from diskbench.hosts.shell import command_line, put_script, require_put, root_refused
+from diskbench.hosts.framing import ADVICE, Frame, FramedStream, shown_noise
+from diskbench.hosts.shell import put_script, require_put, root_refused
 from diskbench.ports import Completed
 
 if TYPE_CHECKING:
@@ -25,13 +28,15 @@ if TYPE_CHECKING:
     from diskbench.hosts.ssh_connect import ConnectLimits
     from diskbench.ports import ByteSink
 
+_LOG = logging.getLogger(__name__)
 _CHUNK = 65536
 _SLICE_S = 0.2
 """How long to wait for standard output before reading standard error; our choice."""
 _EXIT_WAIT_S = 5.0
-"""Seconds that the exit status may take after the end of the output; our choice."""
-_SIGNALLED = 255
-"""Exit status of a script that a signal ended: paramiko does not report which signal."""
+"""Seconds that the exit status, or the end of standard error, may take after the end of the output;
+our choice."""
+_NOISY: set[str] = set()
+"""Hosts whose noise was reported."""
 
 
 class SshHost:
@@ -45,6 +50,8 @@ class SshHost:
         self._limits = limits
         self._transport: paramiko.Transport | None = None
         self._reached = False
+        self._understood = False
+        """Whether it has run a command."""
 
     def connect(self) -> None:
         """See ports.Host.connect."""
@@ -65,34 +72,43 @@ class SshHost:
         out, err = bytearray(), bytearray()
         allowed = OutputLimit(self.name, script)
         deadline = time.monotonic() + timeout_s
-        with self._channel(script, stdin, root=root, timeout_s=timeout_s) as channel:
-            while True:
+        frame = Frame(script, root=root)
+        with self._channel(frame, stdin, timeout_s) as channel:
+            framed, framed_err = frame.output(self.name), frame.errors(self.name)
+            while framed.status is None:
                 left = deadline - time.monotonic()
                 if left <= 0:
-                    raise self._lost(f"no end after {timeout_s:g} s")
+                    raise self._unanswered(f"no end after {timeout_s:g} s", framed, framed_err)
                 channel.settimeout(min(_SLICE_S, left))
                 with contextlib.suppress(TimeoutError):
                     chunk = channel.recv(_CHUNK)
                     if not chunk:
                         break
-                    out += allowed.take(chunk)
+                    out += allowed.take(framed.take(chunk))
                 while channel.recv_stderr_ready():
-                    err += allowed.take(channel.recv_stderr(_CHUNK))
-            channel.settimeout(max(_SLICE_S, deadline - time.monotonic()))
-            while more := channel.recv_stderr(_CHUNK):
-                err += allowed.take(more)
-            done = Completed(self._exit(channel), bytes(out), bytes(err))
+                    err += allowed.take(framed_err.take(channel.recv_stderr(_CHUNK)))
+            # Where a login passes on no standard error, its end does not come.
+            channel.settimeout(_EXIT_WAIT_S)
+            with contextlib.suppress(TimeoutError):
+                while framed_err.status is None and (more := channel.recv_stderr(_CHUNK)):
+                    err += allowed.take(framed_err.take(more))
+            self._begun(framed, framed_err)
+            done = self._exit(channel, framed, framed_err)
+        completed = Completed(done, bytes(out), bytes(err))
         if root:
-            root_refused(done, self.name)
-        return done
+            root_refused(completed, self.name)
+        return completed
 
     def stream(
         self, script: str, *, stdin: bytes = b"", timeout_s: float = 30.0, root: bool = False
     ) -> Iterator[bytes]:
         """See ports.Host.stream."""
-        with self._channel(script, stdin, root=root, timeout_s=timeout_s) as channel:
-            yield from whole_lines(self._chunks(channel, script), self.name)
-            self._exit(channel)
+        frame = Frame(script, root=root, errors=False)
+        with self._channel(frame, stdin, timeout_s) as channel:
+            framed = frame.output(self.name)
+            chunks = self._chunks(channel, framed, script, timeout_s)
+            yield from whole_lines(chunks, self.name)
+            self._exit(channel, framed)
 
     def put(self, path: str, data: bytes, *, mode: int = 0o600, root: bool = False) -> None:
         """See ports.Host.put."""
@@ -102,25 +118,27 @@ class SshHost:
         self, script: str, sink: ByteSink, *, timeout_s: float = 60.0, root: bool = False
     ) -> int:
         """See ports.Host.fetch."""
-        with self._channel(script, b"", root=root, timeout_s=timeout_s) as channel:
-            for chunk in self._chunks(channel, script):
+        frame = Frame(script, root=root, errors=False)
+        with self._channel(frame, b"", timeout_s) as channel:
+            framed = frame.output(self.name)
+            for chunk in self._chunks(channel, framed, script, timeout_s):
                 sink.write(chunk)
-            return self._exit(channel)
+            return self._exit(channel, framed)
 
     @contextlib.contextmanager
-    def _channel(
-        self, script: str, stdin: bytes, *, root: bool, timeout_s: float
-    ) -> Iterator[paramiko.Channel]:
-        """A channel that runs `script`; connection errors in the block become ConnectionLost."""
+    def _channel(self, frame: Frame, stdin: bytes, timeout_s: float) -> Iterator[paramiko.Channel]:
+        """A channel that runs a command; connection errors in the block become ConnectionLost."""
         import paramiko
 
+        if stdin and not self._understood:
+            self.run(":", timeout_s=timeout_s)  # a shell that takes input for commands gets none
         transport = self._connected()
         channel = None
         try:
             channel = transport.open_session(timeout=min(timeout_s, 30.0))
             channel.settimeout(timeout_s)
-            channel.exec_command(command_line(script, root=root))
-            _feed(channel, stdin)
+            channel.exec_command(frame.line)
+            _feed(channel, frame.before_input + stdin)
             yield channel
         except TimeoutError:
             self.close()
@@ -137,22 +155,59 @@ class SshHost:
             if channel is not None:
                 channel.close()
 
-    def _chunks(self, channel: paramiko.Channel, script: str) -> Iterator[bytes]:
+    def _chunks(
+        self, channel: paramiko.Channel, framed: FramedStream, script: str, timeout_s: float
+    ) -> Iterator[bytes]:
+        """What the command prints, as it comes, until it ends or the connection does."""
         unread = OutputLimit(self.name, script)
-        while chunk := channel.recv(_CHUNK):
+        begin_until = time.monotonic() + timeout_s
+        while framed.status is None and (chunk := channel.recv(_CHUNK)):
             while channel.recv_stderr_ready():  # unread, it would fill the window
                 unread.take(channel.recv_stderr(_CHUNK))
-            yield chunk
+            if own := framed.take(chunk):
+                yield own
+            if not framed.has_begun and time.monotonic() > begin_until:
+                raise self._unanswered(f"no command began within {timeout_s:g} s", framed)
+        self._begun(framed)
 
-    def _exit(self, channel: paramiko.Channel) -> int:
-        """The exit status; ConnectionLost where the output ended with the connection."""
+    def _begun(self, *streams: FramedStream) -> None:
+        """Report once what a host prints before a command."""
+        noise = b"".join(stream.noise for stream in streams)
+        if noise and self.name not in _NOISY:
+            _NOISY.add(self.name)
+            _LOG.warning(
+                "%s prints %d bytes before each command, which are left out: %s; %s",
+                *(self.name, len(noise), shown_noise(noise), ADVICE),
+            )
+
+    def _exit(self, channel: paramiko.Channel, framed: FramedStream, *more: FramedStream) -> int:
+        """The exit status of a command. Raises ConnectionLost where it ended with the connection,
+        and HostUnavailable where it was not run."""
+        if framed.status == "unfed":
+            raise HostUnavailable(
+                f"{self.name} reads away the standard input of commands at login",
+                advice=ADVICE,
+            )
+        if framed.status is not None:
+            self._understood = True
+            return int(framed.status)
         channel.status_event.wait(_EXIT_WAIT_S)
-        if channel.exit_status != -1:
-            return int(channel.exit_status)
         transport = self._transport
-        if not channel.eof_received or transport is None or not transport.is_active():
+        if channel.exit_status == -1 or transport is None or not transport.is_active():
             raise self._lost("the connection ended")
-        return _SIGNALLED
+        raise self._unanswered(
+            f"the login shell ended with exit status {channel.exit_status}", framed, *more
+        )
+
+    def _unanswered(self, why: str, *streams: FramedStream) -> DiskbenchError:
+        """The error of a command that did not come to its end."""
+        if self._understood or any(stream.has_begun for stream in streams):
+            return self._lost(why)
+        noise = b"".join(stream.unframed for stream in streams)
+        printed = f", and printed {shown_noise(noise)}" if noise else ""
+        return HostUnavailable(
+            f"{self.name} runs no commands for this user: {why}{printed}", advice=ADVICE
+        )
 
     def _connected(self) -> paramiko.Transport:
         if self._transport is not None and self._transport.is_active():

@@ -135,7 +135,8 @@ def environment(unit: Unit) -> str:
 
 
 _SCRIPTS = (
-    *("step.sh", "block.sh", "guard.sh", "hold.sh", "place.sh", "stages.sh", "lock.sh"),
+    *("step.sh", "block.sh", "guard.sh", "hold.sh", "kept.sh", "place.sh", "room.sh"),
+    *("stages.sh", "lock.sh"),
     *("interim.awk", "sample.awk"),
 )
 """What every unit is sent beside its own files."""
@@ -178,7 +179,7 @@ def start_script(unit: Unit, first_line: int | None, *, go: bool = False) -> str
         "begin_limit": str(BEGIN_LIMIT_S),
     }
     assignments = "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
-    return assignments + script("program.sh") + script("start.sh")
+    return assignments + "".join(map(script, ("program.sh", "room.sh", "start.sh")))
 
 
 def stop_script(unit: Unit) -> str:

@@ -17,14 +17,20 @@ if TYPE_CHECKING:
 _DIRECTORIES = """\
 set -u
 umask 077
+full() { # directory: says why it cannot be written to
+    room_at "$1"
+    echo "${room:-$why}" >&2
+    exit 1
+}
 set -- "$state" ${work:+"$work"}
 mkdir "$@" 2>/dev/null
 for d in "$@"; do
-    [ -d "$d" ] || mkdir "$d" || exit 1
+    [ -d "$d" ] || why=$(mkdir "$d" 2>&1) || full "${d%/*}"
     # /var/tmp is everybody's: a directory that somebody else put there is not used.
     [ ! -L "$d" ] && [ -O "$d" ] || { echo "$d belongs to somebody else" >&2; exit 1; }
 done
 [ -n "$work" ] || exit 0
+why=
 if [ -e "$state/work.id" ]; then
     place_is "$work" "$state/work.id" && exit 0
     echo "$work is not the directory that diskbench made" >&2
@@ -34,7 +40,7 @@ fi
 [ ! -e "$state/run-0" ] || exit 0
 new=$state/work.new.$$
 place_look "$work"
-echo "$place_found" >"$new" && mv -f "$new" "$state/work.id" || exit 1
+{ echo "$place_found" >"$new" && mv -f "$new" "$state/work.id"; } 2>/dev/null || full "$state"
 """
 _WORK = """\
 mkdir -p -m 700 "$work" && if [ -n "${SUDO_UID:-}" ]; then chown "$SUDO_UID:$SUDO_GID" "$work"; fi
@@ -68,7 +74,7 @@ def directories_script(target: ResolvedTarget) -> str:
     """The script that makes the trial's directories; all of its workspace but a filesystem."""
     work = "" if target.work_dir is None or mount_point(target) else target.work_dir
     values = {"state": target.state_dir, "work": work}
-    return assignments(values) + script("place.sh") + _DIRECTORIES
+    return assignments(values) + script("place.sh") + script("room.sh") + _DIRECTORIES
 
 
 def _run(host: Host, text: str, *, root: bool = False) -> None:

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, TypeVar
 from diskbench.errors import (
     ConnectionLost,
     DiskbenchError,
+    EvidenceDamaged,
     HostUnavailable,
     KeyTaken,
     NewerFormat,
+    StepsMissing,
     StoreUnavailable,
     Suspended,
 )
@@ -31,7 +33,7 @@ FIRST_WAIT_S = 1.0
 LONGEST_WAIT_S = 60.0
 HOST_AWAY_S = 1800.0
 """Seconds that a host may be away, beyond what each station waits by itself; our choice."""
-_HOSTS = (ConnectionLost, HostUnavailable)
+_HOSTS = (ConnectionLost, HostUnavailable, EvidenceDamaged)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class RetryPolicy:
                 if wait > FIRST_WAIT_S:
                     self.note(trial_id, "")
                 return result
-            if not _comes_back(error) and (not isinstance(error, _HOSTS) or away >= HOST_AWAY_S):
+            if not _comes_back(error) and (not _is_host(error) or away >= HOST_AWAY_S):
                 return otherwise(problem_of(error))
             self.note(trial_id, f"waits {wait:.0f} s: {_first_line(error)}")
             stop = self.stop.of(trial_id)
@@ -70,7 +72,7 @@ class RetryPolicy:
                 self.stop.pause(wait)  # only a store is waited for in spite of a stop
             else:
                 stop.wait(wait)
-            if isinstance(error, _HOSTS):
+            if _is_host(error):
                 away += wait
                 if stop.is_set():
                     return otherwise(problem_of(error))
@@ -81,6 +83,11 @@ def _comes_back(error: BaseException) -> bool:
     """Whether the error is a store that may become available later. Errors about the content of a
     store do not go away."""
     return isinstance(error, StoreUnavailable) and not isinstance(error, KeyTaken | NewerFormat)
+
+
+def _is_host(error: BaseException) -> bool:
+    """Whether a host may do later what it did not do now: answer, or send its files whole."""
+    return isinstance(error, _HOSTS) and not isinstance(error, StepsMissing)
 
 
 def _first_line(error: BaseException) -> str:

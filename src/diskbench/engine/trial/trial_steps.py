@@ -25,6 +25,7 @@ from diskbench.engine.trial.watch import ProgressRows, StepProgress
 from diskbench.errors import (
     ConnectionLost,
     DiskbenchError,
+    EvidenceDamaged,
     Interrupted,
     MeasurementFailed,
 )
@@ -110,6 +111,8 @@ class LiveTrialSteps:
             return self._stopped(plan)
         try:
             return self._measure(plan, run_index, step)
+        except EvidenceDamaged:
+            raise  # it was measured, and its host keeps the files: they are fetched later
         except MeasurementFailed as error:
             return Outcome(state="failed", problem=problem_of(error))
 

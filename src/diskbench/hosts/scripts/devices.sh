@@ -47,6 +47,13 @@ openers() { # pattern of device names -> "PID COMMAND" of processes that hold on
         while read -r pid; do echo "$pid $(cat "/proc/$pid/comm" 2>/dev/null)"; done
 }
 
+copies() { # device -> "copy=OFFSET HEX": what lies where filesystems keep copies that blkid and wipefs do not read
+    for sector in 10 131072 536870912; do # f2fs; btrfs at 64 MiB and 256 GiB
+        hex=$(dd if="$1" bs=512 skip="$sector" count=1 2>/dev/null | od -A n -v -t x1 -N 128 | tr -d ' \n')
+        [ -z "$hex" ] || echo "copy=$((sector * 512)) $hex"
+    done
+}
+
 look_closely() { # number
     name=$(basename "$(readlink -f "/sys/dev/block/$1")" | tr '!' '/')
     dev=/dev/$name
@@ -57,6 +64,7 @@ look_closely() { # number
     blkid -p "$dev" >/dev/null 2>&1
     [ $? = 8 ] && echo "signature=several that contradict each other"
     wipefs -n -p "$dev" 2>/dev/null | sed '/^#/d;s/.*,//;s/^/wipefs=/'
+    copies "$dev"
     # udev, or another diskbench, may inspect it at this moment; a list does not wait long for each disk.
     patience=4
     [ -n "$only" ] || patience=2
@@ -69,6 +77,15 @@ look_closely() { # number
         sleep 0.3
     done
     [ -z "$holding" ] || echo "$holding" | sed 's/^/opener=/'
+    # Processes outside of this PID namespace are not seen, but what they read and write is counted. 4026531836 is
+    # the kernel's first (PROC_PID_INIT_INO).
+    if [ "$(readlink /proc/self/ns/pid)" != 'pid:[4026531836]' ]; then
+        block_read "/sys/dev/block/$1/stat"
+        before=$value
+        sleep 0.5
+        block_read "/sys/dev/block/$1/stat"
+        if [ "$before" = "$value" ]; then echo "unseen=yes"; else echo "unseen=active"; fi
+    fi
 }
 
 for entry in /sys/class/block/*; do

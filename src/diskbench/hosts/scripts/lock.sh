@@ -251,7 +251,7 @@ disk_claim() { # ticket runs until -> the claim is written anew; without a ticke
         echo "runs $2"
         echo "until $3"
         [ -z "$1" ] || echo "ticket $1"
-    } >"$claim"
+    } 2>/dev/null >"$claim"
 }
 
 disk_open() { # -> whether the claim is ours, locked on descriptor 5; else the reason in $lock_why
@@ -367,7 +367,9 @@ disk_take() { # paths -> 0: it is our turn; 1: it is not, with the reason in $re
         echo "~" >>live.tsv
         ending || sleep 1
     done
-    disk_claim "$ticket" 1 0
+    disk_claim "$ticket" 1 0 && return 0
+    disk_drop
+    lock_method=none lock_why="$claim cannot be written"
 }
 
 disk_drop() { # the claim is given up

@@ -7,6 +7,7 @@
 # .go       FIFO: permission to start fio, written by the process that follows the unit: an uptime (s)
 
 limit= # the stage that took too long
+broken= # why the unit cannot go on by itself: mostly that it cannot write
 stage_name='' stage_end=''
 # live.tsv reports stages to the process that follows; processes of a stage end with the unit.
 uptime_s() { read -r up up_rest </proc/uptime && up=${up%.*}; }
@@ -20,18 +21,19 @@ oom_kills() { # -> $oom_kills: how many processes the kernel has killed for want
 
 caught() { # number of a signal; one to a second starter is not one to the unit
     [ -e stop ] || [ -e .signal ] || { read -r owner owner_rest 2>/dev/null <pid && [ "$owner" = $$ ]; } || return 0
-    [ -e stop ] || [ -e .signal ] || echo "$1" >.signal
+    [ -e stop ] || [ -e .signal ] || echo "$1" >.signal || { room_at "$PWD" || broken=$room; }
 }
 trap 'caught 15' TERM
 trap 'caught 2' INT
 trap : ALRM # wakes what waits
+trap 'room_at "$PWD" || :; broken=${broken:-${room:-what samples the step each second has ended}}' USR1
 trap '' HUP
 
 past() { uptime_s && [ -n "$stage_end" ] && [ "$up" -ge "$stage_end" ]; }
 
 asked() { [ -e stop ] || [ -e .signal ]; } # whether the unit is to end, by a stop or a signal
 
-ending() { asked || past; }
+ending() { asked || past || [ -n "$broken" ]; }
 
 enter() { # name, limit (s): what is done now
     uptime_s
@@ -61,7 +63,7 @@ beat() { # a sign of life every second, with what is done; "?" asks whether fio 
         case $stage_name in
             go) echo "? $up" ;;
             *) echo "# $stage_name" ;;
-        esac >>live.tsv
+        esac 2>/dev/null >>live.tsv || kill -USR1 $$
         sleep 1
     done
 }
@@ -87,7 +89,7 @@ stage() { # name, limit (s), command: fails when it was not begun or not ended; 
     stage_pid=$!
     while kill -0 "$stage_pid" 2>/dev/null; do
         if ending; then
-            asked || limit=$stage_name
+            asked || [ -n "$broken" ] || limit=$stage_name
             # What hangs in the kernel takes no signal: it is left behind.
             kill -KILL $(descendants "$stage_pid") 2>/dev/null
             return 1
@@ -116,7 +118,7 @@ permitted() { # whether the process that follows lets fio start; waits until the
         fi
     done
     exec 6>&-
-    asked || limit=go
+    asked || [ -n "$broken" ] || limit=go
     return 1
 }
 

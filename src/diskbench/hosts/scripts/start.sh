@@ -1,4 +1,4 @@
-# Start a unit unless it was started, then follow it. Given before this text: program.sh, state (the trial's
+# Start a unit unless it was started, then follow it. Given before this text: program.sh, room.sh, state (the trial's
 # directory, which must be there), dir, unit (its name), follow (0: only start it), go (1: fio may start if the
 # unit has asked by now), from (the first
 # line of live.tsv to print, of a unit that was started before) and begin_limit (seconds that a unit may take to
@@ -14,6 +14,11 @@ fail() {
     [ -z "$beats" ] || kill "$beats"
     echo "! $*"
     exit 0
+}
+
+full() { # why, where nothing more is known
+    room_at "$state" || fail "$room"
+    fail "$*"
 }
 
 launch() { # what it starts is known by DISKBENCH_TRIAL: see cleanup.sh
@@ -45,7 +50,9 @@ choose_awk() { # -> $awk
 
 # The trial was removed meanwhile, so it must not start again.
 [ -d "$state" ] || fail "$state is gone"
+was_there=1
 if ! [ -e "$dir/pid" ]; then
+    was_there=0
     # Shows that the connection is alive, also while the disk blocks everything else. What never began says nothing:
     # no process to be had, no setsid, a disk that gives no script. A unit that began gives its own signs of life.
     ready=$dir/ready.$$ # of this starter alone: several may start at once
@@ -59,22 +66,22 @@ if ! [ -e "$dir/pid" ]; then
     ) 2>/dev/null </dev/null &
     beats=$!
     new=$dir/new.$$ from=1
-    mkdir -p "$new" 2>/dev/null || fail "cannot make $dir"
+    mkdir -p "$new" 2>/dev/null || full "cannot make $dir"
     [ -O "$dir" ] || fail "$dir belongs to somebody else"
-    tar -xf - -C "$new" || fail "cannot write to $dir"
+    tar -xf - -C "$new" || full "cannot write to $dir"
     choose_awk
-    echo "awk='$awk'" >>"$new/unit.env" || fail "cannot write to $dir"
-    mv -f "$new"/* "$dir" || fail "cannot write to $dir"
-    : >>"$dir/live.tsv"
+    # What the end of a unit takes is kept free for it.
+    room_at "$dir" reserve && echo "awk='$awk'" >>"$new/unit.env" && mv -f "$new"/* "$dir" && true >>"$dir/live.tsv" ||
+        full "cannot write to $dir"
     # All that the unit needs, by one process; another starter may have made them but for $ready.
     mkfifo "$dir/alive" "$ready" "$dir/.go" "$dir/pipe.fio" "$dir/pipe.stdout" "$dir/pipe.stderr" 2>/dev/null
-    [ -p "$dir/alive" ] && [ -p "$ready" ] || fail "cannot make a FIFO in $dir"
+    [ -p "$dir/alive" ] && [ -p "$ready" ] && [ -p "$dir/pipe.stderr" ] || full "cannot make a FIFO in $dir"
     exec 8<>"$ready"
     launch
     read -r now <&8
     exec 8>&-
     if [ "$now" = late ] && ! [ -e "$dir/pid" ]; then
-        : >"$dir/stop" # for one that begins yet
+        true >"$dir/stop" # for one that begins yet
         fail "it did not begin within $begin_limit s; $(tail -n 1 "$dir/unit.err" 2>/dev/null)"
     fi
     kill "$beats"
@@ -86,6 +93,14 @@ fi
 # Opened both ways first, so that opening to read does not wait for a writer; the end of the FIFO then
 # is the end of the unit, at once and without polling, however it dies.
 cd "$dir" || fail "cannot enter $dir"
+# A unit that cannot write gives no sign of life: it is told to end.
+if [ "$was_there" = 1 ] && ! [ -e exit ] && ! room_at "$PWD" && read -r pid started boot 2>/dev/null <pid &&
+    read -r stat 2>/dev/null <"/proc/$pid/stat"; then
+    # shellcheck disable=SC2086 # fields
+    set -- ${stat##*) }
+    shift 19
+    [ "$1" != "$started" ] || kill -USR1 "$pid"
+fi
 exec 8<>alive 7<alive 8>&-
 read -r up rest </proc/uptime && up=${up%.*}
 stage=
@@ -113,5 +128,6 @@ if [ -e exit ]; then
     echo "= $status $stopped $started $ended $keys$reason"
 elif [ -e pid ]; then
     read -r before 2>/dev/null <.oom && now=$(awk '$1 == "oom_kill" { print $2 }' /proc/vmstat) && keys="${keys}oom_kills=$((${now:-0} - ${before:-0}))"
+    room_at "$PWD" || keys="$keys broken: $room"
     echo "= lost $keys"
 fi

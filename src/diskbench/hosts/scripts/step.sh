@@ -12,7 +12,9 @@ export LC_ALL=C
 . ./block.sh
 . ./guard.sh
 . ./hold.sh
+. ./kept.sh
 . ./place.sh
+. ./room.sh
 . ./stages.sh
 . ./lock.sh
 . ./unit.env
@@ -27,7 +29,7 @@ shift 19 # to field 22 of proc(5): start time, which differs from that of a late
 read -r boot </proc/sys/kernel/random/boot_id
 # One of an earlier process with this number may be linked to `pid`, which must not be written to.
 [ ! -e "pid.$$" ] || rm -f "pid.$$"
-echo "$$ $1 $boot" >"pid.$$"
+echo "$$ $1 $boot" >"pid.$$" || exit 1
 if ! ln "pid.$$" pid 2>/dev/null; then
     tell_ready
     exit 0
@@ -55,6 +57,8 @@ disk_uptime
 clock_zero=$((${now%.*} - up)) # Unix time of the machine's start, for claims
 
 finish() { # fio's exit, reason
+    trap '' USR1
+    true 2>/dev/null >reserve # what follows needs its room
     { disk_report; [ ! -s .beside ] || sort -u .beside; } >lock.txt
     disk_leave
     hold_end
@@ -66,22 +70,28 @@ finish() { # fio's exit, reason
     stopped=0
     [ -e stop ] && ! [ -e .signal ] && stopped=1
     status=$1 why=${2:-}
-    set --
-    for name in *; do
-        case $name in alive | pid | pid.* | exit | stop | exit.new | SHA256SUMS | live.tsv | ready.*) continue ;; esac
-        # FIFOs and devices are read without end.
-        [ ! -f "$name" ] || [ -L "$name" ] || set -- "$@" "$name"
+    [ -z "$broken" ] || why="broken: $broken"
+    kept_files
+    set -f
+    IFS='
+'
+    # shellcheck disable=SC2086 # a name on each line
+    set -- $kept
+    unset IFS
+    set +f
+    for name in "$@"; do
+        shift
+        [ "$name" = live.tsv ] || set -- "$@" "$name"
     done
     sha256sum -- "$@" >SHA256SUMS 9>&-
     # Signs of life are written to live.tsv until the other files are summed up. KILL: a child that
     # was only just forked still has this shell's trap, and forgets any other signal.
     kill -KILL "$beats" 2>/dev/null
     wait "$beats" 2>/dev/null
-    sha256sum live.tsv >>SHA256SUMS 9>&-
+    sha256sum live.tsv >>SHA256SUMS 9>&- || rm -f SHA256SUMS # whoever fetches the files sums them up
     keys="seconds=$lasted moved=$moved${limit:+ limit=$limit}"
     [ ! -e .signal ] || keys="$keys signal=$(cat .signal)"
-    echo "$status $stopped $started $ended $keys $why" >exit.new
-    mv -f exit.new exit
+    echo "$status $stopped $started $ended $keys $why" >exit.new && mv -f exit.new exit
     leave
 }
 
@@ -193,7 +203,13 @@ sample() { # file of signs of life, or nothing; and to end: the two readings. On
     exec $awk -v unix="$unix" -v zero="$zero" -v number="$sampled" -v beat="$1" -v began="${2:-}" -v ended="${3:-}" \
         -f sample.awk
 }
-every_second() { while second; do echo; sleep 1; done; }
+every_second() { # until nobody reads: what samples cannot write
+    trap '' PIPE
+    while second; do
+        if ! echo 2>/dev/null; then kill -USR1 $$; break; fi
+        sleep 1
+    done
+}
 
 micro() { # time in seconds -> $micro: it in microseconds
     case $1 in *.*) micro_part=${1#*.}000000 ;; *) micro_part=000000 ;; esac
@@ -333,7 +349,7 @@ if may_start; then
     while kill -0 "$filter" 2>/dev/null; do
         if ending && [ "$end_sent" = 0 ]; then
             end_sent=1
-            asked || limit=fio
+            asked || [ -n "$broken" ] || limit=fio
             # fio handles SIGTERM like SIGINT, and SIGTERM also ends it before its handler is set.
             read -r fio <fio.pid 2>/dev/null && kill -TERM "$fio" 2>/dev/null
             (exec 9>&- >/dev/null 2>&1; sleep "$stop_patience"; kill -KILL "$fio" $(workers "$fio")) &
@@ -351,6 +367,11 @@ if may_start; then
     settled $readers || for kept in stdout.txt stderr.txt; do
         cp "$kept" "new.$kept" && mv -f "new.$kept" "$kept" # cut off what a process may still print
     done 9>&-
+    trap '' USR1
+    fio_exit=
+    read -r fio_exit 2>/dev/null <fio.exit || :
+    # A filter that could not write ends fio, too (SIGPIPE).
+    [ "$fio_exit" = 0 ] || [ "$end_sent" = 1 ] || room_at "$PWD" || broken=${broken:-$room}
     # Once more, so that the last part of a second is counted, too; on a line of its own, whatever the
     # sampler was writing. Its shell is not waited for: it may still sleep for most of a second.
     kill "$sampler" 2>/dev/null
@@ -360,7 +381,8 @@ if may_start; then
 .
 END
     } >>samples.txt 9>&-
-    read -r lasted moved ended oom_now <.between
+    read -r lasted moved ended oom_now <.between || :
+    lasted=${lasted:-0} moved=${moved:-0} ended=${ended:-$started}
     [ "$end_sent" = 1 ] && kill "$killer" 2>/dev/null
     [ -n "$dropper" ] && kill "$dropper" 2>/dev/null
     if ending && read -r fio <fio.pid; then # its filter may have been signalled with it

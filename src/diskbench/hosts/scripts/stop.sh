@@ -3,8 +3,9 @@
 # started yet. Prints "ended", "running" or "new": whether a unit was there.
 umask 077
 [ -d "$state" ] || { echo gone; exit 0; }
-mkdir -p "$dir" && cd "$dir" && : >stop
+mkdir -p "$dir"
 cd "$dir" || exit 1
+true 2>/dev/null >stop # on a disk that is full or read-only the signal alone ends it
 [ -e exit ] && { echo ended; exit 0; }
 read -r pid started boot 2>/dev/null <pid || { echo new; exit 0; }
 echo running

@@ -9,6 +9,7 @@ one controller and share its serial; they differ in WWN.
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterable, Sequence
 
@@ -181,10 +182,22 @@ def _appeared(
     order: GcpOrder, guest: Guest, name: str, size_gib: int, before: tuple[GuestDisk, ...] | None
 ) -> GuestDisk:
     known = with_unique_identity(before) if before is not None else None
+    size_bytes = size_gib * GIB
+    unlinked_since: float | None = None
 
     def ask() -> GuestDisk | Still:
-        guest_disk = find_disk(disks(guest.host), name, size_gib * GIB, known)
-        return guest_disk or Still(f"/dev/disk/by-id/google-{name} is not seen in the guest yet")
+        nonlocal unlinked_since
+        guest_disks = disks(guest.host)
+        if (ours := find_disk(guest_disks, name, size_bytes, known)) is not None:
+            return ours
+        bare = without_link(guest_disks, size_bytes, known)
+        if bare is None:
+            unlinked_since = None
+            return Still(f"/dev/disk/by-id/google-{name} is not seen in the guest yet")
+        unlinked_since = unlinked_since or time.monotonic()
+        if time.monotonic() - unlinked_since >= LINK_S:
+            raise no_link(bare, name)
+        return Still(f"{bare.node} is there, and /dev/disk/by-id/google-{name} is not yet")
 
     return order.ask_guest(f"disk {name}", ask)
 
@@ -270,6 +283,8 @@ def _device(instance: Item, name: str) -> str | None:
 
 
 _LINK = "/dev/disk/by-id/google-"
+LINK_S = 20.0
+"""Seconds that udev has to make the link of a disk that is there; our choice."""
 _LOCAL = {"nvme": "local-nvme-ssd", "scsi": "local-ssd"}
 
 
@@ -303,6 +318,28 @@ def find_disk(
         )
     _check_size(disk, device_name, size_bytes)
     return disk
+
+
+def without_link(
+    guest_disks: Iterable[GuestDisk], size_bytes: int, before: Sequence[GuestDisk] | None
+) -> GuestDisk | None:
+    """The disk that appeared with the size asked for and bears none of Google's links, as in an
+    image without its udev rules; None without one."""
+    known = {key for disk in before or () for key in disk.keys}
+    fresh = [disk for disk in with_unique_identity(guest_disks) if not known & disk.keys]
+    bare = [disk for disk in fresh if not any(link.startswith(_LINK) for link in disk.links)]
+    return next((disk for disk in bare if disk.size_bytes == size_bytes), None)
+
+
+def no_link(disk: GuestDisk, device_name: str) -> RentalFailed:
+    """The error of an image that makes no links for disks."""
+    return RentalFailed(
+        f"{disk.node} ({disk.size_bytes:,} bytes) appeared, but the guest made no link "
+        f"{_LINK}{device_name} within {LINK_S:g} s: that it is this disk cannot be known",
+        advice="this image lacks Google's udev rules (65-gce-disk-naming.rules and "
+        "google_nvme_id): choose an --image with Google's guest environment, as all of Google's "
+        "public images have; nothing was written",
+    )
 
 
 def find_local(

@@ -3,7 +3,13 @@
 import pytest
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.gcp.attach import find_disk, find_local, with_unique_identity
+from diskbench.providers.gcp.attach import (
+    find_disk,
+    find_local,
+    no_link,
+    with_unique_identity,
+    without_link,
+)
 from diskbench.providers.guest import GuestDisk, parse_disks
 
 SIZE = 20 * 2**30
@@ -47,6 +53,20 @@ def test_namespaces_of_one_controller_are_told_apart_by_their_wwn() -> None:
 def test_a_disk_that_was_there_before_is_not_ours() -> None:
     with pytest.raises(RentalFailed, match="existed before"):
         find_disk([ROOT, OURS], "diskbench-0", SIZE, [ROOT, OURS])
+
+
+def test_a_new_disk_without_googles_link_is_told_with_what_to_do() -> None:
+    bare = OURS.model_copy(update={"links": ("/dev/disk/by-id/wwn-0x1",)})
+    found = without_link([ROOT, bare], SIZE, [ROOT])
+    assert found is not None
+    assert found.node == "/dev/sdb"
+    error = no_link(found, "diskbench-0")
+    assert f"/dev/sdb ({SIZE:,} bytes) appeared" in error.message
+    assert LINK in error.message
+    assert "choose an --image with Google's guest environment" in error.advice
+    assert without_link([ROOT, OURS], SIZE, [ROOT]) is None, "it has its link"
+    assert without_link([ROOT, bare], SIZE + 512, [ROOT]) is None, "it is another disk"
+    assert without_link([ROOT, bare], SIZE, [ROOT, bare]) is None, "it was there before"
 
 
 @pytest.mark.parametrize("size", [SIZE - 512, SIZE + 512])

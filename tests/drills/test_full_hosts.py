@@ -1,0 +1,157 @@
+"""Hosts that cannot be written to: silence is not taken for a broken connection."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.drills.book import drill
+from tests.rigs.cli import Cli, over_ssh
+from tests.rigs.loops import empty_image
+from tests.rigs.sshd import running_sshd
+
+from diskbench.errors import MeasurementFailed
+from diskbench.hosts.jobs import start_and_watch
+from diskbench.hosts.local import LocalHost
+from diskbench.hosts.unit import Unit
+
+SHORT = "[step]\nrw=write\nsize=1m\nbs=64k\nioengine=psync\n"
+LONG = (
+    "[step]\nrw=randread\nsize=1m\nbs=4k\nioengine=psync\nrate_iops=50\ntime_based\nruntime=600\n"
+)
+SMALL = "mount -t tmpfs -o size={size},nr_inodes={inodes} none /var/tmp"
+EXT4 = (
+    "head -c 16m /dev/zero >$at.img; mkfs.ext4 -q -F $at.img; mount -o loop $at.img /var/tmp; "
+    "rm $at.img"
+)
+WHEN_FIO_RUNS = (
+    "(n=0; until ls /var/tmp/diskbench-*/run-0/*/fio.json || [ $n = 900 ]; "
+    "do sleep 0.1; n=$((n + 1)); done; sleep 2; {harm}) >/dev/null 2>&1 </dev/null &"
+)
+
+
+def measured(
+    user: Cli, place: Path, setup: str, job: str
+) -> tuple[subprocess.CompletedProcess[str], str]:
+    """A run on a host that is prepared by `setup`, and its error in one line."""
+    (place / "mine.fio").write_text(job)
+    target = place / "target"
+    target.mkdir()
+    around = ("unshare", "--mount", "sh", "-c", f'at="$0"; {setup}\nexec "$@"', str(place / "at"))
+    with running_sshd(place / "sshd", around=around) as server:
+        over_ssh(user, server.config_block("box"))
+        done = user.run(
+            *("run", "--provider", "ssh", "--host", "box", "--path", str(target)),
+            *("--profile", str(place / "mine.fio"), "--output", "json"),
+        )
+    return done, " ".join(done.stderr.split())
+
+
+@drill(
+    done="/var/tmp of the host is full or nearly so, has no inodes left, or is read-only when a "
+    "run begins",
+    holds="exit 1 with the directory, the reason and what is free; no 'no answer'",
+)
+@pytest.mark.parametrize(
+    ("setup", "words"),
+    [
+        (SMALL.format(size="100k", inodes=999), ("No space left on device", "inodes are free")),
+        (SMALL.format(size="200k", inodes=999), ("No space left on device", "inodes are free")),
+        (
+            SMALL.format(size="100k", inodes=999) + "; head -c 100k /dev/zero >/var/tmp/full",
+            ("No space left on device", "(0 KiB and"),
+        ),
+        (SMALL.format(size="1m", inodes=2), ("No space left on device", "0 inodes are free")),
+        (SMALL.format(size="1m", inodes=12), ("No space left on device", "0 inodes are free")),
+        (SMALL.format(size="1m", inodes=38), ("No space left on device", "0 inodes are free")),
+        ("mount -t tmpfs -o ro none /var/tmp", ("Read-only file system",)),
+    ],
+    ids=["100 kB", "200 kB", "full", "2 inodes", "12 inodes", "38 inodes", "read-only"],
+)
+def test_a_host_without_room_is_named_and_ends_the_run(
+    user: Cli, tmp_path: Path, setup: str, words: tuple[str, ...]
+) -> None:
+    done, said = measured(user, tmp_path, setup, SHORT)
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in said
+    assert "no answer" not in said
+    assert "cannot write to /var/tmp" in said
+    assert all(word in said for word in words), said
+
+
+@drill(
+    done="/var/tmp of the host fills up, or turns read-only, while fio runs for ten minutes",
+    holds="the run ends within moments, not done, with the directory and the reason; fio ends, too",
+)
+@pytest.mark.parametrize(
+    ("setup", "harm", "words"),
+    [
+        (SMALL.format(size="3m", inodes=999), "head -c 8m /dev/zero >/var/tmp/x", "No space left"),
+        (EXT4, "head -c 32m /dev/zero >/var/tmp/x", "No space left"),
+        (EXT4, "mount -o remount,abort /var/tmp; touch /var/tmp/x", "Read-only file system"),
+    ],
+    ids=["tmpfs full", "ext4 full", "ext4 read-only"],
+)
+def test_a_host_that_fills_up_during_a_step_ends_it(
+    user: Cli, tmp_path: Path, setup: str, harm: str, words: str
+) -> None:
+    setup = f"{setup}; {WHEN_FIO_RUNS.format(harm=harm)}"
+    done, said = measured(user, tmp_path, setup, LONG)
+    # What lies on a disk that is read-only cannot be taken away: exit 3.
+    assert done.returncode == (3 if "Read-only" in words else 1), done.stderr
+    assert "Traceback" not in said
+    assert "was ended on box: cannot write to /var/tmp/diskbench-" in said
+    assert words in said
+    mine = subprocess.run(["pgrep", "-f", str(tmp_path / "target")], capture_output=True, text=True)
+    assert mine.stdout == "", "no fio is left"
+
+
+@drill(
+    done="/run/lock of the host, where trials take turns, is full",
+    holds="the run is measured, without a claim on the disk",
+)
+def test_a_full_directory_of_claims_does_not_end_a_step(user: Cli, tmp_path: Path) -> None:
+    full = (
+        "mount -t tmpfs -o size=4k,mode=1777 none /run/lock; head -c 4k /dev/zero >/run/lock/full"
+    )
+    done, _ = measured(user, tmp_path, full, SHORT)
+    assert done.returncode == 0, done.stderr
+
+
+@drill(
+    done="Ctrl-C while fio runs, on a host whose disk turned read-only in that second",
+    holds="fio ends, and the command ends without a second Ctrl-C",
+)
+def test_a_stop_on_a_read_only_host_ends_fio(tmp_path: Path) -> None:
+    mount = tmp_path / "mount"
+    mount.mkdir()
+    image = empty_image(tmp_path / "image", 16)
+    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
+    subprocess.run(["mount", "-o", "loop", str(image), str(mount)], check=True)
+    try:
+        state, work = mount / "diskbench-state1", tmp_path / "work"
+        state.mkdir(mode=0o700)
+        work.mkdir(mode=0o700)
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        found = work.stat()
+        (state / "work.id").write_text(f"{boot} {found.st_dev} {found.st_ino}\n")
+        job = f"{LONG}directory={work}\n"
+        unit = Unit(
+            trial_id="01kq8z6rj0aaaaaaaaaaaaaaa1", run_index=0, name="000-x",
+            state_dir=str(state), work_dir=str(work), job=job, drop_caches=False,
+        )  # fmt: skip
+        stopped = False
+
+        def tick(_: object) -> None:
+            nonlocal stopped
+            if not stopped:
+                subprocess.run(["mount", "-o", "remount,abort", str(mount)], check=False)
+                subprocess.run(["touch", str(mount / "x")], check=False, capture_output=True)
+            stopped = True
+
+        with pytest.raises(MeasurementFailed, match=r"cannot write to .*Read-only file system"):
+            start_and_watch(LocalHost(), unit, tick, lambda: stopped)
+        assert not subprocess.run(["pgrep", "-f", str(work)], capture_output=True).stdout
+    finally:
+        subprocess.run(["umount", str(mount)], check=False)

@@ -1,0 +1,271 @@
+"""Hosts whose login disturbs commands: it prints, reads, traces, or is a shell of another kind."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import logging
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.drills.book import drill
+from tests.rigs.cli import Cli, over_ssh
+from tests.rigs.sshd import running_sshd
+
+from diskbench.errors import HostUnavailable
+from diskbench.hosts import ssh
+from diskbench.hosts.framing import Frame
+from diskbench.hosts.ssh import SshHost
+
+Login = Callable[..., SshHost]
+ODD = bytes(range(256)) * 3 + b"\x1e\n\x1e<>0\n"
+JOB = "[write]\nrw=write\nsize=1m\nbs=64k\nioengine=psync\n"
+
+
+@pytest.fixture
+def login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Login]:
+    """Makes a host whose login reads `bashrc`, or runs the command itself by `instead`."""
+    monkeypatch.setattr(ssh, "_NOISY", set())
+    with ExitStack() as stack:
+
+        def made(bashrc: str = "", instead: str = "") -> SshHost:
+            place = tmp_path / "sshd"
+            extra = f"ForceCommand {instead}" if instead else ""
+            server = stack.enter_context(running_sshd(place, extra=extra))
+            (place / ".bashrc").write_text(bashrc)
+            config = tmp_path / "ssh_config"
+            config.write_text(server.config_block("box"))
+            host = SshHost("box", config=str(config))
+            stack.callback(host.close)
+            return host
+
+        yield made
+
+
+def works(host: SshHost, place: Path, *, errors: bool = True) -> None:
+    """Every kind of call gives exactly what its script printed."""
+    data = place / "data"
+    data.write_bytes(ODD)
+    done = host.run(f"cat {data}; echo why >&2; exit 7")
+    assert done.exit == 7
+    if errors:
+        assert (done.stdout, done.stderr) == (ODD, b"why\n")
+    assert list(host.stream("read -r a; echo $a; printf end", stdin=b"in\n")) == [b"in", b"end"]
+    sink = io.BytesIO()
+    assert host.fetch(f"cat {data}; echo why >&2; exit 5", sink) == 5
+    assert sink.getvalue() == ODD
+    much = ODD * 1000
+    host.put(str(place / "put"), much)
+    assert hashlib.sha256((place / "put").read_bytes()).digest() == hashlib.sha256(much).digest()
+    assert "noclobber\ton" not in host.run("set -o").text.replace(" ", "\t")
+
+
+NOISE = {
+    "lines": "echo Welcome; echo news >&2",
+    "no end of line": "printf 'Welcome '; printf 'news ' >&2",
+    "NULs and marks": r"printf 'a\0b\0\036<\036%032d<\036%032d>0\n' 1 2",
+    "half a megabyte": "head -c 500000 /dev/zero; head -c 500000 /dev/zero >&2",
+    "its own tracing": "set -xv; echo traced",
+    "an end of its own": "trap 'echo bye; echo bye >&2' EXIT; echo hello",
+    "a line that it reads": "read -r line; echo got $line",
+    "ten lines that it reads": "for n in 1 2 3 4 5 6 7 8 9 10; do read -r line; done; echo $n",
+}
+HABITS = {
+    "cd and umask": "cd /; umask 777; export CDPATH=/tmp",
+    "aliases": "shopt -s expand_aliases; alias exec=false sh=false printf=false cat=false",
+    "options of the shell": "set -Cu; export SHELLOPTS",
+}
+
+
+@drill(
+    done="a login on the host prints, on both streams, whatever it likes before each command, "
+    "reads lines of its input, or traces what it does",
+    holds="each command gives exactly what it printed, its status and its input, and the noise is "
+    "reported once",
+)
+@pytest.mark.parametrize("kind", NOISE)
+def test_what_a_login_prints_stays_out_of_the_answers(
+    login: Login, tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        works(login(NOISE[kind]), tmp_path)
+    told = [one.getMessage() for one in caplog.records if "before each command" in one.message]
+    assert len(told) == 1, told
+    assert "box prints" in told[0]
+    assert "must print nothing" in told[0]
+
+
+@drill(
+    done="a login file on the host changes directory, umask, aliases or shell options",
+    holds="each command gives exactly what it printed, and nothing is reported",
+)
+@pytest.mark.parametrize("kind", HABITS)
+def test_the_habits_of_a_login_do_not_reach_a_command(
+    login: Login, tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    works(login(HABITS[kind]), tmp_path)
+    assert not caplog.records
+
+
+@drill(
+    done="a forced command on the host prints a banner before and after, gives status 0 to "
+    "everything, or joins both streams",
+    holds="each command gives its own output and status; files arrive to the byte",
+)
+@pytest.mark.parametrize(
+    ("instead", "errors"),
+    [
+        ("""echo banner; sh -c "$SSH_ORIGINAL_COMMAND"; echo footer; echo footer >&2""", True),
+        ("""sh -c "$SSH_ORIGINAL_COMMAND" 2>&1; exit 0""", False),
+        ("""sh -c "$SSH_ORIGINAL_COMMAND" 2>/dev/null""", False),
+    ],
+    ids=["banners", "joined streams", "no standard error"],
+)
+def test_a_forced_command_around_ours_does_no_harm(
+    login: Login, tmp_path: Path, instead: str, errors: bool
+) -> None:
+    works(login(instead=instead), tmp_path, errors=errors)
+
+
+@drill(
+    done="a login on the host reads away all input, prints without end, becomes another program, "
+    "or is refused to the user",
+    holds="the first command is refused with what was printed and what to do, as an error of the "
+    "environment; nothing is sent to the program",
+)
+@pytest.mark.parametrize(
+    ("bashrc", "instead", "words"),
+    [
+        ("cat >/dev/null", "", "reads away the standard input"),
+        ("head -c 3000000 /dev/zero", "", "prints more than 1 MiB before a command"),
+        ("yes noise", "", r"prints more than 1 MiB before a command \('noise␊noise"),
+        ("exec cat", "", r"exit status 0, and printed .*"),
+        ("echo gone; exit 3", "", "exit status 3, and printed 'gone'"),
+        ("", "echo This account is not available. >&2; exit 1", "This account is not available"),
+    ],
+    ids=["eats", "large", "endless", "becomes cat", "leaves", "nologin"],
+)
+def test_a_login_that_lets_no_command_through_is_refused_by_name(
+    login: Login, bashrc: str, instead: str, words: str
+) -> None:
+    host = login(bashrc, instead)
+    with pytest.raises(HostUnavailable, match=words) as refused:
+        host.run("echo x", stdin=b"echo evil >&2\n", timeout_s=20)
+    assert "box" in refused.value.message
+    assert "ssh HOST true" in refused.value.advice
+    assert "evil" not in refused.value.message
+
+
+@drill(
+    done="the login shell is one that quotes in another way than sh",
+    holds="each command gives exactly what it printed",
+)
+@pytest.mark.parametrize("shell", ["dash", "bash", "tcsh", "csh", "bsd-csh", "zsh", "fish", "ksh"])
+def test_any_login_shell_passes_a_command_on(login: Login, tmp_path: Path, shell: str) -> None:
+    found = shutil.which(shell)
+    if found is None:
+        pytest.skip(f"{shell} is not installed")
+    host = login(instead=f'{found} -c "$SSH_ORIGINAL_COMMAND"')
+    works(host, tmp_path)
+    odd = "it's !! ~ \\ \\n %h `q` é ^x"
+    assert host.run(f"cat <<'END'\n{odd}\nEND\n: {'x' * 40_000}").text == odd + "\n"
+
+
+@given(st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=300))
+def test_a_command_line_holds_nothing_that_a_login_shell_would_change(script: str) -> None:
+    line = Frame(script).line
+    assert re.fullmatch(r"/bin/sh -c( '[ -&(-~]{1,900}')+", line), line
+    assert not set("!\n") & set(line)
+    assert not re.search(r"\\['\\]", line), "fish takes these two for one"
+
+
+@drill(
+    done="a run over SSH on a host whose login prints on both streams",
+    holds="the run ends done with all files of its step, and says once what the host prints",
+)
+def test_a_run_on_a_host_that_prints_is_measured_whole(
+    user: Cli, target: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.fio").write_text(JOB)
+    with running_sshd(tmp_path / "sshd") as server:
+        (tmp_path / "sshd/.bashrc").write_text("printf 'Welcome to this machine'; echo x >&2")
+        over_ssh(user, server.config_block("box"))
+        done = user.run(*run_on_box(target, tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["runs"][0]["state"] == "done"
+    assert done.stderr.count("box prints") == 1, done.stderr
+    assert "Welcome to this machine" in done.stderr
+
+
+CHANGED = """\
+cp fio.json {place}/whole; echo changed >>fio.json; {real} "$@"
+mv {place}/whole fio.json; exit 0"""
+TAR = """#!/bin/sh
+case "$*" in
+    -cf*) [ ! -e {place}/broken ] || {{ {harm}; }} ;;
+esac
+exec {real} "$@"
+"""
+
+
+@drill(
+    done="a step is measured whole, and then its host sends a damaged archive, one that is cut, "
+    "one of a file that was changed, or none",
+    holds="the run is suspended, the host keeps the files, and 'resume' fetches them: one start "
+    "of fio in all",
+)
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "head -c 20000 /dev/urandom; exit 0",
+        '{real} "$@" | head -c 3000; exit 0',
+        CHANGED,
+        "exit 2",
+    ],
+    ids=["damaged", "cut", "changed", "none"],
+)
+def test_files_that_cannot_be_fetched_now_are_fetched_by_resume(
+    user: Cli, target: Path, tmp_path: Path, harm: str
+) -> None:
+    programs, real = tmp_path / "programs", shutil.which("tar")
+    programs.mkdir()
+    (programs / "broken").touch()
+    text = TAR.format(place=programs, real=real, harm=harm.format(place=programs, real=real))
+    (programs / "tar").write_text(text)
+    (programs / "tar").chmod(0o755)
+    fio = programs / "fio"
+    fio.write_text(
+        f'#!/bin/sh\ncase "$*" in *job.fio) echo >>{programs}/starts ;; esac\n'
+        f'exec {shutil.which("fio")} "$@"\n'
+    )
+    fio.chmod(0o755)
+    (tmp_path / "mine.fio").write_text(JOB)
+    path = f"{programs}:{os.environ['PATH']}"
+    with running_sshd(tmp_path / "sshd", env={"PATH": path}) as server:
+        over_ssh(user, server.config_block("box"))
+        done = user.run(*run_on_box(target, tmp_path))
+        assert done.returncode == 1, done.stderr
+        assert "diskbench resume" in done.stderr
+        assert "Traceback" not in done.stderr
+        (programs / "broken").unlink()
+        again = user.run("resume", "last", "--output", "json")
+        assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["runs"][0]["state"] == "done"
+    assert (programs / "starts").read_text().count("\n") == 1
+
+
+def run_on_box(target: Path, tmp_path: Path) -> tuple[str, ...]:
+    """The arguments that measure in a directory of the host `box`."""
+    profile = str(tmp_path / "mine.fio")
+    return (
+        *("run", "--provider", "ssh", "--host", "box", "--path", str(target)),
+        *("--profile", profile, "--output", "json"),
+    )

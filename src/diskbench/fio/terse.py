@@ -118,11 +118,11 @@ def _is_next(
 
 def _output(report: _Report, count: int, where: str) -> FioOutput:
     jobs = without_sum(report.jobs, where=where)
-    told = []
+    reasons = []
     if count > 1:
-        told.append(f"{count} reports (--status-interval): the last one is used")
+        reasons.append(f"{count} reports (--status-interval): the last one is used")
     if not report.disks and len({job.group for job in jobs}) < len(jobs):
-        told.append(_TOGETHER)
+        reasons.append(_TOGETHER)
     return FioOutput(
         where=where,
         version=report.version,
@@ -130,8 +130,8 @@ def _output(report: _Report, count: int, where: str) -> FioOutput:
         options={},
         lists_options=False,
         documents=count,
-        notes=(_NO_COUNTS, *told),
-        reports="; ".join(told),
+        notes=(_NO_COUNTS, *reasons),
+        reports="; ".join(reasons),
         timeless=True,
     )
 

@@ -59,7 +59,7 @@ def resolve_details(
     UserError."""
     here = AwsLookup(aws, aws.edge("ec2", timing), aws.edge("ssm", timing), spec, requested, known)
     account_id = aws.account_id(timing)
-    local_zone = spec.zone is not None and _is_local(_zone(here, spec.zone))
+    local_zone = spec.zone is not None and _zone(here, spec.zone).get("ZoneType") == "local-zone"
     typed = _typed_machine(here)
     image = find_image(here.ec2, here.ssm, spec.image, typed.arch if typed else "x86_64")
     size_gib = _size_gib(requested, image)
@@ -251,10 +251,6 @@ def _zone(here: AwsLookup, zone: str) -> dict[str, Any]:
             field="zone",
         )
     raise UnknownName(f"zone of {here.aws.region}", zone, ready, field="zone")
-
-
-def _is_local(zone: dict[str, Any]) -> bool:
-    return zone.get("ZoneType") == "local-zone"
 
 
 def _check_subscription(here: AwsLookup, image: AwsImage, machine: AwsMachine) -> None:

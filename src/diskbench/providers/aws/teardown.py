@@ -62,7 +62,7 @@ call and its id parameter."""
 
 
 def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
-    """Release the resources of a lease in one region; see skeleton.release."""
+    """Release the resources of a lease in one region; see skeleton.leases.release."""
 
     def list_lease(_: Collection[str]) -> AwsInventory:
         return inventory_by_all(ec2, which)

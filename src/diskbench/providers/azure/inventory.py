@@ -21,7 +21,7 @@ GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"
 MACHINES = "Microsoft.Compute/virtualMachines"
 DISKS = "Microsoft.Compute/disks"
 SHUTDOWN = "shutdown-computevm-"
-"""The portal's name for a machine's schedule, which diskbench uses too (deadman.py)."""
+"""The portal's name for a machine's schedule, which diskbench uses too (teardown.py)."""
 STOPPED = frozenset({"stopping", "stopped", "deallocating", "deallocated"})
 
 

@@ -103,7 +103,7 @@ def policy() -> str:
 
 NEEDED = ("Microsoft.Compute", "Microsoft.Network")
 SWITCH = "Microsoft.DevTestLab"
-"""Only the machine's shutdown schedule needs it (deadman.py)."""
+"""Only the machine's shutdown schedule needs it (teardown.py)."""
 READ = "Microsoft.Resources/subscriptions/providers/read"
 REGISTERED = "Registered"
 

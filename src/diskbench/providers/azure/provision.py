@@ -174,7 +174,8 @@ def _machine(order: AzureOrder, interface: str, zone: str | None) -> None:
 
     def request() -> requests.Request:
         size = order.details.machine.size
-        order.watch.note(f"machine {name} is being made: {size}{_in(zone)}")
+        in_zone = f" in zone {zone}" if zone else ""
+        order.watch.note(f"machine {name} is being made: {size}{in_zone}")
         return requests.virtual_machine(order.claim, launch(order, interface, zone))
 
     resource = AzureResource("machine", MACHINES, "compute", "virtual_machines", order.group, name)
@@ -293,10 +294,6 @@ def _leaving_failures() -> Iterator[None]:
         raise
     except DiskbenchError as error:
         log.warning("not deleted yet: %s", error.message)
-
-
-def _in(zone: str | None) -> str:
-    return f" in zone {zone}" if zone else ""
 
 
 _UNDER_WAY = frozenset({"Creating", "Updating", "Deleting"})

@@ -22,10 +22,11 @@ from diskbench.providers.gcp.offer import foresee, rental
 from diskbench.providers.gcp.policy import policy
 from diskbench.providers.gcp.provision import GcpOrder, provision
 from diskbench.providers.gcp.refresh import refreshed
-from diskbench.providers.gcp.teardown import found_leases, release_lease, why_gone
+from diskbench.providers.gcp.teardown import found_leases, release, why_gone
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
 from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
+from diskbench.providers.skeleton.leases import giving_back
 from diskbench.providers.waits import while_looking
 
 _TIMING = GceTiming()
@@ -110,7 +111,9 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
         made: Sequence[str] = (),
         copied: Sequence[str] = (),
     ) -> None:
-        release_lease(self.sessions, Which(lease_id, made, copied), scope, self.timing)
+        with giving_back(lease_id):
+            compute = self.sessions.of_scope(scope, self.timing)
+            release(compute, Which(lease_id, made, copied))
 
     @while_looking()
     def quotas(self, scope: Scope) -> Sequence[Quota]:

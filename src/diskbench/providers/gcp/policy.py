@@ -58,8 +58,7 @@ def permissions() -> tuple[str, ...]:
 def policy() -> str:
     """The role in the form of `gcloud iam roles create --file`."""
     lines = ["title: diskbench", "stage: GA", "includedPermissions:"]
-    return "\n".join([*lines, *(f"  - {name}{_why(name)}" for name in permissions())])
-
-
-def _why(permission: str) -> str:
-    return f" # {OPTIONAL[permission]}" if permission in OPTIONAL else ""
+    for name in permissions():
+        why = f" # {OPTIONAL[name]}" if name in OPTIONAL else ""
+        lines.append(f"  - {name}{why}")
+    return "\n".join(lines)

@@ -182,7 +182,7 @@ def _refuse_dead(listing: GcpInventory, zone: str) -> None:
             raise ended(instance)
 
 
-_Started = tuple["Item", str, float]
+_Started = tuple[Item, str, float]
 
 
 def _launch(order: GcpOrder, zone: str) -> _Started | None:

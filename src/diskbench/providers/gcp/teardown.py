@@ -26,7 +26,7 @@ from diskbench.providers.gcp.inventory import (
 )
 from diskbench.providers.gcp.requests import name_of
 from diskbench.providers.skeleton import leases as skeleton
-from diskbench.providers.skeleton.leases import Failures, Lag, Tagged, by_lease, giving_back, noting
+from diskbench.providers.skeleton.leases import Failures, Lag, Tagged, by_lease, noting
 from diskbench.providers.waits import Still, until
 
 _ORDER = (("instances", "instances"), ("disks", "disks"), ("firewalls", "rules"))
@@ -34,7 +34,7 @@ _ORDER = (("instances", "instances"), ("disks", "disks"), ("firewalls", "rules")
 
 
 def release(compute: Compute, which: Which) -> None:
-    """Release the resources of a lease in the project; see skeleton.release.
+    """Release the resources of a lease in the project; see skeleton.leases.release.
 
     A resource whose request was sent and that is not listed is deleted by its name; the answer says
     whether it exists."""
@@ -160,12 +160,6 @@ def found_leases(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequ
 def _is_in(region: str | None, items: Sequence[Item]) -> bool:
     zones = {zone_of(item) for item in items} - {""}
     return region is None or not zones or any(z.rpartition("-")[0] == region for z in zones)
-
-
-def release_lease(sessions: GcpSessions, which: Which, scope: Scope, timing: GceTiming) -> None:
-    """Release a lease in all zones of its project. Raises one ReleaseFailed for all."""
-    with giving_back(which.lease_id):
-        release(sessions.of_scope(scope, timing), which)
 
 
 def why_gone(lease_id: str, sessions: GcpSessions, scope: Scope, timing: GceTiming) -> str | None:

@@ -38,7 +38,7 @@ class _Listing:
 
 
 def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
-    """Release the resources of a lease; see skeleton.release."""
+    """Release the resources of a lease; see skeleton.leases.release."""
 
     def list_lease(deleted: Collection[str]) -> _Listing:
         carrying = [

@@ -193,8 +193,6 @@ class Answer:
     first: str
     place: int | None
     alike: tuple[str, ...]
-    fits: int
-    misses: int
     in_cloud: bool
     """Whether it comes first, or fits as well as the first, among the disks of its own cloud."""
 
@@ -215,9 +213,7 @@ def answer(disk, levels):
     place = types.index(wanted) + 1 if wanted in types else None
     own = [fit for fit in found if fit.disk.startswith(f"{disk.cloud}:")]
     in_cloud = wanted in _best(own)
-    return Answer(
-        disk, first.disk, place, alike, len(first.fits), len(first.misses), in_cloud=in_cloud
-    )
+    return Answer(disk, first.disk, place, alike, in_cloud=in_cloud)
 
 
 def _best(found):
@@ -271,13 +267,12 @@ def _counts(real):
 
 def table(rows):
     """The lines of a table of answers."""
-    yield "| lab disk | burst ÷ | first | fits | does not | as well | right | in its cloud |"
-    yield "| --- | ---: | --- | ---: | ---: | --- | --- | --- |"
+    yield "| lab disk | first | as well | right | in its cloud |"
+    yield "| --- | --- | --- | --- | --- |"
     for one in rows:
         right = "yes" if one.place == 1 else "as well" if one.is_right else "**no**"
         yield (
-            f"| `{one.disk.name}` | {one.disk.time_scale:g} | `{one.first}` | {one.fits} | "
-            f"{one.misses} | {', '.join(one.alike) or '–'} | {right} | "
+            f"| `{one.disk.name}` | `{one.first}` | {', '.join(one.alike) or '–'} | {right} | "
             f"{'yes' if one.in_cloud else '**no**'} |"
         )
 

@@ -120,6 +120,14 @@ def test_light_commands_end_with_what_they_imply(tmp_path):
     assert failed == []
 
 
+def test_no_command_sets_one_thing_twice_with_what_its_page_adds():
+    twice = []
+    for one in (each for each in ALL if kind(each) == "run"):
+        named = re.findall(r"--set (\w+)=", one.typed)
+        twice += [f"{one.where}: {one.typed}"] * (len(named) > len(set(named)))
+    assert twice == []
+
+
 def _written(one: Command) -> Command:
     """Without what its page wants changed."""
     return Command(one.page, one.line, one.text, one.in_block)

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -42,7 +43,11 @@ def test_what_takes_long_works_too(path: Path, tmp_path: Path):
     follow(BY_PAGE[path], tmp_path)
 
 
-def follow(found: list[Command], scratch: Path) -> None:
+Check = Callable[[Command, str], list[str]]
+"""What is wrong with the output of a command."""
+
+
+def follow(found: list[Command], scratch: Path, check: Check = lambda _one, _said: []) -> None:
     """Type each; all that end otherwise than their page implies are named."""
     failed = []
     with ExitStack() as stack:
@@ -55,6 +60,8 @@ def follow(found: list[Command], scratch: Path) -> None:
             print(f"{time.monotonic() - began:6.1f} s  {one.where}: {one.typed}", flush=True)
             if code != one.said("exit"):
                 failed.append(f"{one.where}: {one.typed}\nended with {code}: {said[-2000:]}")
+            elif wrong := check(one, said):
+                failed.append(f"{one.where}: {one.typed}\n{said}\nlacks {wrong}")
     assert not failed, "\n\n".join(failed)
 
 

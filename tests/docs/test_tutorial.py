@@ -8,20 +8,16 @@ ellipsis stands for any lines.
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from tests.docs.pages import ROOT, Command, commands
-from tests.docs.setups import Reader
-from tests.docs.test_pages import typed
+from tests.docs.test_pages import follow
 
 PAGE = ROOT / "docs/tutorial.md"
 FIGURE = re.compile(r"[~]?\d[\d,.:]*%?|–|…|/\S*|\$\d+|\(\S*")
 
-
-PATIENCE_S = 240.0
-"""A busy machine takes long to start a lab host."""
+LINES = [one.line for one in commands(PAGE) if one.in_block]
 
 
 def label(line: str) -> tuple[str, ...]:
@@ -57,19 +53,12 @@ def missing(block: list[str], output: str) -> list[str]:
     return absent
 
 
-def follow(found: list[Command], scratch: Path) -> None:
+def not_shown(one: Command, output: str) -> list[str]:
+    """The lines that the page shows of a command, and that its output does not have."""
     blocks = shown()
-    lines = [one.line for one in commands(PAGE) if one.in_block]
-    with ExitStack() as stack:
-        reader = Reader(scratch / "home", scratch / "here", stack)
-        for one in found:
-            for setup in (t.setup for t in one.tries):
-                reader.has(setup)
-            code, said = typed(one, reader, PATIENCE_S)
-            assert code == one.said("exit"), f"{one.where}: {one.typed}\n{code}: {said}"
-            end = min((line for line in lines if line > one.line), default=10**6)
-            for block in [lines for begin, lines in blocks.items() if one.line < begin < end]:
-                assert missing(block, said) == [], f"{one.where}: {one.typed}\n{said}"
+    end = min((other for other in LINES if other > one.line), default=10**6)
+    own = [block for begin, block in blocks.items() if one.line < begin < end]
+    return [line for block in own for line in missing(block, output)]
 
 
 def tried(*, thorough: bool) -> list[Command]:
@@ -80,13 +69,13 @@ def tried(*, thorough: bool) -> list[Command]:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_its_quick_commands_print_what_it_shows(tmp_path: Path) -> None:
-    follow(tried(thorough=False), tmp_path)
+    follow(tried(thorough=False), tmp_path, not_shown)
 
 
 @pytest.mark.thorough
 @pytest.mark.timeout(2400)
 def test_all_of_its_commands_print_what_it_shows(tmp_path: Path) -> None:
-    follow(tried(thorough=True), tmp_path)
+    follow(tried(thorough=True), tmp_path, not_shown)
 
 
 def test_every_block_of_output_is_of_a_command() -> None:

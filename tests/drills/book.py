@@ -90,18 +90,19 @@ def page(rows: Sequence[Drill]) -> str:
         "",
         "<!-- try: {parsed: it writes into the checkout} -->",
         f"{len(rows)} drills with {cases} cases; `script/test` runs {quick} of them,",
-        "`script/test --all` also those in italics; a number is that of cases. What each breaks",
+        "`script/test --all` also those with *; a number is that of cases. What each breaks",
         "and what must hold is in `tests/drills/test_AREA.py`.",
         "`python -m tests.drills.book` writes this page.",
     ]
     area = None
     for one in rows:
         if one.area != area:
+            lines += ["```"] if area else []
             area = one.area
-            lines += ["", f"## {area.capitalize()}", ""]
-        name = one.name if one.quick else f"*{one.name}*"
-        lines.append(f"- {name} ({one.cases})" if one.cases > 1 else f"- {name}")
-    return "\n".join(lines) + "\n"
+            lines += ["", f"## {area.capitalize()}", "", "```text"]
+        name = one.name if one.quick else f"{one.name} *"
+        lines.append(f"{name} ({one.cases})" if one.cases > 1 else name)
+    return "\n".join([*lines, "```"]) + "\n"
 
 
 def _drill(area: str, test: Callable[..., Any], entry: pytest.Mark) -> Drill:

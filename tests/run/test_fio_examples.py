@@ -46,11 +46,11 @@ def outcome(name: str, target: FioTarget) -> str:
 
 
 def _reason(message: str) -> str:
-    """The first mistake without its place, its option's value and the list of what is allowed."""
+    """The first mistake without its place, its option's value, its engine and what is allowed."""
     lines = message.splitlines()
     first = lines[1].strip() if len(lines) > 1 else lines[0]
     first = re.sub(r"^\[[^\]]*\] line \d+: ", "", first)
-    return re.sub(r"ioengine=\S+ |; allowed: .*", "", first)
+    return re.sub(r"ioengine=\S+ |; allowed: .*|(?<=engine) '[\w-]+'", "", first)
 
 
 def table() -> str:

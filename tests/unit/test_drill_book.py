@@ -39,8 +39,8 @@ def test_a_page_has_a_heading_for_each_area_and_says_what_runs_when():
     assert "3 drills with 7 cases; `script/test` runs 2 of them" in text
     headings = [line for line in text.splitlines() if line.startswith("## ")]
     assert headings == ["## Lost hosts", "## Lost stores"]
-    assert "- a cut (3)\n" in text
-    assert "- *a long cut*\n" in text
+    assert "\na cut (3)\n" in text
+    assert "\na long cut *\n" in text
 
 
 @pytest.mark.slow

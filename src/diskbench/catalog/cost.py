@@ -103,16 +103,16 @@ class LeaseLike(Protocol):
     `released_at` is None while it is open, `hourly_usd` is None if no price is known."""
 
     @property
-    def lease_id(self) -> str: ...  # noqa: D102 - see above
+    def lease_id(self) -> str: ...
 
     @property
-    def hourly_usd(self) -> float | None: ...  # noqa: D102
+    def hourly_usd(self) -> float | None: ...
 
     @property
-    def created_at(self) -> str: ...  # noqa: D102
+    def created_at(self) -> str: ...
 
     @property
-    def released_at(self) -> str | None: ...  # noqa: D102
+    def released_at(self) -> str | None: ...
 
 
 def cost_of(rental: Rental | None, seconds: float, work: Sequence[Work] = ()) -> CellCost:

@@ -38,11 +38,11 @@ class GuestPatience(Patience, Protocol):
     appears."""
 
     @property
-    def ssh_s(self) -> float: ...  # noqa: D102 - described above
+    def ssh_s(self) -> float: ...
     @property
-    def ready_s(self) -> float: ...  # noqa: D102
+    def ready_s(self) -> float: ...
     @property
-    def appear_s(self) -> float: ...  # noqa: D102
+    def appear_s(self) -> float: ...
 
 
 @dataclass(frozen=True)

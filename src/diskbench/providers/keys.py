@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 from pydantic import SecretBytes, SecretStr
 
 from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.files import private_directory
 from diskbench.model.base import Frozen
 from diskbench.model.rental import SshAccess
-from diskbench.private import private_directory
 from diskbench.ssh_command import ssh_command
 
 if TYPE_CHECKING:

@@ -23,11 +23,11 @@ class Patience(Protocol):
     checking for a stop."""
 
     @property
-    def first_poll_s(self) -> float: ...  # noqa: D102 - described above
+    def first_poll_s(self) -> float: ...
     @property
-    def max_poll_s(self) -> float: ...  # noqa: D102
+    def max_poll_s(self) -> float: ...
     @property
-    def nap_s(self) -> float: ...  # noqa: D102
+    def nap_s(self) -> float: ...
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ MUTANTS = (
         "limit: a file of settings may be one byte too large",
         "    if len(data) > limit:\n",
         "    if len(data) > limit + 1:\n",
-        ("tests/unit/test_text_file.py",),
+        ("tests/unit/test_files.py",),
     ),
     Mutant(
         "owner: a cell is taken whoever has it",
@@ -99,7 +99,7 @@ MUTANTS = (
         "secrets: a directory of ours that others read stays so",
         "if status.st_uid == os.geteuid() and status.st_mode & _OTHERS:",
         "if False:",
-        ("tests/unit/test_private.py",),
+        ("tests/unit/test_files.py",),
     ),
     Mutant(
         "owner: the cell of a living process is taken",

@@ -9,15 +9,13 @@ from __future__ import annotations
 import functools
 import logging
 import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import metadata
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from diskbench.errors import DiskbenchError, ProviderBroken, UnknownName
 from diskbench.plugin import Plugin
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 T = TypeVar("T")
 

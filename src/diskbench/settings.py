@@ -1,22 +1,31 @@
-"""Settings: flag > DISKBENCH_* > ./diskbench.toml > the user's config.toml > default.
+"""Settings, and where they come from: flag > DISKBENCH_* > ./diskbench.toml > the user's
+config.toml > default.
 
 Read with the standard library rather than pydantic-settings, whose import alone takes 0.2 s at each
 start and which does not report the origin of a value. Credentials of clouds are never settings of
 diskbench: each SDK has its own chain.
 """
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from platformdirs import user_config_path, user_data_path
 from pydantic import Field, SecretStr, ValidationError, field_validator
 
-from diskbench.errors import InvalidValue
+from diskbench.errors import InvalidValue, UnknownName
+from diskbench.files import read_text
+from diskbench.limits import SETTINGS_BYTES
 from diskbench.model.base import Frozen
 from diskbench.model.value_fault import value_fault
-from diskbench.settings_sources import typed_settings
-from diskbench.store.urls import printable
+from diskbench.store.urls import database_url, evidence_url, printable
 from diskbench.visible import one_line
 
 
@@ -88,3 +97,132 @@ def _validated(values: Mapping[str, Any], origins: Mapping[str, str]) -> Setting
         raise InvalidValue(
             f"{name} from {origins[name]}: {fault.reason}", advice=fault.advice
         ) from None
+
+
+PREFIX = "DISKBENCH_"
+FILE_NAME = "diskbench.toml"
+USER_FILE_NAME = "config.toml"
+_NO_SETTINGS = {
+    f"{PREFIX}{name}" for name in ("DEBUG", "SSH_CONFIG", "LAB_DIR", "FAKE_DIR", "SECRET")
+}
+"""Variables of diskbench that are no settings; the code that needs them reads them."""
+_URLS: Mapping[str, Callable[[str], str]] = {
+    "database_url": database_url,
+    "evidence_url": evidence_url,
+}
+"""The function that normalises the URL, or path, of a store."""
+NAMES = ("database_url", "evidence_url", "log_format", "owner", "secret_file")
+"""Every setting."""
+DEFAULT = "default"
+"""The origin of a value that was not set."""
+_Value = tuple[str, Any, str]
+
+
+@dataclass(frozen=True)
+class TypedSettings:
+    """The value of each setting as it was typed (URLs in their normal form), its origin, and the
+    unknown DISKBENCH_* variables."""
+
+    values: Mapping[str, Any]
+    origins: Mapping[str, str]
+    unknown_variables: tuple[str, ...]
+
+    @property
+    def are_urls_alone(self) -> bool:
+        """Whether nothing but URLs was typed, so that no other value can be wrong."""
+        return all(self.origins[name] == DEFAULT for name in NAMES if name not in _URLS)
+
+
+def typed_settings(
+    flags: Mapping[str, str | None] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+    user_directory: Path | None = None,
+) -> TypedSettings:
+    """The settings as typed; arguments and errors as those of `load_settings`, which also looks at
+    the values of what is no URL."""
+    environ = os.environ if environ is None else environ
+    user_directory = user_directory or user_config_path("diskbench")
+    sources = [
+        *_flags(flags or {}),
+        *_variables(environ),
+        *_file((directory or Path()) / FILE_NAME),
+        *_file(user_directory / USER_FILE_NAME),
+        *_defaults(),
+    ]
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for name, value, origin in sources:
+        if name not in values:
+            values[name], origins[name] = value, origin
+    for name, read in _URLS.items():
+        values[name] = _read(values[name], read, f"{name} from {origins[name]}")
+    known = {f"{PREFIX}{name.upper()}" for name in NAMES} | _NO_SETTINGS
+    unknown = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+    return TypedSettings(values, origins, tuple(unknown))
+
+
+def _read(value: object, read: Callable[[str], str], origin: str) -> object:
+    """The normalised URL. A value that is no text is left to the validation of all settings."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return read(value)
+    except InvalidValue as error:
+        raise InvalidValue(f"{origin}: {error.message}", advice=error.advice) from None
+
+
+def _flags(flags: Mapping[str, str | None]) -> list[_Value]:
+    return [
+        (name, value, f"--{name.replace('_', '-')}")
+        for name, value in flags.items()
+        if value is not None
+    ]
+
+
+def _variables(environ: Mapping[str, str]) -> list[_Value]:
+    return [
+        (name, environ[variable], variable)
+        for name in NAMES
+        if environ.get(variable := f"{PREFIX}{name.upper()}")
+    ]
+
+
+def _file(path: Path) -> list[_Value]:
+    try:
+        text = read_text(path, SETTINGS_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise InvalidValue(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise InvalidValue(f"{path} is not valid TOML: {error}") from error
+    try:
+        table = tomllib.loads(text)
+    except RecursionError:
+        raise InvalidValue(f"{path} is not readable TOML: nested too deeply") from None
+    except ValueError as error:  # of TOML, and of numbers with thousands of digits
+        raise InvalidValue(f"{path} is not valid TOML: {error}") from error
+    for name in table:
+        if name not in NAMES:
+            raise UnknownName(f"setting in {path}:", name, NAMES)
+    return [(name, value, str(path)) for name, value in table.items()]
+
+
+def _defaults() -> list[_Value]:
+    data = user_data_path("diskbench")
+    try:
+        owner = getpass.getuser()
+    except (KeyError, OSError):  # a user id without a name, as in many containers
+        owner = f"uid-{os.getuid()}"
+    return [
+        (name, value, DEFAULT)
+        for name, value in (
+            ("database_url", f"sqlite:///{data / 'diskbench.db'}"),
+            ("evidence_url", (data / "evidence").as_uri()),
+            ("log_format", "human"),
+            ("owner", f"{owner}@{socket.gethostname()}"[:63]),
+            ("secret_file", data / "secret"),
+        )
+    ]

@@ -6,20 +6,15 @@ libraries silently use its last value.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
-from yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from diskbench.limits import COUNTER, YAML_VALUES
 from diskbench.visible import unstorable, unstorable_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import yaml
-    from yaml.nodes import Node
 
 Place = tuple[str | int, ...]
 """The keys and positions that lead to a value."""

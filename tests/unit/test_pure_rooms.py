@@ -25,7 +25,7 @@ FILES = {
     "glob", "rglob", "exists", "is_file", "is_dir", "stat", "touch", "rename", "expanduser",
 }  # fmt: skip
 MODULES = {"random", "secrets", "tempfile", "shutil", "glob", "threading", "uuid", "socket"}
-OUR_MODULES = {"diskbench.text_file", "diskbench.whole_file"}
+OUR_MODULES = {"diskbench.files"}
 """Our own that read and write files."""
 ALLOWED = {
     # A provider's catalogue data lie in its package, which may be somebody else's.
@@ -100,7 +100,7 @@ def _resources(tree: ast.Module) -> Iterator[ast.Call]:
         ("from datetime import datetime\ndatetime.now(UTC)", ["2: datetime.now"]),
         ("import datetime\ndatetime.datetime.now()", ["2: datetime.now"]),
         ("import random", ["1: import random"]),
-        ("from diskbench.text_file import text_of", ["1: from diskbench.text_file import"]),
+        ("from diskbench.files import text_of", ["1: from diskbench.files import"]),
         ("np.random.default_rng()", ["1: default_rng without a seed"]),
         ("np.random.default_rng(3)", []),
         ("with open(name) as file: ...", ["1: open"]),

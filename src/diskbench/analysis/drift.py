@@ -96,7 +96,8 @@ def drift(values: Sequence[float]) -> Drift:
     x = np.asarray(values, dtype=np.float64)
     y = np.log(x)
     sigma = _sigma(y)
-    edges = _kept([0, *_segment(y, sigma), n], x, y)
+    cuts = penalized_cuts(Costs(y, SHORTEST), _PENALTY * math.log(y.size) * sigma**2)
+    edges = _kept([0, *cuts, n], x, y)
     shifts = tuple(_shift(x, y, *around) for around in _cuts(edges))
     last = n - edges[-2]
     return Drift(n=n, shifts=shifts, noise=sigma, span=span, visible=_visible(sigma, last))
@@ -107,10 +108,6 @@ def _sigma(y: Floats) -> float:
     steps = np.diff(y)
     mad = float(np.median(np.abs(steps - np.median(steps))))
     return max(1.4826 * mad / math.sqrt(2), _LEAST_SIGMA)
-
-
-def _segment(y: Floats, sigma: float) -> list[int]:
-    return penalized_cuts(Costs(y, SHORTEST), _PENALTY * math.log(y.size) * sigma**2)
 
 
 def _cuts(edges: Sequence[int]) -> list[tuple[int, int, int]]:

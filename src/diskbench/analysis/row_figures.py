@@ -51,7 +51,6 @@ class Counted:
 
     @property
     def rate(self) -> Rate:
-        """What fio counted a second."""
         return Rate(self.iops, self.bytes_per_s)
 
     @property

@@ -158,7 +158,6 @@ class Beside:
 
     @property
     def ratio(self) -> float:
-        """Ours by theirs."""
         return self.ours / self.figure.value
 
 

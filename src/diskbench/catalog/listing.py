@@ -141,7 +141,15 @@ def find(books: Books, name: str) -> tuple[CatalogItem, ...]:
     title, a machine, another part. Raises InvalidValue with similar names."""
     items = list(_things(books))
     matches = [item for item in items if item.name.lower() == name.lower()]
-    matches = matches or _of_tier(items, name.upper()) or _of_title(items, name.lower())
+    matches = (
+        matches
+        or _of_tier(items, name.upper())
+        or [
+            item
+            for item in items
+            if item.kind == "disk type" and name.lower() in item.title.lower()
+        ]
+    )
     if not matches:
         near = difflib.get_close_matches(name, sorted({item.name for item in items}), n=4)
         hint = f"did you mean {', '.join(near)}? " if near else ""
@@ -161,10 +169,6 @@ def _of_tier(items: Iterable[CatalogItem], tier: str) -> list[CatalogItem]:
         for item in items
         if tier in item.tiers
     ]
-
-
-def _of_title(items: Iterable[CatalogItem], part: str) -> list[CatalogItem]:
-    return [item for item in items if item.kind == "disk type" and part in item.title.lower()]
 
 
 def _things(books: Books) -> Iterator[CatalogItem]:

@@ -181,7 +181,6 @@ class Tiers(SourcedFigure):
 
     @property
     def unit_bytes(self) -> int:
-        """The bytes of one unit."""
         return _UNIT_BYTES[self.unit]
 
     def row(self, size_gib: float) -> Tier:

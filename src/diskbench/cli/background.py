@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from diskbench.private import append_private, log_directory
+from diskbench.files import append_private, log_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

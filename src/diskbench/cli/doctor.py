@@ -83,9 +83,9 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
     """
     from diskbench.cli.asked import asked_for
     from diskbench.engine.live import Typed, check_live
+    from diskbench.files import write_whole
     from diskbench.model.finding import Finding
     from diskbench.results.refreshed_catalogue import open_books
-    from diskbench.whole_file import write_whole
 
     request = asked_for(typed).request
     findings, made = check_live(request, open_books(), Typed(words, typed))

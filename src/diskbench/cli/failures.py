@@ -15,7 +15,7 @@ from diskbench.cli.events import debugging, emit_problem
 from diskbench.cli.lazy import commands_taking
 from diskbench.errors import DiskbenchError
 from diskbench.extras import of_import
-from diskbench.private import private_directory
+from diskbench.files import private_directory
 from diskbench.visible import visible
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from diskbench.engine.matrix.machine_reuse import let_idle_go
 from diskbench.engine.matrix.matrix_status import look_at
 from diskbench.engine.matrix.worker import TICK_S, Worker
 from diskbench.engine.trial.interrupt import StopThenLeave, on_signals
+from diskbench.files import write_whole
 from diskbench.model.campaign import FINAL, LIVE
 from diskbench.model.ids import short
 from diskbench.report.assemble.trial_facts import trial_facts
@@ -28,7 +29,6 @@ from diskbench.store.campaigns import find_campaign, load_campaign
 from diskbench.store.leases import leases_of_campaign
 from diskbench.store.machines import list_machines
 from diskbench.store.shown_cells import cells_in, done_cells
-from diskbench.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable

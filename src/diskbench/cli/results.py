@@ -214,7 +214,7 @@ def delete(
 
 
 def _write(path: Path, data: Iterable[bytes]) -> None:
-    from diskbench.whole_file import write_pieces
+    from diskbench.files import write_pieces
 
     try:
         write_pieces(path, data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from diskbench.file_format import file_format
+from diskbench.files import file_format
 from diskbench.results.exported_rows import ExportFormat
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from diskbench.cli.failures import print_error, print_problem
 from diskbench.engine.trial.judge import judge_trial
+from diskbench.files import write_whole
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.stored_trial import read_trial, read_trials
 from diskbench.store.document import results_document
 from diskbench.store.export import json_text
 from diskbench.store.query import find_runs
 from diskbench.store.where import Filter
-from diskbench.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -121,7 +121,7 @@ def reading(url: str | None) -> Reader:
     """The database that was typed or set, for a command that only reads; closed when the command
     ends. Where a lease is open the way of `database`, which gives back what has expired. Raises
     StoreUnavailable."""
-    from diskbench.settings_sources import typed_settings
+    from diskbench.settings import typed_settings
     from diskbench.store.reader import open_reader, reader_of
 
     settings = typed_settings({"database_url": url})

@@ -100,7 +100,6 @@ class Exchange(Frozen):
 
     @property
     def path(self) -> str:
-        """The URL without its query."""
         return self.url.partition("?")[0]
 
     @property

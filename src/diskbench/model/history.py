@@ -118,7 +118,6 @@ class MetricHistory(Frozen):
 
     @property
     def metric(self) -> Metric:
-        """What is followed."""
         return self.history.metric
 
 

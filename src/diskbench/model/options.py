@@ -88,7 +88,11 @@ class RentSpec(Frozen):
         """Keep of a group of options what differs from the defaults of its model."""
         if not isinstance(data, Mapping):
             return data
-        groups = {name: _given(name, value) for name, value in data.items() if _is_group(value)}
+        groups = {
+            name: _given(name, value)
+            for name, value in data.items()
+            if isinstance(value, Mapping | Options)
+        }
         common = {name: value for name, value in data.items() if name not in groups}
         return {**common, **{name: values for name, values in groups.items() if values}}
 
@@ -126,10 +130,6 @@ class RentSpec(Frozen):
     def time_scale(self) -> float:
         """What the capacity of burst buckets is divided by; 1 for everything but emulations."""
         return self.number("time_scale") or 1.0
-
-
-def _is_group(value: object) -> bool:
-    return isinstance(value, Mapping | Options)
 
 
 def _given(group: str, value: Any) -> dict[str, Value]:  # noqa: ANN401 - a mapping or a model

@@ -22,7 +22,6 @@ class Problem(Frozen):
 
     @property
     def is_stop(self) -> bool:
-        """Whether a person stopped it."""
         return self.exit_code == Interrupted.exit_code
 
 

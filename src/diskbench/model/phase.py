@@ -33,7 +33,6 @@ class Phase(Frozen):
 
     @property
     def seconds(self) -> float:
-        """How long it lasted."""
         return self.end_s - self.start_s
 
 
@@ -56,7 +55,6 @@ class Stall(Frozen):
 
     @property
     def seconds(self) -> float:
-        """How long it lasted."""
         return self.end_s - self.start_s
 
 

@@ -186,7 +186,6 @@ class MeasuredRow:
 
     @property
     def run_id(self) -> str:
-        """The run that it is of."""
         return self.run.run_id
 
 
@@ -228,7 +227,6 @@ class MeasuredFigure:
 
     @property
     def run_id(self) -> str:
-        """The run that it is of."""
         return self.run.run_id
 
     @property
@@ -283,7 +281,6 @@ class ListedTrial:
 
     @property
     def runs(self) -> int:
-        """The number of runs."""
         return sum(self.states.values())
 
 

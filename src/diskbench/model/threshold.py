@@ -43,7 +43,6 @@ class Threshold(Frozen):
 
     @property
     def is_latency(self) -> bool:
-        """Whether its figure is a latency in ns."""
         return self.metric not in (*_RATES, "ratio")
 
     @property

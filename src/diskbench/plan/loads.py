@@ -57,17 +57,25 @@ def asked_by(
     several `disks` it is one load if it loads all that it uses alike. Where the job file was made
     from what does not say whether I/O is direct (`says_direct`), that stays unknown, and with it
     how many requests were in flight."""
-    io_jobs = [job for job in jobs(parse(step.job).sections) if _is_io(job)]
+    io_jobs = [
+        job
+        for job in jobs(parse(step.job).sections)
+        if request_sizes(job) and "trim" not in (job.get("rw") or "")
+    ]
     if not io_jobs:
         return StepLoad(Stage(None, seconds=step.expected_s), is_one=True)
     ahead = (READ_AHEAD_KB if read_ahead_kb is None else read_ahead_kb) * KIB
     warm = not step.name.endswith(f"-{COLD}")
     loads = [_load(job, ahead, rates or {}, warm=warm, says_direct=says_direct) for job in io_jobs]
     shapes = {(part.block_bytes, part.random, part.direct) for part in loads}
-    is_one = len(shapes) == 1 and all(_is_one_size(job) for job in io_jobs)
+    is_one = len(shapes) == 1 and all(len(set(request_sizes(job))) == 1 for job in io_jobs)
     is_one = is_one and (disks == 1 or disks_loaded(step) is not None)
     load = _together(loads)
-    timed = [seconds(job.get("runtime")) + _before(job) for job in io_jobs if _is_timed(job)]
+    timed = [
+        runtime + seconds(job.get("startdelay")) + seconds(job.get("ramp_time"))
+        for job in io_jobs
+        if job.flag("time_based") and (runtime := seconds(job.get("runtime"))) > 0
+    ]
     if timed:
         return StepLoad(Stage(load, seconds=max(timed)), is_one)
     moved = sum(moved_bytes(job, capacity_bytes) * count(job, "numjobs") for job in io_jobs)
@@ -144,22 +152,6 @@ def _read_share(job: Job, rw: str) -> float:
         reads = count(job, "rwmixread", 50) if written < 0 else 100 - written
         return min(max(reads, 0), 100) / 100
     return 1.0 if "read" in rw else 0.0
-
-
-def _is_io(job: Job) -> bool:
-    return bool(request_sizes(job)) and "trim" not in (job.get("rw") or "")
-
-
-def _is_one_size(job: Job) -> bool:
-    return len(set(request_sizes(job))) == 1
-
-
-def _is_timed(job: Job) -> bool:
-    return job.flag("time_based") and seconds(job.get("runtime")) > 0
-
-
-def _before(job: Job) -> float:
-    return seconds(job.get("startdelay")) + seconds(job.get("ramp_time"))
 
 
 def check_several(profile: Profile, cell: Cell) -> None:

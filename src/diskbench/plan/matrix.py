@@ -134,7 +134,10 @@ def _matrix_cells(blocks: Iterable[Block]) -> list[MatrixCell]:
     often = Counter(block_.name for block_ in blocks)
     cells: list[MatrixCell] = []
     for block_ in blocks:
-        name = block_.name if often[block_.name] == 1 else f"{block_.name}~{_digest(block_)}"
+        name = block_.name
+        if often[name] > 1:
+            identity = f"{block_.cells[0].model_dump_json()}{block_.zones}{block_.route}"
+            name += f"~{hashlib.sha256(identity.encode()).hexdigest()[:6]}"
         for cell in block_.cells:
             cells.append(
                 MatrixCell(
@@ -255,11 +258,6 @@ def _load_name(fields: Mapping[str, Any]) -> str:
     words += [f"runs={fields['runs']}"] if fields.get("runs", 1) > 1 else []
     words += [fields["filesystem"]] if "filesystem" in fields else []
     return ",".join([*words, *sorted(_pairs(fields.get("parameters") or {}))])
-
-
-def _digest(block_: Block) -> str:
-    identity = f"{block_.cells[0].model_dump_json()}{block_.zones}{block_.route}"
-    return hashlib.sha256(identity.encode()).hexdigest()[:6]
 
 
 def _place(block_: Block) -> str:

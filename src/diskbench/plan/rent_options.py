@@ -51,7 +51,7 @@ def _check_owners(provider: str, options: Mapping[str, Any]) -> None:
         if value in (None, False) or name in own or name in _COMMON:
             continue
         if known := [owner.name for owner in owners(name)]:
-            raise foreign_option(f"{_flag_of(name)} {value}", provider, known, name)
+            raise foreign_option(f"--{name.replace('_', '-')} {value}", provider, known, name)
 
 
 def foreign_option(option: str, provider: str, known: Collection[str], name: str) -> InvalidValue:
@@ -125,10 +125,6 @@ def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
             advice=fault.advice or f"see diskbench run --provider {provider} --help",
             field=field_of(name),
         ) from error
-
-
-def _flag_of(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _whole(size_gib: float | None) -> int | None:

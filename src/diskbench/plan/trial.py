@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.bucket import lasts_s, scaled
-from diskbench.catalog.lookup import limits
-from diskbench.errors import InvalidValue, UserError
+from diskbench.catalog.charges import disk_limits
+from diskbench.errors import InvalidValue
 from diskbench.fio.estimate import block_sizes, count, round_up_mib
 from diskbench.fio.jobfile import Job, JobFile, jobs, parse
 from diskbench.fio.profiles import Profile
@@ -327,14 +327,10 @@ def time_scale_notes(plan: Plan) -> tuple[str, ...]:
 
 def _scaled_bursts_s(rental: Rental) -> list[float]:
     """Return how long each bucket of the disk lasts at full burst, in scaled seconds."""
-    disk, cloud = rental.disk, rental.catalogue
-    if disk is None:
-        return []
-    try:
-        disk_limits = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
-    except UserError:  # the disk is in no catalogue
+    limits = disk_limits(rental.catalogue, rental.disk) if rental.disk is not None else None
+    if limits is None:  # the disk is in no catalogue
         return []
     scale = rental.spec.time_scale
-    allowances = [a for pool in disk_limits.pools for a in (pool.iops, pool.bytes_per_s) if a]
+    allowances = [a for pool in limits.pools for a in (pool.iops, pool.bytes_per_s) if a]
     lasting = (lasts_s(scaled(allowance, time_scale=scale)) for allowance in allowances)
     return [seconds for seconds in lasting if seconds is not None]

@@ -22,9 +22,9 @@ from platformdirs import user_data_path
 from pydantic import SecretBytes, SecretStr
 
 from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.files import private_directory
 from diskbench.model.base import Frozen
 from diskbench.model.rental import SshAccess
-from diskbench.private import private_directory
 from diskbench.ssh_command import ssh_command
 
 SECRET_VARIABLE = "DISKBENCH_SECRET"  # noqa: S105 - the variable's name

@@ -31,7 +31,7 @@ def promises_of(
     if plan is not None and plan.expectation is not None:
         return _planned(runs_of, plan, books)
     provider = runs_of[0][0].provider if runs_of else ""
-    day = _day(runs_of[0][0]) if runs_of else None
+    day = (runs_of[0][0].measured_at or "")[:10] or None if runs_of else None
     limit_paths = hint.limit_paths(books, provider, day) if hint is not None else ()
     versions = [_from_hint(runs_of, limit_path) for limit_path in limit_paths]
     stated = (hint.measured_on if hint is not None else None) or day
@@ -70,11 +70,6 @@ def fits(
     return sum(
         1 for key, promise in promises.items() if key in rates and promise.is_near(rates[key])
     )
-
-
-def _day(run: Run) -> str | None:
-    """Return the day of a run; None for an import without a date."""
-    return (run.measured_at or "")[:10] or None
 
 
 def _rates(runs_of: RunsOf) -> dict[tuple[str, int], float]:

@@ -45,7 +45,6 @@ class ReadImport:
 
     @property
     def has_logs(self) -> bool:
-        """Whether fio's logs were imported with it."""
         files = self.manifest.imported.files if self.manifest.imported is not None else ()
         return any(map(log_name, files))
 

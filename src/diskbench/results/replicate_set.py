@@ -209,11 +209,11 @@ def _read(
 
 def _worst(n: int, lines: Mapping[FigureLine, Sequence[TrialFigure]], share: float) -> BlockStatus:
     block_statuses = [_of_line(n, line, figures, share) for line, figures in lines.items()]
-    return max(block_statuses, key=_badness, default=BlockStatus(n))
-
-
-def _badness(block_status: BlockStatus) -> tuple[bool, float, float]:
-    return (block_status.more is None, block_status.more or 0, block_status.width or 0.0)
+    return max(
+        block_statuses,
+        key=lambda status: (status.more is None, status.more or 0, status.width or 0.0),
+        default=BlockStatus(n),
+    )
 
 
 def _of_line(n: int, line: FigureLine, figures: Sequence[TrialFigure], share: float) -> BlockStatus:

@@ -100,7 +100,8 @@ def _configuration(
     figures: _Figures,
 ) -> Configuration:
     asked = dict(subject)
-    first_runs = _first_runs(rows)
+    # rows are newest first: of each trial the first finished run stays
+    first_runs = {row.run.trial_id: row.run.run_id for row in rows if row.run.state == "done"}
     trials = list({figure.trial_id: figure for figure in figures.get("iops", ())}.values())
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     dates = [row.run.measured_at for row in rows if row.run.measured_at]
@@ -124,11 +125,6 @@ def _configuration(
         facts=tuple(_facts(trials)),
         fact_changes=tuple(_fact_changes(trials)),
     )
-
-
-def _first_runs(rows: Sequence[AskedRun]) -> dict[str, str]:
-    """The first finished run of each trial; `rows` are newest first."""
-    return {row.run.trial_id: row.run.run_id for row in rows if row.run.state == "done"}
 
 
 def _tracks(

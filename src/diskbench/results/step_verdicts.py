@@ -77,7 +77,8 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
             continue
         shown_verdict = shown(with_iops)
         first = trial[0][0]
-        machine, trial_id = first.machine(rented=_is_rented(first)), first.trial_id
+        is_rented = not first.imported and first.provider not in _THERE_BEFORE
+        machine, trial_id = first.machine(rented=is_rented), first.trial_id
         samples.append(Sample(trial_id, shown_verdict.stands_for.iops or 0.0, machine))
         if shown_verdict.stands_for.ratio is not None:
             ratios.append(Sample(trial_id, shown_verdict.stands_for.ratio, machine))
@@ -152,10 +153,6 @@ def _sentence(step: StepVerdict) -> str:
 
 def _runs(level: RunLevel) -> str:
     return f"run {level.first}" if level.first == level.last else f"runs {level.first}–{level.last}"
-
-
-def _is_rented(run: Run) -> bool:
-    return not run.imported and run.provider not in _THERE_BEFORE
 
 
 def _by_trial(runs: Sequence[Run]) -> list[list[Run]]:

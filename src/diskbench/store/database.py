@@ -16,7 +16,7 @@ from platformdirs import user_data_path
 from sqlalchemy import exc
 
 from diskbench.errors import InvalidValue, StoreUnavailable
-from diskbench.private import data_directory, private_directory
+from diskbench.files import data_directory, private_directory
 from diskbench.store.clock import warn_of_skew
 from diskbench.store.database_errors import CHOOSE, as_unavailable, mark_refused
 from diskbench.store.revisions import HEAD

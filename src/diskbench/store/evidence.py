@@ -15,12 +15,18 @@ from obstore.store import LocalStore, from_url
 from platformdirs import user_data_path
 
 from diskbench.errors import KeyTaken, LimitExceeded, StoreUnavailable
+from diskbench.files import (
+    FILE_MODE,
+    data_directory,
+    flush_files,
+    flush_filesystem,
+    is_private,
+    private_directory,
+)
 from diskbench.limits import RECORD_BYTES
-from diskbench.private import FILE_MODE, data_directory, is_private, private_directory
 from diskbench.store.evidence_errors import CHOOSE, store_unavailable
 from diskbench.store.urls import evidence_directory, evidence_url, printable
 from diskbench.units import format_bytes
-from diskbench.whole_file import flush_files, flush_filesystem
 
 if TYPE_CHECKING:
     from pathlib import Path

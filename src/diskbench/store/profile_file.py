@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ProfileError
+from diskbench.files import read_text
 from diskbench.fio.command_line import is_command, job_file
 from diskbench.fio.profiles import (
     parse_profile,
@@ -16,7 +17,6 @@ from diskbench.fio.profiles import (
     with_environment,
 )
 from diskbench.limits import TEXT_BYTES
-from diskbench.text_file import read_text
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:

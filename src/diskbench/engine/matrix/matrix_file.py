@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from diskbench.engine.matrix.machine_reuse import check_shared
 from diskbench.errors import HostUnavailable, InvalidValue, MatrixError, UnknownName, UserError
+from diskbench.files import read_text
 from diskbench.fio.profiles import shipped_directory
 from diskbench.limits import YAML_BYTES
 from diskbench.plan.loads import check_several
@@ -19,7 +20,6 @@ from diskbench.plan.matrix_form import read_form
 from diskbench.plugins import plugin
 from diskbench.providers.registry import provider, provider_names
 from diskbench.store.profile_file import find_profile
-from diskbench.text_file import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

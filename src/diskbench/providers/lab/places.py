@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diskbench.errors import HostUnavailable
-from diskbench.private import private_directory
+from diskbench.files import private_directory
 
 VARIABLE = "DISKBENCH_LAB_DIR"
 """Environment variable with another directory for lab hosts; it must be on a disk, because it

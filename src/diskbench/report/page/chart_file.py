@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue
+from diskbench.files import write_whole
 from diskbench.report.charts.figure import ChartFigure, picture
 from diskbench.report.charts.measure import bare, title, with_unit
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.page.charts import drawn
 from diskbench.report.page.markdown import escaped, table
 from diskbench.report.templates import asset, environment, styled
-from diskbench.whole_file import write_whole
 
 if TYPE_CHECKING:
     from diskbench.report.page.write_report import Format

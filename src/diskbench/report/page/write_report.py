@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, get_args
 
 from diskbench.errors import InvalidValue
-from diskbench.file_format import file_format, unknown_suffix
+from diskbench.files import file_format, unknown_suffix, write_whole
 from diskbench.report.charts.figure import picture
 from diskbench.report.charts.summary import summary_picture
 from diskbench.report.charts.vega import drawn_apart
 from diskbench.report.page.markdown import markdown
 from diskbench.report.page.page import page
 from diskbench.report.page.pdf import pdf
-from diskbench.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

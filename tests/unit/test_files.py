@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files are written whole or not at all, read up to a limit, and private where they have to be."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from diskbench.whole_file import write_whole
+from diskbench.files import is_private, private_directory, read_text, write_whole
 
 
 def test_a_file_is_replaced_and_keeps_its_permissions(tmp_path: Path) -> None:
@@ -60,3 +60,46 @@ def test_a_fifo_is_written_to_as_it_is(tmp_path: Path) -> None:
 def test_a_folder_that_is_missing_is_said(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         write_whole(tmp_path / "missing" / "out.csv", b"new")
+
+
+LIMIT = 1000
+
+
+def test_line_ends_are_made_one(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_bytes(b"a\r\nb\rc\n\xc3\xa9")
+    assert read_text(file, LIMIT) == "a\nb\nc\né"
+
+
+def test_a_file_at_the_limit_is_read_and_one_above_refused(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_bytes(b"x" * LIMIT)
+    assert len(read_text(file, LIMIT)) == LIMIT
+    file.write_bytes(b"x" * (LIMIT + 1))
+    with pytest.raises(ValueError, match="more than"):
+        read_text(file, LIMIT)
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"\xed\xa0\x80"])
+def test_what_is_no_utf_8_is_refused(tmp_path: Path, data: bytes) -> None:
+    file = tmp_path / "a"
+    file.write_bytes(data)
+    with pytest.raises(ValueError, match="utf-8"):
+        read_text(file, LIMIT)
+
+
+def test_an_endless_device_is_refused() -> None:
+    with pytest.raises(ValueError, match="more than"):
+        read_text(Path("/dev/zero"), LIMIT)
+
+
+def test_a_directory_that_others_may_read_is_tightened(tmp_path: Path) -> None:
+    ours = tmp_path / "ours"
+    ours.mkdir()
+    ours.chmod(0o755)
+    assert not is_private(ours)
+    assert is_private(private_directory(ours))
+
+
+def test_a_new_one_is_private_from_the_start(tmp_path: Path) -> None:
+    assert private_directory(tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700

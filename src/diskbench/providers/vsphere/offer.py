@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from diskbench.model.promise import Promise
 from diskbench.model.rental import Rental, RentSpec, Scope
 from diskbench.providers.vsphere.disk_request import VsphereDiskRequest, VsphereResolved
+from diskbench.providers.vsphere.inventory import hardware_version
 from diskbench.providers.vsphere.login import VsphereServer
-from diskbench.providers.vsphere.lookup import hardware_version
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.units import GIB
 

@@ -1,5 +1,5 @@
-"""Resolve a rental by read-only calls: every name, the storage policy, the
-free space and the privileges.
+"""Resolve a rental by read-only calls: every name, the storage policy, the free space and
+the privileges.
 
 How a kind of datastore makes disks decides what can be asked of it, before anything is made. vSAN
 and virtual volumes make a disk as its storage policy says, and may tell that any is thin. NFS

@@ -10,7 +10,6 @@ from diskbench.catalog.entry import catalogue
 from diskbench.errors import RentalFailed
 from diskbench.model.rental import Acquired
 from diskbench.providers.azure import attach, teardown
-from diskbench.providers.azure import attach as azure_guest
 from diskbench.providers.azure.client import Item
 from diskbench.providers.azure.disk_request import AzureResolved
 from diskbench.providers.azure.inventory import SHUTDOWN, inside, power_of, read_disk
@@ -52,8 +51,8 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
         seen,
         size_bytes=sizes[0],
         facts=facts(order, made, machine, measured, seen.disks, more),
-        path=azure_guest.path,
-        identity=azure_guest.identity,
+        path=attach.path,
+        identity=attach.identity,
     )
 
 
@@ -84,10 +83,10 @@ def _find_disks(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tupl
         guest_disks, changes = attach.attach(order, made, guest)
         return Seen(guest_disks), changes
     guest_disks = order.ask_guest(
-        "its own disks", lambda: azure_guest.find_local(disks(guest.host), requested.count)
+        "its own disks", lambda: attach.find_local(disks(guest.host), requested.count)
     )
     # A temporary disk that the first boot formatted is measured through a file on its file system.
-    return Seen(guest_disks, azure_guest.mounted_at(guest.host, guest_disks[0])), []
+    return Seen(guest_disks, attach.mounted_at(guest.host, guest_disks[0])), []
 
 
 def _disk(order: AzureOrder, name: str) -> Item:

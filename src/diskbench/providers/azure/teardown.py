@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from diskbench.errors import DiskbenchError, Interrupted
-from diskbench.model.rental import Claim, Found, LeaseEnd, Scope, Which
+from diskbench.model.ours import Which
+from diskbench.model.rental import Claim, Found, LeaseEnd, Scope
 from diskbench.ports import Host
 from diskbench.providers.azure import requests
 from diskbench.providers.azure.client import AzureClient, AzureSessions, AzureTiming, Item
@@ -69,8 +70,8 @@ class _Listing:
 
 
 def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None:
-    """Release the resources of a lease; see skeleton.leases.release. `just_made` says that a call to
-    make something may have been sent only just now, so that one empty listing proves nothing.
+    """Release the resources of a lease; see skeleton.leases.release. `just_made` says that a call
+    to make something may have been sent only just now, so that one empty listing proves nothing.
 
     A group is deleted with its content, so a group with a resource of somebody else stays: its
     machine and disks are deleted, and the failure names the foreign resource.

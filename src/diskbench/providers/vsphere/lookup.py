@@ -1,5 +1,5 @@
-"""Resolve a rental by read-only calls: every name, the operator's template, the storage policy, the
-free space and the privileges.
+"""Resolve a rental by read-only calls: every name, the storage policy, the free space and
+the privileges.
 
 How a kind of datastore makes disks decides what can be asked of it, before anything is made. vSAN
 and virtual volumes make a disk as its storage policy says, and may tell that any is thin. NFS
@@ -10,7 +10,6 @@ thin (VMware, "Storage Hardware Acceleration on NAS Devices").
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +25,12 @@ from diskbench.providers.vsphere.disk_request import (
     VspherePlace,
     VsphereResolved,
 )
-from diskbench.providers.vsphere.inventory import DATASTORE, datastore_facts, named_or_only
+from diskbench.providers.vsphere.inventory import (
+    DATASTORE,
+    datastore_facts,
+    find_template,
+    named_or_only,
+)
 from diskbench.providers.vsphere.login import VsphereServer, record
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.requests import bus_number
@@ -261,57 +265,6 @@ def _network(vsphere: Vsphere, root: Ref, typed: str | None) -> VsphereNetwork |
 
 def _ids(refs: Sequence[Ref] | None) -> frozenset[str]:
     return frozenset(moid(ref) for ref in refs or ())
-
-
-_PATHS = ("name", "config.template", "config.guestFullName", "config.version")
-
-
-def find_template(vsphere: Vsphere, root: Ref, typed: str | None) -> Template:
-    """The named template, or the only one. Raises UnknownName or InvalidValue."""
-    machines = vsphere.listed("VirtualMachine", _PATHS, root)
-    templates = [item for item in machines if item.values.get("config.template")]
-    plain = {item.name for item in machines} - {item.name for item in templates}
-    if typed in plain:
-        raise InvalidValue(
-            f"{typed} is a machine, not a template",
-            advice="choose a template, or make it one in vCenter: Template > Convert to Template",
-        )
-    return _described(vsphere, named_or_only("template", templates, typed))
-
-
-def _described(vsphere: Vsphere, item: Item) -> Template:
-    vim = sdk("vim")
-
-    hardware = vsphere.properties(item.ref, ("config.hardware.device",))
-    devices = (hardware.values.get("config.hardware.device") if hardware else None) or ()
-    device = vim.vm.device
-    cards = [item.key for item in devices if isinstance(item, device.VirtualEthernetCard)]
-    return Template(
-        id=item.id,
-        name=item.name,
-        guest=item.values.get("config.guestFullName"),
-        hardware=item.values.get("config.version"),
-        size_bytes=sum(
-            int(item.capacityInBytes or item.capacityInKB * 1024)
-            for item in devices
-            if isinstance(item, device.VirtualDisk)
-        ),
-        buses=_buses(item for item in devices if isinstance(item, device.VirtualSCSIController)),
-        nvme_buses=_buses(
-            item for item in devices if isinstance(item, device.VirtualNVMEController)
-        ),
-        network_card=cards[0] if cards else None,
-    )
-
-
-def hardware_version(template: Template) -> int | None:
-    """The hardware version: 13 for `vmx-13`; None where unknown."""
-    match = re.fullmatch(r"vmx-(\d+)", template.hardware or "")
-    return int(match.group(1)) if match else None
-
-
-def _buses(controllers: object) -> tuple[int, ...]:
-    return tuple(sorted(int(controller.busNumber) for controller in controllers))  # type: ignore[attr-defined]
 
 
 def find_policy(vsphere: Vsphere, name: str) -> Policy:

@@ -9,8 +9,8 @@ from diskbench.model.expectation import Promise
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.vsphere.disk_request import VsphereDiskRequest, VsphereResolved
+from diskbench.providers.vsphere.inventory import hardware_version
 from diskbench.providers.vsphere.login import VsphereServer
-from diskbench.providers.vsphere.lookup import hardware_version
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.units import GIB
 

@@ -27,7 +27,6 @@ from diskbench.errors import (
     UnknownName,
 )
 from diskbench.providers.aws import attach, provision, teardown
-from diskbench.providers.aws import attach as swap
 from diskbench.providers.aws.errors import error_code, is_missing, of_code, of_state, translate
 
 RUN = "ec2:RunInstances"
@@ -193,7 +192,7 @@ def again(code: str, error: DiskbenchError) -> str:
     waits = {
         "launch: until listed": provision.NEW_THINGS,
         "delete: until free": teardown.LATER,
-        "detach: until free": swap.GOING,
+        "detach: until free": attach.GOING,
         "attach: until listed": attach.NOT_YET,
     }
     said = [how for how, codes in waits.items() if code in codes]

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
-from tests.books import SHIPPED
+from tests.books import SHIPPED, disk_of
 
 import diskbench
 from diskbench.catalog.expect import (
     CatalogDisk,
     Stage,
-    disk_of,
     expect,
     expect_on,
     path_of,

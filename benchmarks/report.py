@@ -28,6 +28,8 @@ from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 TARGET_S = 60
 TARGET_MB = 20
 BLOCK = 4096

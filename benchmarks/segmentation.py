@@ -11,8 +11,12 @@ Targets, our choice: 8 times that step, and 12 ms of CPU for an hour on two core
 import argparse
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from tests.rigs.synthetic import Noise, bucket, flat
 
 from diskbench.analysis.changes import changes

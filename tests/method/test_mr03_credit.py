@@ -3,9 +3,9 @@ measured: AWS and Azure documents, and the disks of the first seed (cunnie/cloud
 2018-04-15; facts/catalog/README.md section 4)."""
 
 import pytest
-from tests.books import SHIPPED
+from tests.books import SHIPPED, disk_of
 
-from diskbench.catalog.expect import Emptied, Simulation, Stage, disk_of, expect, path_of, simulate
+from diskbench.catalog.expect import Emptied, Simulation, Stage, expect, path_of, simulate
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.model.expectation import Load
 from diskbench.units import KIB, MIB

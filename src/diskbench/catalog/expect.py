@@ -68,13 +68,6 @@ class CatalogDisk:
     time_scale: float = 1.0
 
 
-def disk_of(
-    cloud: str, disk_type: str, size_gib: float, **provisioned: float | None
-) -> CatalogDisk:
-    """A disk of the catalogue; `iops` and `throughput` as `lookup.limits` takes them."""
-    return CatalogDisk(limits(cloud, disk_type, size_gib, **provisioned))
-
-
 def expect(
     disk: CatalogDisk, instance: MachineLimits, job: Load, *, credit: Sequence[float] | None = None
 ) -> Expectation | None:

@@ -15,7 +15,7 @@ from diskbench.store.query import find_runs
 from diskbench.store.rows import delete_runs, left_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from sqlalchemy.engine import Engine
 
@@ -54,32 +54,16 @@ def runs_to_delete(database: Engine, asked: Selection) -> Runs:
     return runs
 
 
-def delete_with_evidence(
-    database: Engine,
-    runs: Runs,
-    open_store: Callable[[str | None], EvidenceStore] | None,
-) -> None:
-    """Delete runs, their evidence first, so that a deletion that fails half-way can be repeated.
-    `open_store` opens the store at the URL in a run's row; None keeps the evidence. Raises
-    StoreUnavailable."""
-    if open_store is not None:
-        _delete_evidence(database, open_store, runs)
-    delete_runs(database, tuple(runs))
-
-
-def _delete_evidence(
-    database: Engine, open_store: Callable[[str | None], EvidenceStore], runs: Runs
-) -> None:
-    """Delete the evidence of runs, and of trials and matrices that are left without any run."""
-    stores: dict[str | None, EvidenceStore] = {}
-    for run_id, run in runs.items():
-        url = run.evidence_url
-        if url not in stores:
-            stores[url] = open_store(url)
-        stores[url].delete(run_prefix(run_id))
-    trials, campaigns = left_empty(database, tuple(runs))
-    for store in stores.values():
+def delete_with_evidence(database: Engine, runs: Runs, store: EvidenceStore | None) -> None:
+    """Delete runs, their evidence first, so that a deletion that fails half-way can be repeated;
+    also the records of trials and matrices that are left without any run. None keeps the evidence.
+    Raises StoreUnavailable."""
+    if store is not None:
+        for run_id in runs:
+            store.delete(run_prefix(run_id))
+        trials, campaigns = left_empty(database, tuple(runs))
         for trial_id in trials:
             forget_trial(store, trial_id)
         for campaign_id in campaigns:
             forget_matrix(store, campaign_id)
+    delete_runs(database, tuple(runs))

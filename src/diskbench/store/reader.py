@@ -92,15 +92,19 @@ def reader_of(database: Engine | Reader) -> Reader:
     if isinstance(database, Reader):
         return database
     from diskbench.store.database import transaction
+    from diskbench.store.database_errors import through_breaks
 
     dialect: Dialect = "sqlite" if database.dialect.name == "sqlite" else "postgresql"
     mark = "?" if dialect == "sqlite" else "%s"
 
     def rows(query: str, values: Sequence[object] = ()) -> list[Row]:
-        with transaction(database) as connection:
-            answer = connection.exec_driver_sql(query.replace("?", mark), tuple(values))
-            # Tuples of the driver: a Row of SQLAlchemy each is a fifth of the time of an export.
-            return list(answer.cursor.fetchall())
+        def read() -> list[Row]:
+            with transaction(database) as connection:
+                answer = connection.exec_driver_sql(query.replace("?", mark), tuple(values))
+                # Tuples of the driver: a Row of SQLAlchemy each is a fifth of an export's time.
+                return list(answer.cursor.fetchall())
+
+        return through_breaks(read)
 
     return Reader(dialect, rows, lambda: None, directory_of_engine(database))
 

@@ -10,6 +10,7 @@ import math
 import time
 from typing import TYPE_CHECKING
 
+from diskbench.private import private_directory
 from diskbench.providers.aws.inventory import expiry_of
 from diskbench.providers.places import lease_directory
 
@@ -28,7 +29,7 @@ _TIMES = ("LaunchTime", "CreateTime")
 def note_create(lease_id: str) -> None:
     """Record that a create of the lease is sent now."""
     mark = _mark(lease_id)
-    mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_directory(mark.parent)
     mark.touch(mode=0o600)
 
 

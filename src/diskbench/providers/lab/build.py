@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from diskbench.model.base import Frozen
 from diskbench.model.disk import Acquired
+from diskbench.private import write_private
 from diskbench.providers.lab import address as addresses
 from diskbench.providers.lab import groups as cgroups
 from diskbench.providers.lab import processes
@@ -145,5 +146,5 @@ def revive(here: LeaseFolder, groups: Groups) -> bool:
 def write_record(here: LeaseFolder, record: LabRecord) -> None:
     """Write the record of the request and the host atomically."""
     new = here.record.with_suffix(".new")
-    new.write_text(record.model_dump_json(), "utf-8")
+    write_private(new, record.model_dump_json().encode())
     new.replace(here.record)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.limits.bucket import LAB_CUT_BYTES, Allowance, cut_at, scaled
+from diskbench.private import write_private
 from diskbench.providers.lab import loops
 from diskbench.providers.lab.latency.mounts import mounted
 from diskbench.providers.lab.latency.start import cache_before, slow_down
@@ -113,7 +114,7 @@ def read_orders(place: LeaseFolder) -> Orders:
 def save_orders(place: LeaseFolder, orders: Orders) -> None:
     """Write the supervisor's orders; it checks for new ones ten times a second."""
     new = place.orders.with_suffix(".new")
-    new.write_text(json.dumps(asdict(orders)), "utf-8")
+    write_private(new, json.dumps(asdict(orders)).encode())
     new.replace(place.orders)
 
 

@@ -87,7 +87,7 @@ def test_a_short_restart_of_the_database_costs_nothing(
     for line in process.stderr:
         if "step 2 of 2" in line:
             break
-    server.crash()
+    server.stop()
     began = time.monotonic()
     while time.monotonic() - began < 4:
         threading.Event().wait(0.5)

@@ -13,7 +13,6 @@ import sys
 import time
 from pathlib import Path
 
-from diskbench.private import write_private
 from diskbench.providers.lab.supervisor.governor import Governor
 from diskbench.providers.lab.supervisor.hold import Hold
 from diskbench.providers.lab.supervisor.orders import Orders, parse_orders, read_report
@@ -85,7 +84,8 @@ def _apply(
 def _report(path: Path, governor: Governor) -> None:
     new = path.with_suffix(".new")
     report = {"generation": governor.orders.generation, "balances": governor.balances_left()}
-    write_private(new, json.dumps(report).encode())
+    new.touch(mode=0o600)  # no import: it runs without packages
+    new.write_text(json.dumps(report), "utf-8")
     new.replace(path)
 
 

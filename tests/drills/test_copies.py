@@ -216,10 +216,10 @@ def test_a_moved_data_directory_works_where_it_is(homes: Homes) -> None:
 
 @drill(
     done="a copy reads evidence that its rows have elsewhere, there and gone",
-    holds="this is told once, and a directory that is gone is not made again",
+    holds="one line says so, and a directory that is gone is not made again",
 )
 @pytest.mark.parametrize("gone", [False, True], ids=["there", "gone"])
-def test_reading_from_a_store_that_is_not_named_is_told_once(homes: Homes, *, gone: bool) -> None:
+def test_reading_from_a_store_that_is_not_named_is_shown_once(homes: Homes, *, gone: bool) -> None:
     copy, kept = kept_elsewhere(homes), homes.first / "kept"
     if gone:
         shutil.move(kept, homes.first / "away")

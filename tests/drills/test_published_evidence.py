@@ -11,7 +11,6 @@ from tests.rigs.cli import Cli
 from tests.rigs.measured import measure
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
 
-from diskbench.report.site.published_evidence import safe_name
 from diskbench.store import archive
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
@@ -130,9 +129,3 @@ def test_every_page_has_a_policy(cli: Cli) -> None:
     pages = [*(cli.home / "site").rglob("*.html"), cli.home / "page.html"]
     assert len(pages) > 3
     assert [str(page) for page in pages if not POLICY.search(page.read_text())] == []
-
-
-def test_a_safe_name_has_no_dot_but_those_of_its_endings() -> None:
-    assert safe_name("x.php.b_bw.1.log", packed=True) == "x_php_b_bw_1_log.txt.zst"
-    assert safe_name("FIO.JSON", packed=False) == "FIO.json"
-    assert safe_name("..", packed=False) == "file.txt"

@@ -196,7 +196,7 @@ def delete(
 ) -> None:
     """Delete runs: their evidence and their rows. The id of a trial means all its runs.
 
-    Evidence is deleted in the store of the settings alone, or in the one that --evidence-url names.
+    Evidence is deleted only in the store of the settings, or in the one that --evidence-url names.
     """
     from diskbench.results.run_deletion import delete_with_evidence, runs_to_delete
     from diskbench.store.evidence_place import check_named
@@ -214,7 +214,7 @@ def delete(
                 [run.evidence_url for run in doomed.values()],
                 store.url,
                 whether="delete it",
-                advice="; to delete the rows alone, --keep-evidence",
+                advice="; --keep-evidence deletes only the rows",
             )
         doomed_words += f" and the evidence in {store.url}"
     if not yes:

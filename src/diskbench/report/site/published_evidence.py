@@ -58,7 +58,8 @@ def published_files(store: EvidenceStore, run_id: str) -> dict[str, Published]:
 
 
 def is_as_recorded(store: EvidenceStore, run_id: str, file: Published) -> bool:
-    """Whether a file is what was recorded; another one is told and not published."""
+    """Whether a file is what was recorded; another one is logged, and not
+    published."""
     if file.record is None:
         return True
     try:

@@ -78,8 +78,8 @@ def prune(
 
 
 def _of_named(due: Sequence[DueRun], named: str) -> list[DueRun]:
-    """The due runs whose evidence is in the store that the settings name; the others are named on stderr.
-    Raises InvalidValue where all are elsewhere."""
+    """The due runs whose evidence is in the store that the settings name; others are named on
+    stderr. Raises InvalidValue where all are elsewhere."""
     urls = [run.run.evidence_url for run in due]
     others = foreign_stores(urls, named)
     if others.total() == len(due):

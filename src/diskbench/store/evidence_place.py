@@ -34,7 +34,7 @@ class _Named:
     """The store that the settings of this process name, and the foreign ones that were told."""
 
     url: str | None = None
-    told: set[str] = field(default_factory=set)
+    reported: set[str] = field(default_factory=set)
     lock: Lock = field(default_factory=Lock)
 
 
@@ -72,10 +72,10 @@ def whole_url(kept: str, directory: Path | None) -> str:
     return (directory / unquote(kept.removeprefix(_HERE))).as_uri()
 
 
-def is_same_store(one: str, other: str) -> bool:
+def is_same_store(url: str, other: str) -> bool:
     """Whether two URLs name the same store. Symbolic links count as other names, except above a
     directory that is there."""
-    return _plain(one) == _plain(other)
+    return _plain(url) == _plain(other)
 
 
 def _plain(url: str) -> str:
@@ -89,15 +89,15 @@ def _plain(url: str) -> str:
 def name_store(url: str) -> None:
     """Note which store the settings of this command name."""
     with _NAMED.lock:
-        _NAMED.url, _NAMED.told = url, set()
+        _NAMED.url, _NAMED.reported = url, set()
 
 
 def check_readable(url: str) -> None:
     """Tell once that a store in rows is not the one of the settings. Raises StoreUnavailable where
     it was a directory that is not there, instead of making it."""
     with _NAMED.lock:
-        named, told = _NAMED.url, url in _NAMED.told
-        _NAMED.told.add(url)
+        named, is_reported = _NAMED.url, url in _NAMED.reported
+        _NAMED.reported.add(url)
     if named is None or is_same_store(url, named):
         return
     shown, place = printable(url), evidence_directory(url)
@@ -107,7 +107,7 @@ def check_readable(url: str) -> None:
             advice="name the place that it was moved to with --evidence-url, or write it into the "
             "rows with 'diskbench results rebuild'",
         )
-    if not told:
+    if not is_reported:
         logging.getLogger(__name__).warning(
             "evidence is read from %s, as the rows of its runs say; the settings name %s",
             shown,

@@ -129,8 +129,8 @@ def find_run(database: Engine | Reader, run_id: str) -> Run:
         f"SELECT {RUN_COLUMNS} FROM {RUN_TABLE} WHERE {met.text} "  # noqa: S608 - our own names
         f"ORDER BY length({RUN_TABLE}.run_id), {RUN_TABLE}.run_id LIMIT {SHOWN + 1}"
     )
-    found = [run_of(row, reader.directory) for row in reader.rows(query, met.values)]
-    by_id = {run.run_id: run for run in found}
+    runs = [run_of(row, reader.directory) for row in reader.rows(query, met.values)]
+    by_id = {run.run_id: run for run in runs}
     known = [
         Known(name, "run", where=place_words(run.profile, run.provider, run.place))
         for name, run in by_id.items()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import secrets
 import shutil
@@ -120,10 +121,18 @@ def log_directory() -> Path:
 
 
 def private_directory(path: Path) -> Path:
-    """Make a directory and its missing parents with mode 700. An existing one that belongs to this
-    user and is open to others is set to 700. Raises OSError where it cannot be made."""
+    """Make a directory and its missing parents with mode 700, whatever the umask. An existing one
+    that belongs to this user and is open to others is set to 700. Raises OSError where it cannot be
+    made."""
     if not path.is_dir():
-        path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+        # Not with `parents`: these get whatever the umask leaves of 777.
+        if not path.parent.is_dir():
+            private_directory(path.parent)
+        with contextlib.suppress(FileExistsError):  # another process was first
+            path.mkdir(mode=DIRECTORY_MODE)
+            path.chmod(DIRECTORY_MODE)
+        if not path.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
     with contextlib.suppress(OSError):  # a directory of another user keeps its mode
         status = path.stat()
         if status.st_uid == os.geteuid() and status.st_mode & _OTHERS:
@@ -137,6 +146,14 @@ def is_private(directory: Path) -> bool:
         return not directory.stat().st_mode & _OTHERS
     except OSError:
         return False
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file that only its owner may read, from the first moment. Raises OSError."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FILE_MODE)
+    with os.fdopen(handle, "wb") as file:
+        os.fchmod(handle, FILE_MODE)
+        file.write(data)
 
 
 def append_private(path: Path) -> BinaryIO:

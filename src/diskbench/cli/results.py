@@ -194,22 +194,32 @@ def delete(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Delete runs: their evidence and their rows. The id of a trial means all its runs."""
+    """Delete runs: their evidence and their rows. The id of a trial means all its runs.
+
+    Evidence is deleted only in the store of the settings, or in the one that --evidence-url names.
+    """
     from diskbench.results.pruning import delete_with_evidence, runs_to_delete
+    from diskbench.store.evidence_place import check_named
 
     engine = database(database_url)
     doomed = runs_to_delete(engine, asked(selection, filter_, since, until))
     if not doomed:
         _say("no run matches; nothing was deleted")
         return
-    doomed_words = (
-        f"{len(doomed)} run{'s' * (len(doomed) != 1)}{'' if keep_evidence else ' and evidence'}"
-    )
+    store = None if keep_evidence else evidence(evidence_url)
+    doomed_words = f"{len(doomed)} run{'s' * (len(doomed) != 1)}"
+    if store is not None:
+        if evidence_url is None:
+            check_named(
+                [run.evidence_url for run in doomed.values()],
+                store.url,
+                whether="delete it",
+                advice="; --keep-evidence deletes only the rows",
+            )
+        doomed_words += f" and the evidence in {store.url}"
     if not yes:
         confirm(f"Delete {doomed_words} permanently?", whether=f"delete {doomed_words}")
-    delete_with_evidence(
-        engine, doomed, None if keep_evidence else lambda url: evidence(evidence_url or url)
-    )
+    delete_with_evidence(engine, doomed, store)
     print(f"deleted {doomed_words}")
 
 

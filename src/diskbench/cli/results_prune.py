@@ -13,12 +13,13 @@ from diskbench.cli.confirm import confirm
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
+from diskbench.store.evidence_place import check_named, foreign_stores, foreign_words
 from diskbench.units import format_bytes, parse_duration_s
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from diskbench.results.pruning import RunPruning
+    from diskbench.results.pruning import DueRun, RunPruning
 
 
 def mount(app: typer.Typer) -> None:
@@ -45,7 +46,8 @@ def prune(
     """Remove the raw fio logs of old runs; their rows and per-second series are kept.
 
     Without a selection all runs. Every command prints of a pruned run what it printed before, and
-    pruned.json in its evidence names each file. A run whose series cannot be made is left.
+    pruned.json in its evidence names each file. A run whose series cannot be made is left, and one
+    whose evidence is in a store that neither the settings nor --evidence-url name.
     """
     from diskbench.results import pruning
 
@@ -57,20 +59,34 @@ def prune(
             f"--keep {keep!r} reaches back before the year 1", advice="write 24h, 30d"
         ) from None
     engine, typed = database(database_url), asked(selection, filter_, since, until)
-    elsewhere = evidence(evidence_url).url if evidence_url else None
+    store = evidence(evidence_url)
+    elsewhere = store.url if evidence_url else None
     due = pruning.due_runs(engine, typed, keep_s, at, elsewhere=elsewhere)
+    if evidence_url is None:
+        due = _of_named(due, store.url)
 
     def pruned(*, dry_run: bool) -> Iterable[RunPruning]:
-        return pruning.prune(
-            engine, due, lambda url: evidence(evidence_url or url), at=at, dry_run=dry_run
-        )
+        return pruning.prune(engine, due, store, at=at, dry_run=dry_run)
 
     if dry_run or not yes:
         frees = _print(pruned(dry_run=True), "would free")
         if dry_run or not frees:
             return
-        confirm(f"Remove {frees}, permanently?", whether=f"free {frees}")
+        where = f"{frees}, in {store.url}"
+        confirm(f"Remove {where}, permanently?", whether=f"free {where}")
     _print(pruned(dry_run=False), "freed")
+
+
+def _of_named(due: Sequence[DueRun], named: str) -> list[DueRun]:
+    """The due runs whose evidence is in the store that the settings name; others are named on
+    stderr. Raises InvalidValue where all are elsewhere."""
+    urls = [run.run.evidence_url for run in due]
+    others = foreign_stores(urls, named)
+    if others.total() == len(due):
+        check_named(urls, named, whether="prune it")
+    elif others:
+        print(f"left: {foreign_words(others, named)}", file=sys.stderr)
+    return [run for run in due if run.run.evidence_url not in others]
 
 
 def _print(prunings: Iterable[RunPruning], verb: str) -> str:

@@ -112,6 +112,7 @@ def _start(
     from diskbench.providers.registry import Providers
     from diskbench.results.refreshed_catalogue import open_books
     from diskbench.settings import load_settings
+    from diskbench.store.evidence_place import name_store
     from diskbench.store.profile_file import find_profile
 
     timing, books, providers = Timing(), open_books(), Providers()
@@ -119,6 +120,7 @@ def _start(
     settings = load_settings(
         {"database_url": stores.database_url, "evidence_url": stores.evidence_url}
     ).settings
+    name_store(settings.evidence_url)
     database_url = settings.database_url.get_secret_value()
     profile = find_profile(request.profile)
     try:

@@ -46,9 +46,11 @@ def opened(
     `providers` where the command has opened them. `gives_back`: give back what expired, unless the
     command does so itself. Raises as engine.session.open_session."""
     from diskbench.settings import load_settings
+    from diskbench.store.evidence_place import name_store
 
     urls = {"database_url": database_url, "evidence_url": evidence_url}
     settings = load_settings(urls).settings
+    name_store(settings.evidence_url)
     return session_of(settings, books=books, providers=providers, gives_back=gives_back)
 
 
@@ -109,8 +111,10 @@ def database(url: str | None) -> Engine:
     back meanwhile. Raises StoreUnavailable."""
     from diskbench.settings import load_settings
     from diskbench.store.database import open_database
+    from diskbench.store.evidence_place import name_store
 
     settings = load_settings({"database_url": url}).settings
+    name_store(settings.evidence_url)
     engine = open_database(settings.database_url.get_secret_value())
     close_at_end(engine.dispose)
     _give_back_expired(engine, settings)
@@ -122,10 +126,13 @@ def reading(url: str | None) -> Reader:
     ends. Where a lease is open the way of `database`, which gives back what has expired. Raises
     StoreUnavailable."""
     from diskbench.settings import typed_settings
+    from diskbench.store.evidence_place import name_store
     from diskbench.store.reader import open_reader, reader_of
 
     settings = typed_settings({"database_url": url})
     named = settings.values["database_url"]
+    if isinstance(settings.values["evidence_url"], str):
+        name_store(settings.values["evidence_url"])
     reader = open_reader(named) if settings.are_urls_alone and isinstance(named, str) else None
     if reader is not None:
         close_at_end(reader.close)

@@ -23,6 +23,7 @@ from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.claims import beat, remove_executor
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
+from diskbench.store.evidence_place import check_readable, is_same_store
 from diskbench.store.notices import Notices
 from diskbench.store.rows import evidence_url_of
 
@@ -103,7 +104,9 @@ class Session:
             return self.evidence
         with self._lock:
             if url not in self._stores:
-                own = url == self.evidence.url
+                own = is_same_store(url, self.evidence.url)
+                if not own:
+                    check_readable(url)
                 self._stores[url] = self.evidence if own else open_evidence(url)
             self._evidence[trial_id] = self._stores[url]
             return self._stores[url]

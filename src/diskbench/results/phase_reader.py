@@ -22,6 +22,7 @@ from diskbench.model.spec import Plan
 from diskbench.parallel import all_of
 from diskbench.ports import EvidenceStore
 from diskbench.store.evidence import open_evidence
+from diskbench.store.evidence_place import check_readable
 from diskbench.store.phases import run_phases
 from diskbench.store.reader import Reader
 from diskbench.store.rows import find_plans
@@ -95,7 +96,10 @@ class EvidenceStores:
             return self._only
         if not url:
             raise StoreUnavailable("where its evidence is was not recorded")
-        return self._open.setdefault(url, open_evidence(url))
+        if url not in self._open:
+            check_readable(url)
+            self._open[url] = open_evidence(url)
+        return self._open[url]
 
 
 def _phases(run: Run, plans: Mapping[str, Plan], stores: EvidenceStores) -> Sequence[StepPhases]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -41,8 +41,6 @@ from diskbench.store.prune_marks import PruneMark, keep_marks, unpruned_runs
 from diskbench.store.pruned import pruned_key, read_pruned
 from diskbench.store.query import find_runs
 from diskbench.store.rows import delete_runs, left_empty
-
-OpenStore = Callable[[str | None], EvidenceStore]
 
 _AT_ONCE = 4
 _BATCH = 64
@@ -99,40 +97,37 @@ def is_due(run: Run, unfinished: Collection[str], keep_s: float, at: datetime) -
 def prune(
     database: Engine,
     runs: Sequence[DueRun],
-    open_store: OpenStore,
+    store: EvidenceStore,
     *,
     at: datetime,
     dry_run: bool = False,
 ) -> Iterator[RunPruning]:
-    """Prune runs, several at a time; yields what each frees, in order. `open_store` opens the store
-    at the URL in a run's row. Runs with nothing more to remove are noted in the database.
-    `dry_run`: nothing is written or deleted. Raises StoreUnavailable."""
-    stores: dict[str | None, EvidenceStore] = {}
+    """Prune runs whose evidence is in `store`, several at a time; yields what each frees, in order.
+    Runs with nothing more to remove are noted in the database. `dry_run`: nothing is written or
+    deleted. Raises StoreUnavailable."""
 
     def prune_due(due: DueRun) -> RunPruning:
         if due.logs is not None:
             return RunPruning(due.run, due.logs)
-        return _prune_run(due.run, stores[due.run.evidence_url], at, dry_run=dry_run)
+        return _prune_run(due.run, store, at, dry_run=dry_run)
 
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
         for start in range(0, len(runs), _BATCH):
-            batch = runs[start : start + _BATCH]
-            for due in batch:
-                if due.logs is None and due.run.evidence_url not in stores:
-                    stores[due.run.evidence_url] = open_store(due.run.evidence_url)
-            done = list(pool.map(prune_due, batch))
+            done = list(pool.map(prune_due, runs[start : start + _BATCH]))
             if not dry_run:
-                marks = (_mark(pruning, stores) for pruning in done)
-                keep_marks(database, [mark for mark in marks if mark is not None])
+                keep_marks(
+                    database,
+                    [
+                        PruneMark(
+                            pruning.run.run_id,
+                            store.url,
+                            0 if pruning.freed_bytes else pruning.logs,
+                        )
+                        for pruning in done
+                        if pruning.whole
+                    ],
+                )
             yield from done
-
-
-def _mark(pruning: RunPruning, stores: Mapping[str | None, EvidenceStore]) -> PruneMark | None:
-    run = pruning.run
-    if not pruning.whole or run.evidence_url not in stores:
-        return None
-    logs = 0 if pruning.freed_bytes else pruning.logs
-    return PruneMark(run.run_id, stores[run.evidence_url].url, logs)
 
 
 def _prune_run(run: Run, store: EvidenceStore, at: datetime, *, dry_run: bool) -> RunPruning:
@@ -323,32 +318,16 @@ def runs_to_delete(database: Engine, asked: Selection) -> Runs:
     return runs
 
 
-def delete_with_evidence(
-    database: Engine,
-    runs: Runs,
-    open_store: Callable[[str | None], EvidenceStore] | None,
-) -> None:
-    """Delete runs, their evidence first, so that a deletion that fails half-way can be repeated.
-    `open_store` opens the store at the URL in a run's row; None keeps the evidence. Raises
-    StoreUnavailable."""
-    if open_store is not None:
-        _delete_evidence(database, open_store, runs)
-    delete_runs(database, tuple(runs))
-
-
-def _delete_evidence(
-    database: Engine, open_store: Callable[[str | None], EvidenceStore], runs: Runs
-) -> None:
-    """Delete the evidence of runs, and of trials and matrices that are left without any run."""
-    stores: dict[str | None, EvidenceStore] = {}
-    for run_id, run in runs.items():
-        url = run.evidence_url
-        if url not in stores:
-            stores[url] = open_store(url)
-        stores[url].delete(run_prefix(run_id))
-    trials, campaigns = left_empty(database, tuple(runs))
-    for store in stores.values():
+def delete_with_evidence(database: Engine, runs: Runs, store: EvidenceStore | None) -> None:
+    """Delete runs, their evidence first, so that a deletion that fails half-way can be repeated;
+    also the records of trials and matrices that are left without any run. None keeps the evidence.
+    Raises StoreUnavailable."""
+    if store is not None:
+        for run_id in runs:
+            store.delete(run_prefix(run_id))
+        trials, campaigns = left_empty(database, tuple(runs))
         for trial_id in trials:
             forget_trial(store, trial_id)
         for campaign_id in campaigns:
             forget_matrix(store, campaign_id)
+    delete_runs(database, tuple(runs))

@@ -28,6 +28,7 @@ from diskbench.store.archive import (
 )
 from diskbench.store.audits import run_audits
 from diskbench.store.content import read_file
+from diskbench.store.evidence_place import check_readable
 from diskbench.store.manifest import PrunedRun
 from diskbench.store.outputs import read_output
 from diskbench.store.parallel_evidence import AT_ONCE, is_away
@@ -75,6 +76,8 @@ class EvidenceOfRuns:
         url = self.url or row.evidence_url
         if url not in self._stores:
             try:
+                if self.url is None and url is not None:
+                    check_readable(url)
                 self._stores[url] = self.open_store(url)
             except DiskbenchError as error:
                 warn("evidence", row.run_id, error)

@@ -12,6 +12,7 @@ from diskbench.store import schema
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.content import read_file
 from diskbench.store.database import transaction
+from diskbench.store.evidence_place import directory_of_engine, whole_url
 from diskbench.store.parsed_files import CANARIES
 
 if TYPE_CHECKING:
@@ -57,12 +58,13 @@ def runs_of_trials(database: Engine, trial_ids: Sequence[str]) -> list[TrialRuns
             )
             for row in connection.execute(query):
                 rows_of.setdefault(row.trial_id, []).append(row)
+    directory = directory_of_engine(database)
     return [
         TrialRuns(
             trial_id=trial_id,
             first_run=rows[0].run_id,
             last_run=rows[-1].run_id,
-            evidence_url=rows[0].evidence_url,
+            evidence_url=whole_url(rows[0].evidence_url, directory),
             kind=(rows[0].provider, rows[0].instance_type, rows[0].cpu_model),
         )
         for trial_id, rows in rows_of.items()

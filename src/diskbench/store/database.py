@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -141,9 +142,10 @@ def ask_idle_connections(engine: Engine) -> None:
     """Ask a connection that was idle for IDLE_S whether it still stands before it is used again,
     and make all anew where it does not.
 
-    SQLAlchemy's `pool_pre_ping` asks at each use, which was a quarter of all round trips. A
-    connection that broke within the last second is found by the statement, as one that breaks in
-    the middle of it: whoever waits for a database tries again.
+    SQLAlchemy's `pool_pre_ping` asks at each use, which was a quarter of all round trips. One that
+    was used within that time is asked only where the server has said something meanwhile, as it
+    does when it ends a connection. One that breaks in the middle of a statement is found by it:
+    whoever waits for a database tries again.
     """
 
     @sa.event.listens_for(engine, "checkin")
@@ -155,7 +157,9 @@ def ask_idle_connections(engine: Engine) -> None:
         connection: DBAPIConnection, record: sa.pool.ConnectionPoolEntry, _proxy: object
     ) -> None:
         used_at = record.info.get(_USED_AT)
-        if used_at is None or time.monotonic() - used_at < IDLE_S:
+        if used_at is None:
+            return
+        if time.monotonic() - used_at < IDLE_S and not _is_spoken_to(connection):
             return
         try:
             engine.dialect.do_ping(connection)
@@ -163,6 +167,16 @@ def ask_idle_connections(engine: Engine) -> None:
             if engine.dialect.is_disconnect(error, connection, None):
                 raise exc.InvalidatePoolError from error
             raise
+
+
+def _is_spoken_to(connection: DBAPIConnection) -> bool:
+    """Whether the server has sent something over an idle connection, or closed it."""
+    psycopg_connection: Any = connection
+    if psycopg_connection.closed:
+        return True
+    waiting = select.poll()
+    waiting.register(psycopg_connection.fileno(), select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 def refuse_unstorable(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -15,14 +16,20 @@ from diskbench.store.urls import printable
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Callable
 
     from sqlalchemy.engine import Engine
 
+T = TypeVar("T")
 ABOUT_THE_ROWS = (exc.DataError, exc.IntegrityError)
 """Errors about rows that the database rejects, while the database itself works."""
 CHOOSE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"
 _DISK_FULL = "53100"
 """PostgreSQL, "Appendix A. Error Codes": disk_full."""
+BROKEN_S = 30.0
+"""Seconds for which connections to the database may break again and again, or not be made, before
+a command gives up: a restart or a failover takes less. Our choice."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 3.0
 _REBUILD = (
     "'diskbench results rebuild' then makes the results again from the evidence, and "
     "'diskbench gc --provider NAME --dry-run' lists what is still rented there"
@@ -45,6 +52,26 @@ def mark_refused(context: sa.engine.ExceptionContext) -> None:
         context.sqlalchemy_exception, exc.OperationalError
     ):
         context.is_disconnect = True
+
+
+def is_broken(error: BaseException) -> bool:
+    """Whether an error means that a connection to the database broke or could not be made, so that
+    the same work may succeed on another one."""
+    cause = error.__cause__ if isinstance(error, StoreUnavailable) else error
+    return isinstance(cause, exc.DBAPIError) and cause.connection_invalidated
+
+
+def through_breaks(work: Callable[[], T]) -> T:
+    """The result of `work`, which may be repeated, while connections break, for BROKEN_S."""
+    pause, end = FIRST_PAUSE_S, time.monotonic() + BROKEN_S
+    while True:
+        try:
+            return work()
+        except (StoreUnavailable, exc.DBAPIError) as error:
+            if not is_broken(error) or time.monotonic() > end:
+                raise
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE_S)
 
 
 @contextmanager

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import sqlalchemy as sa
 
 from diskbench.model.result import FINAL_STATES, RunState
-from diskbench.model.run import RUN_FIELDS, AskedRun, Run
+from diskbench.model.run import RUN_FIELDS, AskedRun
 from diskbench.store import schema
 from diskbench.store.clauses import meets, newest_first
 from diskbench.store.database import transaction
-from diskbench.store.reader import chunks
+from diskbench.store.evidence_place import directory_of_engine
+from diskbench.store.reader import chunks, run_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +50,8 @@ def load_asked(
         queries = [query.where(run.c.trial_id.in_(chunk)) for chunk in chunks(trial_ids)]
     with transaction(database) as connection:
         rows = [row for query in queries for row in connection.execute(query)]
-    asked = [AskedRun(Run(*row), rent, scope) for *row, rent, scope in rows]
+    directory = directory_of_engine(database)
+    asked = [AskedRun(run_of(row, directory), rent, scope) for *row, rent, scope in rows]
     return asked if len(queries) < 2 else sorted(asked, key=_time, reverse=True)
 
 

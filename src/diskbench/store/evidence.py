@@ -63,6 +63,7 @@ class ObjectEvidence:
             data = data.read_bytes()
         try:
             with self._as_unavailable(f"cannot write {key}", AlreadyExistsError, needs=len(data)):
+                self._make_folder(key)
                 self._store.put(key, data, mode="create")
                 self._keep_private(key)
         except AlreadyExistsError:
@@ -74,12 +75,21 @@ class ObjectEvidence:
         first. Two processes never write the same step, since only one owns its trial."""
         if (stored := self._digest(key)) is None:
             with self._as_unavailable(f"cannot write {key}", needs=path.stat().st_size):
+                self._make_folder(key)
                 self._store.put(key, path)
                 self._keep_private(key)
             return
         with path.open("rb") as file:
             if stored != hashlib.file_digest(file, "sha256").digest():
                 raise self._taken(key)
+
+    def _make_folder(self, key: str) -> None:
+        """Make the folder of a key, readable by its owner alone where the store's directory is
+        private: obstore makes folders as the umask says."""
+        if self._is_private and self._directory is not None:
+            folder = f"{self._directory}/{key.rpartition('/')[0]}"
+            if not os.path.isdir(folder):  # noqa: PTH112 - once for each file
+                private_directory(Path(folder))
 
     def _keep_private(self, key: str) -> None:
         """Make a file readable by its owner alone where the store's directory is private."""
@@ -120,6 +130,7 @@ class ObjectEvidence:
         """Write `data` to `key`, overwriting it: for records of a changing state, and for records
         that can no longer be read."""
         with self._as_unavailable(f"cannot write {key}", needs=len(data)):
+            self._make_folder(key)
             self._store.put(key, data, mode="overwrite")
             self._keep_private(key)
 

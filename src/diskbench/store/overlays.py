@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from diskbench.catalog.yaml_loader import FORMAT, Overlay
 from diskbench.errors import InvalidValue
+from diskbench.files import private_directory, write_private
 from diskbench.model.value_fault import value_faults
 
 log = logging.getLogger(__name__)
@@ -60,9 +61,9 @@ def _format(data: bytes) -> int:
 def write_overlay(overlay: Overlay, directory: Path | None = None) -> Path:
     """Keep one, in place of that cloud's last one; other processes see the old one or the new."""
     where = directory or overlay_directory()
-    where.mkdir(parents=True, exist_ok=True)
+    private_directory(where)
     path = where / f"{overlay.cloud}.json"
     beside = path.with_suffix(f".{os.getpid()}.part")
-    beside.write_text(overlay.model_dump_json(indent=1), encoding="utf-8")
+    write_private(beside, overlay.model_dump_json(indent=1).encode())
     beside.replace(path)
     return path

@@ -11,6 +11,7 @@ from diskbench import __version__
 from diskbench.errors import StoreUnavailable
 from diskbench.store import schema
 from diskbench.store.database import transaction
+from diskbench.store.evidence_place import directory_of_engine, kept_url
 from diskbench.store.reader import RUN_COLUMNS, reader_of, run_of
 from diskbench.store.upsert import upsert
 from diskbench.store.where import RUN_TABLE, where
@@ -49,7 +50,7 @@ def unpruned_runs(
     met = where(filters, reader.dialect)
     place, values = f"{RUN_TABLE}.evidence_url", list[object]()
     if elsewhere is not None:
-        place, values = "?", [elsewhere]
+        place, values = "?", [kept_url(elsewhere, reader.directory)]
     query = (
         f"SELECT {_MARKS}.logs, {RUN_COLUMNS} FROM {RUN_TABLE} LEFT JOIN {_MARKS} "  # noqa: S608
         f"ON {_MARKS}.run_id = {RUN_TABLE}.run_id AND {_MARKS}.evidence_url = {place} "
@@ -58,16 +59,17 @@ def unpruned_runs(
         f"ORDER BY {RUN_TABLE}.trial_id, {RUN_TABLE}.run_index"
     )
     rows = reader.rows(query, [*values, __version__, *met.values])
-    return [(run_of(run), logs) for logs, *run in rows]
+    return [(run_of(run, reader.directory), logs) for logs, *run in rows]
 
 
 def keep_marks(database: Engine, marks: Sequence[PruneMark]) -> None:
     """Keep marks, in place of earlier ones. A database that cannot be written to is left as it is:
     the next `prune` looks at these runs again."""
+    directory = directory_of_engine(database)
     rows = [
         {
-            "run_id": mark.run_id, "evidence_url": mark.evidence_url, "logs": mark.logs,
-            "seen_by": __version__,
+            "run_id": mark.run_id, "evidence_url": kept_url(mark.evidence_url, directory),
+            "logs": mark.logs, "seen_by": __version__,
         }
         for mark in marks
     ]  # fmt: skip

@@ -75,7 +75,7 @@ def find_runs(
     """
     reader = reader_of(database)
     rows = newest_rows(reader, RUN_COLUMNS, filters, run_ids=run_ids, limit=limit)
-    return [run_of(row) for row in rows]
+    return [run_of(row, reader.directory) for row in rows]
 
 
 def find_run_ids(
@@ -129,7 +129,8 @@ def find_run(database: Engine | Reader, run_id: str) -> Run:
         f"SELECT {RUN_COLUMNS} FROM {RUN_TABLE} WHERE {met.text} "  # noqa: S608 - our own names
         f"ORDER BY length({RUN_TABLE}.run_id), {RUN_TABLE}.run_id LIMIT {SHOWN + 1}"
     )
-    by_id = {run.run_id: run for run in map(run_of, reader.rows(query, met.values))}
+    runs = [run_of(row, reader.directory) for row in reader.rows(query, met.values)]
+    by_id = {run.run_id: run for run in runs}
     known = [
         Known(name, "run", where=place_words(run.profile, run.provider, run.place))
         for name, run in by_id.items()

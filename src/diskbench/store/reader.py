@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.model.run import RUN_FIELDS, Run
+from diskbench.store.evidence_place import directory_of, directory_of_engine, whole_url
 from diskbench.store.sqlite_file import open_sqlite, sqlite_rows
 from diskbench.store.urls import database_file, printable
 from diskbench.store.where import (
@@ -28,12 +29,15 @@ from diskbench.store.where import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sqlalchemy.engine import Engine
 
 
 AT_ONCE = 500
 """Databases take some thousand parameters in one statement, not any number."""
 FLAGS = frozenset(name for name, kind in OF_RUNS.items() if kind == "bool")
+_EVIDENCE_AT = RUN_FIELDS.index("evidence_url")
 _DOCUMENTS = frozenset(name for name, kind in OF_RUNS.items() if kind.startswith("Mapping"))
 _CONVERTED = tuple(
     (at, name in FLAGS) for at, name in enumerate(RUN_FIELDS) if name in FLAGS | _DOCUMENTS
@@ -57,12 +61,14 @@ class Reader:
     """A database that is only read.
 
     `rows` returns the rows of a query with `?` for each of its values; JSON is text or what it
-    means, and booleans may be 0 and 1. Raises StoreUnavailable.
+    means, and booleans may be 0 and 1. Raises StoreUnavailable. `directory` is that of a SQLite
+    file.
     """
 
     dialect: Dialect
     rows: Callable[[str, Sequence[object]], list[Row]]
     close: Callable[[], None]
+    directory: Path | None = None
 
 
 def open_reader(url: str) -> Reader | None:
@@ -78,7 +84,7 @@ def open_reader(url: str) -> Reader | None:
     def rows(query: str, values: Sequence[object] = ()) -> list[Row]:
         return sqlite_rows(connection, printable(url), query, values)
 
-    return Reader("sqlite", rows, connection.close)
+    return Reader("sqlite", rows, connection.close, directory_of(url))
 
 
 def reader_of(database: Engine | Reader) -> Reader:
@@ -86,21 +92,25 @@ def reader_of(database: Engine | Reader) -> Reader:
     if isinstance(database, Reader):
         return database
     from diskbench.store.database import transaction
+    from diskbench.store.database_errors import through_breaks
 
     dialect: Dialect = "sqlite" if database.dialect.name == "sqlite" else "postgresql"
     mark = "?" if dialect == "sqlite" else "%s"
 
     def rows(query: str, values: Sequence[object] = ()) -> list[Row]:
-        with transaction(database) as connection:
-            answer = connection.exec_driver_sql(query.replace("?", mark), tuple(values))
-            # Tuples of the driver: a Row of SQLAlchemy each is a fifth of the time of an export.
-            return list(answer.cursor.fetchall())
+        def read() -> list[Row]:
+            with transaction(database) as connection:
+                answer = connection.exec_driver_sql(query.replace("?", mark), tuple(values))
+                # Tuples of the driver: a Row of SQLAlchemy each is a fifth of an export's time.
+                return list(answer.cursor.fetchall())
 
-    return Reader(dialect, rows, lambda: None)
+        return through_breaks(read)
+
+    return Reader(dialect, rows, lambda: None, directory_of_engine(database))
 
 
-def run_of(row: Row) -> Run:
-    """The run whose RUN_COLUMNS these are."""
+def run_of(row: Row, directory: Path | None) -> Run:
+    """The run whose RUN_COLUMNS these are, from the database in `directory`."""
     values = list(row)
     for at, is_flag in _CONVERTED:
         value = values[at]
@@ -108,6 +118,8 @@ def run_of(row: Row) -> Run:
             values[at] = bool(value)
         elif isinstance(value, str):
             values[at] = json.loads(value)
+    if values[_EVIDENCE_AT] is not None:
+        values[_EVIDENCE_AT] = whole_url(values[_EVIDENCE_AT], directory)
     return Run(*values)
 
 
@@ -163,7 +175,7 @@ def runs_by_id(database: Engine | Reader, run_ids: Sequence[str]) -> dict[str, R
     for chunk in chunks(sorted(run_ids)):
         met = among(f"{RUN_TABLE}.run_id", chunk)
         query = f"SELECT {RUN_COLUMNS} FROM {RUN_TABLE} WHERE {met.text}"  # noqa: S608 - our names
-        runs |= {row[0]: run_of(row) for row in reader.rows(query, met.values)}
+        runs |= {row[0]: run_of(row, reader.directory) for row in reader.rows(query, met.values)}
     return runs
 
 

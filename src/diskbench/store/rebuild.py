@@ -22,6 +22,7 @@ from diskbench.store.audits import audited
 from diskbench.store.content import read_file
 from diskbench.store.database import transaction
 from diskbench.store.database_errors import ABOUT_THE_ROWS
+from diskbench.store.evidence_place import directory_of_engine, kept_url
 from diskbench.store.imports import imported_rows
 from diskbench.store.parallel_evidence import WINDOW, each, is_away
 from diskbench.store.parse_step import step_result
@@ -169,6 +170,10 @@ def write_runs(database: Engine, runs: Sequence[RunRows]) -> None:
     steps = {rows.run["run_id"]: rows.steps for rows in runs}
     campaigns = {rows.campaign["campaign_id"]: rows.campaign for rows in runs}
     trials = {rows.trial["trial_id"]: rows.trial for rows in runs}
+    directory = directory_of_engine(database)
+    rows = [
+        rows.run | {"evidence_url": kept_url(rows.run["evidence_url"], directory)} for rows in runs
+    ]
     with transaction(database) as connection:
         ids = tuple(steps)
         for start in range(0, len(ids), _AT_ONCE):
@@ -176,7 +181,7 @@ def write_runs(database: Engine, runs: Sequence[RunRows]) -> None:
             connection.execute(sa.delete(schema.run).where(schema.run.c.run_id.in_(chunk)))
         insert_missing(connection, schema.campaign, list(campaigns.values()))
         upsert(connection, schema.trial, list(trials.values()))
-        insert_missing(connection, schema.run, [rows.run for rows in runs])
+        insert_missing(connection, schema.run, rows)
         write_steps(connection, steps)
 
 

@@ -18,6 +18,7 @@ from diskbench.model.value_fault import value_faults
 from diskbench.store import schema
 from diskbench.store.clock import now
 from diskbench.store.database import one_statement, transaction
+from diskbench.store.evidence_place import directory_of_engine, kept_url, whole_url
 from diskbench.store.leases import insert_leases
 from diskbench.store.reader import chunks, reader_of
 from diskbench.store.run_row import campaign_row, run_row, trial_row
@@ -64,6 +65,7 @@ def save_plans(
     nobody's looks abandoned. The leases come with them, all or nothing: one without a claim looks
     like one that outlived its trial, and whoever sweeps would give it back.
     """
+    evidence_url = kept_url(evidence_url, directory_of_engine(database))
     campaign_ids = list(dict.fromkeys(plan.campaign_id for plan in plans))
     with transaction(database) as connection:
         insert_leases(connection, leases)
@@ -86,6 +88,7 @@ def save_plans(
 
 def replace_draft(database: Engine, plan: Plan, evidence_url: str) -> None:
     """Put the plan of a machine that was acquired in the place of its draft."""
+    evidence_url = kept_url(evidence_url, directory_of_engine(database))
     with transaction(database) as connection:
         upsert(connection, schema.trial, [trial_row(plan)])
         rows = [run_row(plan, index, evidence_url) for index in range(len(plan.run_ids))]
@@ -144,15 +147,15 @@ def evidence_url_of(database: Engine, trial_id: str) -> str | None:
     query = sa.select(run.c.evidence_url).where(run.c.trial_id == trial_id).limit(1)
     with one_statement(database) as connection:
         url: str | None = connection.execute(query).scalar_one_or_none()
-    return url
+    return None if url is None else whole_url(url, directory_of_engine(database))
 
 
 def move_evidence(database: Engine, trial_id: str, evidence_url: str) -> None:
     """Record that the evidence of a trial's runs is now in another store."""
-    run = schema.run
+    run, kept = schema.run, kept_url(evidence_url, directory_of_engine(database))
     with one_statement(database) as connection:
         connection.execute(
-            sa.update(run).where(run.c.trial_id == trial_id).values(evidence_url=evidence_url)
+            sa.update(run).where(run.c.trial_id == trial_id).values(evidence_url=kept)
         )
 
 

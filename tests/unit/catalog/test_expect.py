@@ -8,14 +8,13 @@ import math
 import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
-from tests.books import SHIPPED
+from tests.books import SHIPPED, disk_of
 from tests.rigs.api_page import documented
 
 import diskbench
 from diskbench.catalog.expect import (
     CatalogDisk,
     Stage,
-    disk_of,
     expect,
     expect_on,
     path_of,

@@ -191,14 +191,14 @@ def test_what_cannot_be_meant_ends_with_2_and_changes_nothing(call, stores, argu
 
 def test_delete_takes_rows_and_evidence(call, stores):
     code, out, _ = call("results", "delete", f"run_id={FIRST}", "--yes")
-    assert (code, out) == (0, b"deleted 1 run and evidence\n")
+    assert (code, out) == (0, b"deleted 1 run and the evidence in %s\n" % stores[1].url.encode())
     assert [row["run_id"] for row in dump(stores[0])["diskbench_run"]] == [SECOND]
     assert archive.list_runs(stores[1]) == [SECOND]
 
 
 def test_the_id_of_a_trial_means_all_its_runs(call, stores):
     code, out, _ = call("results", "delete", FIRST, "--yes")
-    assert (code, out) == (0, b"deleted 2 runs and evidence\n")
+    assert (code, out) == (0, b"deleted 2 runs and the evidence in %s\n" % stores[1].url.encode())
     assert archive.list_runs(stores[1]) == []
 
 

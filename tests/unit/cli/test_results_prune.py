@@ -217,7 +217,7 @@ def test_a_kill_between_two_calls_leaves_a_whole_run(call, stores):
     runs = due_runs(database, Selection((f"run_id={RUN_IDS[0]}",)), 0, at)
     for calls, recorded in ((0, False), (3, False), (4, False), (5, True), (2, True)):
         with pytest.raises(KilledError):
-            list(prune(database, runs, lambda _, calls=calls: Dying(evidence, calls), at=at))
+            list(prune(database, runs, Dying(evidence, calls), at=at))
         assert (read_pruned(evidence, RUN_IDS[0]) is not None) is recorded
         assert read(call, evidence) == before
     assert call("results", "prune", *NOW)[0] == 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ids import short
 from diskbench.store.archive import read_plan, read_step, run_prefix, step_folders
+from diskbench.store.evidence_place import is_same_store
 from diskbench.store.rows import evidence_url_of, move_evidence
 from diskbench.store.step_rows import load_results
 
@@ -21,7 +22,7 @@ def go_on_in(session: Session, plan: Plan) -> None:
     the trial began, or contain every step of the trial that has rows; in this case the store was
     moved, and the rows of the runs are updated. Raises InvalidValue for any other store."""
     url = evidence_url_of(session.database, plan.trial_id)
-    if url is None or url == session.evidence.url:
+    if url is None or is_same_store(url, session.evidence.url):
         return
     missing = _missing(session, plan, session.evidence)
     if missing is not None:

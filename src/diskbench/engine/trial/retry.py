@@ -24,6 +24,12 @@ from diskbench.errors import (
     Suspended,
 )
 from diskbench.model.outcome import Problem, problem_of
+from diskbench.store.database_errors import (
+    BROKEN_S,
+    FIRST_PAUSE_S,
+    LONGEST_PAUSE_S,
+    is_broken,
+)
 
 if TYPE_CHECKING:
     from diskbench.engine.trial.stop import Stop
@@ -41,7 +47,8 @@ class RetryPolicy:
     """Whether a process waits (`waits`): for a store until it is available, because what was
     measured must be kept; for a host until HOST_AWAY_S have passed or the trial is asked to stop.
     `note` gets the reason for each wait, and an empty text when the work continues. A process that
-    does not wait suspends the trial."""
+    does not wait suspends the trial, but goes through connections to the database that break for
+    BROKEN_S: it has no other use for the time."""
 
     stop: Stop
     note: Callable[[str, str], None]
@@ -50,7 +57,7 @@ class RetryPolicy:
     def through(self, trial_id: str, work: Callable[[], T], otherwise: Callable[[Problem], T]) -> T:
         """The result of `work`, retried while waiting can help; else that of `otherwise`. Raises
         Suspended where the process does not wait, or leaves."""
-        wait, away = FIRST_WAIT_S, 0.0
+        wait, away, pause, broken = FIRST_WAIT_S, 0.0, 0.0, 0.0
         while True:
             try:
                 result = work()
@@ -59,7 +66,11 @@ class RetryPolicy:
                     raise
                 error = raised.error if isinstance(raised, Suspended) else raised
                 if not self.waits:
-                    raise Suspended(error) from error
+                    if not is_broken(error) or broken > BROKEN_S:
+                        raise Suspended(error) from error
+                    self.stop.pause(pause := min(max(2 * pause, FIRST_PAUSE_S), LONGEST_PAUSE_S))
+                    broken += pause
+                    continue
             else:
                 if wait > FIRST_WAIT_S:
                     self.note(trial_id, "")

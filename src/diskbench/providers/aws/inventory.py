@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from diskbench.files import private_directory
 from diskbench.model.rental import Which
 from diskbench.providers.aws.client import AwsClient, AwsTiming
 from diskbench.providers.aws.requests import (
@@ -250,7 +251,7 @@ _TIMES = ("LaunchTime", "CreateTime")
 def note_create(lease_id: str) -> None:
     """Record that a create of the lease is sent now."""
     mark = _mark(lease_id)
-    mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_directory(mark.parent)
     mark.touch(mode=0o600)
 
 

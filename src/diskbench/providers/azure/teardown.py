@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from diskbench.errors import DiskbenchError, Interrupted
-from diskbench.model.ours import Which
-from diskbench.model.rental import Claim, Found, LeaseEnd, Scope
+from diskbench.model.rental import Claim, Found, LeaseEnd, Scope, Which
 from diskbench.ports import Host
 from diskbench.providers.azure import requests
 from diskbench.providers.azure.client import AzureClient, AzureSessions, AzureTiming, Item

@@ -17,6 +17,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from diskbench.errors import HostUnavailable, ReleaseFailed
+from diskbench.files import write_private
 from diskbench.model.base import Frozen
 from diskbench.model.rental import Acquired, SshAccess
 from diskbench.providers.lab import devices, processes
@@ -148,7 +149,7 @@ def revive(here: LeaseFolder, groups: Groups) -> bool:
 def write_record(here: LeaseFolder, record: LabRecord) -> None:
     """Write the record of the request and the host atomically."""
     new = here.record.with_suffix(".new")
-    new.write_text(record.model_dump_json(), "utf-8")
+    write_private(new, record.model_dump_json().encode())
     new.replace(here.record)
 
 

@@ -21,6 +21,7 @@ from diskbench.catalog.bucket import (
 )
 from diskbench.catalog.lookup import DiskLimits
 from diskbench.errors import HostUnavailable
+from diskbench.files import write_private
 from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab import devices
 from diskbench.providers.lab.devices import LoopDevice
@@ -131,7 +132,7 @@ def read_orders(place: LeaseFolder) -> Orders:
 def save_orders(place: LeaseFolder, orders: Orders) -> None:
     """Write the supervisor's orders; it checks for new ones ten times a second."""
     new = place.orders.with_suffix(".new")
-    new.write_text(json.dumps(asdict(orders)), "utf-8")
+    write_private(new, json.dumps(asdict(orders)).encode())
     new.replace(place.orders)
 
 

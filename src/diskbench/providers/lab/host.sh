@@ -1,6 +1,7 @@
 # Process 1 of a lab host, in mount, UTS, IPC and PID namespaces of its own. $1 is the directory
 # with what the host is given, $2 the sshd. Everything mounted here ends with the namespace.
 set -eu
+umask 022 # the usual one of a host, whatever that of this machine is: sshd refuses an open /run
 guest=$1 sshd=$2
 mount --make-rprivate /
 

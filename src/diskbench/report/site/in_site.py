@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.assemble.row_ids import row_href
-from diskbench.report.templates import environment
+from diskbench.report.templates import environment, policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +49,7 @@ def moved_page(trial_id: str, run_id: str) -> str:
     return (
         environment()
         .get_template("site_moved.html.j2")
-        .render(run_id=run_id, href=f"../{run_href(trial_id, run_id)}")
+        .render(policy=policy(), run_id=run_id, href=f"../{run_href(trial_id, run_id)}")
     )
 
 

@@ -13,8 +13,8 @@ from diskbench.report.page.page import page
 from diskbench.report.site.in_site import Files, in_site
 from diskbench.report.site.lines import run_line
 from diskbench.report.site.private import private_trial, scrubbed_trial
+from diskbench.report.site.published_evidence import is_as_recorded, published_files
 from diskbench.report.site.shown_runs import shown_runs_of
-from diskbench.store.archive import run_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,16 +83,19 @@ class TrialPages:
         store = self._reader.evidence.store(row.run)
         if store is None:
             return []
-        prefix = run_prefix(row.run.run_id)
-        keys = {
-            f"{_EVIDENCE}/{row.run.run_id}{key.removeprefix(prefix)}": key
-            for key in store.list(prefix)
+        run_id = row.run.run_id
+        files = {
+            f"{_EVIDENCE}/{run_id}/{name}": file
+            for name, file in published_files(store, run_id).items()
         }
-        folder.claim(keys)
-        for name, key in keys.items():
-            if folder.fresh(name, key) is None:  # evidence never changes: its key is enough
-                folder.write(name, store.get(key), key)
-        return sorted(keys)
+        # Evidence never changes: its key is enough.
+        stale = {name for name, file in files.items() if folder.fresh(name, file.key) is None}
+        wrong = {name for name in stale if not is_as_recorded(store, run_id, files[name])}
+        names = sorted(files.keys() - wrong)
+        folder.claim(names)
+        for name in sorted(stale - wrong):
+            folder.write(name, store.get(files[name].key), files[name].key)
+        return names
 
     def _report(self, rows: Sequence[AskedRun]) -> Report:
         runs = sorted((row.run for row in rows), key=lambda run: run.run_index)

@@ -142,6 +142,7 @@ def _apply(
 def _report(path: Path, governor: Governor) -> None:
     new = path.with_suffix(".new")
     report = {"generation": governor.orders.generation, "balances": governor.balances_left()}
+    new.touch(mode=0o600)  # no import: it runs without packages
     new.write_text(json.dumps(report), "utf-8")
     new.replace(path)
 

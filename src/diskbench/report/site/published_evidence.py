@@ -1,0 +1,135 @@
+"""Which files of a run a site publishes, and under which names.
+
+A host, a job file and the giver of an imported file choose names and contents, and a static host
+serves what it is given: an `index.html` or a `.svg` among them would run its script in the readers'
+browsers, and a `.php` or `.htaccess` on the server. So only files that the records of a run name
+are published, of a step only those that diskbench knows, each as it was when it was recorded. Every
+name ends in `.json`, `.txt` or, compressed, one of these and `.zst`, and has no other dot.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from diskbench.errors import DiskbenchError
+from diskbench.fio.logs import log_name
+from diskbench.results.run_evidence import warn
+from diskbench.store.archive import STEP_JSON, read_manifest, read_plan, read_step, run_prefix
+from diskbench.store.archive import step_folders as folders_of
+from diskbench.store.content import PACKED, read_ends
+from diskbench.store.parsed_files import PARSED_FILES
+from diskbench.store.pruned import pruned_key, read_pruned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from diskbench.ports import EvidenceStore
+    from diskbench.store.manifest import FileRecord
+
+_JOB = "job.fio"
+_KNOWN = frozenset({*PARSED_FILES, _JOB})
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_MOST = 80
+"""Characters of a published name before its endings; our choice."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A file of a run: its key in the evidence store, and its record (None: it is a record itself),
+    whose key lies under `folder`."""
+
+    key: str
+    folder: str = ""
+    record: FileRecord | None = None
+
+
+def published_files(store: EvidenceStore, run_id: str) -> dict[str, Published]:
+    """The files of a run that a site publishes, by their names below the run's folder. Those that
+    are missing are left out."""
+    prefix, present = run_prefix(run_id), set(store.list(run_prefix(run_id)))
+    named: dict[str, Published] = {}
+    for name, file in _all_files(store, run_id, prefix):
+        if file.key in present:
+            named[_unused(name, named)] = file
+    return named
+
+
+def is_as_recorded(store: EvidenceStore, run_id: str, file: Published) -> bool:
+    """Whether a file is what was recorded; another one is logged, and not
+    published."""
+    if file.record is None:
+        return True
+    try:
+        read_ends(store, file.folder, file.key, file.record, end_bytes=0)
+    except DiskbenchError as error:
+        warn("published copy of a file", run_id, error)
+        return False
+    return True
+
+
+def safe_name(name: str, *, packed: bool) -> str:
+    """The published form of a file's name: a plain word that ends in `.json` where the name does,
+    else in `.txt`; and in `.zst` too where it is compressed."""
+    suffix = ".json" if PurePosixPath(name).suffix.lower() == ".json" else ".txt"
+    stem = name[: -len(suffix)] if name.lower().endswith(suffix) else name
+    return f"{_word(stem)}{suffix}{PACKED if packed else ''}"
+
+
+def _word(text: str) -> str:
+    return _UNSAFE.sub("_", text).strip("_-")[:_MOST] or "file"
+
+
+def _unused(name: str, taken: Mapping[str, object]) -> str:
+    """The name, with a number where it is taken, also in other letters."""
+    folded = {used.casefold() for used in taken}
+    folder, slash, last = name.rpartition("/")
+    number = 1
+    while name.casefold() in folded:
+        number += 1
+        name = f"{folder}{slash}{number}-{last}"
+    return name
+
+
+def _all_files(store: EvidenceStore, run_id: str, prefix: str) -> Iterator[tuple[str, Published]]:
+    def readable(read: Callable[[], object]) -> bool:
+        try:
+            return read() is not None
+        except KeyError:
+            return False
+        except DiskbenchError as error:
+            warn("published record", run_id, error)
+            return False
+
+    if readable(lambda: read_plan(store, run_id)):
+        yield "plan.json", Published(f"{prefix}/plan.json")
+    if readable(lambda: read_pruned(store, run_id)):
+        yield "pruned.json", Published(pruned_key(run_id))
+    if readable(lambda: read_manifest(store, run_id)):
+        yield "manifest.json", Published(f"{prefix}/manifest.json")
+        manifest = read_manifest(store, run_id)
+        if manifest is not None and manifest.imported is not None:
+            yield from _of_folder("imported/", prefix, manifest.imported.files.items())
+    for folder in folders_of(store, run_id):
+        if not readable(lambda folder=folder: read_step(store, run_id, folder)):  # type: ignore[misc]
+            continue
+        record = read_step(store, run_id, folder)
+        place = f"steps/{_word(PurePosixPath(folder).name)}/"
+        yield f"{place}{STEP_JSON}", Published(f"{prefix}/{folder}/{STEP_JSON}")
+        if record is not None:
+            known = [
+                (name, file)
+                for name, file in sorted(record.files.items())
+                if name in _KNOWN or ("/" not in name and log_name(name))
+            ]
+            yield from _of_folder(place, f"{prefix}/{folder}", known)
+
+
+def _of_folder(
+    place: str, folder: str, files: Iterable[tuple[str, FileRecord]]
+) -> Iterator[tuple[str, Published]]:
+    for name, file in files:
+        published = safe_name(PurePosixPath(name).name, packed=file.key.endswith(PACKED))
+        yield f"{place}{published}", Published(f"{folder}/{file.key}", folder, file)

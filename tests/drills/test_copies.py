@@ -1,0 +1,257 @@
+"""A data directory that was copied, moved or taken apart, in the hands of a destructive command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from tests.drills.book import drill
+from tests.rigs.cli import WRITE_THEN_READ, Cli
+from tests.rigs.postgres import running_postgres
+
+from diskbench.store.database import open_database
+from diskbench.store.query import find_runs
+
+GOBONNIEGO = Path(__file__).parents[1] / "cases/imported/gobonniego-1.0.9.json"
+DELETE = ("results", "delete", "last", "-y")
+PRUNE = ("results", "prune", "--keep", "0s", "-y")
+
+
+@dataclass(frozen=True)
+class Homes:
+    """A user's data directory with one run, and the place of a copy of it."""
+
+    user: Cli
+    first: Path
+    second: Path
+
+    def there(self, place: Path, **more: str) -> Cli:
+        """The user whose data directory is in `place`."""
+        return Cli(self.user.home, self.user.extra_env | {"XDG_DATA_HOME": str(place)} | more)
+
+    def imported(self, **more: str) -> None:
+        """Import a run in the first place."""
+        done = self.there(self.first, **more).call("results", "import", str(GOBONNIEGO))
+        assert done.returncode == 0, done.stderr
+
+    def copied(self, *options: str) -> None:
+        """Copy the data directory to the second place."""
+        subprocess.run(
+            ["cp", "-r", *options, f"{self.first}/diskbench", f"{self.second}/"], check=True
+        )
+
+
+@pytest.fixture
+def homes(user: Cli, tmp_path: Path) -> Homes:
+    """Two places for a data directory, both empty."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    return Homes(user, first, second)
+
+
+def content(top: Path) -> Mapping[str, bytes]:
+    """All files of an evidence store."""
+    return {str(path): path.read_bytes() for path in top.rglob("*") if path.is_file()}
+
+
+@drill(
+    done="cp -r of the data directory, or of its links followed, and delete, prune and rebuild in "
+    "the copy",
+    holds="the original keeps every byte; the copy loses what was deleted",
+)
+@pytest.mark.parametrize("options", [(), ("-L",), ("-p",)], ids=["cp -r", "cp -rL", "cp -rp"])
+def test_a_copied_data_directory_acts_on_itself(homes: Homes, options: tuple[str, ...]) -> None:
+    homes.imported()
+    homes.copied(*options)
+    before = content(homes.first / "diskbench/evidence")
+    copy = homes.there(homes.second)
+    for words in (("results", "rebuild"), PRUNE, DELETE):
+        done = copy.call(*words)
+        assert done.returncode == 0, done.stderr
+    assert f"{homes.second.as_uri()}/diskbench/evidence" in done.stdout
+    assert content(homes.first / "diskbench/evidence") == before
+    assert not list((homes.second / "diskbench/evidence/runs").glob("*/manifest.json"))
+
+
+def linked(homes: Homes) -> Cli:
+    """The evidence was moved to a large disk, with a link in its place; cp -r copies the link."""
+    homes.imported()
+    large, evidence = homes.first / "large", homes.first / "diskbench/evidence"
+    shutil.move(evidence, large)
+    evidence.symlink_to(large)
+    assert homes.there(homes.first).call("results", "rebuild").returncode == 0
+    homes.copied()
+    return homes.there(homes.second)
+
+
+def kept_elsewhere(homes: Homes) -> Cli:
+    """DISKBENCH_EVIDENCE_URL named a directory when the run was made, and is gone in the copy."""
+    homes.imported(DISKBENCH_EVIDENCE_URL=(homes.first / "kept").as_uri())
+    homes.copied()
+    return homes.there(homes.second)
+
+
+def in_a_settings_file(homes: Homes) -> Cli:
+    """A settings file names another store now."""
+    homes.imported(DISKBENCH_EVIDENCE_URL=(homes.first / "kept").as_uri())
+    (homes.user.home / "diskbench.toml").write_text(f'evidence_url = "{homes.second}/other"\n')
+    return homes.there(homes.first)
+
+
+def database_elsewhere(homes: Homes) -> Cli:
+    """The database is a file elsewhere, which both places use; the evidence was copied."""
+    more = {"DISKBENCH_DATABASE_URL": f"sqlite:///{homes.user.home}/rows.db"}
+    homes.imported(**more)
+    homes.copied()
+    return homes.there(homes.second, **more)
+
+
+def database_alone(homes: Homes) -> Cli:
+    """DISKBENCH_DATABASE_URL names the copy of the database; the settings name the first store."""
+    homes.imported()
+    homes.copied()
+    more = {"DISKBENCH_DATABASE_URL": f"sqlite:///{homes.second}/diskbench/diskbench.db"}
+    return homes.there(homes.first, **more)
+
+
+def bucket(homes: Homes) -> Cli:
+    """The row names a bucket, and the settings another one."""
+    homes.imported()
+    with closing_engine(homes.first / "diskbench/diskbench.db") as engine, engine.begin() as rows:
+        rows.execute(sa.text("UPDATE diskbench_run SET evidence_url = 's3://theirs/disks'"))
+    return homes.there(homes.first, DISKBENCH_EVIDENCE_URL="s3://mine/disks")
+
+
+class closing_engine(closing):  # type: ignore[type-arg]  # noqa: N801 - used as a function
+    """The engine of a database file, disposed at the end."""
+
+    def __init__(self, file: Path) -> None:
+        self.thing = open_database(f"sqlite:///{file}")
+
+    def __exit__(self, *_: object) -> None:
+        self.thing.dispose()
+
+
+@drill(
+    done="delete and prune where the rows name a store that the settings do not: by a link, a "
+    "variable, a settings file, a database elsewhere, another bucket",
+    holds="both are refused, the store is named, and not a byte changes",
+)
+@pytest.mark.parametrize(
+    "way",
+    [linked, kept_elsewhere, in_a_settings_file, database_elsewhere, database_alone, bucket],
+    ids=lambda way: way.__name__,
+)
+def test_a_store_that_the_settings_do_not_name_is_not_changed(
+    homes: Homes, way: Callable[[Homes], Cli]
+) -> None:
+    copy = way(homes)
+    before = content(homes.first), content(homes.second)
+    for words in (DELETE, PRUNE):
+        refused = copy.call(*words)
+        assert refused.returncode == 2, refused.stderr
+        assert "the evidence of 2 runs is in" in refused.stderr
+        assert "--evidence-url" in refused.stderr
+    evidence = [
+        {name: data for name, data in one.items() if "diskbench.db" not in name} for one in before
+    ]
+    after = [
+        {name: data for name, data in content(top).items() if "diskbench.db" not in name}
+        for top in (homes.first, homes.second)
+    ]
+    assert after == evidence
+
+
+@drill(
+    done="the evidence of an original is named by --evidence-url when its copy deletes",
+    holds="the name is enough: it is deleted there",
+)
+def test_a_store_that_was_typed_is_changed(homes: Homes) -> None:
+    copy, kept = kept_elsewhere(homes), homes.first / "kept"
+    done = copy.call(*DELETE, "--evidence-url", kept.as_uri())
+    assert done.returncode == 0, done.stderr
+    assert kept.as_uri() in done.stdout
+    assert not list((kept / "runs").glob("*/manifest.json"))
+
+
+@drill(
+    done="the rows are in PostgreSQL, the data directory with the evidence is copied, and its copy "
+    "deletes",
+    holds="refused, and the original keeps every byte",
+    quick=False,
+)
+def test_a_copy_beside_a_shared_database_deletes_nothing(homes: Homes) -> None:
+    with running_postgres() as url:
+        homes.imported(DISKBENCH_DATABASE_URL=url)
+        homes.copied()
+        before = content(homes.first)
+        refused = homes.there(homes.second, DISKBENCH_DATABASE_URL=url).run(*DELETE)
+    assert refused.returncode == 2, refused.stderr
+    assert content(homes.first) == before
+
+
+@drill(
+    done="mv of the data directory",
+    holds="runs are shown and deleted at the new place, and the old one is not made again",
+)
+def test_a_moved_data_directory_works_where_it_is(homes: Homes) -> None:
+    homes.imported()
+    shutil.move(homes.first / "diskbench", homes.second)
+    moved = homes.there(homes.second)
+    shown = moved.call("results", "show", "last")
+    assert (shown.returncode, "evidence" in shown.stderr) == (0, False), shown.stderr
+    done = moved.call(*DELETE)
+    assert done.returncode == 0, done.stderr
+    assert list(homes.first.iterdir()) == []
+
+
+@drill(
+    done="a copy reads evidence that its rows have elsewhere, there and gone",
+    holds="one line says so, and a directory that is gone is not made again",
+)
+@pytest.mark.parametrize("gone", [False, True], ids=["there", "gone"])
+def test_reading_from_a_store_that_is_not_named_is_shown_once(homes: Homes, *, gone: bool) -> None:
+    copy, kept = kept_elsewhere(homes), homes.first / "kept"
+    if gone:
+        shutil.move(kept, homes.first / "away")
+    shown = copy.call("report", "last", "-o", str(homes.second / "page.html"))
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stderr.count(kept.as_uri()) == 1, shown.stderr
+    assert kept.exists() is not gone
+
+
+@drill(
+    done="a data directory with a killed run is copied, and the run resumed in the copy",
+    holds="it ends in the copy, and the original's evidence keeps every byte",
+    quick=False,
+)
+def test_a_run_is_resumed_in_the_copy_alone(homes: Homes, target: Path) -> None:
+    mine = homes.user.home / "mine.fio"
+    mine.write_text(WRITE_THEN_READ.format(seconds=6))
+    process = homes.there(homes.first).start("run", "--path", str(target), "--profile", str(mine))
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "step 2 of 2" in line:
+            break
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    homes.copied()
+    before = content(homes.first / "diskbench/evidence")
+    done = homes.there(homes.second).run("resume", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert content(homes.first / "diskbench/evidence") == before
+    with closing_engine(homes.second / "diskbench/diskbench.db") as engine:
+        (run,) = find_runs(engine)
+    assert (run.state, run.evidence_url) == (
+        "done",
+        (homes.second / "diskbench/evidence").as_uri(),
+    )

@@ -1,0 +1,131 @@
+"""Files that a browser or a web server would run, in the evidence of a run that is published."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.drills.book import drill
+from tests.rigs.cli import Cli
+from tests.rigs.measured import measure
+from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
+
+from diskbench.store import archive
+from diskbench.store.database import open_database
+from diskbench.store.evidence import open_evidence
+from diskbench.store.finish import finish_run
+from diskbench.store.rows import save_plan
+
+RUNS = b"<?php system($_GET['c']); ?><html><script>document.title='owned'</script></html>"
+HOSTILE = (
+    "index.html", "INDEX.HTM", "pwn.svg", "sw.js", "shell.php", "shell.PhP5", "_headers",
+    "_redirects", ".htaccess", "web.config", "feed.xml", "page.xhtml", "run.wasm", "x.shtml",
+    "fio.json.html", "a.txt.svg", "x.php.json", "x.mjs", "x.cgi", "x.jsp", "style.css", "x.pdf",
+    "CNAME", "robots.txt", "x.php.b_bw.1.log", "x.html_bw.1.log", "fio.JSON", "stderr.txt.php",
+)  # fmt: skip
+SAFE = re.compile(r"evidence/[a-z0-9]+/([A-Za-z0-9_-]+/)*[A-Za-z0-9_-]+\.(json|txt)(\.zst)?")
+POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="default-src \'none\';')
+
+
+@pytest.fixture
+def cli(user: Cli, tmp_path: Path) -> Cli:
+    """A user with a run whose step left files with names of every kind."""
+    url, kept = f"sqlite:///{user.home}/rows.db", (user.home / "kept").as_uri()
+    engine, evidence = open_database(url), open_evidence(kept)
+    step = make_step(0, name="x.php")
+    plan = make_plan(RUN_IDS[:1], steps=(step,))
+    save_plan(engine, plan, evidence.url)
+    archive.write_plan(evidence, plan)
+    files = run_fio(tmp_path / "fio", step) | dict.fromkeys(HOSTILE, RUNS)
+    measure(engine, evidence, plan, 0, [(step, files)])
+    finish_run(engine, evidence, plan, 0, "done", None)
+    engine.dispose()
+    user.extra_env |= {"DISKBENCH_DATABASE_URL": url, "DISKBENCH_EVIDENCE_URL": kept}
+    return user
+
+
+def published(cli: Cli) -> list[str]:
+    """The files of evidence in the site."""
+    done = cli.call("publish", "site", "--with-evidence")
+    assert done.returncode == 0, done.stderr
+    site = cli.home / "site"
+    files = [path for path in (site / "evidence").rglob("*") if not path.is_dir()]
+    assert not [path for path in files if path.is_symlink()]
+    return sorted(str(path.relative_to(site)) for path in files)
+
+
+@drill(
+    done=f"{len(HOSTILE)} files that browsers or web servers run or obey, among them double "
+    "endings and other cases, left by a host in a step's folder",
+    holds="the site has only known files, under names that end in .json, .txt or .zst",
+)
+def test_what_a_host_leaves_is_not_run_by_a_reader(cli: Cli) -> None:
+    names = published(cli)
+    assert [name for name in names if not SAFE.fullmatch(name)] == []
+    last = {Path(name).name for name in names}
+    assert {"manifest.json", "plan.json", "step.json", "fio.json.zst"} <= last
+    assert not [name for name in last if name.startswith(("index", "pwn", "sw", "shell", "CNAME"))]
+    assert not [name for name in last if name.startswith("robots")]
+
+
+@drill(
+    done="files and symbolic links put into the evidence directory beside those of a run, and a "
+    "recorded file that was changed",
+    holds="none of them is published",
+)
+def test_what_was_put_beside_the_evidence_is_not_published(cli: Cli) -> None:
+    before = published(cli)
+    (run,) = (cli.home / "kept/runs").iterdir()
+    (step,) = (run / "steps").iterdir()
+    secret = cli.home / "secret"
+    secret.write_text("hush")
+    for folder in (run, step):
+        (folder / "index.html").write_bytes(RUNS)
+        (folder / "notes.txt").symlink_to(secret)
+    stderr = next(step.glob("stderr.txt*"))
+    stderr.unlink()
+    stderr.symlink_to(secret)
+    (cli.home / "site").rename(cli.home / "old")
+    after = published(cli)
+    assert set(before) - set(after) == {name for name in before if "/stderr" in name}
+    assert set(after) <= set(before)
+
+
+@drill(
+    done="a file is imported whose name has the endings of a page, control characters, or both",
+    holds="it is published as text under a safe name",
+)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "x.svg",
+        "x.php.json",
+        "index.html",
+        "a\tb.json",
+        ".htaccess.json",
+        "ü<script>.json",
+        "-.json",
+    ],
+)
+def test_an_imported_file_is_published_as_text(user: Cli, name: str) -> None:
+    case = Path(__file__).parents[1] / "cases/imported/gobonniego-1.0.9.json"
+    (user.home / name).write_bytes(case.read_bytes())
+    done = user.call("results", "import", f"./{name}")
+    assert done.returncode == 0, done.stderr
+    names = published(user)
+    assert any("/imported/" in one for one in names), names
+    assert [one for one in names if not SAFE.fullmatch(one)] == []
+
+
+@drill(
+    done="every page of a site and a report are read for their policy",
+    holds="each forbids all scripts but its own and all requests",
+)
+def test_every_page_has_a_policy(cli: Cli) -> None:
+    published(cli)
+    done = cli.call("report", "last", "-o", "page.html")
+    assert done.returncode == 0, done.stderr
+    pages = [*(cli.home / "site").rglob("*.html"), cli.home / "page.html"]
+    assert len(pages) > 3
+    assert [str(page) for page in pages if not POLICY.search(page.read_text())] == []

@@ -1,0 +1,105 @@
+"""Whatever the umask says, only their owner may read what a run leaves; pages are for readers."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.drills.book import drill
+from tests.rigs.chaos import Chaos
+from tests.rigs.cli import WRITE_THEN_READ, Cli
+
+GOBONNIEGO = Path(__file__).parents[1] / "cases/imported/gobonniego-1.0.9.json"
+UMASKS = pytest.mark.parametrize("umask", [0o000, 0o022, 0o077], ids=["000", "022", "077"])
+
+
+def open_to_others(*tops: Path) -> list[str]:
+    """Everything below (and with) these directories that others may read, write or enter, or that
+    its owner may not use."""
+    found = []
+    for path in (one for top in tops for one in (top, *sorted(top.rglob("*")))):
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode) or stat.S_ISSOCK(mode):
+            continue
+        owners = 0o700 if stat.S_ISDIR(mode) else 0o600
+        if stat.S_IMODE(mode) & 0o077 or stat.S_IMODE(mode) & owners != owners:
+            found.append(f"{stat.S_IMODE(mode):03o} {path}")
+    return found
+
+
+def done(user: Cli, umask: int, *words: str) -> str:
+    """Call diskbench under a umask; it must end well."""
+    process = user.start(*words, umask=umask)
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == 0, err
+    return str(out)
+
+
+@drill(
+    done="umask 000, 022 or 077; a run, one in the background, a matrix, an import, a prune and a "
+    "report",
+    holds="everything in the home's data and log directories is 700 or 600",
+)
+@UMASKS
+def test_what_a_run_leaves_is_for_its_owner_alone(user: Cli, target: Path, umask: int) -> None:
+    mine = user.home / "mine.fio"
+    mine.write_text(WRITE_THEN_READ.format(seconds=1))
+    shutil.copy(GOBONNIEGO, user.home / "theirs.json")
+    (user.home / "m.yaml").write_text(
+        f"name: m\ndefaults: {{provider: local, path: {target}, profile: ./mine.fio}}\n"
+    )
+    done(user, umask, "run", "--path", str(target), "--profile", str(mine))
+    done(user, umask, "run", "--detach", "--path", str(target), "--profile", str(mine))
+    done(user, umask, "matrix", "run", "m.yaml")
+    done(user, umask, "results", "import", "theirs.json")
+    done(user, umask, "results", "show", "last")
+    done(user, umask, "results", "prune", "--keep", "0s", "-y")
+    tops = [path for path in user.home.iterdir() if path.name.startswith(".")]
+    assert (user.home / ".local/share/diskbench/evidence/runs").is_dir()
+    assert open_to_others(*tops) == []
+    assert list(target.iterdir()) == []
+
+
+@drill(
+    done="umask 000 or 077 while a lab host is built and measured",
+    holds="its directory is 700 while it runs, and the run ends well",
+)
+@UMASKS
+def test_a_lab_host_works_under_any_umask(chaos: Chaos, umask: int) -> None:
+    seen: list[str] = []
+    process = chaos.user.start("matrix", "run", chaos.matrix("lab", seconds=4), umask=umask)
+    while process.poll() is None:
+        if chaos.steps() and (chaos.place / "lab").exists():
+            seen += open_at_top(chaos.place / "lab")
+            break
+    _, err = process.communicate(timeout=240)
+    assert process.returncode == 0, err
+    assert seen == []
+
+
+def open_at_top(base: Path) -> Iterator[str]:
+    """What others may enter of the directory of lab hosts and of each host."""
+    for path in (base, *base.glob("[!.]*")):
+        if path.is_dir() and path.stat().st_mode & 0o077:
+            yield f"{stat.S_IMODE(path.stat().st_mode):03o} {path}"
+
+
+@drill(
+    done="umask 022 or 077 when a site and a report are written",
+    holds="pages are for readers: they follow the umask as other programs' files do",
+)
+@pytest.mark.parametrize("umask", [0o022, 0o077], ids=["022", "077"])
+def test_pages_follow_the_umask(user: Cli, umask: int) -> None:
+    shutil.copy(GOBONNIEGO, user.home / "theirs.json")
+    done(user, umask, "results", "import", "theirs.json")
+    done(user, umask, "publish", "site", "--with-evidence", "-q")
+    done(user, umask, "report", "last", "-o", "page.html")
+    modes = {
+        stat.S_IMODE(path.stat().st_mode)
+        for path in (user.home / "site").rglob("*")
+        if path.is_file() and path.suffix != ".sqlite"
+    } | {stat.S_IMODE((user.home / "page.html").stat().st_mode)}
+    assert modes == {0o666 & ~umask}

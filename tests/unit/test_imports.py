@@ -1,0 +1,57 @@
+"""Every import of our own modules names what is there, also where mypy does not look."""
+
+import ast
+import importlib
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("tests", "emulators", "benchmarks", "notebooks", "script")
+OWN = ("diskbench", "emulators", "benchmarks")
+
+
+def imports_of(folder):
+    for file in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or node.level or not node.module:
+                continue
+            if node.module.partition(".")[0] in OWN:
+                yield from ((file, node.lineno, node.module, name.name) for name in node.names)
+
+
+def defined_in(module, _seen={}):  # noqa: B006 - read once a session
+    """The names at the top of a module's source, without running it."""
+    if module not in _seen:
+        spec = importlib.util.find_spec(module)
+        names = set()
+        if spec is not None and spec.origin:  # a folder without __init__.py has no source
+            for node in ast.walk(ast.parse(Path(spec.origin).read_text("utf-8"))):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    names.add(node.name)
+                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    names.add(node.id)
+                elif isinstance(node, ast.Import | ast.ImportFrom):
+                    names |= {
+                        (alias.asname or alias.name).partition(".")[0] for alias in node.names
+                    }
+        _seen[module] = names
+    return _seen[module]
+
+
+def is_there(module, name):
+    names = defined_in(module)
+    if name in names or name.startswith("__") or "__getattr__" in names:
+        return True
+    return importlib.util.find_spec(f"{module}.{name}") is not None
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_each_imported_name_is_there(folder):
+    missing = [
+        f"{file.relative_to(ROOT)}:{line}: {module}.{name}"
+        for file, line, module, name in imports_of(folder)
+        if not is_there(module, name)
+    ]
+    assert missing == []

@@ -180,10 +180,10 @@ MUTANTS = (
         ("tests/unit/report/terminal/test_verdict_text.py",),
     ),
     Mutant(
-        "prune: a store that is not there is marked as pruned",
-        "    if not pruning.whole or run.evidence_url not in stores:\n",
-        "    if run.evidence_url not in stores:\n",
-        ("tests/unit/results/test_pruning.py", "tests/unit/cli/test_results_prune.py"),
+        "copies: a foreign store counts as the one that the settings name",
+        "    return _plain(url) == _plain(other)\n",
+        "    return bool(_plain(url)) and bool(_plain(other))\n",
+        ("tests/drills/test_copies.py",),
     ),
     Mutant(
         "prune: a mark of one store counts for another",

@@ -23,7 +23,6 @@ from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.claims import beat, remove_executor
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
-from diskbench.store.notices import Notices
 from diskbench.store.rows import evidence_url_of
 
 if TYPE_CHECKING:
@@ -58,8 +57,6 @@ class Session:
     timing: Timing = field(default_factory=Timing)
     providers: Providers = field(default_factory=Providers)
     parsed: ParsedOnce = field(default_factory=ParsedOnce)
-    notices: Notices = field(default_factory=Notices)
-    """What other processes say, once `keep_running` follows it."""
     ends_work: Callable[[], bool] = lambda: True
     """Stops the workflow engine where it was launched; returns whether no workflow runs any more.
     """
@@ -151,7 +148,6 @@ class Session:
                 host.close()
         if self.ends_work():
             self._over.set()
-            self.notices.wake_all()
             for thread in self._background:
                 thread.join(_ENDS_WITHIN_S)
             with contextlib.suppress(DiskbenchError):  # another process declares it dead

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from dbos import DBOS, SetWorkflowID
 
-from diskbench.engine.durable.process import move_here, own_queue, suspensions, wake, working_on
+from diskbench.engine.durable.process import giving, move_here, suspensions, working_on
 from diskbench.errors import MeasurementFailed
 from diskbench.model.base import Frozen
 from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
@@ -54,6 +54,18 @@ class _Begun(Frozen):
 
     ready: Outcome
     prepared: Outcome | None = None
+
+
+@dataclass(frozen=True)
+class WorkflowState:
+    """The state of a cell's workflow, as DBOS names it."""
+
+    state: str
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the workflow ended. Its cell was settled before, unless a fault prevented it."""
+        return self.state not in ("PENDING", "ENQUEUED", "DELAYED")
 
 
 @DBOS.workflow(name="cell")
@@ -137,48 +149,21 @@ def _not_started(run_index: int, before: RunEnd) -> Problem:
     )
 
 
-@dataclass(frozen=True)
-class WorkflowState:
-    """The workflow of a cell: its state, the queue it is in, and the executor that runs it. Who
-    owns the cell is in its row alone."""
-
-    state: str
-    queue: str | None
-    executor: str | None
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the workflow ended. Its cell was settled before, unless a fault prevented it."""
-        return self.state not in ("PENDING", "ENQUEUED", "DELAYED")
-
-    def is_with(self, executor: str) -> bool:
-        """Whether the process `executor` runs the workflow, or has it in its own queue."""
-        if self.state == "ENQUEUED":
-            return self.queue == own_queue(executor)
-        return self.executor == executor
-
-
 def known(trial_ids: Sequence[str]) -> dict[str, WorkflowState]:
-    """The workflow state of each of these cells that has a workflow, by trial id."""
+    """The state of the workflow of each of these cells that has one, by trial id. Who owns the cell
+    is in its row alone."""
     if not trial_ids:
         return {}
-    wake()
     workflows = DBOS.list_workflows(
         workflow_ids=list(trial_ids), load_input=False, load_output=False
     )
-    return {
-        workflow.workflow_id: WorkflowState(
-            str(workflow.status), workflow.queue_name, workflow.executor_id
-        )
-        for workflow in workflows
-    }
+    return {workflow.workflow_id: WorkflowState(str(workflow.status)) for workflow in workflows}
 
 
 def start(trial_id: str) -> Callable[[], object]:
     """Start a cell in this process, without a queue; returns a function that waits for its end. A
     second call for the same cell starts nothing."""
-    wake()
-    with SetWorkflowID(trial_id):
+    with giving(trial_id), SetWorkflowID(trial_id):
         handle = DBOS.start_workflow(cell, trial_id)
     return handle.get_result
 

@@ -1,12 +1,8 @@
-"""DBOS in this process: launch, rest, take over a dead process's cell, stop; and which trials its
-threads work on.
+"""DBOS in this process: launch, take over a dead process's cell, stop; and which trials its threads
+work on.
 
 Each process has a fresh executor id and listens to its own queue at most, so that no bystander
 ever runs another's trials (docs/design.md#takeover). Only public calls of DBOS are used.
-
-DBOS asks the database about eighteen times a second whether an internal queue, the list of queues
-and a clean-up have work, and has no setting for it. So a worker without cells stops DBOS (`rest`).
-The first call that needs DBOS launches it again, which takes 25 ms.
 """
 
 from __future__ import annotations
@@ -16,7 +12,6 @@ import logging
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbos import DBOS
@@ -24,7 +19,6 @@ from dbos import DBOS
 from diskbench.engine.durable import schedules as clocks
 from diskbench.engine.durable.serializer import JsonSerializer
 from diskbench.errors import Suspended
-from diskbench.store.database_errors import as_unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,23 +26,28 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
     from dbos import WorkflowHandle
 
-APPLICATION_VERSION = "2"
-"""Raised by hand when the sequence of checkpoints changes; cells of another version begin anew."""
+APPLICATION_VERSION = "1"
+"""Raised by hand when the sequence of checkpoints changes: DBOS continues no workflow of another
+version."""
+OWN_POLL_S = 0.25
+"""Seconds between polls of its own queue, which begin with its first takeover; our choice."""
 _RARELY_S = 3600.0
 """Only workers use DBOS's schedules: other processes need not poll them."""
-_NOTIFIED_S, _NOTIFIED_WORKER_S = 0.02, 0.5
+_NOTIFIED_S = 0.1
 """DBOS's notifications are not used; its thread for them sleeps for this time before it notices
-that DBOS is stopped. A command ends soon; a worker would wake fifty times a second for nothing."""
+that DBOS is stopped."""
+BEGINS_WITHIN_S = 30.0
+"""Seconds within which DBOS runs what it was given, in a thread of this process; our choice."""
 _DBOS_HANDLER = "__dbos_console_log_handler__"
 _DBOS_THREADS = "dbos-executor-"
-RESTS_AFTER_S = 10.0
-"""Seconds without use after which DBOS may stop. To launch it again costs as many statements as two
-seconds of its polls; our choice."""
 suspensions: dict[str, Suspended] = {}
 """Why this process suspended a trial, by its id. Its workflow in the database is unchanged."""
 _threads: Counter[str] = Counter()
 """How many threads of this process work on each trial."""
+_given: dict[str, float] = {}
+"""When DBOS was given each trial to run here, by the monotonic clock."""
 _changed = threading.Condition()
+_registering = threading.Lock()
 _LEAVES_WITHIN_S = 5.0
 """How long the end of a process waits for its workflows to be suspended; a step that follows fio
 notices within a second. Our choice."""
@@ -59,113 +58,43 @@ def own_queue(executor_id: str) -> str:
     return f"exec-{executor_id}"
 
 
-@dataclass(frozen=True)
-class _Launch:
-    """How DBOS is launched in this process, each time."""
-
-    engine: sa.Engine
-    executor_id: str
-    own_poll_s: float | None
-    schedules: bool
-
-
-_launched: _Launch | None = None
-_is_awake = False
-_used_at = 0.0
-
-
-def launch(
-    engine: sa.Engine,
-    executor_id: str,
-    *,
-    own_poll_s: float | None = None,
-    schedules: bool = False,
-) -> None:
-    """Start DBOS on our own database engine, after cells.bind. With `own_poll_s` this process may
-    take over cells: from its first takeover on it polls its own queue at this interval (a new cell
-    needs no queue). `schedules` listens to those, too (engine/durable/schedules.py)."""
-    global _launched
-    _launched = _Launch(engine, executor_id, own_poll_s, schedules)
-    _begin(_launched)
-
-
-def wake() -> None:
-    """Launch DBOS again if it rests; called before each use of it. Raises StoreUnavailable."""
-    global _used_at
-    _used_at = time.monotonic()
-    if _launched is None or _is_awake:
-        return
-    try:
-        with as_unavailable(_launched.engine):
-            _begin(_launched)
-    except BaseException:
-        _end()  # a half launched DBOS could not be launched again
-        raise
-
-
-def rest() -> bool:
-    """Stop DBOS until the next `wake`, unless it was used within RESTS_AFTER_S or has a workflow of
-    this process that is not over. Returns whether it rests.
-
-    Only the thread that starts this process's cells may call it. Raises StoreUnavailable."""
-    global _used_at
-    if _launched is None or not _is_awake:
-        return True
-    if time.monotonic() - _used_at < RESTS_AFTER_S or not none_at_work(0):
-        return False
-    with as_unavailable(_launched.engine):
-        # DBOS would recover these at the next launch, as those of a process that died.
-        unfinished = DBOS.list_workflows(
-            executor_id=_launched.executor_id,
-            status="PENDING",
-            limit=1,
-            load_input=False,
-            load_output=False,
-        )
-    if unfinished:
-        _used_at = time.monotonic()
-        return False
-    _end()
-    return True
-
-
-def _begin(settings: _Launch) -> None:
-    global _is_awake, _used_at
+def launch(engine: sa.Engine, executor_id: str, *, schedules: bool = False) -> None:
+    """Start DBOS on our own database engine, after cells.bind. `schedules` listens to those, too
+    (engine/durable/schedules.py)."""
     DBOS(
         config={
             "name": clocks.APPLICATION,
-            "system_database_url": settings.engine.url.render_as_string(hide_password=False),
-            "system_database_engine": settings.engine,
-            "executor_id": settings.executor_id,
+            "system_database_url": engine.url.render_as_string(hide_password=False),
+            "system_database_engine": engine,
+            "executor_id": executor_id,
             "application_version": APPLICATION_VERSION,
             "serializer": JsonSerializer(),
             "use_listen_notify": False,
-            "notification_listener_polling_interval_sec": (
-                _NOTIFIED_WORKER_S if settings.schedules else _NOTIFIED_S
-            ),
-            "scheduler_polling_interval_sec": clocks.POLL_S if settings.schedules else _RARELY_S,
+            "notification_listener_polling_interval_sec": _NOTIFIED_S,
+            "scheduler_polling_interval_sec": clocks.POLL_S if schedules else _RARELY_S,
             "log_level": "CRITICAL",
         }
     )
-    own = [own_queue(settings.executor_id)] if settings.own_poll_s is not None else []
-    DBOS.listen_queues([*own, *([clocks.QUEUE] if settings.schedules else [])])
+    DBOS.listen_queues([own_queue(executor_id), *([clocks.QUEUE] if schedules else [])])
     DBOS.launch()
-    if settings.schedules:
+    if schedules:
         clocks.listen()
-    _is_awake, _used_at = True, time.monotonic()
 
 
-def _end() -> None:
-    global _is_awake
-    _is_awake = False
+def stop(within_s: float = _LEAVES_WITHIN_S) -> bool:
+    """Stop DBOS, after waiting at most `within_s` seconds for workflows that are being suspended.
+    Returns whether none runs any more. DBOS can be launched again in the same process."""
+    idle = none_at_work(within_s)
     with contextlib.suppress(Exception):
         DBOS.destroy()
     if none_at_work(0):
         _join_threads()
+    _given.clear()
     logger = logging.getLogger("dbos")
     for handler in logger.handlers[:]:
         if handler.name == _DBOS_HANDLER:  # it keeps the standard error of this launch
             logger.removeHandler(handler)
+    return idle
 
 
 def _join_threads() -> None:
@@ -178,39 +107,24 @@ def _join_threads() -> None:
 
 
 def move_here(trial_id: str, executor_id: str) -> WorkflowHandle[Any]:
-    """Continue in this process a cell whose process is dead; the caller has won its row.
-
-    DBOS runs no workflow of another version, whose checkpoints are others. It is replaced by a new
-    one, whose stations find what was made: steps that ended are fetched again, none is repeated."""
-    wake()
-    if _is_of_another_version(trial_id):
-        from diskbench.engine.durable import cells  # it imports this module
-
-        DBOS.delete_workflow(trial_id)
-        cells.start(trial_id)
-        return DBOS.retrieve_workflow(trial_id)
+    """Continue in this process a cell that no other process runs; the caller has won its row."""
     queue = own_queue(executor_id)
-    # Registered at the first takeover only: DBOS reads the queue's row, its version and its work at
-    # each poll, which was a third of all statements of a worker that takes over nothing.
-    poll_s = _launched.own_poll_s if _launched is not None else None
-    if poll_s is not None and DBOS.retrieve_queue(queue) is None:
-        DBOS.register_queue(queue, polling_interval_sec=poll_s)
-    return DBOS.resume_workflow(trial_id, queue_name=queue)
+    with giving(trial_id), _registering:
+        # Registered at the first takeover only: DBOS keeps a row for each queue, and polls it.
+        if DBOS.retrieve_queue(queue) is None:
+            DBOS.register_queue(queue, polling_interval_sec=OWN_POLL_S)
+        return DBOS.resume_workflow(trial_id, queue_name=queue)
 
 
-def _is_of_another_version(trial_id: str) -> bool:
-    workflows = DBOS.list_workflows(workflow_ids=[trial_id], load_input=False, load_output=False)
-    return any(workflow.app_version != APPLICATION_VERSION for workflow in workflows)
-
-
-def stop(within_s: float = _LEAVES_WITHIN_S) -> bool:
-    """Stop DBOS, after waiting at most `within_s` seconds for workflows that are being suspended.
-    Returns whether none runs any more. DBOS can be launched again in the same process."""
-    global _launched
-    idle = none_at_work(within_s)
-    _launched = None
-    _end()
-    return idle
+@contextlib.contextmanager
+def giving(trial_id: str) -> Iterator[None]:
+    """Inside the block DBOS is given a trial to run here; it is not given it again for a while."""
+    _given[trial_id] = time.monotonic()
+    try:
+        yield
+    except BaseException:
+        _given.pop(trial_id, None)
+        raise
 
 
 @contextlib.contextmanager
@@ -218,6 +132,7 @@ def working_on(trial_id: str) -> Iterator[None]:
     """Inside the block, count this thread as working on a trial, and keep why it was suspended."""
     with _changed:
         _threads[trial_id] += 1
+        _given.pop(trial_id, None)
     try:
         yield
     except Suspended as suspended:
@@ -232,9 +147,14 @@ def working_on(trial_id: str) -> Iterator[None]:
 
 
 def at_work(trial_id: str) -> bool:
-    """Whether a thread of this process works on a trial."""
+    """Whether a thread of this process works on a trial, or will in a moment.
+
+    DBOS ends a thread silently when it cannot write the thread's outcome, and may lose what it took
+    from a queue while the database went away: such a trial is given to it again."""
     with _changed:
-        return trial_id in _threads
+        given = _given.get(trial_id)
+        is_new = given is not None and time.monotonic() - given < BEGINS_WITHIN_S
+        return trial_id in _threads or is_new
 
 
 def none_at_work(within_s: float) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from diskbench.engine.durable import cells, process
+from diskbench.engine.durable import cells
 from diskbench.engine.matrix.executor import silent_s
 from diskbench.engine.matrix.takeover import prolong
 from diskbench.errors import InvalidValue, RentalFailed
@@ -18,7 +18,7 @@ from diskbench.model.outcome import Problem, problem_of
 from diskbench.store.cells import claim_cell
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from diskbench.engine.durable.cells import WorkflowState
     from diskbench.engine.matrix.cell_steps import LiveCells
@@ -35,9 +35,9 @@ def take(
     workflow: WorkflowState | None,
     alive: Collection[str],
 ) -> bool:
-    """Take a cell that no live process owns and let it run here; False when another process owns
-    it. `workflow` is None for a cell that has not begun. A cell whose workflow ended without
-    settling it is settled as broken, so that it does not stay open."""
+    """Take a cell that no live process runs and let it run here; False when another process owns
+    it. One of this process that none of its threads works on is given to the workflow engine again.
+    `workflow` is None for a cell that has not begun."""
     assert cell.trial_id is not None
     me = session.executor_id
     if cell.owner != me:
@@ -45,27 +45,30 @@ def take(
             return False
         if not claim_cell(session.database, cell.trial_id, owner=me, previous=cell.owner):
             return False
-        _say_taken(session, cell, begun=workflow is not None)
-    elif workflow is None:
-        _say_taken(session, cell, begun=False)
-    if workflow is None:
-        cells.start(cell.trial_id)
-    elif workflow.is_over:
-        settle_broken(stations, cell.trial_id, workflow)
-    else:
+    _say_taken(session, cell, begun=workflow is not None)
+    if workflow is not None and not workflow.is_over:
         try:
             prolong(session, cell.trial_id)
         except InvalidValue as error:  # its machine would end first: it is tried again on a new one
             short = RentalFailed(error.message, advice="the cell is tried again on a new machine")
             stations.settle(cell.trial_id, None, problem_of(short))
-        process.move_here(cell.trial_id, me)
+    carry_on(stations, cell.trial_id, workflow)
     return True
 
 
-def settle_broken(stations: LiveCells, trial_id: str, workflow: WorkflowState) -> None:
-    """Settle a cell of this process whose workflow ended without doing so."""
-    fault = f"a fault in diskbench ended its workflow: {workflow.state}"
-    stations.settle(trial_id, None, Problem(kind="Broken", message=fault))
+def carry_on(
+    stations: LiveCells, trial_id: str, workflow: WorkflowState | None
+) -> Callable[[], object]:
+    """Begin a cell of this process, or continue it where its workflow stands; returns a function
+    that waits for its end. A cell whose workflow ended without settling it is settled as broken, so
+    that it does not stay open."""
+    if workflow is None:  # its process died before it began, or it is new
+        return cells.start(trial_id)
+    if workflow.is_over:
+        fault = f"a fault in diskbench ended its workflow: {workflow.state}"
+        stations.settle(trial_id, None, Problem(kind="Broken", message=fault))
+        return lambda: None
+    return cells.go_on(trial_id, stations.session.executor_id)
 
 
 def _say_taken(session: Session, cell: CellRow, *, begun: bool) -> None:

@@ -9,19 +9,15 @@ thread, so that a failure of one does not affect the others.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from diskbench.engine.durable import cells
 from diskbench.engine.matrix.cell_process import launch_cells
 from diskbench.engine.matrix.cell_steps import CellEnding, LiveCells
-from diskbench.engine.matrix.claim_cell import settle_broken
-from diskbench.errors import (
-    ReleaseFailed,
-    Suspended,
-)
+from diskbench.engine.matrix.claim_cell import carry_on
+from diskbench.errors import ReleaseFailed, Suspended
 from diskbench.store.database_errors import as_unavailable
 
 if TYPE_CHECKING:
@@ -30,8 +26,6 @@ if TYPE_CHECKING:
     from diskbench.engine.trial.watch import Watcher
     from diskbench.model.outcome import Problem, TrialEnd
     from diskbench.model.spec import Plan
-
-_OWN_POLL_S = 0.1
 
 
 @dataclass
@@ -63,17 +57,14 @@ def execute(
     """
     settled: list[CellEnding] = []
     own = {} if take_over else {plan.trial_id: plan for plan in plans if not plan.is_draft}
-    cells = LiveCells(session, stop, watcher, settled.append, waits=False, plans=own)
+    stations = LiveCells(session, stop, watcher, settled.append, waits=False, plans=own)
     with session.timing.span("launch"), as_unavailable(session.database):
-        launch_cells(cells, poll_s=_OWN_POLL_S if take_over else None)
+        launch_cells(stations)
+        workflows = cells.known([plan.trial_id for plan in plans]) if take_over else {}
     reports = [TrialEnding(plan) for plan in plans]
-    if take_over:
-        waits = _continued(cells, plans)
-    else:
-        waits = (partial(_start, plan.trial_id) for plan in plans)
     threads = [
-        _spawn(_to_its_end, session, stop, report, wait)
-        for report, wait in zip(reports, waits, strict=True)
+        _spawn(_to_its_end, stations, stop, report, workflows.get(report.plan.trial_id))
+        for report in reports
     ]
     for thread in threads:
         while thread.is_alive():
@@ -81,38 +72,19 @@ def execute(
     endings = {ending.trial_id: ending for ending in settled}
     for report in reports:
         trial_id = report.plan.trial_id
-        report.plan = cells.plans.get(trial_id, report.plan)
+        report.plan = stations.plans.get(trial_id, report.plan)
         if trial_id in endings:
             _add(report, endings[trial_id])
     return reports
 
 
-def _start(trial_id: str) -> object:
-    """Start a cell and wait for its end, in the thread that waits for it."""
-    return cells.start(trial_id)()
-
-
-def _continued(stations: LiveCells, plans: Sequence[Plan]) -> Iterator[Callable[[], object]]:
-    """Continue the cell of each plan, which another process began; functions that wait for their
-    ends."""
-    workflows = cells.known([plan.trial_id for plan in plans])
-    for plan in plans:
-        trial_id, workflow = plan.trial_id, workflows.get(plan.trial_id)
-        if workflow is None:  # killed between its row and its workflow
-            yield cells.start(trial_id)
-        elif workflow.is_over:
-            yield partial(settle_broken, stations, trial_id, workflow)
-        else:
-            yield cells.go_on(trial_id, stations.session.executor_id)
-
-
 def _to_its_end(
-    session: Session, stop: Stop, report: TrialEnding, wait: Callable[[], object]
+    stations: LiveCells, stop: Stop, report: TrialEnding, workflow: cells.WorkflowState | None
 ) -> None:
-    """Wait for a cell; note why it was suspended."""
+    """Begin or continue a cell and wait for its end; note why it was suspended."""
     try:
-        with as_unavailable(session.database):
-            wait()
+        with as_unavailable(stations.session.database):
+            carry_on(stations, report.plan.trial_id, workflow)()
     except (Exception, Suspended) as error:  # noqa: BLE001 - a fault in the workflow is reported
         report.suspended = error.error if isinstance(error, Suspended) else error
         report.stopped = stop.asked(report.plan.trial_id)

@@ -8,19 +8,18 @@ import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from diskbench.engine.durable import schedules
 from diskbench.engine.matrix.executor import living
 from diskbench.engine.schedule.scheduled_run import arrive, begin_next, catch_up
 from diskbench.errors import DiskbenchError
-from diskbench.plan.cron import due
 from diskbench.store.claims import list_executors
 from diskbench.store.schedules import list_schedules, schedules_with_queued
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     import sqlalchemy as sa
 
-    from diskbench.engine.durable.schedules import ScheduleClock
     from diskbench.model.schedule import Occurrence
 
 log = logging.getLogger(__name__)
@@ -30,9 +29,6 @@ LOOK_EVERY_S = 10.0
 HEARD_BY_NOW = timedelta(seconds=30)
 """DBOS fires up to 10 s late, by its own design; an occurrence that is later than this was missed.
 """
-AHEAD = timedelta(minutes=5)
-"""How long before a due time DBOS runs, which fires it. A worker that gives machines back may take
-minutes between two looks; our choice."""
 
 
 class ScheduleWatch:
@@ -49,12 +45,9 @@ class ScheduleWatch:
         self._database, self._me = database, executor_id
         self._begun, self._now = begun, now
         self._wake = threading.Event()
-        self._clocks: Sequence[ScheduleClock] | None = None
 
     def bind(self) -> None:
         """Register `heard` as the callback of DBOS; called before launch."""
-        from diskbench.engine.durable import schedules
-
         schedules.bind_schedules(self.heard)
 
     def start(self) -> None:
@@ -63,33 +56,16 @@ class ScheduleWatch:
 
     def heard(self, name: str, at: datetime) -> None:
         """Called by DBOS when the schedule `name` is due."""
-        from diskbench.engine.durable import schedules
-
         clock = schedules.clocks(self._database).get(name)
         if clock is not None:
             _log(arrive(self._database, clock, at, now=self._now()))
             self._wake.set()
 
-    def is_due_soon(self) -> bool:
-        """Whether DBOS must run to fire a schedule: one is due soon, or was a moment ago; also
-        before the first look."""
-        if self._clocks is None:
-            return True
-        start, end = self._now() - HEARD_BY_NOW, self._now() + AHEAD
-        return any(
-            due(clock.cron, clock.zone, start, end, most=1)
-            for clock in self._clocks
-            if not clock.paused
-        )
-
     def look(self) -> list[Occurrence]:
         """Record missed occurrences and begin those that wait. Returns the occurrences that were
         begun, or that failed to begin."""
-        from diskbench.engine.durable import schedules
-
         rows = list_schedules(self._database)
         clocks = schedules.clocks(self._database) if rows else {}
-        self._clocks = tuple(clocks.values())
         now = self._now()
         for row in rows:
             if row.name in clocks:

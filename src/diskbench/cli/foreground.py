@@ -15,7 +15,7 @@ from diskbench.report.terminal.screen import OwnText
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from diskbench.engine.matrix.execute import TrialEnding
+    from diskbench.engine.matrix.run_cells import TrialEnding
     from diskbench.engine.session import Session
     from diskbench.model.phase import StepPhases
     from diskbench.model.spec import Plan
@@ -57,9 +57,8 @@ def drive(
     Results go to stdout, everything else to stderr.
     """
     from diskbench.cli.run_results import show_results
-    from diskbench.engine.matrix.execute import execute
-    from diskbench.engine.trial.interrupt import StopThenLeave, on_signals
-    from diskbench.engine.trial.stop import Stop
+    from diskbench.engine.matrix.run_cells import execute
+    from diskbench.engine.trial.stop import Stop, StopThenLeave, on_signals
 
     stop = Stop()
     displays: list[Progress] = []

@@ -16,8 +16,8 @@ from diskbench.cli.opened import close_at_end
 from diskbench.cli.run_command import with_run_options
 from diskbench.cli.run_until import check_until
 from diskbench.cli.stores import session_of
-from diskbench.engine.trial.notes import with_notes
-from diskbench.engine.trial.timing import Timing
+from diskbench.engine.trial.planning import with_notes
+from diskbench.engine.trial.watch import Timing
 from diskbench.errors import CostRefused
 from diskbench.plan.cost import check_cost
 from diskbench.store.urls import database_file, evidence_directory
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.engine.session import Session
-    from diskbench.engine.trial.prepare import Prepared
-    from diskbench.engine.trial.timing import Timing
+    from diskbench.engine.trial.planning import Prepared
+    from diskbench.engine.trial.watch import Timing
     from diskbench.fio.profiles import Profile
     from diskbench.model.spec import Cell, Plan
     from diskbench.plan.cells import Request
@@ -159,8 +159,7 @@ def _prepared(
 
     Raises UserError for what is wrong with every cell. Nothing is rented or written.
     """
-    from diskbench.engine.trial.draft import drafts
-    from diskbench.engine.trial.prepare import Prepared, prepare
+    from diskbench.engine.trial.planning import Prepared, drafts, prepare
 
     renter = providers.renter(cells[0].provider)
     if renter is None:

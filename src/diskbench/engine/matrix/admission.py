@@ -2,37 +2,36 @@
 
 Any process may feed a matrix at any time; it decides under the lock of the matrix's row. A queued
 cell is taken afterwards by a compare-and-swap on its owner, by whoever is first.
+
+The cost of trials and matrices so far, computed from their leases.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
-from diskbench.engine.ids import new_id
-from diskbench.engine.matrix.spend import spent_by
-from diskbench.model.campaign import LIVE, error_columns
+import sqlalchemy as sa
+
+from diskbench.catalog.cost import cost_of_lease
+from diskbench.engine.processes import new_id
+from diskbench.model.campaign import LIVE, CellRow, error_columns
+from diskbench.model.matrix import Limits
 from diskbench.model.outcome import Problem
+from diskbench.model.result import StepResult
+from diskbench.model.spec import Plan
 from diskbench.plan.admit import AdmissionMoment, admit, full
 from diskbench.plan.until import BlockStatus, turn_of
 from diskbench.results.replicate_set import statuses_of
 from diskbench.store.block_ends import done_trials
-from diskbench.store.machines import list_machines
-from diskbench.store.matrix_lock import NOT_SHARED, SharedMachines, locked
+from diskbench.store.campaigns import CampaignRow
+from diskbench.store.leases import Lease
+from diskbench.store.machines import MachineRecord, list_machines
+from diskbench.store.matrix_lock import NOT_SHARED, Locked, SharedMachines, locked
 from diskbench.store.moments import iso
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    import sqlalchemy as sa
-
-    from diskbench.model.campaign import CellRow
-    from diskbench.model.matrix import Limits
-    from diskbench.store.campaigns import CampaignRow
-    from diskbench.store.machines import MachineRecord
-    from diskbench.store.matrix_lock import Locked
+from diskbench.store.spent import spent_on_idle_machines, spent_on_trials
 
 _FIRST_PAGE, _PAGE = 8, 100
 """Number of waiting cells that are read together, first and at most; our choice. Mostly one place
@@ -234,3 +233,23 @@ def _at_least(cell: CellRow, live: dict[str, float]) -> CellRow:
     if cell.state in LIVE and so_far > (cell.cost_usd or 0.0):
         return cell.model_copy(update={"cost_usd": so_far})
     return cell
+
+
+Results = Mapping[str, Sequence[StepResult]]
+
+
+def spent_on(lease: Lease | None, plan: Plan | None, results: Results, *, now: datetime) -> float:
+    """The known cost of one trial in US dollars until `now`, transactions included."""
+    if lease is None or plan is None or plan.rental is None:
+        return 0.0
+    rows = [row for run in results.values() for step in run for row in step.measurements]
+    return cost_of_lease(lease, rows, plan.rental, now=now).known_usd
+
+
+def spent_by(
+    database: sa.Engine, campaign_id: str, assumed: float | None
+) -> tuple[float, dict[str, float]]:
+    """The cost of a matrix in US dollars without its running attempts, and the cost so far of each
+    running attempt, by trial id. Where no price is known, an hour costs `assumed`."""
+    over, live = spent_on_trials(database, campaign_id, assumed)
+    return over + spent_on_idle_machines(database, campaign_id, assumed), live

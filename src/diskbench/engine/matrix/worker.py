@@ -6,6 +6,8 @@ A worker looks at the rows every two seconds. It takes a cell by writing its own
 row (compare and swap), and only while it has room: `--concurrency` therefore holds per process, and
 routes that are new since it started are served, too. A worker that is told to end leaves at once:
 fio continues on its hosts, and another worker continues the cells.
+
+The main loop of a worker: it works until a signal, then leaves at once or drains first.
 """
 
 from __future__ import annotations
@@ -13,41 +15,30 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from diskbench.engine.cleanup.gc import is_reached, sweep
-from diskbench.engine.durable import cells, process
-from diskbench.engine.durable.retention import forget_ended
+from diskbench.engine.durable import cells as durable
+from diskbench.engine.durable.schedules import forget_ended
 from diskbench.engine.matrix.admission import feed
-from diskbench.engine.matrix.cell_process import launch_cells
-from diskbench.engine.matrix.cell_steps import LiveCells
-from diskbench.engine.matrix.claim_cell import take
-from diskbench.engine.matrix.database_clock import DatabaseClock
-from diskbench.engine.matrix.executor import BEAT_S, DEAD_AFTER_S, forget_dead, living
-from diskbench.engine.matrix.keep_matrix_rows import keep_begun, keep_ending
+from diskbench.engine.matrix.cells import CellEnding, LiveCells
 from diskbench.engine.matrix.machine_reuse import let_idle_go
-from diskbench.engine.schedule.watch import ScheduleWatch
-from diskbench.engine.trial.stop import Stop
+from diskbench.engine.matrix.run_cells import launch_cells, take
+from diskbench.engine.processes import BEAT_S, DEAD_AFTER_S, DatabaseClock, forget_dead, living
+from diskbench.engine.schedule.runs import ScheduleWatch
+from diskbench.engine.session import Session
+from diskbench.engine.trial.release import keep_begun, keep_ending
+from diskbench.engine.trial.stop import Stop, on_signals
 from diskbench.engine.trial.watch import Silent
-from diskbench.errors import DiskbenchError, StoreUnavailable
-from diskbench.model.outcome import Problem, problem_of
+from diskbench.errors import DiskbenchError, Interrupted, StoreUnavailable, Suspended
+from diskbench.model.campaign import CellRow
+from diskbench.model.outcome import Problem, Swept, problem_of
 from diskbench.plan.admit import EVERYWHERE, serves
-from diskbench.store.campaigns import list_campaigns
+from diskbench.store.campaigns import CampaignRow, list_campaigns
 from diskbench.store.cells import live_cells
-from diskbench.store.claims import list_executors
+from diskbench.store.claims import describe_executor, list_executors
 from diskbench.store.machines import list_machines
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from diskbench.engine.durable.cells import WorkflowState
-    from diskbench.engine.matrix.cell_steps import CellEnding
-    from diskbench.engine.session import Session
-    from diskbench.model.campaign import CellRow
-    from diskbench.model.outcome import Swept
-    from diskbench.store.campaigns import CampaignRow
 
 log = logging.getLogger(__name__)
 
@@ -222,18 +213,18 @@ class Worker:
         for cell in sorted(reached, key=_turn):
             assert cell.trial_id is not None
             taken += cell.owner == me
-            if cell.owner == me and process.at_work(cell.trial_id):
+            if cell.owner == me and durable.at_work(cell.trial_id):
                 self._check_own(campaigns[cell.campaign_id], cell)
             elif cell.owner == me or cell.owner not in alive:
                 free.append((cell.trial_id, cell))
-        workflows = cells.known([trial_id for trial_id, cell in free if cell.owner is not None])
+        workflows = durable.known([trial_id for trial_id, cell in free if cell.owner is not None])
         for trial_id, cell in free:
             workflow = workflows.get(trial_id)
             if self._may_take(cell, workflow, taken):
                 won = take(self.session, self.cells, cell, workflow, alive)
                 taken += won and cell.owner != me
 
-    def _may_take(self, cell: CellRow, workflow: WorkflowState | None, taken: int) -> bool:
+    def _may_take(self, cell: CellRow, workflow: durable.WorkflowState | None, taken: int) -> bool:
         """Whether this process may take a cell that no live process owns. Cells of dead processes
         are taken without room, because a machine that nobody watches costs money."""
         # No other process may end its own matrix, nor a cell that it has already.
@@ -267,3 +258,52 @@ class Worker:
 
 def _turn(cell: CellRow) -> tuple[str, str, int]:
     return (cell.queued_at or "", cell.campaign_id, cell.position)
+
+
+def serve(worker: Worker, *, drains: bool) -> None:
+    """Work until SIGINT or SIGTERM.
+
+    On the first signal a worker that `drains` takes no more cells, and returns when its own have
+    ended. The second signal, and the first for a worker that does not drain, suspends its cells and
+    raises Suspended: fio continues on the hosts, and other workers continue the cells.
+    """
+
+    def handle() -> None:
+        if drains and worker.admits:
+            worker.admits = False
+            worker.wake.set()
+            return
+        worker.stop.leave()
+        worker.wake.set()
+        raise _left()
+
+    with on_signals(handle):
+        _work(worker)
+
+
+def _work(worker: Worker) -> None:
+    announced = False
+    worker.wake.set()
+    while True:
+        worker.wait()
+        # What the signal raised may have been lost: a driver that cleans up raises an error of its
+        # own instead (psycopg, in the middle of SQLAlchemy's ping of a connection).
+        if worker.stop.leaving:
+            raise _left()
+        if not worker.admits and not announced:
+            announced = True
+            _announce_draining(worker)
+        if worker.tick() is not None and not worker.admits and not worker.holds_any():
+            return
+
+
+def _left() -> Suspended:
+    return Suspended(Interrupted("the worker was asked to end"))
+
+
+def _announce_draining(worker: Worker) -> None:
+    log.info("draining: takes no new cells and ends after its last one")
+    try:
+        describe_executor(worker.session.database, worker.session.executor_id, draining=True)
+    except StoreUnavailable as error:
+        log.warning("the database does not answer: %s", error.message)

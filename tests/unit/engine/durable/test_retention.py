@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from diskbench.engine.durable import cells, process
-from diskbench.engine.durable.process import none_at_work
-from diskbench.engine.durable.retention import forget_ended
+from diskbench.engine.durable import cells
+from diskbench.engine.durable.cells import none_at_work
+from diskbench.engine.durable.schedules import forget_ended
 from diskbench.store.database import open_database
 
 AT_ONCE = timedelta(0)
@@ -19,10 +19,10 @@ AFTER_A_DAY = timedelta(days=1)
 def database(tmp_path, stations):
     engine = open_database(f"sqlite:///{tmp_path}/rows.db")
     cells.bind(stations)
-    process.launch(engine, "me")
+    cells.launch(engine, "me")
     yield engine
     stations.go_on.set()
-    process.stop()
+    cells.stop()
     engine.dispose()
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.rigs.plans import make_plan
 
 from diskbench.engine.durable import cells
-from diskbench.engine.matrix.claim_cell import take
+from diskbench.engine.matrix.run_cells import take
 from diskbench.engine.session import Session, open_session
 from diskbench.store.cells import cell_of_trial
 from diskbench.store.rows import save_plan

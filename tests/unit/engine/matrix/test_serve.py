@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from diskbench.engine.matrix import worker as worker_module
-from diskbench.engine.matrix.executor import BEAT_S
-from diskbench.engine.matrix.serve import serve
+from diskbench.engine.matrix.worker import serve
+from diskbench.engine.processes import BEAT_S
 from diskbench.engine.trial.stop import Stop
 from diskbench.errors import Suspended
 

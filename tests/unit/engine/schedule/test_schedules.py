@@ -9,11 +9,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from diskbench.engine.durable import schedules as clocks
-from diskbench.engine.matrix.executor import enrol
 from diskbench.engine.matrix.matrix_file import load_matrix
+from diskbench.engine.processes import enrol
 from diskbench.engine.schedule import schedules as handled
-from diskbench.engine.schedule.scheduled_run import campaign_id_of
-from diskbench.engine.schedule.watch import ScheduleWatch
+from diskbench.engine.schedule.runs import ScheduleWatch, campaign_id_of
 from diskbench.errors import CostRefused, InvalidValue, MatrixError, UnknownName
 from diskbench.model.ids import short
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR

@@ -11,7 +11,7 @@ from tests.drills.test_ids import user as user
 from tests.rigs.cli import Cli
 from tests.rigs.plans import make_plan
 
-from diskbench.engine.matrix.executor import enrol
+from diskbench.engine.processes import enrol
 from diskbench.store.leases import Lease, create_lease, list_leases
 from diskbench.store.rows import save_plan
 

@@ -6,8 +6,8 @@ import pytest
 from tests.drills.book import drill
 from tests.rigs.chaos import Chaos
 
-CELLS = "diskbench.engine.matrix.cell_steps:LiveCells."
-STATIONS = "diskbench.engine.trial.trial_steps:LiveTrialSteps."
+CELLS = "diskbench.engine.matrix.cells:LiveCells."
+STATIONS = "diskbench.engine.trial.steps:LiveTrialSteps."
 IN_ORDER = (
     f"{CELLS}open 1",
     f"{CELLS}rent 1",

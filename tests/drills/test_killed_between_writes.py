@@ -17,10 +17,10 @@ FROM_FILE_TO_WORKFLOW = (
 )
 FROM_MACHINE_TO_ROWS = (
     "after diskbench.providers.fake.cloud:FakeProvider.acquire 1",
-    "before diskbench.engine.matrix.takeover:prolong 1",
+    "before diskbench.engine.work:prolong 1",
     "after diskbench.store.rows:replace_draft 1",
-    "before diskbench.engine.durable.process:move_here 1",
-    "after diskbench.engine.durable.process:move_here 1",
+    "before diskbench.engine.durable.cells:move_here 1",
+    "after diskbench.engine.durable.cells:move_here 1",
     "after diskbench.hosts.jobs:start_and_watch 1",
     "after diskbench.store.archive:write_step_evidence 1",
 )
@@ -59,9 +59,7 @@ def test_kills_between_two_writes_leak_and_double_nothing(
     holds="the next cell gets its place, and all are done",
 )
 def test_a_cell_settled_by_a_killed_process_does_not_block_the_next(chaos: Chaos) -> None:
-    chaos.killed_at(
-        "after diskbench.engine.matrix.cell_steps:LiveCells.settle 1", "run", chaos.matrix()
-    )
+    chaos.killed_at("after diskbench.engine.matrix.cells:LiveCells.settle 1", "run", chaos.matrix())
     chaos.resumed()
     books = chaos.books()
     assert (books.cells, books.done, books.wrong) == (2, 2, ())
@@ -71,10 +69,10 @@ ON_A_SHARED_MACHINE = (
     "after diskbench.store.machines:save_machine 1",
     "after diskbench.providers.fake.cloud:FakeProvider.acquire 1",
     "after diskbench.store.machines:keep_machine 1",
-    "after diskbench.engine.matrix.cell_steps:LiveCells.settle 1",
+    "after diskbench.engine.matrix.cells:LiveCells.settle 1",
     "after diskbench.store.machines:give_machine 1",
     "after diskbench.providers.fake.cloud:FakeProvider.swap 1",
-    "before diskbench.engine.matrix.cell_steps:LiveCells.settle 1",
+    "before diskbench.engine.matrix.cells:LiveCells.settle 1",
     "after diskbench.store.machines:end_machine 1",
     "after diskbench.providers.fake.cloud:FakeProvider.release 1",
 )

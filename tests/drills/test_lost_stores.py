@@ -52,9 +52,9 @@ def test_a_database_that_fails_during_a_takeover_loses_nothing(
     chaos: Chaos,
 ) -> None:
     chaos.killed_at(
-        "before diskbench.engine.trial.trial_steps:LiveTrialSteps.measure 1", "run", chaos.matrix()
+        "before diskbench.engine.trial.steps:LiveTrialSteps.measure 1", "run", chaos.matrix()
     )
-    moment = "fail before diskbench.engine.durable.process:move_here 1"
+    moment = "fail before diskbench.engine.durable.cells:move_here 1"
     done = chaos.at(moment).run("matrix", "resume")
     assert done.returncode == 0, done.stderr
     books = chaos.books()

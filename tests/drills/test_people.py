@@ -10,7 +10,7 @@ import pytest
 from tests.drills.book import drill
 from tests.rigs.chaos import Chaos
 
-MEASURE = "before diskbench.engine.trial.trial_steps:LiveTrialSteps.measure 1"
+MEASURE = "before diskbench.engine.trial.steps:LiveTrialSteps.measure 1"
 
 
 def states(chaos: Chaos) -> Counter[str]:
@@ -78,7 +78,7 @@ def test_ctrl_c_once_gives_back_and_resume_measures_the_rest(chaos: Chaos) -> No
     "moment",
     [
         "after diskbench.engine.matrix.worker:feed 1",
-        "after diskbench.engine.matrix.cell_steps:LiveCells.open 1",
+        "after diskbench.engine.matrix.cells:LiveCells.open 1",
         MEASURE,
     ],
 )

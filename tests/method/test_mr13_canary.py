@@ -9,7 +9,7 @@ from tests.rigs.plans import make_plan
 
 from diskbench.analysis.canary import Reading, off
 from diskbench.analysis.compare import LEAST_DIFFERENCE
-from diskbench.engine.trial.step_unit import unit_of
+from diskbench.engine.trial.steps import unit_of
 from diskbench.fio.canary import parse_canary
 from diskbench.model.facts import CpuFacts
 from diskbench.model.ids import short

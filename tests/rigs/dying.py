@@ -1,5 +1,5 @@
 """diskbench as ever, but that it ends at a moment that was named, as a machine that loses power.
-`DISKBENCH_TEST_MOMENT="kill before diskbench.engine.matrix.cell_steps:LiveCells.rent 2" dying.py
+`DISKBENCH_TEST_MOMENT="kill before diskbench.engine.matrix.cells:LiveCells.rent 2" dying.py
 matrix run …`
 
 The words: what happens (`kill`, `fail` for a database that is away, `break` for a fault,

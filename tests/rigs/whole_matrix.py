@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.engine.matrix.matrix_status import look_at
+from diskbench.engine.matrix.status import look_at
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from tests.rigs.cli import Cli, a_user
 from tests.rigs.postgres import postgres_server
 
-from diskbench.engine.matrix.fleet import fleet
+from diskbench.engine.matrix.status import fleet
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.providers.fake.cloud import plan_fault
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR

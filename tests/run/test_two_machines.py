@@ -17,7 +17,7 @@ from tests.rigs.cli import Cli
 from tests.rigs.postgres import running_postgres
 from tests.rigs.sshd import running_sshd
 
-from diskbench.engine.matrix.executor import DEAD_AFTER_S
+from diskbench.engine.processes import DEAD_AFTER_S
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import load_cells
 from diskbench.store.claims import list_executors

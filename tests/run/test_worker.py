@@ -18,8 +18,8 @@ from tests.rigs.fake_cloud import a_user_of_the_fake_cloud
 from tests.rigs.postgres import Server, postgres_server
 from tests.rigs.waiting import WAIT_S, until
 
-from diskbench.engine.matrix.executor import DEAD_AFTER_S
-from diskbench.engine.matrix.fleet import fleet
+from diskbench.engine.matrix.status import fleet
+from diskbench.engine.processes import DEAD_AFTER_S
 from diskbench.model.campaign import CellRow, CellSeen
 from diskbench.model.result import StepResult
 from diskbench.store.campaigns import list_campaigns

@@ -142,7 +142,7 @@ def command_for(_arguments: Sequence[str]) -> TypedCommand:
 
 def _series(typed: dict[str, Any]) -> _Series:
     """What was typed of the series. Raises InvalidValue."""
-    from diskbench.engine.ids import new_id
+    from diskbench.engine.processes import new_id
     from diskbench.model.ids import short
 
     sides = tuple(typed["states"] or _SIDES)
@@ -194,7 +194,7 @@ def _share(text: str | None) -> float | None:
 
 def _expected_s(request: Request, *, install_fio: bool) -> float:
     """The seconds that one run should take, from a look at the machine. Raises what is wrong."""
-    from diskbench.engine.trial.plan_preview import preview
+    from diskbench.engine.trial.planning import preview
     from diskbench.results.refreshed_catalogue import open_books
 
     previewed = preview(request, open_books(), install_fio=install_fio)

@@ -28,7 +28,7 @@ def cancel(
     A cell of a matrix is marked as cancelled; the other cells continue. If no process works on a
     matrix, this command ends its cells.
     """
-    from diskbench.engine.cancel import cancel as cancel_work
+    from diskbench.engine.work import cancel as cancel_work
 
     cancelled = cancel_work(database(database_url), ids)
     for line in cancelled.lines:

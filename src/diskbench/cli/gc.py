@@ -67,7 +67,7 @@ def gc(
     """
     from diskbench.engine.cleanup.gc import sweep
     from diskbench.engine.cleanup.orphans import sweep_provider
-    from diskbench.engine.matrix.takeover import abandoned_plans
+    from diskbench.engine.work import abandoned_plans
 
     named = list(ids or [])
     if not_mine and (provider is None or not named):

@@ -87,8 +87,7 @@ def plan(
     seed: Seed = None,
 ) -> None:
     """Show cells, order, duration, cost, quota and credit of a matrix. Rents nothing."""
-    from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
-    from diskbench.engine.matrix.matrix_outlook import outlook_of
+    from diskbench.engine.matrix.matrix_file import load_matrix, outlook_of, seed_of
     from diskbench.results.refreshed_catalogue import open_books
 
     loaded = load_matrix(file)

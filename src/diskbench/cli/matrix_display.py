@@ -7,8 +7,8 @@ from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
-from diskbench.engine.matrix.changed_cells import changed_cells
-from diskbench.engine.matrix.matrix_status import look_at
+from diskbench.engine.matrix.campaign import changed_cells
+from diskbench.engine.matrix.status import look_at
 from diskbench.errors import StoreUnavailable
 from diskbench.report.assemble.beside import rows_of_replicates
 from diskbench.report.terminal.cell_lines import print_cells, widest_of
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
     from rich.console import Console, RenderableType
 
-    from diskbench.engine.matrix.matrix_status import MatrixLook
+    from diskbench.engine.matrix.status import MatrixLook
     from diskbench.model.campaign import CellState
 
 Output = Literal["table", "json"]

@@ -17,9 +17,9 @@ from diskbench.cli.matrix_display import (
 from diskbench.cli.run_results import say_missed, stored_trial
 from diskbench.engine.matrix.campaign import claim_foreground
 from diskbench.engine.matrix.machine_reuse import let_idle_go
-from diskbench.engine.matrix.matrix_status import look_at
+from diskbench.engine.matrix.status import look_at
 from diskbench.engine.matrix.worker import TICK_S, Worker
-from diskbench.engine.trial.interrupt import StopThenLeave, on_signals
+from diskbench.engine.trial.stop import StopThenLeave, on_signals
 from diskbench.files import write_whole
 from diskbench.model.campaign import FINAL, LIVE
 from diskbench.model.ids import short

@@ -76,8 +76,7 @@ def run(
     """
     from diskbench.cli.matrix_foreground import continue_detached, foreground
     from diskbench.engine.matrix.campaign import begin_campaign, check_outlook, check_prices
-    from diskbench.engine.matrix.matrix_file import load_matrix, seed_of
-    from diskbench.engine.matrix.matrix_outlook import outlook_of
+    from diskbench.engine.matrix.matrix_file import load_matrix, outlook_of, seed_of
     from diskbench.providers.registry import Providers
     from diskbench.results.refreshed_catalogue import open_books
 
@@ -137,7 +136,7 @@ def status(
         print_matrix_status,
         show_table_while,
     )
-    from diskbench.engine.matrix.matrix_status import look_at
+    from diskbench.engine.matrix.status import look_at
     from diskbench.report.terminal.matrix_table import matrix_line
     from diskbench.store.campaigns import find_campaign, list_campaigns, load_campaign
 

@@ -22,7 +22,7 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
     """
     from diskbench.cli.asked import asked_for
     from diskbench.cli.plan_output import print_document, print_text
-    from diskbench.engine.trial.plan_preview import preview
+    from diskbench.engine.trial.planning import preview
     from diskbench.results.refreshed_catalogue import open_books
 
     until = check_until(typed)

@@ -13,7 +13,7 @@ from diskbench.plan.cost import PlanDocument, PlannedTrial, RefusedTrial, cost_o
 from diskbench.report.terminal.plan_text import render_plan
 
 if TYPE_CHECKING:
-    from diskbench.engine.trial.plan_preview import Previewed
+    from diskbench.engine.trial.planning import Previewed
 
 
 def print_text(previewed: Previewed) -> None:

@@ -112,7 +112,7 @@ def report(
     if chart is not None:
         find_chart(chart)
 
-    from diskbench.engine.matrix.takeover import is_abandoned
+    from diskbench.engine.work import is_abandoned
     from diskbench.report.allocator import share_arenas
     from diskbench.report.assemble.stored_report import ReportReader, file_name, stored_report
     from diskbench.results.selection import runs_of

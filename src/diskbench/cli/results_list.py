@@ -77,7 +77,7 @@ def _at_work(database_url: str | None) -> Callable[[], Collection[str]]:
     """What returns the trials that a live process works on."""
 
     def look() -> Collection[str]:
-        from diskbench.engine.matrix.executor import trials_at_work
+        from diskbench.engine.processes import trials_at_work
 
         return trials_at_work(database(database_url))
 

@@ -13,7 +13,7 @@ from diskbench.cli.letters import is_unicode
 from diskbench.cli.results_set import hint_of_set, print_set
 from diskbench.cli.stores import evidence
 from diskbench.cli.terminal import terminal_width
-from diskbench.engine.matrix.takeover import is_abandoned
+from diskbench.engine.work import is_abandoned
 from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.terminal.audit_text import audit_style

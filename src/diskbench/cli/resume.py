@@ -42,9 +42,8 @@ def resume(
     from diskbench.cli.failures import report
     from diskbench.cli.gc import print_swept, sweep_code
     from diskbench.engine.cleanup.gc import sweep
-    from diskbench.engine.matrix.takeover import abandoned_plans, abandoned_work, claim
-    from diskbench.engine.trial.lease import check_lasts
-    from diskbench.engine.trial.own_store import go_on_in
+    from diskbench.engine.trial.lease import check_lasts, go_on_in
+    from diskbench.engine.work import abandoned_plans, abandoned_work, claim
 
     session = opened(database_url, evidence_url, gives_back=False)
     refused, plans = [], []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.cli.failures import print_error, print_problem
-from diskbench.engine.trial.judge import judge_trial
+from diskbench.engine.trial.steps import judge_trial
 from diskbench.files import write_whole
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.stored_trial import read_trial, read_trials
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from diskbench.cli.foreground import Show
-    from diskbench.engine.matrix.execute import TrialEnding
+    from diskbench.engine.matrix.run_cells import TrialEnding
     from diskbench.engine.session import Session
     from diskbench.model.run import Run
     from diskbench.report.assemble.threshold_lines import ThresholdLine

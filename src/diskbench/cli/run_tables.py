@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from diskbench.cli.foreground import Show
     from diskbench.cli.run_results import EndedTrials
-    from diskbench.engine.matrix.execute import TrialEnding
+    from diskbench.engine.matrix.run_cells import TrialEnding
     from diskbench.engine.session import Session
     from diskbench.model.result import StepAudit
     from diskbench.report.assemble.trial_view import TrialView

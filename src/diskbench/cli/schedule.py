@@ -194,7 +194,7 @@ def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> Sch
 def print_last(engine: sa.Engine, status: ScheduleStatus) -> None:
     """Print the newest matrix of a schedule that is over: figures, cost, and where its page is."""
     from diskbench.cli.matrix_display import print_matrix_status
-    from diskbench.engine.matrix.matrix_status import look_at
+    from diskbench.engine.matrix.status import look_at
     from diskbench.store.campaigns import find_campaign
 
     over = [

@@ -37,7 +37,7 @@ def status(
 
     Of each schedule it shows the next time and the figures, cost and page of its last matrix.
     """
-    from diskbench.engine.matrix.fleet import fleet, narrowed
+    from diskbench.engine.matrix.status import fleet, narrowed
     from diskbench.engine.work import find_work
 
     engine = database(database_url)

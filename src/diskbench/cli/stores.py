@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from diskbench.catalog.books import Books
     from diskbench.engine.session import Session
-    from diskbench.engine.trial.timing import Timing
+    from diskbench.engine.trial.watch import Timing
     from diskbench.providers.registry import Providers
     from diskbench.settings import Settings
     from diskbench.store.evidence import ObjectEvidence
@@ -97,7 +97,7 @@ def _give_back_expired(engine: Engine, settings: Settings) -> None:
     if not any_expired(engine):
         return
     from diskbench.cli.gc import print_swept
-    from diskbench.engine.cleanup.give_back import give_back_expired
+    from diskbench.engine.cleanup.gc import give_back_expired
 
     close_at_end(
         give_back_expired(

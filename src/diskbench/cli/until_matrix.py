@@ -15,8 +15,7 @@ from diskbench.cli.opened import close_at_end
 from diskbench.cli.stores import opened
 from diskbench.cli.terminal import print_json
 from diskbench.engine.matrix.campaign import begin_campaign, check_outlook
-from diskbench.engine.matrix.matrix_file import MatrixFile, rents, seed_of
-from diskbench.engine.matrix.matrix_outlook import outlook_of
+from diskbench.engine.matrix.matrix_file import MatrixFile, outlook_of, rents, seed_of
 from diskbench.errors import InvalidValue
 from diskbench.model.matrix import CellFields, Limits, Matrix
 from diskbench.model.options import own_options

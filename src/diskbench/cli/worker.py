@@ -53,9 +53,8 @@ def worker(
     """
     import socket
 
-    from diskbench.engine.matrix.secret import check_shared, fingerprint
-    from diskbench.engine.matrix.serve import serve
-    from diskbench.engine.matrix.worker import Worker
+    from diskbench.engine.matrix.worker import Worker, serve
+    from diskbench.engine.processes import check_shared, fingerprint
     from diskbench.providers.registry import provider_names
     from diskbench.store.claims import describe_executor
 

@@ -6,21 +6,17 @@ asked, and nothing is rented.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from diskbench.engine.trial.draft import draft
+from diskbench.catalog.books import Books
+from diskbench.catalog.post_file import Published
+from diskbench.engine.trial.planning import draft
 from diskbench.errors import DiskbenchError
 from diskbench.fio.profiles import shipped_profile
+from diskbench.model.expectation import PlanExpectation
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.expectation import expectation_of
 from diskbench.units import GIB
-
-if TYPE_CHECKING:
-    from diskbench.catalog.books import Books
-    from diskbench.catalog.post_file import Published
-    from diskbench.model.expectation import PlanExpectation
 
 _CAMPAIGN = "published"
 GUEST_SHARE = 0.974

@@ -12,16 +12,13 @@ import html
 import ipaddress
 import json
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, urlencode
 
+from diskbench.model.finding import Exchange
 from diskbench.plugin import Redaction
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from diskbench.model.finding import Exchange
 
 REMOVED = "removed"
 SHORT = 4

@@ -1,22 +1,28 @@
 """The adapters of one process: database, evidence store, hosts. This is the one wiring module, used
-by every command that runs, resumes or gives back."""
+by every command that runs, resumes or gives back.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import sqlalchemy as sa
 from platformdirs import user_data_path
+from pydantic import SecretBytes
 
-from diskbench.engine.ids import new_id
-from diskbench.engine.matrix.executor import BEAT_S, enrol
+from diskbench.catalog.books import Books
+from diskbench.engine.processes import BEAT_S, enrol, new_id
 from diskbench.engine.trial.probe import ParsedOnce
-from diskbench.engine.trial.timing import Timing
+from diskbench.engine.trial.watch import Timing
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.hosts.connect import host_at
+from diskbench.model.rental import SshAccess
+from diskbench.model.spec import Plan
+from diskbench.ports import EvidenceStore, Host, Renter
 from diskbench.providers.keys import lease_directory, lease_keys, load_secret, write_access
 from diskbench.providers.registry import Providers
 from diskbench.results.refreshed_catalogue import open_books
@@ -24,20 +30,7 @@ from diskbench.store.claims import beat, remove_executor
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.evidence_place import check_readable, is_same_store
-from diskbench.store.notices import Notices
 from diskbench.store.rows import evidence_url_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import sqlalchemy as sa
-    from pydantic import SecretBytes
-
-    from diskbench.catalog.books import Books
-    from diskbench.model.rental import SshAccess
-    from diskbench.model.spec import Plan
-    from diskbench.ports import EvidenceStore, Host, Renter
-
 
 _ENDS_WITHIN_S = 2.0
 """How long `close` waits for background threads, which may be waiting for the database."""
@@ -59,8 +52,6 @@ class Session:
     timing: Timing = field(default_factory=Timing)
     providers: Providers = field(default_factory=Providers)
     parsed: ParsedOnce = field(default_factory=ParsedOnce)
-    notices: Notices = field(default_factory=Notices)
-    """What other processes say, once `keep_running` follows it."""
     ends_work: Callable[[], bool] = lambda: True
     """Stops the workflow engine where it was launched; returns whether no workflow runs any more.
     """
@@ -154,7 +145,6 @@ class Session:
                 host.close()
         if self.ends_work():
             self._over.set()
-            self.notices.wake_all()
             for thread in self._background:
                 thread.join(_ENDS_WITHIN_S)
             with contextlib.suppress(DiskbenchError):  # another process declares it dead

@@ -1,35 +1,32 @@
-"""Resolution of ids of runs, trials, cells and matrices, and of names of matrices: one rule for
-`resume`, `cancel` and `status`.
-
-The beginning of an id suffices where it fits one thing only (model/ids.py). A trial and its runs
-are one thing, and so are a cell and its newest attempt. A matrix and its cells are not: a beginning
-that fits both is refused, so that nobody cancels a whole matrix instead of one of its cells.
+"""Unfinished work by the names that a user types: what they mean, what nobody works on any more and
+how it is claimed, and how it is asked to stop.
 """
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import sqlalchemy as sa
+
+from diskbench.engine.matrix.campaign import check_resumable, check_running, runs_now
+from diskbench.engine.processes import living
+from diskbench.engine.session import Session
+from diskbench.engine.trial.lease import check_lasts, extend
 from diskbench.engine.trial.release import where
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import DiskbenchError, InvalidValue, StoreUnavailable, UnknownName
+from diskbench.model.campaign import CampaignState, CellRow
 from diskbench.model.ids import Known, beginning, last_number, meant, short
-from diskbench.store.campaigns import list_campaigns, load_campaign
-from diskbench.store.cells import unfinished_cells
+from diskbench.model.spec import Plan
+from diskbench.store.campaigns import CampaignRow, list_campaigns, load_campaign
+from diskbench.store.cells import UnfinishedCell, cell_of_trial, claim_cell, unfinished_cells
+from diskbench.store.claims import is_unfinished, list_executors
 from diskbench.store.names import ids_that_begin, newest_matrix_named
-from diskbench.store.rows import load_plan
+from diskbench.store.rows import find_plan, load_plan
 from diskbench.store.runs import run_cells
 from diskbench.store.shown_cells import cells_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    import sqlalchemy as sa
-
-    from diskbench.model.campaign import CampaignState, CellRow
-    from diskbench.model.spec import Plan
-    from diskbench.store.campaigns import CampaignRow
-    from diskbench.store.cells import UnfinishedCell
+from diskbench.store.wishes import cancel_untaken_cell, request_cancel, request_end
 
 _UNFINISHED: frozenset[CampaignState] = frozenset({"running", "cancelling"})
 _KIND = "unfinished run or matrix"
@@ -127,3 +124,138 @@ def _ids_of_trial(plan: Plan) -> Iterator[Known]:
     for run_id in plan.run_ids:
         if run_id != plan.trial_id:
             yield Known(run_id, "run", where=place, means=plan.trial_id)
+
+
+log = logging.getLogger(__name__)
+
+
+def abandoned_plans(database: sa.Engine) -> list[Plan]:
+    """The plans of the runs' trials that no process works on, oldest first. Trials of a matrix are
+    left out, because `resume` continues their cells."""
+    return [
+        load_plan(database, cell.trial_id) for cell in _abandoned_cells(database) if cell.trial_id
+    ]
+
+
+def abandoned_work(
+    database: sa.Engine, names: Sequence[str]
+) -> tuple[list[Plan], list[CampaignRow]]:
+    """The trials and the matrices to resume that `names` mean (engine/work.py); a cell means its
+    matrix.
+
+    Raises UnknownName, and InvalidValue for a name that fits several, for what a living process
+    works on, and for a matrix that is left to workers.
+    """
+    plans: list[Plan] = []
+    matrices: dict[str, CampaignRow] = {}
+    left = {cell.trial_id for cell in _abandoned_cells(database)}
+    for work in find_work(database, names):
+        if work.campaign is not None:
+            check_resumable(database, work.campaign)
+            matrices[work.campaign.campaign_id] = work.campaign
+        elif work.plan is not None and work.id in left:
+            plans.append(work.plan)
+        else:
+            raise InvalidValue(
+                f"{short(work.id)} is run by a process that is alive",
+                advice=f"see its progress with 'diskbench status {short(work.id)}'; stop it with "
+                f"'diskbench cancel {short(work.id)}'",
+            )
+    return plans, list(matrices.values())
+
+
+def is_abandoned(database: sa.Engine, trial_id: str) -> bool:
+    """Whether `diskbench resume` would continue the trial: it is unfinished, outside a matrix, and
+    its process is gone."""
+    if not is_unfinished(database, trial_id):
+        return False
+    return any(cell.trial_id == trial_id for cell in _abandoned_cells(database))
+
+
+def _abandoned_cells(database: sa.Engine) -> list[CellRow]:
+    cells = run_cells(database)
+    alive = living(list_executors(database)) if cells else set()
+    return [cell for cell in cells if cell.owner not in alive]
+
+
+def claim(session: Session, plan: Plan) -> bool:
+    """Make this process the owner of an abandoned trial and extend its lease where that is
+    possible; False when another process claimed it first. Raises as `prolong`."""
+    database, trial_id = session.database, plan.trial_id
+    cell = cell_of_trial(database, trial_id)
+    if cell is None:
+        return False
+    won = claim_cell(database, trial_id, owner=session.executor_id, previous=cell.owner)
+    if won:
+        prolong(session, trial_id)
+    return won
+
+
+def prolong(session: Session, trial_id: str) -> None:
+    """Extend the lease of a trial that this process has just claimed, where the trial has begun.
+    Raises InvalidValue for work that would outlast a machine whose lease cannot be extended; the
+    trial is then left unchanged."""
+    plan = find_plan(session.database, trial_id)
+    if plan is None or not is_unfinished(session.database, trial_id):
+        return
+    try:
+        moved, failed = extend(session, plan), None
+    except StoreUnavailable:
+        raise
+    except DiskbenchError as error:  # the end in its row holds at least that long everywhere
+        moved, failed = False, error
+    if not moved:
+        check_lasts(session, plan, failed)
+    if failed is not None:
+        log.warning("the lease of %s keeps its end: %s", trial_id, failed.message)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One line per thing that was asked to stop; and the matrices that no process works on, whose
+    cells the caller has to end."""
+
+    lines: tuple[str, ...] = ()
+    unattended: tuple[CampaignRow, ...] = ()
+
+
+def cancel(database: sa.Engine, names: Sequence[str]) -> Asked:
+    """Stop the runs, trials, cells and matrices that `names` mean (engine/work.py). A cell is not
+    tried again, and the other cells of its matrix go on.
+
+    Raises UnknownName, and InvalidValue for a name that fits several, for a run whose process is
+    gone, and for a matrix that has ended; in these cases nothing was asked to stop.
+    """
+    chosen = find_work(database, names)
+    alive = living(list_executors(database))
+    for work in chosen:
+        if work.plan is not None and work.owner not in alive:
+            name = short(work.id)
+            raise InvalidValue(
+                f"the process that ran {name} has died, so no process would read the request",
+                advice=f"resume with 'diskbench resume {name}', or end it with "
+                f"'diskbench gc {name}'",
+            )
+    lines = tuple(_asked(database, work) for work in chosen)
+    matrices = [work.campaign for work in chosen if work.campaign is not None and work.cell is None]
+    left = (
+        campaign
+        for campaign in matrices
+        if campaign.queue is not None and not runs_now(database, campaign)
+    )
+    return Asked(lines, tuple(left))
+
+
+def _asked(database: sa.Engine, work: OngoingWork) -> str:
+    if work.cell is not None:
+        name = f"{short(work.id)} ({work.cell.key})"
+        if cancel_untaken_cell(database, work.cell):
+            return f"{name} will not be measured"
+        request_cancel(database, work.id)
+        return f"{name} was asked to stop; the other cells of its matrix continue"
+    if work.campaign is not None:
+        check_running(work.campaign)
+        request_end(database, work.campaign.campaign_id)
+    else:
+        request_cancel(database, work.id)
+    return f"{short(work.id)} was asked to stop"

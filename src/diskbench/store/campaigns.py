@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import sqlalchemy as sa
@@ -15,7 +14,6 @@ from diskbench.model.matrix import Limits
 from diskbench.store import schema
 from diskbench.store.clock import present, ulid_time
 from diskbench.store.database import one_statement, transaction
-from diskbench.store.notices import announce
 from diskbench.store.upsert import insert_missing
 
 if TYPE_CHECKING:
@@ -63,7 +61,6 @@ def save_campaign(database: Engine, campaign: CampaignRow, cells: Sequence[CellR
         insert_missing(connection, schema.campaign, [base])
         insert_missing(connection, schema.matrix, [row])
         insert_missing(connection, schema.cell, [cell.model_dump(mode="json") for cell in cells])
-        announce(connection, "cells")
 
 
 def list_campaigns(
@@ -139,34 +136,6 @@ def set_campaign_state(database: Engine, campaign_id: str, state: CampaignState)
             .where(schema.matrix.c.campaign_id == campaign_id)
             .values(**values)
         )
-        if state == "cancelling":
-            announce(connection, "wish")
-            announce(connection, "cells")
-
-
-@dataclass(frozen=True)
-class MatrixTraits:
-    """What never changes in a matrix: the `partitions` (provider and region) of its cells, and
-    whether cells share machines (`reuse_host`)."""
-
-    partitions: frozenset[str]
-    shares_machines: bool
-
-
-def traits_of(database: Engine, campaign_id: str) -> MatrixTraits:
-    """The traits of a matrix, read from all its cells by one statement."""
-    cell = schema.cell
-    query = (
-        sa.select(cell.c.partition, cell.c.machine.is_not(None))
-        .where(cell.c.campaign_id == campaign_id)
-        .distinct()
-    )
-    with one_statement(database) as connection:
-        rows = connection.execute(query).all()
-    return MatrixTraits(
-        partitions=frozenset(partition for partition, _ in rows),
-        shares_machines=any(has_machine for _, has_machine in rows),
-    )
 
 
 def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, set[str]]:

@@ -14,7 +14,6 @@ from diskbench.store import schema
 from diskbench.store.clock import database_time, present
 from diskbench.store.database import one_statement, transaction
 from diskbench.store.moments import iso
-from diskbench.store.notices import announce
 from diskbench.store.upsert import upsert
 
 if TYPE_CHECKING:
@@ -180,4 +179,3 @@ def remove_executor(database: Engine, executor_id: str) -> None:
     executor = schema.executor
     with transaction(database) as connection:
         connection.execute(sa.delete(executor).where(executor.c.executor_id == executor_id))
-        announce(connection, "cells")  # what it left is to be taken over

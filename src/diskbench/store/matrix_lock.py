@@ -1,5 +1,4 @@
-"""A matrix whose row is locked, so that one process at a time gives its cells their turns; and one
-that is only looked at."""
+"""A matrix whose row is locked, so that one process at a time gives its cells their turns."""
 
 from __future__ import annotations
 
@@ -15,8 +14,7 @@ from diskbench.store import schema
 from diskbench.store.campaigns import CampaignRow, campaign_of_row
 from diskbench.store.cells import cell_row
 from diskbench.store.clock import present
-from diskbench.store.database import one_statement, transaction
-from diskbench.store.notices import announce
+from diskbench.store.database import transaction
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -37,21 +35,13 @@ class SharedMachines:
 
 NOT_SHARED = SharedMachines()
 _READ_AT = "read_at"
-_ENDING = 0x656E64696E67
-"""The seed of the keys of PostgreSQL's advisory locks around the end of a matrix: "ending"."""
 
 
 class Locked:
-    """A matrix whose row this process has locked: no other process changes it meanwhile. With
-    `looks` it is not locked, and changes are not written: `changed` says whether there were any."""
+    """A matrix whose row this process has locked: no other process changes it meanwhile."""
 
-    def __init__(
-        self, connection: Connection, campaign: CampaignRow, *, looks: bool = False
-    ) -> None:
-        self._connection, self.campaign, self._looks = connection, campaign, looks
-        self.changed = False
-        self.begun: list[str] = []
-        """The trials of the cells that were let begin."""
+    def __init__(self, connection: Connection, campaign: CampaignRow) -> None:
+        self._connection, self.campaign = connection, campaign
         self._read_at: datetime | None = None
         self._any_live = False
 
@@ -173,9 +163,6 @@ class Locked:
 
     def set_cell(self, position: int, **values: object) -> None:
         """Change one cell."""
-        self.changed = True
-        if self._looks:
-            return
         cell = schema.cell
         self._connection.execute(
             sa.update(cell)
@@ -191,15 +178,6 @@ class Locked:
             .where(matrix.c.campaign_id == self.campaign.campaign_id)
             .values(state=state, finished_at=(at or present()) if state == "done" else None)
         )
-        if state == "running":
-            announce(self._connection, "cells")
-
-
-@contextmanager
-def looked(database: Engine, campaign: CampaignRow) -> Iterator[Locked]:
-    """A matrix that is only looked at: no lock is taken, and nothing is changed."""
-    with one_statement(database) as connection:
-        yield Locked(connection, campaign, looks=True)
 
 
 @contextmanager
@@ -215,15 +193,3 @@ def locked(database: Engine, campaign_id: str) -> Iterator[Locked]:
         else:
             connection.execute(sa.update(matrix).where(mine).values(state=matrix.c.state))
         yield Locked(connection, campaign_of_row(connection.execute(query).mappings().one()))
-
-
-@contextmanager
-def ending(database: Engine, campaign_id: str) -> Iterator[bool]:
-    """Whether this process is the one that writes the end of a matrix until the block ends. SQLite
-    lets all of them: each writes the same."""
-    if database.dialect.name != "postgresql":
-        yield True
-        return
-    key = sa.func.hashtextextended(campaign_id, _ENDING)
-    with transaction(database) as connection:
-        yield connection.execute(sa.select(sa.func.pg_try_advisory_xact_lock(key))).scalar_one()

@@ -18,7 +18,6 @@ from diskbench.store.campaigns import set_campaign_state
 from diskbench.store.cells import update_cell
 from diskbench.store.clock import present
 from diskbench.store.database import one_statement, transaction
-from diskbench.store.notices import announce, announce_now
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
@@ -46,9 +45,7 @@ def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:
 def request_cancel(database: Engine, trial_id: str) -> bool:
     """Ask the process that owns a cell to stop it; False when the cell has another attempt, or is
     gone."""
-    asked = update_cell(database, trial_id, cancel=True)
-    announce_now(database, "wish")
-    return asked
+    return update_cell(database, trial_id, cancel=True)
 
 
 def request_end(database: Engine, campaign_id: str) -> None:
@@ -81,6 +78,4 @@ def cancel_untaken_cell(database: Engine, row: CellRow) -> bool:
         )
     )
     with transaction(database) as connection:
-        done = connection.execute(ended).rowcount == 1
-        announce(connection, "cells")
-    return done
+        return connection.execute(ended).rowcount == 1

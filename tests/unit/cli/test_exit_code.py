@@ -2,7 +2,7 @@ import pytest
 from tests.rigs.plans import make_plan
 
 from diskbench.cli.foreground import exit_code
-from diskbench.engine.matrix.execute import TrialEnding
+from diskbench.engine.matrix.run_cells import TrialEnding
 from diskbench.errors import (
     AccessDenied,
     ConnectionLost,

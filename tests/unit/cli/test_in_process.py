@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from diskbench.cli.main import main
-from diskbench.engine.trial import trial_steps
+from diskbench.engine.trial import steps
 from diskbench.engine.trial.stop import Stop
 from diskbench.errors import StoreUnavailable, Suspended
 
@@ -81,7 +81,7 @@ def test_a_suspended_trial_returns_and_another_call_goes_on(home, monkeypatch, c
 
     before = state_of_the_process()
     with monkeypatch.context() as broken:
-        broken.setattr(trial_steps, "write_step_evidence", full)
+        broken.setattr(steps, "write_step_evidence", full)
         assert run(home) == 2
     assert "diskbench resume" in capsys.readouterr().err
     assert state_of_the_process() == before

@@ -11,7 +11,7 @@ from tests.rigs.cli import invoked
 
 from diskbench.cli.main import main
 from diskbench.cli.matrix import app
-from diskbench.engine.matrix import matrix_outlook
+from diskbench.engine.matrix import matrix_file
 from diskbench.engine.matrix.matrix_file import load_matrix, shipped_matrices
 from diskbench.errors import AccessDenied, MatrixError
 from diskbench.plan.outlook import MatrixOutlook
@@ -269,7 +269,7 @@ def test_who_may_not_ask_a_cloud_is_answered_by_the_catalogue(monkeypatch):
         raise AccessDenied("no credentials", advice="log in")
 
     monkeypatch.setattr(AWSProvider, "resolve", refuse)
-    monkeypatch.setattr(matrix_outlook, "AT_ONCE", 1)
+    monkeypatch.setattr(matrix_file, "AT_ONCE", 1)
     text = run("plan", "gp2-burst", "--seed", "1")
     assert "1–5: not asked: no credentials" in text
 

@@ -8,7 +8,7 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.whole_matrix import status_of_matrix
 
 from diskbench.cli.matrix_display import print_matrix_status
-from diskbench.engine.matrix.matrix_status import look_at
+from diskbench.engine.matrix.status import look_at
 from diskbench.report.terminal.matrix_table import LISTED, matrix_table
 from diskbench.report.terminal.plain import print_trimmed
 from diskbench.report.terminal.screen import screen

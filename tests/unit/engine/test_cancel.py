@@ -6,11 +6,10 @@ import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.plans import CAMPAIGN_ID, TRIAL_ID, make_plan
 
-from diskbench.engine.cancel import cancel
 from diskbench.engine.cleanup.gc import is_reached
 from diskbench.engine.matrix.campaign import retry_cells
-from diskbench.engine.matrix.executor import enrol, trials_at_work
-from diskbench.engine.matrix.takeover import abandoned_plans, abandoned_work
+from diskbench.engine.processes import enrol, trials_at_work
+from diskbench.engine.work import abandoned_plans, abandoned_work, cancel
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import claim_cell, load_cells

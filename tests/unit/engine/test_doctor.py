@@ -6,8 +6,7 @@ import sqlite3
 
 import pytest
 
-from diskbench.engine.doctor import examine_machine, examine_provider, examine_stores
-from diskbench.engine.quota import compared
+from diskbench.engine.doctor import compared, examine_machine, examine_provider, examine_stores
 from diskbench.hosts.local import LocalHost
 from diskbench.model.finding import Finding, Need, Quota, worst_state
 from diskbench.model.rental import Scope

@@ -3,8 +3,8 @@
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.engine.trial import draft as module
-from diskbench.engine.trial.draft import drafts
+from diskbench.engine.trial import planning as module
+from diskbench.engine.trial.planning import drafts
 from diskbench.errors import InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, TargetSpec

@@ -9,7 +9,7 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
 from diskbench.catalog.yaml_loader import Overlay
 from diskbench.engine.matrix.admission import feed
-from diskbench.engine.matrix.cell_steps import LiveCells
+from diskbench.engine.matrix.cells import LiveCells
 from diskbench.engine.session import open_session
 from diskbench.engine.trial.stop import Stop
 from diskbench.engine.trial.watch import Silent

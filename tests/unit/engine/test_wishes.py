@@ -6,11 +6,11 @@ import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.plans import make_plan
 
-from diskbench.engine.cancel import cancel
-from diskbench.engine.matrix import cell_process
-from diskbench.engine.matrix.cell_process import follow_wishes
+from diskbench.engine.matrix import run_cells
+from diskbench.engine.matrix.run_cells import follow_wishes
 from diskbench.engine.session import open_session
 from diskbench.engine.trial.stop import Stop
+from diskbench.engine.work import cancel
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.rows import save_plan
 from diskbench.store.wishes import request_cancel
@@ -22,7 +22,7 @@ LONGEST_S = 60
 
 @pytest.fixture
 def session(tmp_path, monkeypatch):
-    monkeypatch.setattr(cell_process, "WISHES_EVERY_S", 0.01)
+    monkeypatch.setattr(run_cells, "WISHES_EVERY_S", 0.01)
     made = open_session(f"sqlite:///{tmp_path}/rows.db", f"file://{tmp_path}/evidence")
     yield made
     made.close()

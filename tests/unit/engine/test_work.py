@@ -6,10 +6,8 @@ import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.plans import make_plan
 
-from diskbench.engine.cancel import cancel
-from diskbench.engine.matrix.executor import enrol
-from diskbench.engine.matrix.takeover import abandoned_work
-from diskbench.engine.work import find_work
+from diskbench.engine.processes import enrol
+from diskbench.engine.work import abandoned_work, cancel, find_work
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import short
 from diskbench.store.campaigns import find_campaign, save_campaign

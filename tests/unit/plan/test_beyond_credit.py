@@ -7,7 +7,7 @@ import pytest
 from tests.books import SHIPPED
 from tests.unit.plan.test_expectation import job, planned
 
-from diskbench.engine.trial.draft import draft
+from diskbench.engine.trial.planning import draft
 from diskbench.fio.profiles import shipped_profile
 from diskbench.model.expectation import BeyondCredit
 from diskbench.model.options import RentSpec

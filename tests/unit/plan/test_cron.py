@@ -9,7 +9,7 @@ from dbos import _scheduler as of_dbos
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diskbench.engine.durable.serializer import JsonSerializer
+from diskbench.engine.durable.schedules import JsonSerializer
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.plan.cron import check_cron, check_zone, comes_again, due, upcoming
 

@@ -6,7 +6,7 @@ import pytest
 from tests.books import SHIPPED
 
 from diskbench.catalog.expect import expect_on, promised_path
-from diskbench.engine.trial.draft import draft
+from diskbench.engine.trial.planning import draft
 from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
 from diskbench.model.expectation import Expectation, ExpectedLevel, Load, PlanExpectation, Promise
 from diskbench.model.options import RentSpec

@@ -3,7 +3,7 @@
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.engine.trial.draft import draft
+from diskbench.engine.trial.planning import draft
 from diskbench.errors import InvalidValue, ProfileError
 from diskbench.fio.profiles import parse_profile, shipped_profile
 from diskbench.model.expectation import Promise

@@ -8,9 +8,8 @@ from tests.books import SHIPPED
 from diskbench.catalog.bucket import Allowance
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
 from diskbench.catalog.path import Path, disk_gates
-from diskbench.engine.matrix.matrix_file import read_matrix
-from diskbench.engine.matrix.matrix_outlook import outlook_of
-from diskbench.engine.trial.draft import draft
+from diskbench.engine.matrix.matrix_file import outlook_of, read_matrix
+from diskbench.engine.trial.planning import draft
 from diskbench.errors import CloudSilent, HostUnavailable, InvalidValue
 from diskbench.fio.profiles import parse_profile, shipped_profile
 from diskbench.model.options import RentSpec

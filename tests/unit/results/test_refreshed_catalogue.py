@@ -9,7 +9,7 @@ from tests.rigs.cli import invoked
 
 from diskbench.catalog.yaml_loader import Overlay
 from diskbench.cli.catalog import app
-from diskbench.engine.trial.plan_preview import preview
+from diskbench.engine.trial.planning import preview
 from diskbench.errors import AccessDenied, InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.plan.cells import Request

@@ -47,7 +47,7 @@ def matrix(database, values, *, cells=30, **limits):
     made = Limits.model_validate({"until_ci": 0.05, "max_parallel": 50} | limits)
     campaign = campaign_row(campaign_id=CAMPAIGN, limits=made, created_at=now())
     save_campaign(database, campaign, rows)
-    return feed(database, find_campaign(database, CAMPAIGN)).campaign
+    return feed(database, find_campaign(database, CAMPAIGN))[0]
 
 
 def counted(database):

@@ -6,10 +6,9 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.statements import counted_reads
 
 from diskbench.cli.matrix_display import print_matrix_status, progress_table
-from diskbench.engine.matrix.changed_cells import changed_cells
-from diskbench.engine.matrix.executor import enrol
-from diskbench.engine.matrix.fleet import fleet
-from diskbench.engine.matrix.matrix_status import look_at
+from diskbench.engine.matrix.campaign import changed_cells
+from diskbench.engine.matrix.status import fleet, look_at
+from diskbench.engine.processes import enrol
 from diskbench.store import schema
 from diskbench.store.campaigns import load_campaign, save_campaign
 from diskbench.store.claims import describe_executor

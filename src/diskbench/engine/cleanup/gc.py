@@ -1,18 +1,25 @@
-"""`diskbench gc`: release what was left behind, found by the leases of the database.
+"""`diskbench gc`: release what was left behind, found by the leases of the database; and what every
+command that opens the database releases, because a killed run releases nothing.
 
-What a provider lists, whether or not the database knows it, is handled in orphans.py.
+The end of a lease is stored in its row and in its tags. Before anything is deleted because it
+expired, the cloud's own clock is asked: the clock of this machine may be wrong, and so may the
+database's. What a provider lists, whether or not the database knows it, is in orphans.py.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING
+import logging
+import threading
+from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, datetime
+
+from sqlalchemy.engine import Engine
 
 from diskbench.catalog import cost
-from diskbench.engine.cleanup.expired import UNKNOWN, kept_by_cloud
 from diskbench.engine.cleanup.named_ids import ids_of_leases
-from diskbench.engine.matrix.executor import trials_at_work
 from diskbench.engine.matrix.machine_reuse import machine_is_reached, why_over
+from diskbench.engine.processes import trials_at_work
+from diskbench.engine.session import Session
 from diskbench.engine.trial.release import (
     end_released,
     left_behind,
@@ -23,27 +30,18 @@ from diskbench.engine.trial.release import (
 )
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ids import meant, short
-from diskbench.model.outcome import LeaseCost, Swept, problem_of
+from diskbench.model.outcome import LeaseCost, SweepOutcome, Swept, problem_of
 from diskbench.model.rental import Scope
+from diskbench.model.spec import Plan
 from diskbench.parallel import all_of
 from diskbench.plan.admit import serves
+from diskbench.ports import TellsTime
 from diskbench.store.campaigns import routes_of_trials
 from diskbench.store.claims import unfinished_trials
 from diskbench.store.clock import database_time
-from diskbench.store.leases import list_leases, note_lease_error
+from diskbench.store.leases import Lease, list_leases, note_lease_error
 from diskbench.store.machines import find_machine, list_machines
 from diskbench.store.rows import find_plan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.engine.session import Session
-    from diskbench.model.outcome import SweepOutcome
-    from diskbench.model.spec import Plan
-    from diskbench.store.leases import Lease
-
 
 _MEANWHILE = "another process gave it back, or uses it, since this command began"
 
@@ -226,3 +224,89 @@ def _release_unplanned(session: Session, lease: Lease) -> bool:
         )
         renter.release(lease.lease_id, scope)
     return mark_released(session, lease.lease_id)
+
+
+UNKNOWN = "it may have expired or not: its cloud did not report the time"
+
+
+def _time_at(database: Engine, renter: object, scope: Scope) -> datetime:
+    """The current time by which leases in `scope` expire: the cloud's, or the database's where the
+    provider has no clock of its own. Raises DiskbenchError when the cloud does not answer."""
+    if isinstance(renter, TellsTime):
+        return renter.present(scope)
+    return database_time(database)
+
+
+def asked_once(database: Engine, renter: object, scope: Scope) -> Callable[[], datetime]:
+    """A function that calls `time_at` when it is first called, once for all threads; each later
+    call returns the same time, or raises the same error."""
+    lock, answers = threading.Lock(), list[datetime | DiskbenchError]()
+
+    def present() -> datetime:
+        with lock:
+            if not answers:
+                try:
+                    answers.append(_time_at(database, renter, scope))
+                except DiskbenchError as error:
+                    answers.append(error)
+        if isinstance(answers[0], DiskbenchError):
+            raise answers[0]
+        return answers[0]
+
+    return present
+
+
+def kept_by_cloud(session: Session, lease: Lease) -> str | None:
+    """Why a lease that expired by the database's clock stays: it has not expired by its cloud's.
+    None where both agree. Raises DiskbenchError when the cloud does not give its time."""
+    if lease.expires_at is None:
+        return None
+    scope = Scope(
+        provider=lease.provider,
+        account=lease.account,
+        region=lease.region,
+        endpoint=lease.endpoint,
+    )
+    present = _time_at(session.database, session.providers.renter(lease.provider), scope)
+    if datetime.fromisoformat(lease.expires_at) < present:
+        return None
+    return (
+        f"it expires at {lease.expires_at}; {lease.provider}'s clock says "
+        f"{present.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC, and the database's is ahead of it"
+    )
+
+
+log = logging.getLogger(__name__)
+
+
+def give_back_expired(
+    opened: Callable[[], Session], swept: Callable[[list[Swept]], None]
+) -> Callable[[], None]:
+    """Release expired leases in a thread with its own session; returns a function that waits for
+    the thread. `swept` gets the results; other errors are logged."""
+    thread = threading.Thread(target=_give_back_all, args=(opened, swept), daemon=True)
+    thread.start()
+    return thread.join
+
+
+def _give_back_all(opened: Callable[[], Session], swept: Callable[[list[Swept]], None]) -> None:
+    try:
+        session = opened()
+    except DiskbenchError as error:
+        log.warning("leases that expired are not given back: %s", error.message)
+        return
+    now = database_time(session.database).timestamp()
+
+    def is_expired(lease: Lease) -> bool:
+        """Whether a lease expired and was not tried before. One that could not be released is left
+        to `gc`, workers and `resume`, so that commands that only read need not wait for the same
+        cloud each time."""
+        return lease.error is None and (expires_at(lease) or now) < now
+
+    try:
+        results = sweep(session, [], dry_run=False, reaches=is_expired)
+        swept([result for result in results if result.outcome != "kept"])
+    except DiskbenchError as error:
+        log.warning("leases that expired are not given back: %s", error.message)
+    finally:
+        session.close()

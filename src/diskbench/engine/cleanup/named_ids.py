@@ -9,17 +9,13 @@ without having been made for it is named by its own full id only.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import Known, beginning, meant, owned
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from diskbench.model.rental import Found
-    from diskbench.store.leases import Lease
+from diskbench.model.rental import Found
+from diskbench.store.leases import Lease
 
 _TAG_LENGTH = 63
 """The shortest owner tag that any provider keeps whole."""

@@ -1,26 +1,28 @@
-"""Schedules as DBOS keeps them: a cron expression, a timezone, and whether it is paused.
+"""What DBOS keeps for diskbench: schedules (a cron expression, a timezone, and whether it is
+paused), values as JSON, and workflows until a while after their end.
 
 DBOS's scheduler only enqueues: at each due time it puts the workflow `occurrence` into the queue
 `schedules`, to which only workers listen. (Every process that launches DBOS enqueues, even a plain
-`diskbench run`; the workflow's id is made of schedule and time, so duplicates are dropped.)
-What an occurrence leads to is decided in engine/schedule/scheduled_run.py.
+`diskbench run`; the workflow's id is made of schedule and time, so duplicates are dropped.) What an
+occurrence leads to is decided in engine/schedule/runs.py.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta
+from typing import Any
 
-from diskbench.engine.durable.bare_dbos import DBOS, DBOSClient
-from diskbench.engine.durable.serializer import JsonSerializer
+import sqlalchemy as sa
+from dbos import DBOS, DBOSClient, Serializer
+from pydantic import BaseModel
+
+from diskbench.store.clock import database_time
 from diskbench.store.database_errors import as_unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import sqlalchemy as sa
+from diskbench.store.moments import iso
 
 APPLICATION = "diskbench"
 """The name that owns workflows, queues and schedules in a database shared with other programs."""
@@ -143,3 +145,55 @@ def client_of(engine: sa.Engine) -> Iterator[DBOSClient]:
             yield client
         finally:
             client.destroy()
+
+
+class JsonSerializer(Serializer):
+    """Serializes to JSON. Models are written as their documents, which the reader validates;
+    exceptions as type and text, the scheduled time that DBOS passes to a workflow as ISO 8601 with
+    its offset."""
+
+    def serialize(self, data: object) -> str:
+        """`data` as JSON."""
+        return json.dumps(data, default=_as_document, separators=(",", ":"))
+
+    def deserialize(cls, serialized_data: str) -> object:  # noqa: N805 - DBOS names it so
+        """The value that `serialize` wrote."""
+        return json.loads(serialized_data)
+
+    def name(self) -> str:
+        """The name that DBOS stores with each value."""
+        return "diskbench_json"
+
+
+def _as_document(value: object) -> object:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, BaseException):
+        return {"error": type(value).__name__, "text": str(value)}
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} cannot cross a checkpoint: pass plain JSON")
+
+
+KEPT = timedelta(minutes=10)
+"""How long a workflow that ended is kept: a process that took a cell over asks DBOS ten times a
+second whether it ended. Our choice."""
+_AT_ONCE = 500
+_OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+
+
+def forget_ended(database: sa.Engine, *, kept: timedelta = KEPT) -> int:
+    """Remove workflows of cells that ended longer than `kept` ago, the oldest first; returns how
+    many. Safe in several processes at once. Raises StoreUnavailable."""
+    with client_of(database) as client:
+        ended = client.list_workflows(
+            name="cell",
+            status=_OVER,
+            completed_before=iso(database_time(database) - kept),
+            application_name=APPLICATION,
+            limit=_AT_ONCE,
+            load_input=False,
+            load_output=False,
+        )
+        client.delete_workflows([workflow.workflow_id for workflow in ended])
+    return len(ended)

@@ -1,29 +1,31 @@
-"""The start of a matrix: its rows are written before anything is rented."""
+"""The start of a matrix, whose rows are written before anything is rented; and which of its cells
+changed their state since the last look.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import heapq
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from diskbench.engine.ids import new_id
-from diskbench.engine.matrix.executor import living
+import sqlalchemy as sa
+
+from diskbench.engine.matrix.matrix_file import MatrixFile
+from diskbench.engine.processes import living, new_id
+from diskbench.engine.session import Session
 from diskbench.errors import CostRefused, InvalidValue
-from diskbench.model.campaign import ERROR_COLUMNS, FINAL, CellRow, error_columns
+from diskbench.model.campaign import ERROR_COLUMNS, FINAL, LIVE, CellRow, CellState, error_columns
 from diskbench.model.ids import short
+from diskbench.model.matrix import Limits, MatrixCell
 from diskbench.plan.matrix import expand
+from diskbench.plan.outlook import BlockOutlook, MatrixOutlook
 from diskbench.store.campaigns import CampaignRow, claim_campaign, save_campaign
 from diskbench.store.claims import list_executors
 from diskbench.store.clock import now
 from diskbench.store.matrix_lock import locked
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import sqlalchemy as sa
-
-    from diskbench.engine.matrix.matrix_file import MatrixFile
-    from diskbench.engine.session import Session
-    from diskbench.model.matrix import Limits, MatrixCell
-    from diskbench.plan.outlook import BlockOutlook, MatrixOutlook
+from diskbench.store.matrix_sums import count_states, states_of
+from diskbench.store.shown_cells import cells_at, cells_in
 
 
 def check_outlook(seen: MatrixOutlook) -> None:
@@ -183,3 +185,28 @@ def _row(campaign_id: str, cell: MatrixCell, block: BlockOutlook, limits: Limits
 def _refusal_columns(block: BlockOutlook) -> Mapping[str, Any]:
     assert block.problem is not None
     return {**error_columns(block.problem), "finished_at": now()}
+
+
+def changed_cells(
+    database: sa.Engine, campaign_id: str, known: dict[int, CellState]
+) -> Iterator[CellRow]:
+    """The cells whose state is not the `known` one of their position, in order; their states are
+    known afterwards. What is not known waits."""
+    live = {cell.position: cell for cell in cells_in(database, campaign_id, LIVE)}
+    were = [at for at, state in known.items() if state in LIVE and at not in live]
+    near = {cell.position: cell for cell in cells_at(database, campaign_id, were)} | live
+    states = known | {at: cell.state for at, cell in near.items()}
+    if _begun(Counter(states.values())) != _begun(count_states(database, campaign_id)):
+        states = states_of(database, campaign_id)
+    changed = [at for at in sorted(states) if states[at] != known.get(at, "waiting")]
+    unread = [at for at in changed if at not in near]
+    read = [near[at] for at in changed if at in near]
+    others = cells_at(database, campaign_id, unread)
+    for cell in heapq.merge(read, others, key=lambda cell: cell.position):
+        if cell.state != known.get(cell.position, "waiting"):
+            known[cell.position] = cell.state
+            yield cell
+
+
+def _begun(counts: dict[CellState, int]) -> dict[CellState, int]:
+    return {state: count for state, count in counts.items() if state != "waiting" and count}

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+import sqlalchemy as sa
+
+from diskbench.engine.durable.schedules import ScheduleClock
 from diskbench.engine.matrix.campaign import check_outlook
-from diskbench.engine.matrix.matrix_file import seed_of
-from diskbench.engine.matrix.matrix_outlook import outlook_of
-from diskbench.engine.schedule.scheduled_run import matrix_of
+from diskbench.engine.matrix.matrix_file import MatrixFile, outlook_of, seed_of
+from diskbench.engine.schedule.runs import matrix_of
 from diskbench.errors import InvalidValue
 from diskbench.model.schedule import (
     Occurrence,
     OccurrenceStatus,
+    Overlap,
     ScheduleRow,
     ScheduleStatus,
 )
 from diskbench.plan.cron import check_cron, check_zone, comes_again, due, upcoming
-from diskbench.plan.outlook import out_of_reach, with_expected
+from diskbench.plan.outlook import BlockOutlook, out_of_reach, with_expected
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.moments import iso
 from diskbench.store.schedules import (
@@ -32,16 +36,6 @@ from diskbench.store.schedules import (
     set_watched,
 )
 from diskbench.store.schedules import remove_schedule as remove_row
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import sqlalchemy as sa
-
-    from diskbench.engine.durable.schedules import ScheduleClock
-    from diskbench.engine.matrix.matrix_file import MatrixFile
-    from diskbench.model.schedule import Overlap
-    from diskbench.plan.outlook import BlockOutlook
 
 MOST_AT_ONCE: Final = 1000
 """The most occurrences of one backfill; more suggests a mistake in the dates; our choice."""

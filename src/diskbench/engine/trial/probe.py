@@ -1,11 +1,21 @@
-"""Checks of a machine before anything is written to it: access, tools, fio, and a safe target."""
+"""Checks of a machine before anything is written to it: access, tools, fio, and a safe target.
+
+Detection of two addresses that reach the same machine or the same disk.
+
+The kernel makes a boot id when it starts, so equal boot ids mean the same kernel, whatever the
+address, the container or the machine id (which copies of an image share). Within a kernel each disk
+has one device number; a disk that two machines reach has one WWN (or model, size and serial
+number), and a network filesystem one export. Only existing machines are compared: rented ones are
+new, and machines of the lab share this machine's kernel by design.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused
 from diskbench.fio.offered import stand_in
@@ -14,12 +24,9 @@ from diskbench.hosts.directory import LOOK, require_absolute, usable_bytes
 from diskbench.hosts.facts import gather, gather_and_look
 from diskbench.hosts.install import install_fio as install
 from diskbench.hosts.parse_only import parse_only
-from diskbench.model.facts import DiskFacts
-
-if TYPE_CHECKING:
-    from diskbench.model.facts import HostFacts
-    from diskbench.model.spec import Cell, Plan, TargetSpec
-    from diskbench.ports import Host
+from diskbench.model.facts import DiskFacts, HostFacts
+from diskbench.model.spec import Cell, Plan, TargetSpec
+from diskbench.ports import Host
 
 NO_DISK = DiskFacts(name="", path="", number="")
 """Stands for a path that is no block device, which `check_devices` refuses."""
@@ -27,15 +34,7 @@ MINIMUM_FIO = (3, 16)
 """The oldest fio whose output is parsed and tested: Ubuntu 20.04's (facts/peers.md section 5)."""
 
 
-@dataclass(frozen=True)
-class Probed:
-    """A machine that was examined and can run the cell."""
-
-    cell: Cell
-    facts: HostFacts
-
-
-def probe(host: Host, cell: Cell, *, install_fio: bool) -> Probed:
+def probe(host: Host, cell: Cell, *, install_fio: bool) -> HostFacts:
     """The facts of a machine, after every check that is possible without writing to its target.
 
     Raises HostUnavailable (unreachable, not trusted, no fio …) or TargetRefused.
@@ -57,7 +56,7 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> Probed:
     else:
         require_absolute(spec.path)
         usable_bytes(looked, host.name, spec.path, spec.size_bytes)
-    return Probed(cell=cell, facts=facts)
+    return facts
 
 
 def _with_others(facts: HostFacts, host: Host, spec: TargetSpec) -> HostFacts:
@@ -155,3 +154,152 @@ def _jobs_without_paths(plan: Plan) -> tuple[str, ...]:
     for path in sorted(own, key=len, reverse=True):  # /dev/sdaa before /dev/sda
         jobs = [job.replace(path, "") for job in jobs]
     return tuple(jobs)
+
+
+_OWN = ("localhost", "127.", "[::1]")
+"""How the export of a machine's own file server begins."""
+_LEAST_SERIAL = 8
+"""Shorter serial numbers are those of emulated disks (`1`, `sda`); our choice."""
+_NAMED = 4
+"""Most addresses that a note names; of more it says how many there are."""
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What two plans share, and what that means for their figures. `divided` is what each of those
+    that are measured at once gets a part of; empty where they are measured in turn."""
+
+    what: str
+    divided: str = ""
+
+    def note(self, addresses: Sequence[str]) -> str:
+        """The note on all plans that share it, of which `addresses` has one each."""
+        part = "half" if len(addresses) == 2 else f"1/{len(addresses)}"
+        means = self.divided.format(part=part) or "they are measured one after the other"
+        return f"{_listed(addresses)} {self.what}: {means}"
+
+
+def _listed(addresses: Sequence[str]) -> str:
+    names = sorted(set(addresses), key=_numbered)
+    if len(names) == 1:
+        return f"{len(addresses)} trials on {names[0]}"
+    if len(names) > _NAMED:
+        names[_NAMED - 1 :] = [f"{len(names) - _NAMED + 1} more"]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+_RATE = "measured at once, each gets about {part} of its rate"
+_LIMIT = "what limits it for all of its disks is divided between them"
+
+
+def queued_behind(plan: Plan, others: Iterable[Plan]) -> Plan:
+    """`plan` with a note on those of `others` that take a part of what it measures: the same disk,
+    reached through one machine or through two, or another disk of the same machine.
+
+    Raises TargetRefused instead where both measure one disk of one machine and the plan is not to
+    wait (`--if-busy fail`).
+    """
+    sharing: dict[_Shared, list[str]] = {}
+    for other in others:
+        shared = _shared(plan, other)
+        if shared is not None:
+            sharing.setdefault(shared, []).append(_address(other))
+    if not sharing:
+        return plan
+    notes = [shared.note([*addresses, _address(plan)]) for shared, addresses in sharing.items()]
+    return plan.model_copy(update={"notes": (*plan.notes, *notes)})
+
+
+def without_canary_of_others(plans: Sequence[Plan]) -> list[Plan]:
+    """`plans` of one run; those that are measured at the same time on one machine have
+    `shares_machine`: the canary of each would measure the others, and take processor time from
+    their fio."""
+    return [
+        plan.model_copy(update={"shares_machine": True})
+        if any(_is_beside(plan, other) for other in plans)
+        else plan
+        for plan in plans
+    ]
+
+
+def _is_beside(plan: Plan, other: Plan) -> bool:
+    """Whether two plans may run fio on one machine at the same time: on different disks, or on one
+    that either of them does not wait for."""
+    if not _are_two_here(plan, other) or not _same_kernel(plan, other):
+        return False
+    is_shared = "share" in (plan.cell.if_busy, other.cell.if_busy)
+    disks, others = set(_disks(plan)), set(_disks(other))
+    return bool(disks and others) and (is_shared or not disks & others)
+
+
+def _are_two_here(plan: Plan, other: Plan) -> bool:
+    """Whether they are two trials on machines that were there before."""
+    return plan.trial_id != other.trial_id and plan.rental is None and other.rental is None
+
+
+def _shared(plan: Plan, other: Plan) -> _Shared | None:
+    """What two plans share; None for nothing. Raises TargetRefused as `queued_behind`."""
+    if not _are_two_here(plan, other):
+        return None
+    if not _same_kernel(plan, other):
+        disk = _same_identity(plan, other)
+        return _Shared(f"reach one disk ({disk})", _RATE) if disk else None
+    disks = ", ".join(sorted(set(_disks(plan)) & set(_disks(other))))
+    machine = f"reach the same {_machine(plan, other)}"
+    if not disks:
+        return _Shared(machine, _LIMIT) if _disks(plan) and _disks(other) else None
+    same = f"{machine} and the same disk ({disks})"
+    if plan.cell.if_busy == "fail":
+        names = " and ".join(sorted((_address(plan), _address(other))))
+        raise TargetRefused(
+            f"{names} {same}, which would be measured twice at the same time",
+            advice="name it once and repeat with --runs, or measure one after the other: "
+            "--if-busy wait",
+        )
+    return _Shared(same, _RATE if plan.cell.if_busy == "share" else "")
+
+
+def _address(plan: Plan) -> str:
+    return plan.address or "this machine"
+
+
+def _numbered(address: str) -> tuple[str | int, ...]:
+    """A key that sorts host2 before host10."""
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", address))
+
+
+def _same_kernel(plan: Plan, other: Plan) -> bool:
+    boot = plan.facts.extra.get("boot_id")
+    return bool(boot) and boot == other.facts.extra.get("boot_id")
+
+
+def _same_identity(plan: Plan, other: Plan) -> str:
+    """The name by which two machines reach one disk: the export of a file server, or a disk's WWN
+    or serial number; empty where none says so. Names that every machine may have do not count."""
+    if plan.facts.network_filesystem and other.facts.network_filesystem:
+        exports = {each.facts.mount.source for each in (plan, other) if each.facts.mount}
+        export = next(iter(exports)) if len(exports) == 1 else ""
+        return "" if export.startswith(_OWN) else export
+    own, theirs = plan.facts.disk, other.facts.disk
+    if own is None or theirs is None or "QEMU" in f"{own.vendor} {own.model}":
+        return ""  # QEMU numbers the disks of every guest alike
+    if own.wwn and own.wwn == theirs.wwn:
+        return own.wwn
+    is_same = (own.model, own.size_bytes, own.serial) == (
+        theirs.model,
+        theirs.size_bytes,
+        theirs.serial,
+    )
+    return own.serial if own.serial and len(own.serial) >= _LEAST_SERIAL and is_same else ""
+
+
+def _disks(plan: Plan) -> list[str]:
+    disks = plan.facts.extra.get("disks")
+    return [str(disk) for disk in disks] if isinstance(disks, list) else []
+
+
+def _machine(plan: Plan, other: Plan) -> str:
+    ids = [each.facts.extra.get("machine_id") for each in (plan, other)]
+    if ids[0] and ids[0] == ids[1]:
+        return "machine (machine id and boot id agree)"
+    return "kernel (boot id agrees)"

@@ -1,5 +1,5 @@
-"""Release of what a trial put on its host and of what was rented for it, with its record in the
-evidence, and the end of the runs that it leaves.
+"""Release of what a trial put on its host and of what was rented for it, with the record of trial
+and matrix in the evidence, and the end of the runs that it leaves.
 
 A lease is a row that is written before anything is made. `release` finds everything by the trial's
 name and needs no other state, may be called any number of times, and does not depend on the run's
@@ -9,11 +9,12 @@ workflow: the end of a cell, `diskbench resume` and `diskbench gc` all call it.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+import logging
 
+import sqlalchemy as sa
 import tenacity
 
-from diskbench.engine.matrix.keep_matrix_rows import warn_not_kept
+from diskbench.engine.session import Session
 from diskbench.errors import (
     ConnectionLost,
     DiskbenchError,
@@ -22,26 +23,26 @@ from diskbench.errors import (
     StoreUnavailable,
 )
 from diskbench.hosts.cleanup import cleanup
+from diskbench.model.campaign import CellRow
 from diskbench.model.outcome import Problem
+from diskbench.model.result import RunState
+from diskbench.model.spec import Plan
+from diskbench.store.campaigns import CampaignRow
 from diskbench.store.claims import is_unfinished
 from diskbench.store.finish import finish_run
-from diskbench.store.kept_rows import keep_lease, keep_matrix, keep_trial
-from diskbench.store.leases import lease_and_time, load_lease, note_lease_error, release_lease
-from diskbench.store.machines import end_machine, find_machine, machine_of_trial
+from diskbench.store.kept_rows import keep_begun_matrix, keep_lease, keep_matrix, keep_trial
+from diskbench.store.leases import (
+    Lease,
+    lease_and_time,
+    load_lease,
+    note_lease_error,
+    release_lease,
+)
+from diskbench.store.machines import MachineRecord, end_machine, find_machine, machine_of_trial
 from diskbench.store.moments import iso
 from diskbench.store.rows import find_plan, unfinished_runs
 from diskbench.store.runs import end_run_cell
 from diskbench.store.timings import add_timing
-
-if TYPE_CHECKING:
-    import sqlalchemy as sa
-
-    from diskbench.engine.session import Session
-    from diskbench.model.campaign import CellRow
-    from diskbench.model.result import RunState
-    from diskbench.model.spec import Plan
-    from diskbench.store.leases import Lease
-    from diskbench.store.machines import MachineRecord
 
 ATTEMPTS = 5
 """Tries before a host that does not answer is left to `diskbench gc`; our choice."""
@@ -238,3 +239,30 @@ def where(plan: Plan) -> str:
         scope = plan.rental.scope
         return " ".join(word for word in (scope.provider, scope.region) if word)
     return plan.cell.address or "this machine"
+
+
+log = logging.getLogger(__name__)
+
+
+def keep_begun(session: Session, campaign: CampaignRow) -> None:
+    """Write a matrix that was begun to the evidence, with the current state of its cells, unless
+    it is there already."""
+    try:
+        keep_begun_matrix(session.database, session.evidence, campaign.campaign_id)
+    except DiskbenchError as error:
+        warn_not_kept("matrix", campaign.campaign_id, error)
+
+
+def keep_ending(session: Session, campaign: CampaignRow) -> None:
+    """Write a matrix whose cells have all ended to the evidence, before its row says that it ended.
+    Raises StoreUnavailable."""
+    ending = {"state": campaign.state, "finished_at": campaign.finished_at}
+    keep_matrix(session.database, session.evidence, campaign.campaign_id, ending=ending)
+
+
+def warn_not_kept(what: str, name: str, error: DiskbenchError) -> None:
+    """Log that the record `what` of `name` could not be written to the evidence."""
+    log.warning(
+        "the record of %s %s is not in the evidence, and a rebuild would miss it: %s",
+        what, name, error.message,
+    )  # fmt: skip

@@ -1,48 +1,40 @@
 """From a draft to a plan: rent its machine, examine it, and plan for its facts.
 
 Another process may repeat the renting, because everything is found by the trial's name. After a
-failure the caller releases what was made (engine/matrix/cell_steps.py).
+failure the caller releases what was made (engine/matrix/cells.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from threading import Event
+
+from pydantic import SecretBytes
 
 from diskbench import __version__
-from diskbench.engine.trial.host_lost import HostLost
+from diskbench.catalog.books import Books
+from diskbench.engine.session import Session
 from diskbench.engine.trial.lease import renew
-from diskbench.engine.trial.probe import probe
+from diskbench.engine.trial.probe import ParsedOnce, probe
+from diskbench.engine.trial.watch import HostLost
 from diskbench.errors import Interrupted, InvalidValue, ProfileError, RentalFailed
+from diskbench.fio.profiles import Profile
 from diskbench.hosts.connect import host_at
 from diskbench.hosts.patience import patiently
 from diskbench.hosts.stripe import Member, stripe
 from diskbench.hosts.vouch import vouched
-from diskbench.model.rental import Claim
-from diskbench.model.spec import NamedDisk, TargetSpec
+from diskbench.model.facts import HostFacts
+from diskbench.model.rental import Acquired, Claim, Rental, SshAccess
+from diskbench.model.spec import NamedDisk, Plan, TargetSpec
 from diskbench.plan.trial import TrialIds, rented_plan
-from diskbench.ports import SwapsDisks
+from diskbench.ports import Host, Renter, RentWatch, SwapsDisks
 from diskbench.store.archive import write_plan
+from diskbench.store.leases import Lease
 from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import replace_draft
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from threading import Event
-
-    from pydantic import SecretBytes
-
-    from diskbench.catalog.books import Books
-    from diskbench.engine.session import Session
-    from diskbench.engine.trial.probe import ParsedOnce
-    from diskbench.fio.profiles import Profile
-    from diskbench.model.facts import HostFacts
-    from diskbench.model.rental import Acquired, Rental, SshAccess
-    from diskbench.model.spec import Plan
-    from diskbench.ports import Host, Renter, RentWatch
-    from diskbench.store.leases import Lease
 
 
 def rent(session: Session, draft: Plan, asked: Event, note: Callable[[str], None]) -> Plan:
@@ -123,7 +115,7 @@ def _plan_on_machine(
     if draft.rental.spec.stripe:
         acquired = striped(host, draft.trial_id, acquired)
     cell = draft.cell.model_copy(update={"target": _target(draft, acquired)})
-    facts = probe(host, cell, install_fio=True).facts
+    facts = probe(host, cell, install_fio=True)
     facts = _vouched(facts, host, draft, acquired)
     plan = rented_plan(cell, profile, facts, names, draft.rental, books, version=__version__)
     plan = plan.model_copy(

@@ -1,11 +1,43 @@
-"""Requests to stop trials: Ctrl-C stops all trials of this process, `diskbench cancel` or a limit
-of a matrix stops one; and whether this process leaves its trials for another process."""
+"""What ends a trial before its time, or makes it wait: requests to stop, signals, and errors that
+are no result.
 
+Ctrl-C stops all trials of this process, the second one leaves at once; SIGTERM is the same.
+`diskbench cancel` or a limit of a matrix stops one trial. A database that restarts, an evidence
+store that is full, or a host that is away does not end a cell: a worker waits and tries again; a
+fault that waiting does not cure ends the cell, with its reason. `diskbench run` does not wait,
+because a person sees the error at once: it suspends the cell, and `diskbench resume` continues it.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FrameType
+from typing import TypeVar
 
-from diskbench.errors import Interrupted, Suspended
+from diskbench.errors import (
+    ConnectionLost,
+    DiskbenchError,
+    EvidenceDamaged,
+    HostUnavailable,
+    Interrupted,
+    KeyTaken,
+    NewerFormat,
+    StepsMissing,
+    StoreUnavailable,
+    Suspended,
+)
 from diskbench.model.outcome import Problem, problem_of
+from diskbench.store.database_errors import (
+    BROKEN_S,
+    FIRST_PAUSE_S,
+    LONGEST_PAUSE_S,
+    is_broken,
+)
 
 BY_USER = problem_of(Interrupted("stopped by the user"))
 
@@ -94,3 +126,117 @@ class Stop:
         with self._lock:
             self._wishes.pop(trial_id, None)
             self._reasons.pop(trial_id, None)
+
+
+@dataclass(frozen=True)
+class StopThenLeave:
+    """For `on_signals`: asks all trials to stop at the first signal; at the second prints `left()`,
+    suspends all trials and raises Suspended in the main thread.
+
+    `on_first` says to the user that the run is being stopped.
+    """
+
+    stop: Stop
+    on_first: Callable[[], None]
+    left: Callable[[], str]
+
+    def __call__(self) -> None:
+        """Handle one signal."""
+        if self.stop.all_asked:
+            sys.stderr.write(f"\nleft at once. {self.left()}\n")
+            sys.stderr.flush()
+            self.stop.leave()
+            raise Suspended(Interrupted("left at once"))
+        self.stop.ask_all()
+        self.on_first()
+
+
+@contextmanager
+def on_signals(handle: Callable[[], None]) -> Iterator[None]:
+    """Call `handle` in the main thread at SIGINT and SIGTERM inside the block. Does nothing in
+    other threads, because Python lets only the main thread set handlers."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def received(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal API
+        handle()
+
+    before = {s: signal.signal(s, received) for s in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+
+
+T = TypeVar("T")
+FIRST_WAIT_S = 1.0
+LONGEST_WAIT_S = 60.0
+HOST_AWAY_S = 1800.0
+"""Seconds that a host may be away, beyond what each station waits by itself; our choice."""
+_HOSTS = (ConnectionLost, HostUnavailable, EvidenceDamaged)
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """Whether a process waits (`waits`): for a store until it is available, because what was
+    measured must be kept; for a host until HOST_AWAY_S have passed or the trial is asked to stop.
+    `note` gets the reason for each wait, and an empty text when the work continues. A process that
+    does not wait suspends the trial, but goes through connections to the database that break for
+    BROKEN_S: it has no other use for the time."""
+
+    stop: Stop
+    note: Callable[[str, str], None]
+    waits: bool = True
+
+    def through(self, trial_id: str, work: Callable[[], T], otherwise: Callable[[Problem], T]) -> T:
+        """The result of `work`, retried while waiting can help; else that of `otherwise`. Raises
+        Suspended where the process does not wait, or leaves."""
+        wait, away, pause, broken = FIRST_WAIT_S, 0.0, 0.0, 0.0
+        while True:
+            try:
+                result = work()
+            except (Exception, Suspended) as raised:
+                if self.stop.leaving:
+                    raise
+                error = raised.error if isinstance(raised, Suspended) else raised
+                if not self.waits:
+                    if not is_broken(error) or broken > BROKEN_S:
+                        raise Suspended(error) from error
+                    self.stop.pause(pause := min(max(2 * pause, FIRST_PAUSE_S), LONGEST_PAUSE_S))
+                    broken += pause
+                    continue
+            else:
+                if wait > FIRST_WAIT_S:
+                    self.note(trial_id, "")
+                return result
+            if not _comes_back(error) and (not _is_host(error) or away >= HOST_AWAY_S):
+                return otherwise(problem_of(error))
+            self.note(trial_id, f"waits {wait:.0f} s: {_first_line(error)}")
+            stop = self.stop.of(trial_id)
+            if stop.is_set():
+                self.stop.pause(wait)  # only a store is waited for in spite of a stop
+            else:
+                stop.wait(wait)
+            if _is_host(error):
+                away += wait
+                if stop.is_set():
+                    return otherwise(problem_of(error))
+            wait = min(2 * wait, LONGEST_WAIT_S)
+
+
+def _comes_back(error: BaseException) -> bool:
+    """Whether the error is a store that may become available later. Errors about the content of a
+    store do not go away."""
+    return isinstance(error, StoreUnavailable) and not isinstance(error, KeyTaken | NewerFormat)
+
+
+def _is_host(error: BaseException) -> bool:
+    """Whether a host may do later what it did not do now: answer, or send its files whole."""
+    return isinstance(error, _HOSTS) and not isinstance(error, StepsMissing)
+
+
+def _first_line(error: BaseException) -> str:
+    text = error.message if isinstance(error, DiskbenchError) else str(error)
+    return next(iter(text.splitlines()), type(error).__name__)

@@ -1,22 +1,28 @@
-"""Who watches a running trial: the terminal, and other processes by its progress row."""
+"""What is seen of a trial while it runs: its progress, for the terminal and in rows for other
+processes; its timings; stages that take long; a machine that does not answer; a step that broke.
+"""
 
 from __future__ import annotations
 
 import math
+import signal
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+import sqlalchemy as sa
+
+from diskbench.errors import DiskbenchError, FioFailed, MeasurementFailed, RentalFailed
+from diskbench.fio.ending import last_words, parse_end
+from diskbench.hosts.jobs import UnitExit
+from diskbench.hosts.unit import Unit
+from diskbench.model.result import StepResult, Tick
+from diskbench.model.spec import Plan, Step
+from diskbench.ports import Renter
 from diskbench.store.claims import progress_row, save_progress
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    import sqlalchemy as sa
-
-    from diskbench.model.result import StepResult, Tick
-    from diskbench.model.spec import Plan, Step
 
 PROGRESS_EVERY_S = 1.0
 """Least seconds between two writes of progress rows, which limits SQLite's syncs."""
@@ -118,3 +124,152 @@ class StepProgress:
             tick=tick.model_dump(mode="json") if tick else None,
         )
         self.rows.note(self.run_id, row, is_urgent=tick is None)
+
+
+@dataclass
+class Timing:
+    """Sums of wall seconds by name, in the order of first use; any thread may add.
+
+    Time without a trial id is shared by all trials of the process.
+    """
+
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _seconds: dict[str | None, dict[str, float]] = field(default_factory=dict)
+
+    @contextmanager
+    def span(self, name: str, trial_id: str | None = None) -> Iterator[None]:
+        """Add the time spent inside to `name`; spans of several threads add up."""
+        self.add(name, 0.0, trial_id)  # so that nested spans are listed after it
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self.add(name, time.monotonic() - start, trial_id)
+
+    def add(self, name: str, seconds: float, trial_id: str | None = None) -> None:
+        """Add `seconds` to `name`."""
+        with self._lock:
+            sums = self._seconds.setdefault(trial_id, {})
+            sums[name] = sums.get(name, 0.0) + seconds
+
+    def seconds(self) -> dict[str, float]:
+        """The sums so far, over all trials and shared time, in seconds."""
+        with self._lock:
+            totals: dict[str, float] = {}
+            for sums in self._seconds.values():
+                for name, seconds in sums.items():
+                    totals[name] = totals.get(name, 0.0) + seconds
+            return totals
+
+    def of(self, trial_id: str) -> dict[str, float]:
+        """The sums so far of one trial without shared time, in seconds."""
+        with self._lock:
+            return dict(self._seconds.get(trial_id, {}))
+
+
+TOLD_AFTER_S = 3.0
+"""Seconds after which a stage gets a note; our choice."""
+_WORDS = {
+    "start": "the step is being started on the host",
+    "check": "the host checks the disk again",
+    "sync": "the host writes out older data (sync); fio starts after that",
+    "cache-drop": "the host drops its page cache; fio starts after that",
+    "canary": "the canary runs: a short checksum, and fio without a disk",
+    "end": "the host ends the step",
+}
+"""By the stage names in scripts/step.sh and scripts/stages.sh; other stages get no note."""
+
+
+@dataclass
+class Stages:
+    """Gives one note for each stage of a step that takes long."""
+
+    note: Callable[[str], None]
+    clock: Callable[[], float] = time.monotonic
+    _name: str = ""
+    _since: float = 0.0
+    """When the stage `_name` was first reported."""
+
+    def at(self, name: str) -> None:
+        """Record that the host reported to be in the stage `name`."""
+        now = self.clock()
+        if name != self._name:
+            self._name, self._since = name, now
+        elif name in _WORDS and now - self._since >= TOLD_AFTER_S:
+            self.note(_WORDS[name])
+            self._since = float("inf")
+
+
+@dataclass
+class HostLost:
+    """Called after every failed attempt to reach a machine; asks its provider each time.
+
+    A machine that was not rented is never known to be gone.
+    """
+
+    plan: Plan
+    renter: Renter | None
+    note: Callable[[str], None]
+    reason: str | None = None
+    """Why the machine is gone for good, once its provider said so."""
+
+    def noted(self, text: str) -> None:
+        """Pass on the error `text`, and ask the provider whether the machine is gone."""
+        self.note(text)
+        if self.renter is None or self.plan.rental is None or self.reason:
+            return
+        try:
+            self.reason = self.renter.gone(self.plan.lease_id, self.plan.rental.scope)
+        except DiskbenchError as error:
+            self.note(f"its provider does not say whether it is still there: {error.message}")
+
+    def noted_or_raise(self, text: str) -> None:
+        """As `noted`; raises RentalFailed once the machine is known to be gone."""
+        self.noted(text)
+        self.raise_if_final()
+
+    def raise_if_final(self) -> None:
+        """Raise RentalFailed with the provider's reason when the machine is gone."""
+        if self.reason is not None:
+            raise RentalFailed(
+                f"the machine is gone: {self.reason}",
+                advice="finished steps are kept; start the run again",
+            )
+
+
+_ADVICE = "finished steps are kept; look at the machine's log (journalctl, dmesg), then run again"
+
+
+def raise_if_broken(end: UnitExit, unit: Unit, where: str, files: Mapping[str, bytes]) -> None:
+    """Raise MeasurementFailed where a signal that diskbench did not send ended the step, FioFailed
+    where fio hung. Both contain fio's last lines of output, from the step's `files`."""
+    if end.signal is not None:
+        raise MeasurementFailed(
+            f"step {unit.name} was ended by signal {end.signal}{_name(end.signal)} on {where}, "
+            f"which diskbench did not send; {_machine(end, files)}{last_words(files)}",
+            advice=_ADVICE,
+        )
+    if end.limit is not None:
+        limit = unit.fio_limit_s or 0.0
+        hung = "it did not end when it was killed: it waits for its disk in the kernel"
+        raise FioFailed(
+            f"fio hung in step {unit.name}: "
+            + (hung if end.limit == "kill" else f"it was still running after {limit:.0f} s")
+            + last_words(files),
+            advice="its files are in the evidence; look at the disk (dmesg), or try a newer fio",
+        )
+
+
+def _machine(end: UnitExit, files: Mapping[str, bytes]) -> str:
+    if end.rebooted:
+        return "its boot id changed: the machine was restarted"
+    if parse_end(files.get("end.txt", b"")).is_shutdown:
+        return "the machine was shutting down"
+    return "the machine was not restarted"
+
+
+def _name(number: int) -> str:
+    try:
+        return f" ({signal.Signals(number).name})"
+    except ValueError:
+        return ""

@@ -5,13 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.rigs.matrix_rows import campaign_row, cell_row
 
-from diskbench.engine.durable import cells, process
-from diskbench.engine.durable.process import none_at_work
-from diskbench.engine.durable.retention import forget_ended
-from diskbench.store.campaigns import save_campaign
-from diskbench.store.cells import update_cell
+from diskbench.engine.durable import cells
+from diskbench.engine.durable.cells import none_at_work
+from diskbench.engine.durable.schedules import forget_ended
 from diskbench.store.database import open_database
 
 AT_ONCE = timedelta(0)
@@ -22,10 +19,10 @@ AFTER_A_DAY = timedelta(days=1)
 def database(tmp_path, stations):
     engine = open_database(f"sqlite:///{tmp_path}/rows.db")
     cells.bind(stations)
-    process.launch(engine, "me")
+    cells.launch(engine, "me")
     yield engine
     stations.go_on.set()
-    process.stop()
+    cells.stop()
     engine.dispose()
 
 
@@ -58,11 +55,3 @@ def test_one_that_was_suspended_is_kept_for_the_process_that_resumes_it(database
     assert none_at_work(30)
     assert forget_ended(database, kept=AT_ONCE) == 0
     assert not cells.known(["s1"])["s1"].is_over
-
-
-def test_one_whose_cell_is_not_settled_is_kept_for_the_process_that_settles_it(database):
-    save_campaign(database, campaign_row(), [cell_row(0, state="measuring", trial_id="a1")])
-    cells.start("a1")()
-    assert forget_ended(database, kept=AT_ONCE) == 0
-    update_cell(database, "a1", state="failed")
-    assert forget_ended(database, kept=AT_ONCE) == 1

@@ -3,7 +3,7 @@
 import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
-from diskbench.engine.matrix.admission import Taker, feed
+from diskbench.engine.matrix.admission import feed
 from diskbench.engine.matrix.campaign import retry_cells
 from diskbench.model.matrix import Limits
 from diskbench.store.campaigns import (
@@ -116,43 +116,27 @@ def test_a_cell_has_started_when_its_first_owner_has_it_and_keeps_that_time(data
     assert load_cells(database, CAMPAIGN)[0].started_at == mine.started_at
 
 
-@pytest.mark.parametrize("is_free", [True, False])
-def test_the_place_of_a_cell_that_ended_is_given_with_a_look_and_without(database, begun, is_free):
+def test_the_place_of_a_cell_that_ended_is_given_to_the_next(database, begun):
     begun([cell_row(n) for n in range(3)], max_parallel=1)
     update_cell(database, load_cells(database, CAMPAIGN)[0].trial_id, state="done")
-    assert again(database, is_free=is_free).begun
+    _, count = again(database)
+    assert count == 1
     assert states(database) == ["done", "queued", "waiting"]
 
 
-def test_a_process_begins_the_cells_that_it_has_room_for_and_owns_them(database):
+def test_a_process_begins_the_cells_that_it_has_room_for(database):
     save_campaign(
         database, campaign_row(limits=Limits(max_parallel=6)), [cell_row(n) for n in range(9)]
     )
-    first = again(database, taker=Taker("me", 2))
-    assert (len(first.taken), first.left) == (2, True), "four places are left to others"
-    assert not again(database, taker=Taker("me", 2)).begun
-    assert len(again(database, taker=Taker("you", 8)).taken) == 4
-    cells = load_cells(database, CAMPAIGN)
-    assert [cell.owner for cell in cells] == ["me"] * 2 + ["you"] * 4 + [None] * 3
-    assert {cell.started_at == cell.queued_at for cell in cells[:6]} == {True}
-    assert {cell.trial_id for cell in cells[:2]} == set(first.taken)
+    assert [again(database, room=room)[1] for room in (2, 0, 8)] == [2, 0, 4]
+    assert states(database) == ["queued"] * 6 + ["waiting"] * 3
 
 
 def test_a_process_without_room_still_refuses_what_may_never_begin(database):
     save_campaign(database, campaign_row(), [cell_row(n) for n in range(30)])
     request_end(database, CAMPAIGN)
-    again(database, taker=Taker("me", 0))
+    again(database, room=0)
     assert set(states(database)) == {"cancelled"}
-
-
-def test_cells_that_were_taken_over_count_as_room_that_is_used(database):
-    save_campaign(
-        database, campaign_row(limits=Limits(max_parallel=5)), [cell_row(n) for n in range(5)]
-    )
-    again(database, taker=Taker("you", 3))
-    for cell in load_cells(database, CAMPAIGN)[:3]:
-        claim_cell(database, cell.trial_id, owner="me", previous="you")
-    assert again(database, taker=Taker("me", 2)).taken == ()
 
 
 def test_only_one_process_wins_a_matrix(database, begun):
@@ -178,23 +162,7 @@ def test_places_are_found_for_cells_far_behind_those_that_wait_for_later(databas
     assert [c.position for c in load_cells(database, CAMPAIGN) if c.state == "queued"] == [250]
 
 
-def test_cells_are_left_only_where_a_place_is_free(database, begun):
-    fed = begun([cell_row(n) for n in range(3)], max_parallel=2)
-    assert fed.begun
-    assert not fed.left
-    assert not again(database, partitions=["aws/us-east-1"]).left
-
-
 def test_cells_that_this_process_does_not_reach_are_left_to_others(database):
     save_campaign(database, campaign_row(), [cell_row(0)])
-    fed = again(database, reaches=lambda _: False)
-    assert (fed.begun, fed.left, fed.by_time) == (False, True, False)
-
-
-@pytest.mark.parametrize("limit", ["not_before", "calls_per_minute"])
-def test_what_time_alone_lets_begin_is_looked_at_again(database, limit):
-    later = "2100-01-01T00:00:00.000000+00:00"
-    limits = {"calls_per_minute": {"aws": 1}} if limit == "calls_per_minute" else {}
-    cells = [cell_row(0, not_before=later if limit == "not_before" else None)]
-    save_campaign(database, campaign_row(limits=Limits(**limits)), cells)
-    assert again(database).by_time
+    assert again(database, reaches=lambda _: False)[1] == 0
+    assert states(database) == ["waiting"]

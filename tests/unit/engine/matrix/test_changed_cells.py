@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
-from diskbench.engine.matrix.changed_cells import changed_cells
+from diskbench.engine.matrix.campaign import changed_cells
 from diskbench.store import schema
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.database import open_database

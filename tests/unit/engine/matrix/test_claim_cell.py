@@ -9,20 +9,19 @@ from typing import Any
 import pytest
 from tests.rigs.plans import make_plan
 
-from diskbench.engine.durable import process
-from diskbench.engine.matrix.claim_cell import take
+from diskbench.engine.durable import cells
+from diskbench.engine.matrix.run_cells import take
 from diskbench.engine.session import Session, open_session
 from diskbench.store.cells import cell_of_trial
 from diskbench.store.rows import save_plan
 
 AT_WORK: Any = SimpleNamespace(is_over=False, state="PENDING")
-NO_STATIONS: Any = None
 
 
 @pytest.fixture
 def session(tmp_path, monkeypatch) -> Iterator[Session]:
     made = open_session(f"sqlite:///{tmp_path}/rows.db", (tmp_path / "evidence").as_uri())
-    monkeypatch.setattr(process, "move_here", lambda *_: None)
+    monkeypatch.setattr(cells, "go_on", lambda *_: None)
     yield made
     made.close()
 
@@ -33,7 +32,8 @@ def owner_after(session: Session, *, alive: set[str]) -> tuple[bool, str | None]
     save_plan(session.database, plan, session.evidence.url, owner="other")
     cell = cell_of_trial(session.database, plan.trial_id)
     assert cell is not None
-    took = take(session, NO_STATIONS, cell, AT_WORK, alive)
+    stations: Any = SimpleNamespace(session=session)
+    took = take(session, stations, cell, AT_WORK, alive)
     after = cell_of_trial(session.database, plan.trial_id)
     assert after is not None
     return took, after.owner

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.rigs.everywhere import replace_everywhere
 
-from diskbench.engine.matrix.database_clock import DatabaseClock
+from diskbench.engine.processes import DatabaseClock
 from diskbench.store import clock
 from diskbench.store.database import open_database
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.rigs.matrix_rows import campaign_row, cell_row
 
-from diskbench.engine.matrix.executor import (
+from diskbench.engine.processes import (
     DEAD_AFTER_S,
     forget_dead,
     is_alive,

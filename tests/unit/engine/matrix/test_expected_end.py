@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
-from diskbench.engine.matrix import matrix_status
-from diskbench.engine.matrix.matrix_status import look_at
+from diskbench.engine.matrix import status
+from diskbench.engine.matrix.status import look_at
 from diskbench.model.matrix import Limits
 from diskbench.store.campaigns import load_campaign, save_campaign
 from diskbench.store.database import open_database
@@ -41,9 +41,9 @@ def test_the_end_by_groups_differs_by_at_most_the_longest_cell(database, monkeyp
         for n in range(400)
     ]
     save_campaign(database, campaign_row(limits=Limits(max_parallel=7)), cells)
-    monkeypatch.setattr(matrix_status, "database_time", lambda _: NOW)
+    monkeypatch.setattr(status, "database_time", lambda _: NOW)
     in_order = end(database)
-    monkeypatch.setattr(matrix_status, "MOST_IN_ORDER", 0)
+    monkeypatch.setattr(status, "MOST_IN_ORDER", 0)
     assert abs((end(database) - in_order).total_seconds()) <= LONGEST_S
 
 
@@ -51,5 +51,5 @@ def test_no_end_is_known_where_the_time_of_one_cell_is_not(database, monkeypatch
     cells = [cell_row(n, expected_s=None if n == 30 else 600.0) for n in range(40)]
     save_campaign(database, campaign_row(), cells)
     assert end(database) is None
-    monkeypatch.setattr(matrix_status, "MOST_IN_ORDER", 0)
+    monkeypatch.setattr(status, "MOST_IN_ORDER", 0)
     assert end(database) is None

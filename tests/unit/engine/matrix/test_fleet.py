@@ -11,8 +11,8 @@ from tests.rigs.matrix_rows import campaign_row, cell_row
 from tests.rigs.plans import TRIAL_ID, make_plan
 from tests.rigs.whole_matrix import status_of_matrix
 
-from diskbench.engine.matrix.executor import enrol
-from diskbench.engine.matrix.fleet import fleet
+from diskbench.engine.matrix.status import fleet
+from diskbench.engine.processes import enrol
 from diskbench.report.terminal.fleet_table import fleet_table
 from diskbench.report.terminal.matrix_table import matrix_line
 from diskbench.store.campaigns import find_campaign, save_campaign

@@ -13,13 +13,12 @@ from tests.books import SHIPPED
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
 from diskbench.engine.cleanup.gc import is_reached, sweep
-from diskbench.engine.matrix.admission import feed
-from diskbench.engine.matrix.cell_plan import run_ids
+from diskbench.engine.matrix.admission import feed, spent_by
+from diskbench.engine.matrix.cells import run_ids
 from diskbench.engine.matrix.machine_reuse import let_idle_go, placed
-from diskbench.engine.matrix.spend import spent_by
 from diskbench.engine.session import Session
-from diskbench.engine.trial.draft import draft_of
 from diskbench.engine.trial.lease import save
+from diskbench.engine.trial.planning import draft_of
 from diskbench.errors import InvalidValue
 from diskbench.model.matrix import Limits
 from diskbench.model.options import RentSpec

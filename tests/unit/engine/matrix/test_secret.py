@@ -3,8 +3,7 @@
 import pytest
 from pydantic import SecretBytes
 
-from diskbench.engine.matrix.executor import enrol
-from diskbench.engine.matrix.secret import check_shared, fingerprint
+from diskbench.engine.processes import check_shared, enrol, fingerprint
 from diskbench.engine.session import open_session
 from diskbench.errors import InvalidValue
 from diskbench.store.claims import describe_executor, register_executor

@@ -9,11 +9,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from diskbench.engine.durable import schedules as clocks
-from diskbench.engine.matrix.executor import enrol
 from diskbench.engine.matrix.matrix_file import load_matrix
+from diskbench.engine.processes import enrol
 from diskbench.engine.schedule import schedules as handled
-from diskbench.engine.schedule.scheduled_run import campaign_id_of
-from diskbench.engine.schedule.watch import ScheduleWatch
+from diskbench.engine.schedule.runs import ScheduleWatch, campaign_id_of
 from diskbench.errors import CostRefused, InvalidValue, MatrixError, UnknownName
 from diskbench.model.ids import short
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
@@ -549,27 +548,3 @@ def test_the_hour_that_comes_twice_is_told_apart_in_what_is_shown(watched):
     _, this, next_one = list(schedule_lines(seen))[:3]
     assert "Sun 2026-10-25 02:30 CEST" in this
     assert "Mon 2026-10-26 02:30 CET" in next_one
-
-
-@pytest.mark.parametrize(
-    ("now", "soon"),
-    [
-        pytest.param("2026-11-02T03:20", False, id="in ten minutes"),
-        pytest.param("2026-11-02T03:26", True, id="in four minutes"),
-        pytest.param("2026-11-02T03:30:20", True, id="twenty seconds ago: DBOS may be late"),
-        pytest.param("2026-11-02T03:31", False, id="a minute ago"),
-    ],
-)
-def test_dbos_must_run_only_around_a_due_time(watched, now, soon):
-    watched.add()
-    assert watched.watch.is_due_soon(), "nobody has looked yet"
-    watched.looks(now)
-    assert watched.watch.is_due_soon() == soon
-    handled.pause_schedule(watched.database, "nightly")
-    watched.watch.look()
-    assert not watched.watch.is_due_soon()
-
-
-def test_dbos_need_not_run_without_a_schedule(watched):
-    watched.watch.look()
-    assert not watched.watch.is_due_soon()

@@ -10,11 +10,11 @@ import pytest
 from tests.rigs.everywhere import replace_everywhere
 from tests.rigs.plans import make_plan, make_step
 
-from diskbench.engine.durable import process
-from diskbench.engine.matrix import claim_cell
-from diskbench.engine.matrix.takeover import claim
+from diskbench.engine.durable import cells as durable_cells
+from diskbench.engine.matrix import run_cells
 from diskbench.engine.session import Session
 from diskbench.engine.trial.lease import check_lasts, move_end, renew
+from diskbench.engine.work import claim
 from diskbench.errors import InvalidValue, RentalFailed, StoreUnavailable
 from diskbench.model.ids import short
 from diskbench.model.options import RentSpec
@@ -193,12 +193,12 @@ def test_a_database_that_is_away_is_no_reason_to_go_on_with_the_old_end(session,
 def test_a_cell_that_would_outlast_its_machine_is_tried_again_on_another(session, monkeypatch):
     plan, _ = rented_plan(session, Fixed(), monkeypatch, left=timedelta(minutes=1))
     settled: list[tuple[Any, ...]] = []
-    stations = SimpleNamespace(settle=lambda *words, **_: settled.append(words))
+    stations = SimpleNamespace(session=session, settle=lambda *words, **_: settled.append(words))
     cell = SimpleNamespace(trial_id=plan.trial_id, owner="dead", key="one")
     replace_everywhere(monkeypatch, cells, "claim_cell", lambda *_, **__: True)
-    replace_everywhere(monkeypatch, claim_cell, "silent_s", lambda *_: 1.0)
-    replace_everywhere(monkeypatch, process, "move_here", lambda *_: None)
-    claim_cell.take(
+    replace_everywhere(monkeypatch, run_cells, "silent_s", lambda *_: 1.0)
+    monkeypatch.setattr(durable_cells, "go_on", lambda *_: None)
+    run_cells.take(
         session,
         stations,
         cell,

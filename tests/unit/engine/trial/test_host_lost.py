@@ -1,7 +1,7 @@
 import pytest
 from tests.rigs.plans import make_plan
 
-from diskbench.engine.trial.host_lost import HostLost
+from diskbench.engine.trial.watch import HostLost
 from diskbench.errors import AccessDenied, RentalFailed
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope

@@ -6,7 +6,7 @@ import pytest
 from tests.books import SHIPPED
 
 from diskbench.catalog.cost import priced_region
-from diskbench.engine.trial.draft import resolve_rental
+from diskbench.engine.trial.planning import resolve_rental
 from diskbench.errors import UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental

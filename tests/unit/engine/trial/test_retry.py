@@ -2,9 +2,8 @@
 
 import pytest
 
-from diskbench.engine.trial import retry
-from diskbench.engine.trial.retry import RetryPolicy
-from diskbench.engine.trial.stop import Stop
+from diskbench.engine.trial import stop as module
+from diskbench.engine.trial.stop import RetryPolicy, Stop
 from diskbench.errors import HostUnavailable, KeyTaken, StoreUnavailable, Suspended
 
 TRIAL = "01jd0000000000000000000001"
@@ -12,8 +11,8 @@ TRIAL = "01jd0000000000000000000001"
 
 @pytest.fixture
 def notes(monkeypatch):
-    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.01)
-    monkeypatch.setattr(retry, "LONGEST_WAIT_S", 0.02)
+    monkeypatch.setattr(module, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(module, "LONGEST_WAIT_S", 0.02)
     return []
 
 
@@ -64,7 +63,7 @@ def test_a_held_store_is_waited_for(patience):
 
 
 def test_a_host_that_stays_away_is_given_up(patience, monkeypatch):
-    monkeypatch.setattr(retry, "HOST_AWAY_S", 0.05)
+    monkeypatch.setattr(module, "HOST_AWAY_S", 0.05)
     assert through(patience, failing(HostUnavailable("away"), 1000)).message == "away"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.rigs.plans import make_plan
 
-from diskbench.engine.trial.same_machine import queued_behind, without_canary_of_others
-from diskbench.engine.trial.step_unit import unit_of
+from diskbench.engine.trial.probe import queued_behind, without_canary_of_others
+from diskbench.engine.trial.steps import unit_of
 from diskbench.errors import TargetRefused
 from diskbench.model.facts import DiskFacts, MountFacts
 

@@ -2,8 +2,7 @@
 
 from tests.books import SHIPPED
 
-from diskbench.engine.matrix.matrix_file import load_matrix
-from diskbench.engine.matrix.matrix_outlook import outlook_of
+from diskbench.engine.matrix.matrix_file import load_matrix, outlook_of
 from diskbench.model.expectation import (
     Bound,
     CreditRange,

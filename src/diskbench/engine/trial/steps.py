@@ -1,27 +1,33 @@
-"""The effects of each station of a trial; each station is idempotent.
+"""The stations of a trial: their effects, each idempotent; a step as a unit on its host; the
+verdict.
 
 Errors that belong to the measurement become an Outcome. After errors that do not (the evidence
 store is full, the database is gone, the host refuses us, a fault of ours) the policy decides
-(engine/trial/retry.py): the station waits and tries again, or the trial is suspended.
+(engine/trial/stop.py): the station waits and tries again, or the trial is suspended.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from diskbench.engine.trial.broken_step import raise_if_broken
-from diskbench.engine.trial.first_step import hold_credit
-from diskbench.engine.trial.host_lost import HostLost
-from diskbench.engine.trial.host_stages import Stages
-from diskbench.engine.trial.step_unit import unit_of
-from diskbench.engine.trial.watch import ProgressRows, StepProgress
+from diskbench.engine.session import Session
+from diskbench.engine.trial.stop import RetryPolicy, Stop
+from diskbench.engine.trial.watch import (
+    HostLost,
+    ProgressRows,
+    Stages,
+    StepProgress,
+    Watcher,
+    raise_if_broken,
+)
 from diskbench.errors import (
     ConnectionLost,
     DiskbenchError,
@@ -33,23 +39,19 @@ from diskbench.fio.ending import last_words
 from diskbench.hosts.collect import collect
 from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.patience import patiently, undelivered
-from diskbench.hosts.workspace import make_workspace
+from diskbench.hosts.unit import DeviceGuard, Unit
+from diskbench.hosts.workspace import make_workspace, mount_point
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
-from diskbench.store.archive import write_step_evidence
+from diskbench.model.result import StepResult
+from diskbench.model.spec import Plan, Step
+from diskbench.ports import HoldsCredit
+from diskbench.store.archive import KeptStep, write_step_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.parse_step import step_result
+from diskbench.store.query import find_runs
 from diskbench.store.rows import begin_run
 from diskbench.store.step_rows import save_step
-
-if TYPE_CHECKING:
-    from diskbench.engine.session import Session
-    from diskbench.engine.trial.first_step import FirstSteps
-    from diskbench.engine.trial.retry import RetryPolicy
-    from diskbench.engine.trial.stop import Stop
-    from diskbench.engine.trial.watch import Watcher
-    from diskbench.hosts.unit import Unit
-    from diskbench.model.spec import Plan, Step
-    from diskbench.store.archive import KeptStep
+from diskbench.store.where import Filter
 
 T = TypeVar("T")
 
@@ -66,8 +68,6 @@ class LiveTrialSteps:
     stop: Stop
     watcher: Watcher
     retry: RetryPolicy
-    begun: FirstSteps | None = None
-    """The first steps that were begun on their hosts already."""
     progress: ProgressRows = field(init=False)
 
     def __post_init__(self) -> None:
@@ -93,9 +93,6 @@ class LiveTrialSteps:
 
     def _prepare(self, plan: Plan) -> Outcome:
         asked = self.stop.of(plan.trial_id)
-        made = self.begun.take(plan.trial_id) if self.begun and not asked.is_set() else None
-        if made is not None:
-            return Outcome(state="done", commands=made)
         try:
             commands = self._patiently(
                 plan, lambda: make_workspace(self.session.connect(plan), plan.target, asked.is_set)
@@ -134,7 +131,7 @@ class LiveTrialSteps:
     def _measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         run_id = plan.run_ids[run_index]
         begin_run(self.session.database, run_id)
-        hold_credit(self.session, plan, step)
+        self._hold_credit(plan, step)
         kept, stopped = self._run_unit(plan, run_index, step)
         if stopped or kept is None:
             return self._stopped(plan)
@@ -150,6 +147,13 @@ class LiveTrialSteps:
             save_step(self.session.database, run_id, result)
         self.watcher.step_finished(plan.trial_id, result)
         return Outcome(state="done", result=result)
+
+    def _hold_credit(self, plan: Plan, step: Step) -> None:
+        """Switch the disk's credit off while it is filled, where the provider can do that, so that
+        filling uses up none (docs/design.md#lab)."""
+        renter: object = self.session.renter(plan)
+        if isinstance(renter, HoldsCredit):
+            renter.set_credit(plan.lease_id, on=step.role != "fill")
 
     def _run_unit(self, plan: Plan, run_index: int, step: Step) -> tuple[KeptStep | None, bool]:
         """Run fio and store its files, however it ended. Returns the files (None where the stop
@@ -257,3 +261,107 @@ def _iso(unix_s: float) -> str:
     if not 0 <= unix_s <= _LATEST_UNIX_S:
         unix_s = time.time()
     return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="microseconds")
+
+
+PATIENCE_S = 600.0
+"""A time-based fio counts as hung this many seconds after 1.5 times its runtime (fio 3.33 was seen
+to hang with io_submit_mode=offload). Our choice, far beyond any stall seen on a cloud disk."""
+
+
+def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
+    """The unit that runs `step`; its name is unique in the run and sorts in the run's order.
+
+    The canary (MR-13) runs before the first step and after every step: which one is the last is
+    not known while it runs, and an interrupted run keeps one too. There is none where other trials
+    measure on the same machine at once: it would measure them, and take processor time from their
+    fio. The machines of the fake cloud are this one, and its disks are files beside each other.
+    """
+    target, guards, is_fake = plan.target, _guards(plan), plan.cell.provider == "fake"
+    has_canary = not (is_fake or plan.shares_machine)
+    return Unit(
+        trial_id=plan.trial_id,
+        run_index=run_index,
+        name=f"{step.index:03d}-{step.name}" + (f"-r{step.round}" if step.round else ""),
+        state_dir=target.state_dir,
+        job=step.job,
+        work_dir=target.work_dir,
+        guard=guards[0] if guards else None,
+        others=guards[1:],
+        sampled=_sampled(plan),
+        drop_caches=step.page_cache == "drop",
+        drop_every_s=step.drop_caches_every_s,
+        canary_before=step.index == 0 and has_canary,
+        canary_after=_may_be_last(plan, step) and has_canary,
+        fio_limit_s=_time_limit_s(step),
+        if_busy="share" if is_fake else plan.cell.if_busy,
+        user=plan.facts.user,
+        root=_needs_root(plan),
+    )
+
+
+def _time_limit_s(step: Step) -> float | None:
+    """Seconds after which a step's fio counts as hung; None: its run time depends on the disk."""
+    if "time_based" not in step.job:
+        return None
+    return 1.5 * step.expected_s + PATIENCE_S
+
+
+def _may_be_last(plan: Plan, step: Step) -> bool:
+    """Whether the run may end with this step: the plan's last, or the last of a round."""
+    if plan.loop is None:
+        return step.index == len(plan.steps) - 1
+    body = len(plan.steps) - plan.loop.first
+    return step.round is not None and (step.index - plan.loop.first) % body == body - 1
+
+
+def _guards(plan: Plan) -> tuple[DeviceGuard, ...]:
+    guards = []
+    for disk in plan.target.disks:
+        assert disk.number
+        assert disk.identity
+        assert disk.size_bytes is not None
+        guards.append(
+            DeviceGuard(
+                path=disk.device,
+                number=disk.number,
+                identity=disk.identity,
+                size_bytes=disk.size_bytes,
+                mount_point=mount_point(plan.target),
+            )
+        )
+    return tuple(guards)
+
+
+def _sampled(plan: Plan) -> str | None:
+    """The kernel's numbers of the disks whose counters are read: also of the one below a directory;
+    None where that is not known."""
+    target = plan.target
+    numbers = [target.device_number, *(disk.number for disk in target.others)]
+    return " ".join(number for number in numbers if number) or None
+
+
+def _needs_root(plan: Plan) -> bool:
+    """Raw devices and mounts are root's; a directory is measured as the user who owns it."""
+    return plan.target.kind == "device" and not plan.facts.is_root
+
+
+log = logging.getLogger(__name__)
+
+
+def judge_trial(
+    session: Session, trial_id: str, results: Mapping[str, Sequence[StepResult]] | None = None
+) -> None:
+    """Judge the runs of a trial, so that `results list` shows their figure and trust at once.
+    `results` are their steps, where the caller has them.
+
+    An error is logged and not raised: the trial is measured, and each later read judges it again.
+    """
+    from diskbench.results.verdicts import trial_verdicts
+
+    try:
+        runs = find_runs(session.database, [Filter("trial_id", "=", trial_id)])
+        if runs:
+            evidence = session.evidence_of(trial_id)
+            trial_verdicts(session.database, evidence, runs, books=session.books, results=results)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the trial has ended well
+        log.warning("no verdict yet: %s", error, extra={"trial": trial_id})

@@ -1,48 +1,49 @@
-"""The effects of each station of a cell, of a matrix or of a run; each is idempotent."""
+"""The effects of each station of a cell, of a matrix or of a run; each is idempotent. The plan of
+an attempt is written as rows before anything is rented.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
-from diskbench.engine.matrix.cell_plan import plan_cell
-from diskbench.engine.matrix.machine_reuse import keeps
-from diskbench.engine.matrix.spend import spent_on
-from diskbench.engine.trial.judge import judge_trial
+from ulid import ULID
+
+from diskbench.engine.matrix.admission import spent_on
+from diskbench.engine.matrix.machine_reuse import keeps, placed
+from diskbench.engine.session import Session
+from diskbench.engine.trial.lease import save
+from diskbench.engine.trial.planning import check_rentable, draft_of, plan_on_host
+from diskbench.engine.trial.probe import queued_behind, without_canary_of_others
 from diskbench.engine.trial.release import end_hold, end_unfinished, hand_back, keep_trial_rows
 from diskbench.engine.trial.rent import rent
-from diskbench.engine.trial.retry import RetryPolicy
-from diskbench.engine.trial.stop import BY_USER
-from diskbench.engine.trial.trial_steps import LiveTrialSteps
+from diskbench.engine.trial.steps import LiveTrialSteps, judge_trial
+from diskbench.engine.trial.stop import BY_USER, RetryPolicy, Stop
+from diskbench.engine.trial.watch import Watcher
 from diskbench.errors import DiskbenchError, ReleaseFailed, StoreUnavailable, Suspended
-from diskbench.model.campaign import LIVE
+from diskbench.hosts.connect import host_at
+from diskbench.model.campaign import LIVE, CellRow
 from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
-from diskbench.plan.admit import after
+from diskbench.model.result import StepResult
+from diskbench.model.spec import Cell, Plan
+from diskbench.plan.admit import after, zone_of
 from diskbench.plan.cost import renting_s
+from diskbench.plan.trial import TrialIds
 from diskbench.store.archive import write_plan
-from diskbench.store.campaigns import load_campaign
-from diskbench.store.cells import cell_of_trial, update_cell
+from diskbench.store.campaigns import CampaignRow, load_campaign
+from diskbench.store.cells import cell_of_trial, live_cells, update_cell
 from diskbench.store.clock import present
 from diskbench.store.leases import lease_and_time, load_lease
 from diskbench.store.moments import iso
+from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import find_plan, load_plan
 from diskbench.store.runs import end_run_cell
 from diskbench.store.step_rows import load_results
 from diskbench.store.wishes import asked_to_stop
-
-if TYPE_CHECKING:
-    from diskbench.engine.session import Session
-    from diskbench.engine.trial.first_step import FirstSteps
-    from diskbench.engine.trial.stop import Stop
-    from diskbench.engine.trial.watch import Watcher
-    from diskbench.model.campaign import CellRow
-    from diskbench.model.result import StepResult
-    from diskbench.model.spec import Plan
-    from diskbench.store.campaigns import CampaignRow
 
 log = logging.getLogger(__name__)
 _NOT_KEPT = Problem(
@@ -93,8 +94,6 @@ class LiveCells:
     """The problem to record for each trial that was stopped because it took too long."""
     plans: dict[str, Plan] = field(default_factory=dict)
     """The plans that do not change any more and are evidence, by trial."""
-    begun: FirstSteps | None = None
-    """The first steps that were begun on their hosts already."""
     _drafts: dict[str, Plan] = field(default_factory=dict)
     """The drafts that this process opened and does not rent yet."""
 
@@ -106,7 +105,7 @@ class LiveCells:
     @cached_property
     def trials(self) -> LiveTrialSteps:
         """The stations of their trials."""
-        return LiveTrialSteps(self.session, self.stop, self.watcher, self.retry, self.begun)
+        return LiveTrialSteps(self.session, self.stop, self.watcher, self.retry)
 
     def plan(self, trial_id: str) -> Plan:
         """The plan of a trial, read once where it does not change any more. Raises UnknownName."""
@@ -305,3 +304,64 @@ def _is_done(end: TrialEnd | None) -> bool:
 
 def _failed(problem: Problem) -> Outcome:
     return Outcome(state="failed", problem=problem)
+
+
+def plan_cell(session: Session, row: CellRow) -> Plan:
+    """Plan the cell and write its rows; the plan is a draft where a machine is rented. Raises
+    DiskbenchError."""
+    assert row.trial_id is not None
+    profile, books = find_profile(row.cell.profile), session.books
+    names = TrialIds(row.campaign_id, row.trial_id, run_ids(row.trial_id, row.cell.runs))
+    renter = session.providers.renter(row.cell.provider)
+    if renter is None:
+        host = host_at(row.cell.address or "")
+        plan = plan_on_host(
+            host, row.cell, profile, names, books, install_fio=False, parsed=session.parsed
+        )
+        try:
+            others = _measured_now(session, row)
+            plan, *_ = without_canary_of_others([queued_behind(plan, others), *others])
+        except DiskbenchError:
+            host.close()
+            raise
+        session.hosts[plan.trial_id] = host
+    else:
+        check_rentable(renter, row.cell, profile)
+
+        def draft_in(zone: str | None) -> Plan:
+            cell = _in_zone(row.cell, zone)
+            return draft_of(cell, profile, renter.resolve(cell, books), names, books)
+
+        zone = zone_of(row)
+        shares = row.machine is not None
+        plan = placed(session, row, draft_in, zone) if shares else draft_in(zone)
+    save(session, [plan], owner=session.executor_id)
+    return plan
+
+
+def run_ids(trial_id: str, count: int) -> tuple[str, ...]:
+    """The ids of a trial's runs: the same in every process that opens it, sorted in the order of
+    the runs, with the time of the trial's id (a ULID has 48 bits of time and 80 random bits)."""
+    time_of = ULID.from_str(trial_id.upper()).bytes[:6]
+    chance = int.from_bytes(hashlib.sha256(trial_id.encode()).digest()[:9], "big") << 8
+    return tuple(
+        str(ULID(time_of + (chance + n).to_bytes(10, "big"))).lower() for n in range(count)
+    )
+
+
+def _measured_now(session: Session, row: CellRow) -> list[Plan]:
+    """The plans of the matrix's other cells that are being measured now."""
+    trials = [
+        cell.trial_id
+        for cell in live_cells(session.database)
+        if cell.campaign_id == row.campaign_id and cell.trial_id not in (None, row.trial_id)
+    ]
+    plans = [find_plan(session.database, trial_id) for trial_id in trials if trial_id is not None]
+    return [plan for plan in plans if plan is not None]
+
+
+def _in_zone(cell: Cell, zone: str | None) -> Cell:
+    """The cell with the zone in its rental; unchanged for None."""
+    if zone is None or cell.rent is None:
+        return cell
+    return cell.model_copy(update={"rent": cell.rent.model_copy(update={"zone": zone})})

@@ -1,30 +1,35 @@
-"""This process as an executor: registration, heartbeat, and which executors are alive."""
+"""Processes that share a database: registration and heartbeat, which of them are alive, whether
+they have one secret and one clock; and new ids.
+"""
 
 from __future__ import annotations
 
+import hmac
+import logging
 import os
 import socket
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+from pydantic import SecretBytes
+from ulid import ULID
 
 from diskbench import __version__
+from diskbench.errors import InvalidValue
+from diskbench.model.campaign import CellRow
 from diskbench.store.cells import live_cells
 from diskbench.store.claims import (
+    Executor,
     list_executors,
     progress_of_trials,
     register_executor,
     remove_executor,
 )
-from diskbench.store.clock import database_time
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import sqlalchemy as sa
-
-    from diskbench.model.campaign import CellRow
-    from diskbench.store.claims import Executor
+from diskbench.store.clock import database_time, is_skewed, skew_text, time_and_skew
 
 BEAT_S = 15.0
 """Seconds between two heartbeats; our choice."""
@@ -143,3 +148,64 @@ def _exists_without_proc(pid: int) -> str | None:
     except PermissionError:
         return "exists"
     return "exists"
+
+
+def fingerprint(secret: SecretBytes) -> str:
+    """64 bits of an HMAC-SHA256 in hexadecimal: distinguishes secrets without revealing them."""
+    return hmac.digest(secret.get_secret_value(), b"diskbench secret v1", "sha256")[:8].hex()
+
+
+def check_shared(database: sa.Engine, own: str) -> None:
+    """Raise InvalidValue where the secret of a live worker has another fingerprint than `own`,
+    because neither worker could log in to the machines of the other."""
+    executors = list_executors(database)
+    alive = living(executors)
+    for peer in executors:
+        if peer.executor_id in alive and peer.secret_id not in (None, own):
+            raise InvalidValue(
+                f"this worker's secret is not that of worker {peer.name} on {peer.hostname}",
+                advice="give all workers of a database the same DISKBENCH_SECRET, or the same file "
+                "(see secret_file in 'diskbench config')",
+            )
+
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class DatabaseClock:
+    """Read repeatedly by one thread."""
+
+    database: sa.Engine
+    is_skewed: bool = field(default=False, init=False)
+    """Whether this machine's clock differed by over a minute from the database's at the last look.
+    """
+    _seen: tuple[datetime, float] | None = field(default=None, init=False)
+
+    def looked(self) -> float:
+        """Read the clock. Returns the seconds by which it advanced more than this machine's
+        monotonic clock since the last look; after such a jump every heartbeat looks old. Logs when
+        the skew of this machine's clock begins or ends. Raises StoreUnavailable."""
+        present, skew = time_and_skew(self.database)
+        at = time.monotonic()
+        if is_skewed(skew) != self.is_skewed:
+            self.is_skewed = not self.is_skewed
+            if self.is_skewed:
+                log.warning("takes over no cells of other workers: %s", skew_text(skew))
+            else:
+                log.info("the clock agrees with the database's again")
+        before, self._seen = self._seen, (present, at)
+        if before is None:
+            return 0.0
+        return (present - before[0]).total_seconds() - (at - before[1])
+
+    def age_s(self, since: str | None) -> float:
+        """Seconds from `since`, a time in a row, to the last look; 0 where either is missing."""
+        if since is None or self._seen is None:
+            return 0.0
+        return (self._seen[0] - datetime.fromisoformat(since)).total_seconds()
+
+
+def new_id() -> str:
+    """A lower-case ULID: sorts by time, fits every cloud's naming rules."""
+    return str(ULID()).lower()

@@ -1,0 +1,195 @@
+"""Cells in this process: how it is started, how a cell is taken and continued, and the cells of a
+run to their ends. `run`, `resume`, `matrix run` and `worker` all start here.
+
+The row of a cell decides alone. A cell whose owner is this process runs here; one without an owner,
+or whose owner is dead, is taken by whoever swaps the owner first. The workflow engine is told
+afterwards: a process that dies in between left a cell that the next process takes in the same way.
+
+The cells of a run are those of a worker, with the same stations, workflow and release. They differ
+in three things: the caller saved and claimed their rows, each has a thread that waits for it, so
+that a failure of one does not affect the others, and an error suspends them instead of making them
+wait (engine/trial/stop.py).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from diskbench.engine.durable import cells as durable
+from diskbench.engine.matrix.cells import CellEnding, LiveCells
+from diskbench.engine.processes import silent_s
+from diskbench.engine.session import Session
+from diskbench.engine.trial.stop import Stop
+from diskbench.engine.trial.watch import Watcher
+from diskbench.engine.work import prolong
+from diskbench.errors import InvalidValue, ReleaseFailed, RentalFailed, StoreUnavailable, Suspended
+from diskbench.model.campaign import CellRow
+from diskbench.model.outcome import Problem, TrialEnd, problem_of
+from diskbench.model.spec import Plan
+from diskbench.store.cells import claim_cell
+from diskbench.store.database_errors import as_unavailable
+from diskbench.store.wishes import asked_to_stop
+
+
+@dataclass
+class TrialEnding:
+    """How a trial ended in this process: finished, or suspended for another process to resume."""
+
+    plan: Plan
+    end: TrialEnd | None = None
+    suspended: BaseException | None = None
+    stopped: bool = False
+    """Whether it was asked to stop before it was suspended."""
+    refused: Problem | None = None
+    """Why its runs never began: its machine could not be rented."""
+    not_released: ReleaseFailed | None = None
+
+
+def execute(
+    session: Session,
+    plans: Sequence[Plan],
+    watcher: Watcher,
+    stop: Stop,
+    *,
+    take_over: bool = False,
+) -> list[TrialEnding]:
+    """Run the cells of `plans`, whose rows are saved and owned by this process, to their end or
+    suspension; machines of drafts are rented first.
+
+    Returns one report per plan, in order. `take_over` continues cells that another process began.
+    """
+    settled: list[CellEnding] = []
+    own = {} if take_over else {plan.trial_id: plan for plan in plans if not plan.is_draft}
+    stations = LiveCells(session, stop, watcher, settled.append, waits=False, plans=own)
+    with session.timing.span("launch"), as_unavailable(session.database):
+        launch_cells(stations)
+        workflows = durable.known([plan.trial_id for plan in plans]) if take_over else {}
+    reports = [TrialEnding(plan) for plan in plans]
+    threads = [
+        _spawn(_to_its_end, stations, stop, report, workflows.get(report.plan.trial_id))
+        for report in reports
+    ]
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(0.2)  # in slices, so that signals are handled meanwhile
+    endings = {ending.trial_id: ending for ending in settled}
+    for report in reports:
+        trial_id = report.plan.trial_id
+        report.plan = stations.plans.get(trial_id, report.plan)
+        if trial_id in endings:
+            _add(report, endings[trial_id])
+    return reports
+
+
+def _to_its_end(
+    stations: LiveCells, stop: Stop, report: TrialEnding, workflow: durable.WorkflowState | None
+) -> None:
+    """Begin or continue a cell and wait for its end; note why it was suspended."""
+    try:
+        with as_unavailable(stations.session.database):
+            carry_on(stations, report.plan.trial_id, workflow)()
+    except (Exception, Suspended) as error:  # noqa: BLE001 - a fault in the workflow is reported
+        report.suspended = error.error if isinstance(error, Suspended) else error
+        report.stopped = stop.asked(report.plan.trial_id)
+
+
+def _add(report: TrialEnding, ending: CellEnding) -> None:
+    """Add to a report how its cell ended; a cell whose release could not be tried is suspended,
+    and reported as not given back."""
+    report.end, report.not_released = ending.end, ending.not_released
+    if ending.not_released is not None:
+        report.suspended = None
+    if ending.end is None and ending.problem is not None:
+        report.end = ending.never_began(report.plan)
+        report.refused = ending.problem
+
+
+def _spawn(work: Callable[..., None], *args: object) -> threading.Thread:
+    thread = threading.Thread(target=work, args=args, daemon=True)
+    thread.start()
+    return thread
+
+
+log = logging.getLogger(__name__)
+
+
+def take(
+    session: Session,
+    stations: LiveCells,
+    cell: CellRow,
+    workflow: durable.WorkflowState | None,
+    alive: Collection[str],
+) -> bool:
+    """Take a cell that no live process runs and let it run here; False when another process owns
+    it. One of this process that none of its threads works on is given to the workflow engine again.
+    `workflow` is None for a cell that has not begun."""
+    assert cell.trial_id is not None
+    me = session.executor_id
+    if cell.owner != me:
+        if cell.owner in alive:
+            return False
+        if not claim_cell(session.database, cell.trial_id, owner=me, previous=cell.owner):
+            return False
+    _say_taken(session, cell, begun=workflow is not None)
+    if workflow is not None and not workflow.is_over:
+        try:
+            prolong(session, cell.trial_id)
+        except InvalidValue as error:  # its machine would end first: it is tried again on a new one
+            short = RentalFailed(error.message, advice="the cell is tried again on a new machine")
+            stations.settle(cell.trial_id, None, problem_of(short))
+    carry_on(stations, cell.trial_id, workflow)
+    return True
+
+
+def carry_on(
+    stations: LiveCells, trial_id: str, workflow: durable.WorkflowState | None
+) -> Callable[[], object]:
+    """Begin a cell of this process, or continue it where its workflow stands; returns a function
+    that waits for its end. A cell whose workflow ended without settling it is settled as broken, so
+    that it does not stay open."""
+    if workflow is None:  # its process died before it began, or it is new
+        return durable.start(trial_id)
+    if workflow.is_over:
+        fault = f"a fault in diskbench ended its workflow: {workflow.state}"
+        stations.settle(trial_id, None, Problem(kind="Broken", message=fault))
+        return lambda: None
+    return durable.go_on(trial_id, stations.session.executor_id)
+
+
+def _say_taken(session: Session, cell: CellRow, *, begun: bool) -> None:
+    if begun:
+        lost = f"{silent_s(session.database, cell):.1f}"
+        log.info("takes over %s", cell.key, extra={"trial": cell.trial_id, "lost_s": lost})
+    else:
+        log.info("took %s", cell.key, extra={"trial": cell.trial_id})
+
+
+WISHES_EVERY_S = 1.0
+"""Seconds between two polls for requests to stop; our choice."""
+
+
+def launch_cells(cells: LiveCells, *, schedules: bool = False) -> None:
+    """Start the workflow engine of this process."""
+    session = cells.session
+    durable.bind(cells)
+    session.ends_work = durable.stop
+    follow_wishes(session, cells.stop)
+    durable.launch(session.database, session.executor_id, schedules=schedules)
+
+
+def follow_wishes(session: Session, stop: Stop) -> None:
+    """Ask `stop` to stop each trial that `diskbench cancel` names, until the session is closed."""
+    session.keep_running(lambda over: _follow(session, stop, over))
+
+
+def _follow(session: Session, stop: Stop, over: threading.Event) -> None:
+    while not over.wait(WISHES_EVERY_S):
+        try:
+            trial_ids = asked_to_stop(session.database, session.executor_id)
+        except StoreUnavailable:
+            continue  # reported by whatever writes there; polled again when it is back
+        for trial_id in trial_ids:
+            stop.ask(trial_id)

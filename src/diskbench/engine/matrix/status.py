@@ -1,0 +1,362 @@
+"""What the database says of matrices and workers: the progress of a matrix and the cells that are
+shown of it; the workers, their work, the queues and the open leases.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+
+from diskbench.engine.cleanup.gc import cost_of_lease, leases_at_work
+from diskbench.engine.matrix.admission import spent_by
+from diskbench.engine.matrix.campaign import runs_now
+from diskbench.engine.processes import living
+from diskbench.engine.work import OngoingWork
+from diskbench.model.campaign import (
+    FINAL,
+    LIVE,
+    CellRow,
+    CellSeen,
+    CellState,
+    CellStatus,
+    FleetDocument,
+    LeaseSeen,
+    MatrixStatus,
+    QueueSeen,
+    WorkerSeen,
+)
+from diskbench.plan.admit import serves
+from diskbench.plan.makespan import Task, makespan_s
+from diskbench.results.replicate_set import until_statuses
+from diskbench.store.campaigns import CampaignRow, list_campaigns
+from diskbench.store.cells import owned_cells
+from diskbench.store.claims import Executor, SavedProgress, list_executors, progress_of_trials
+from diskbench.store.clock import database_time, ulid_time
+from diskbench.store.leases import Lease, list_leases
+from diskbench.store.machines import list_machines
+from diskbench.store.matrix_sums import (
+    QueueCount,
+    WaitingGroup,
+    count_queues,
+    sum_cells,
+    unfinished_routes,
+    waiting_groups,
+    waiting_in_order,
+)
+from diskbench.store.moments import iso
+from diskbench.store.rows import find_plan
+from diskbench.store.runs import run_cells
+from diskbench.store.shown_cells import cells_in, first_cells, pages_of_cells
+from diskbench.units import format_duration_s, format_iops
+
+MOST_IN_ORDER = 500
+"""Waiting cells that are read one by one for the expected end; our choice. Of more the database
+counts those that are alike, and each kind is taken to lie evenly in the order: the end may differ
+by what a cell takes."""
+
+
+@dataclass(frozen=True)
+class MatrixLook:
+    """A matrix at one moment. `totals` is its status without its cells, `longest_key` the most
+    characters of a cell's name, and `live_usd` the cost so far of each running attempt, by trial.
+    """
+
+    database: sa.Engine
+    totals: MatrixStatus
+    longest_key: int
+    live_usd: Mapping[str, float]
+
+    def important(self, order: Sequence[CellState], most: int) -> tuple[CellStatus, ...]:
+        """At most `most` cells, those in the first states of `order` preferred, in their order."""
+        present = [state for state in order if self.totals.counts.get(state)]
+        return self._seen(first_cells(self.database, self.totals.campaign_id, present, most))
+
+    def without_result(self) -> tuple[CellStatus, ...]:
+        """The cells that ended without a result, in order."""
+        states = FINAL - {"done", "spared"}
+        return self._seen(cells_in(self.database, self.totals.campaign_id, states))
+
+    def live(self) -> tuple[CellStatus, ...]:
+        """The cells that are under way, in order."""
+        return self._seen(cells_in(self.database, self.totals.campaign_id, LIVE))
+
+    def pages(self) -> Iterator[tuple[CellStatus, ...]]:
+        """All cells in order, page by page."""
+        for page in pages_of_cells(self.database, self.totals.campaign_id):
+            yield self._seen(page)
+
+    def _seen(self, cells: Sequence[CellRow]) -> tuple[CellStatus, ...]:
+        running = [cell.trial_id for cell in cells if cell.state in LIVE and cell.trial_id]
+        progress = progress_of_trials(self.database, running) if running else {}
+        return tuple(
+            CellStatus(
+                row=cell,
+                doing=doing(cell, progress.get(cell.trial_id or "")),
+                spent_usd=self.live_usd.get(cell.trial_id or "", cell.cost_usd or 0.0)
+                if cell.started_at
+                else 0.0,
+            )
+            for cell in cells
+        )
+
+
+def look_at(database: sa.Engine, campaign: CampaignRow, *, until: bool = True) -> MatrixLook:
+    """The current state of the matrix, summed by the database. Without `until` no interval of
+    replicates is computed."""
+    sums = sum_cells(database, campaign.campaign_id)
+    assumed = campaign.limits.assume_price_usd_per_hour
+    over, live = spent_by(database, campaign.campaign_id, assumed)
+    is_left = any(sums.counts.get(state) for state in ("waiting", *LIVE))
+    totals = MatrixStatus(
+        campaign_id=campaign.campaign_id,
+        name=campaign.name,
+        state=campaign.state,
+        created_at=campaign.created_at,
+        finished_at=campaign.finished_at,
+        for_workers=campaign.queue is None,
+        worked_on=_is_worked_on(database, campaign),
+        budget_usd=campaign.limits.budget_usd,
+        max_parallel=campaign.limits.max_parallel,
+        counts=sums.counts,
+        spent_usd=over + sum(live.values()),
+        unpriced=sums.unpriced,
+        expected_end=_expected_end(database, campaign, sums.counts) if is_left else None,
+        until=until_statuses(database, campaign) if until else (),
+    )
+    return MatrixLook(database, totals, sums.longest_key, live)
+
+
+def _is_worked_on(database: sa.Engine, campaign: CampaignRow) -> bool:
+    """Whether a live process runs the matrix, or a live worker reaches any unfinished cell."""
+    if campaign.queue is not None:
+        return runs_now(database, campaign)
+    executors = list_executors(database)
+    alive = living(executors)
+    patterns = [
+        executor.queues
+        for executor in executors
+        if executor.queues and executor.executor_id in alive
+    ]
+    left = unfinished_routes(database, campaign.campaign_id) if patterns else set[str]()
+    return any(serves(served, route) for served in patterns for route in left)
+
+
+def _expected_end(
+    database: sa.Engine, campaign: CampaignRow, counts: Mapping[CellState, int]
+) -> str | None:
+    """When the last cell should end (ISO 8601), if each cell takes its expected time; None where an
+    expected time is not known."""
+    now = database_time(database)
+    tasks = []
+    for cell in cells_in(database, campaign.campaign_id, LIVE):
+        if cell.expected_s is None:
+            return None
+        elapsed_s = 0.0
+        if cell.started_at is not None:
+            elapsed_s = (now - datetime.fromisoformat(cell.started_at)).total_seconds()
+        seconds = max(cell.expected_s - elapsed_s, 1.0)
+        tasks.append(Task(cell.cell.provider, cell.partition, seconds, cell.machine))
+    is_short = counts.get("waiting", 0) <= MOST_IN_ORDER
+    waiting = (waiting_in_order if is_short else waiting_groups)(database, campaign.campaign_id)
+    tasks_waiting = _tasks(waiting)
+    if tasks_waiting is None:
+        return None
+    end = now + timedelta(seconds=makespan_s([*tasks, *tasks_waiting], campaign.limits))
+    return end.isoformat(timespec="seconds")
+
+
+def _tasks(groups: Sequence[WaitingGroup]) -> list[Task] | None:
+    """The waiting cells as tasks in order, those of a group evenly between its first and its last;
+    None where the expected time of one is not known."""
+    placed: list[tuple[float, Task]] = []
+    for group in groups:
+        if group.expected_s is None:
+            return None
+        provider = group.partition.partition("/")[0]
+        task = Task(provider, group.partition, max(group.expected_s, 1.0), group.machine)
+        step = (group.last - group.first) / max(1, group.count - 1)
+        placed += [(group.first + n * step, task) for n in range(group.count)]
+    return [task for _, task in sorted(placed, key=lambda place: place[0])]
+
+
+def doing(cell: CellRow, progress: SavedProgress | None) -> str:
+    """What a cell does now, or why it does nothing; `progress` is its run's last progress, None
+    before the first."""
+    if cell.state not in LIVE:
+        return cell.error or ""
+    # While a cell is measured, its note says only what it waits for.
+    return cell.note or (_doing_now(progress) if progress is not None else "")
+
+
+def _doing_now(progress: SavedProgress) -> str:
+    """The step of a run and its rate: `write at 12 s: 3,000 IOPS`."""
+    step, tick = progress.step, progress.tick
+    if not tick:
+        return step
+    rate = tick["read_iops"] + tick["write_iops"]
+    return f"{step} at {format_duration_s(tick['elapsed_s'])}: {format_iops(rate)} IOPS"
+
+
+def fleet(database: sa.Engine) -> FleetDocument:
+    """All work and leases of all processes that use this database."""
+    now = database_time(database)
+    executors = {executor.executor_id: executor for executor in list_executors(database)}
+    alive = living(list(executors.values()))
+    names = {executor_id: _name(executors[executor_id]) for executor_id in alive}
+    at_work = owned_cells(database)
+    runs = [cell for cell in run_cells(database) if cell.trial_id is not None]
+    progress = progress_of_trials(
+        database,
+        [cell.trial_id for cell in [*at_work, *runs] if cell.trial_id],
+    )
+    matrices = {campaign.campaign_id: campaign for campaign in list_campaigns(database)}
+    busy = Counter(cell.owner for cell in [*at_work, *runs])
+    used = leases_at_work(database)
+    # What is rented for a trial that shares a machine is in the machine's lease.
+    shared = {machine.trial_id for machine in list_machines(database)}
+    leases = [
+        _lease(database, lease, now, used)
+        for lease in list_leases(database, state="open")
+        if lease.lease_id not in shared
+    ]
+    return FleetDocument(
+        at=iso(now),
+        workers=tuple(
+            _worker(
+                executor,
+                now,
+                alive=executor.executor_id in alive,
+                running=busy[executor.executor_id],
+            )
+            for executor in executors.values()
+            if executor.executor_id in alive
+            or executor.queues is not None
+            or busy[executor.executor_id]
+        ),
+        queues=_queues(
+            count_queues(database), [executors[executor_id] for executor_id in sorted(alive)]
+        ),
+        cells=tuple(
+            CellSeen(
+                trial_id=cell.trial_id or "",
+                name=cell.key,
+                matrix=matrices[cell.campaign_id].name,
+                matrix_id=cell.campaign_id,
+                state=cell.state if cell.owner in alive else "suspended",
+                doing=doing(cell, progress.get(cell.trial_id or "")),
+                age_s=_age_s(cell.started_at, now),
+                worker=names.get(cell.owner or ""),
+            )
+            for cell in at_work
+        )
+        + tuple(_run(run, now, names, progress.get(run.trial_id or "")) for run in runs),
+        leases=tuple(leases),
+        usd=sum(lease.usd or 0.0 for lease in leases),
+        unpriced=sum(lease.usd is None for lease in leases),
+    )
+
+
+def narrowed(seen: FleetDocument, work: Sequence[OngoingWork]) -> FleetDocument:
+    """The part of `seen` that belongs to `work`: its cells and runs, their processes and leases."""
+    trials = {item.id for item in work}
+    matrices = {item.campaign.campaign_id for item in work if item.campaign and not item.cell}
+    cells = tuple(
+        cell for cell in seen.cells if cell.trial_id in trials or cell.matrix_id in matrices
+    )
+    mine = {cell.trial_id for cell in cells} | trials
+    leases = tuple(lease for lease in seen.leases if lease.lease_id in mine)
+    names = {cell.worker for cell in cells}
+    return seen.model_copy(
+        update={
+            "workers": tuple(
+                worker for worker in seen.workers if worker.name in names and worker.running
+            ),
+            "queues": (),
+            "cells": cells,
+            "leases": leases,
+            "usd": sum(lease.usd or 0.0 for lease in leases),
+            "unpriced": sum(lease.usd is None for lease in leases),
+        }
+    )
+
+
+def _name(executor: Executor) -> str:
+    return executor.name or executor.hostname
+
+
+def _worker(executor: Executor, now: datetime, *, alive: bool, running: int) -> WorkerSeen:
+    return WorkerSeen(
+        executor_id=executor.executor_id,
+        name=_name(executor),
+        hostname=executor.hostname,
+        pid=executor.pid,
+        version=executor.version,
+        queues=None if executor.queues is None else tuple(executor.queues),
+        concurrency=executor.concurrency,
+        draining=bool(executor.draining),
+        started_at=executor.started_at,
+        beat_age_s=_age_s(executor.beat_at, now) or 0.0,
+        alive=alive,
+        running=running,
+    )
+
+
+def _queues(
+    counted: Sequence[QueueCount], living_ones: Sequence[Executor]
+) -> tuple[QueueSeen, ...]:
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for some in counted:
+        counts.setdefault((some.route, some.partition), Counter())[some.place] += some.count
+    return tuple(
+        QueueSeen(
+            route=route,
+            partition=partition,
+            waiting=count["waiting"],
+            queued=count["queued"],
+            running=count["running"],
+            workers=sum(serves(executor.queues or (), route) for executor in living_ones),
+        )
+        for (route, partition), count in sorted(counts.items())
+    )
+
+
+def _run(
+    cell: CellRow, now: datetime, names: Mapping[str, str], progress: SavedProgress | None
+) -> CellSeen:
+    """A trial of a run that was started outside a matrix."""
+    trial_id = cell.trial_id or ""
+    return CellSeen(
+        trial_id=trial_id,
+        name=cell.block,
+        state=cell.state if cell.owner in names else "suspended",
+        doing=doing(cell, progress),
+        age_s=_age_s(ulid_time(trial_id), now),
+        worker=names.get(cell.owner or ""),
+    )
+
+
+def _lease(database: sa.Engine, lease: Lease, now: datetime, used: set[str]) -> LeaseSeen:
+    plan = find_plan(database, lease.lease_id)
+    rented = plan is None or plan.rental is not None
+    cost = cost_of_lease(lease, now)
+    return LeaseSeen(
+        lease_id=lease.lease_id,
+        provider=lease.provider,
+        region=lease.region,
+        created_at=lease.created_at,
+        expires_at=lease.expires_at,
+        age_s=cost.hours * 3600,
+        usd=cost.usd if rented else 0.0,
+        in_use=lease.lease_id in used,
+        error=lease.error,
+    )
+
+
+def _age_s(since: str | None, now: datetime) -> float | None:
+    if since is None:
+        return None
+    return max(0.0, (now - datetime.fromisoformat(since)).total_seconds())

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from diskbench.report.charts.axis import LATENCY_LABELS, UTC_LABELS, wants_log
+from diskbench.model.history import MetricHistory
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.rows import drawn_rows
-
-if TYPE_CHECKING:
-    from diskbench.model.history import MetricHistory
-    from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.measure import LATENCY_LABELS, UTC_LABELS, wants_log
+from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.point import drawn_rows
 
 WIDTH = 420
 HEIGHT = 170

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from diskbench.report.charts.axis import wants_log
+from diskbench.report.assemble.chart_data import ChartData
+from diskbench.report.assemble.load_curve import LoadCurve, LoadPoint
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import latency_axis, stroke_scale, value_axis
-from diskbench.report.charts.measure import bare, log_domain
+from diskbench.report.charts.measure import bare, log_domain, wants_log
+from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.point import drawn_rows
 from diskbench.report.charts.registry import chart
-from diskbench.report.charts.rows import drawn_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import altair as alt
-
-    from diskbench.report.assemble.chart_data import ChartData
-    from diskbench.report.assemble.load_curve import LoadCurve, LoadPoint
-    from diskbench.report.charts.palette import Palette
 
 MOST_CURVES = 2
 """The most families of steps with a curve in one report."""

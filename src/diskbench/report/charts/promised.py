@@ -9,18 +9,29 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.charts.axis import wants_log
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.lanes import Lanes, lanes_of
 from diskbench.report.charts.layers import dots_by_source, interval_rule, value_axis
-from diskbench.report.charts.measure import bare, linear_domain, log_domain, title, with_unit
-from diskbench.report.charts.point import ChartPoint, middle, subtitle
-from diskbench.report.charts.rows import drawn_rows, row
+from diskbench.report.charts.measure import (
+    bare,
+    linear_domain,
+    log_domain,
+    title,
+    wants_log,
+    with_unit,
+)
+from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.point import (
+    ChartPoint,
+    Lanes,
+    drawn_rows,
+    lanes_of,
+    middle,
+    row,
+    subtitle,
+)
 
 if TYPE_CHECKING:
     import altair as alt
-
-    from diskbench.report.charts.palette import Palette
 
 WIDTH = 190
 ROW = 30

@@ -11,16 +11,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from diskbench.report.charts.axis import CHARACTER_PX, wants_log, whole_seconds
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import stroke_scale, value_axis
-from diskbench.report.charts.measure import linear_domain, log_domain, title, with_unit
-from diskbench.report.charts.rows import carried, drawn_rows
+from diskbench.report.charts.measure import (
+    CHARACTER_PX,
+    linear_domain,
+    log_domain,
+    title,
+    wants_log,
+    whole_seconds,
+    with_unit,
+)
+from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.point import carried, drawn_rows
 
 if TYPE_CHECKING:
     import altair as alt
-
-    from diskbench.report.charts.palette import Palette
 
 WIDTH = 400
 HEIGHT = 104

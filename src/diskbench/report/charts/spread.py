@@ -17,17 +17,14 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from diskbench.report.charts.axis import label_room, wants_log
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import value_axis
-from diskbench.report.charts.measure import log_domain, title, with_unit
-from diskbench.report.charts.point import ChartPoint, middle
-from diskbench.report.charts.rows import carried, drawn_rows, row
+from diskbench.report.charts.measure import label_room, log_domain, title, wants_log, with_unit
+from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.point import ChartPoint, carried, drawn_rows, middle, row
 
 if TYPE_CHECKING:
     import altair as alt
-
-    from diskbench.report.charts.palette import Palette
 
 WIDTH = 320
 ROW = 40

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import dots, own_layers, own_text, value_axis
+from diskbench.report.charts.layers import chart_of, dots, layered, own_layers, own_text, value_axis
 from diskbench.report.charts.measure import (
     CHARACTER_PX,
     bare,
@@ -30,7 +30,6 @@ from diskbench.report.charts.point import (
     ChartPoint,
     Lanes,
     carried,
-    drawn_rows,
     in_lanes,
     is_own,
     lanes_of,
@@ -117,7 +116,6 @@ def panel(
 
     `labelled`: this panel shows the labels and the legend; otherwise a panel beside it does.
     """
-    import altair as alt
 
     metric = points[0].metric
     published, own = of_source(points, "published"), of_source(points, "measured")
@@ -141,11 +139,9 @@ def panel(
         }
         for name, of_lane in by_lane.items()
     ]
-    marks = alt.Chart(drawn_rows(words)).mark_text(
-        align="left", dx=8, color=palette.ink, aria=False
-    )
-    layers.append(marks.encode(x=scale.x("at"), text=alt.Text("text:N"), y=y))
-    return alt.LayerChart(layer=layers).properties(width=width, height=ROW * len(lanes.names))
+    marks = chart_of(words).mark_text(align="left", dx=8, color=palette.ink, aria=False)
+    layers.append(marks.encode(x=scale.x("at"), text="text:N", y=y))
+    return layered(layers, width, ROW * len(lanes.names))
 
 
 def _scale(
@@ -173,14 +169,13 @@ def _scale(
 def _bars(
     rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, colour: alt.Color, palette: Palette
 ) -> list[Any]:
-    import altair as alt
 
     layers: list[Any] = []
     for doubted in (False, True):
         pieces = [
             piece for row in rows if row["doubted"] is doubted for piece in _pieces(row, scale)
         ]
-        chart = alt.Chart(drawn_rows(pieces))
+        chart = chart_of(pieces)
         bars = (
             chart.mark_bar(height=_BAR, filled=False, strokeWidth=1.5, strokeDash=[3, 2])
             if doubted
@@ -188,9 +183,7 @@ def _bars(
         )
         if pieces:
             layers.append(
-                bars.encode(
-                    x=scale.x("from"), x2=alt.X2("to:Q"), y=y, color=colour, **carried(pieces)
-                )
+                bars.encode(x=scale.x("from"), x2="to:Q", y=y, color=colour, **carried(pieces))
             )
     return [*layers, *_spans(rows, scale, y, palette)]
 
@@ -209,13 +202,12 @@ def _pieces(bar: dict[str, Any], scale: _Scale) -> list[dict[str, Any]]:
 def _dots(
     rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, colour: alt.Color, palette: Palette
 ) -> list[Any]:
-    import altair as alt
 
     led = [row | {"from": scale.domain[0]} for row in rows]
-    lead = alt.Chart(drawn_rows(led)).mark_rule(
+    lead = chart_of(led).mark_rule(
         color=palette.grid, strokeDash=[1, 3], strokeWidth=1.5, aria=False
     )
-    layers: list[Any] = [lead.encode(x=scale.x("from"), x2=alt.X2("value:Q"), y=y)]
+    layers: list[Any] = [lead.encode(x=scale.x("from"), x2="value:Q", y=y)]
     encode = {"x": scale.x("value"), "y": y, "color": colour}
     layers += dots(rows, size=80, encode=encode, opacity=1, strokeWidth=2)
     return [*layers, *_spans(rows, scale, y, palette)]
@@ -223,7 +215,6 @@ def _dots(
 
 def _spans(rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, palette: Palette) -> list[Any]:
     """Lines from the lowest to the highest value, if both are known and the bar is whole."""
-    import altair as alt
 
     known = [
         row
@@ -233,8 +224,8 @@ def _spans(rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, palette: Pal
     ]  # fmt: skip
     if not known:
         return []
-    rule = alt.Chart(drawn_rows(known)).mark_rule(color=palette.ink, strokeWidth=1.5, aria=False)
-    return [rule.encode(x=scale.x("low"), x2=alt.X2("high:Q"), y=y)]
+    rule = chart_of(known).mark_rule(color=palette.ink, strokeWidth=1.5, aria=False)
+    return [rule.encode(x=scale.x("low"), x2="high:Q", y=y)]
 
 
 def _extent(points: Sequence[ChartPoint]) -> list[float]:

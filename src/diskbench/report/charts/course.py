@@ -29,10 +29,16 @@ from diskbench.report.charts.course_layers import (
     stall_layer,
 )
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import latency_axis, stroke_legend, stroke_scale, value_axis
+from diskbench.report.charts.layers import (
+    chart_of,
+    latency_axis,
+    layered,
+    stroke_legend,
+    stroke_scale,
+    value_axis,
+)
 from diskbench.report.charts.measure import TIME_WIDTH, bare, log_domain, time_axis, wants_log
 from diskbench.report.charts.palette import DIRECTIONS, Palette
-from diskbench.report.charts.point import drawn_rows
 from diskbench.report.charts.registry import chart
 
 if TYPE_CHECKING:
@@ -74,7 +80,6 @@ def course_chart(course: StepCourse, palette: Palette, *, rate: Rate = "iops") -
 def _drawing(
     course: StepCourse, palette: Palette, rate: Rate, levels: Levels, *, log: bool
 ) -> alt.LayerChart:
-    import altair as alt
 
     x = time_axis(course.seconds)
     tracks = {name: getattr(track, rate) for name, track in course.tracks.items()}
@@ -100,7 +105,7 @@ def _drawing(
         *cliff_layers(course, palette, x, HEIGHT),
         hover_layer(course, tracks, rate, x, palette),
     ]
-    return alt.LayerChart(layer=layers).properties(width=TIME_WIDTH, height=HEIGHT)
+    return layered(layers, TIME_WIDTH, HEIGHT)
 
 
 def line_rows(tracks: dict[str, Floats], n_out: int = MOST_POINTS) -> list[dict[str, Any]]:
@@ -122,7 +127,7 @@ def line_layers(lines: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.
     dashes = {name: _DASHES[name] if len(names) > 1 else [1, 0] for name in names}
     legend = stroke_legend() if len(names) > 1 else None
     colours = {name: palette.direction(name) for name in names}
-    base = alt.Chart(drawn_rows(lines)).encode(
+    base = chart_of(lines).encode(
         x=x,
         y=y,
         color=stroke_scale(alt.Color, "direction", colours, legend),
@@ -221,7 +226,6 @@ def course_latency_chart(course: StepCourse, palette: Palette) -> ChartFigure | 
 
     A quantile is drawn if enough I/Os support it in at least half of the seconds (MR-10).
     """
-    import altair as alt
 
     shown = {
         (direction, name): getattr(track, name)
@@ -255,7 +259,7 @@ def course_latency_chart(course: StepCourse, palette: Palette) -> ChartFigure | 
     return ChartFigure(
         title=f"{course.step}: latency",
         subtitle=subtitle,
-        drawing=alt.LayerChart(layer=layers).properties(width=TIME_WIDTH, height=HEIGHT),
+        drawing=layered(layers, TIME_WIDTH, HEIGHT),
         id=f"course-latency-{course.run_id}-{course.step_index}",
         alt=_latency_sentence(course, shown),
     )
@@ -305,12 +309,12 @@ def _latency_lines(rows: list[dict[str, Any]], palette: Palette, x: alt.X, y: al
     legend = stroke_legend() if len(names) > 1 else None
     of_dashes = stroke_legend(symbolStrokeColor=palette.muted)
     return [
-        alt.Chart(drawn_rows(rows))
+        chart_of(rows)
         .mark_line(strokeWidth=1.3, strokeJoin="round", strokeCap="round", aria=False)
         .encode(
             x=x,
             y=y,
-            detail=alt.Detail("piece:N"),
+            detail="piece:N",
             color=stroke_scale(alt.Color, "direction", colours, legend),
             strokeDash=stroke_scale(alt.StrokeDash, "which", dashes, of_dashes),
         )

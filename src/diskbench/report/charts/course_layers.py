@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from diskbench.model.phase import Phase
 from diskbench.report.assemble.course import StepCourse
 from diskbench.report.assemble.phase_lines import clock
-from diskbench.report.charts.layers import columns
+from diskbench.report.charts.layers import chart_of, columns
 from diskbench.report.charts.measure import CHARACTER_PX, TIME_WIDTH, bare, with_unit
 from diskbench.report.charts.palette import Palette
-from diskbench.report.charts.point import drawn_rows
 
 if TYPE_CHECKING:
     import altair as alt
@@ -91,11 +90,11 @@ def phase_layers(
         for phase in phases
     ]
     bands = (
-        alt.Chart(drawn_rows(rows))
+        chart_of(rows)
         .mark_rect(aria=False)
         .encode(
             x=at_field(x, "start"),
-            x2=alt.X2("end:Q"),
+            x2="end:Q",
             y=alt.value(0),
             y2=alt.value(height),
             color=alt.Color("fill:N", scale=None),
@@ -103,15 +102,13 @@ def phase_layers(
         )
     )
     edges = (
-        alt.Chart(drawn_rows(rows[1:]))
-        .mark_rule(color=palette.grid, aria=False)
-        .encode(x=at_field(x, "start"))
+        chart_of(rows[1:]).mark_rule(color=palette.grid, aria=False).encode(x=at_field(x, "start"))
     )
     names = _phase_names(phases, course.seconds, rate)
     texts = (
-        alt.Chart(drawn_rows(names))
+        chart_of(names)
         .mark_text(align="left", baseline="bottom", color=palette.ink, fontSize=11, aria=False)
-        .encode(x=at_field(x, "at"), y=alt.Y("y:Q", scale=None, axis=None), text=alt.Text("text:N"))
+        .encode(x=at_field(x, "at"), y=alt.Y("y:Q", scale=None, axis=None), text="text:N")
     )
     return [bands, edges, *([texts] if names else [])]
 
@@ -165,9 +162,9 @@ def cliff_layers(
         if predicted.latest_s > predicted.earliest_s:
             spread = [{"a": predicted.earliest_s, "b": min(predicted.latest_s, course.seconds)}]
             layers.append(
-                alt.Chart(drawn_rows(spread))
+                chart_of(spread)
                 .mark_rect(color=palette.ink, opacity=0.10, aria=False)
-                .encode(x=at_field(x, "a"), x2=alt.X2("b:Q"), y=alt.value(0), y2=alt.value(height))
+                .encode(x=at_field(x, "a"), x2="b:Q", y=alt.value(0), y2=alt.value(height))
             )
         layers.append(
             _rules([predicted.at_s], x).mark_rule(
@@ -191,12 +188,12 @@ def cliff_layers(
         mine = [row for row in rows if row["side"] == side]
         if mine:
             layers.append(
-                alt.Chart(drawn_rows(mine))
+                chart_of(mine)
                 .mark_text(align=side, dx=5 if side == "left" else -5, fontSize=11, aria=False)
                 .encode(
                     x=at_field(x, "at"),
                     y=alt.Y("y:Q", scale=None, axis=None),
-                    text=alt.Text("text:N"),
+                    text="text:N",
                     color=alt.Color("fill:N", scale=None),
                 )
             )
@@ -229,7 +226,7 @@ def level_layers(levels: Levels, palette: Palette, y: alt.Y, rate: Rate) -> list
     ]
     if not rows:
         return []
-    base = alt.Chart(drawn_rows(rows))
+    base = chart_of(rows)
     rules = base.mark_rule(color=palette.muted, strokeDash=[3, 3], aria=False).encode(y=y)
     texts = base.mark_text(
         align="left",
@@ -239,7 +236,7 @@ def level_layers(levels: Levels, palette: Palette, y: alt.Y, rate: Rate) -> list
         lineBreak="\n",
         lineHeight=12,
         aria=False,
-    ).encode(x=alt.value(TIME_WIDTH + 6), y=y, text=alt.Text("text:N"))
+    ).encode(x=alt.value(TIME_WIDTH + 6), y=y, text="text:N")
     return [rules, texts]
 
 
@@ -253,7 +250,7 @@ def stall_layer(course: StepCourse, palette: Palette, x: alt.X, height: int) -> 
     if not rows:
         return []
     return [
-        alt.Chart(drawn_rows(rows))
+        chart_of(rows)
         .mark_point(shape="triangle-up", filled=True, size=45, color=palette.accent, aria=False)
         .encode(x=at_field(x, "at"), y=alt.value(height - 4))
     ]
@@ -269,9 +266,8 @@ def round_layer(course: StepCourse, palette: Palette, x: alt.X) -> list[Any]:
 
 
 def _rules(seconds: list[float], x: alt.X) -> alt.Chart:
-    import altair as alt
 
-    return alt.Chart(drawn_rows([{"at": second} for second in seconds])).encode(x=at_field(x, "at"))
+    return chart_of([{"at": second} for second in seconds]).encode(x=at_field(x, "at"))
 
 
 def at_field(x: alt.X, field: str) -> alt.X:

@@ -15,10 +15,9 @@ from diskbench.report.assemble.overview import Band, means, spans, stretch_s
 from diskbench.report.assemble.phase_lines import clock
 from diskbench.report.assemble.row_ids import row_href
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import columns, latency_axis
+from diskbench.report.charts.layers import chart_of, columns, latency_axis, layered
 from diskbench.report.charts.measure import TIME_WIDTH, bare, time_axis, with_unit
 from diskbench.report.charts.palette import Palette
-from diskbench.report.charts.point import drawn_rows
 from diskbench.report.charts.registry import chart
 
 if TYPE_CHECKING:
@@ -136,27 +135,27 @@ def overview_chart(
         for span in spans(bands, bounds)
     ]
     heat = (
-        alt.Chart(drawn_rows(cells))
+        chart_of(cells)
         .mark_rect(aria=False)
         .encode(
             x=x,
-            x2=alt.X2("end:Q"),
+            x2="end:Q",
             y=y,
-            y2=alt.Y2("low:Q"),
+            y2="low:Q",
             color=heat_colour(bounds, palette, metric=metric),
         )
     )
     rows = [_row(band, place, hrefs or {}) for place, band in enumerate(bands)]
     place = {"x": x, "x2": "end:Q", "y": y, "y2": "low:Q"}
-    hover = columns(rows, palette, place | ({"href": alt.Href("href:N")} if hrefs else {}))
+    hover = columns(rows, palette, place | ({"href": "href:N"} if hrefs else {}))
     stalls = _stalls(bands)
     ticks = (
-        alt.Chart(drawn_rows(stalls))
+        chart_of(stalls)
         .mark_rule(color=palette.accent, strokeWidth=2, aria=False)
-        .encode(x=x, y=y, y2=alt.Y2("low:Q"))
+        .encode(x=x, y=y, y2="low:Q")
     )
     layers = [heat, *([ticks] if stalls else []), hover]
-    drawing = alt.LayerChart(layer=layers).properties(width=TIME_WIDTH, height=height)
+    drawing = layered(layers, TIME_WIDTH, height)
     rate = "IOPS" if metric == "iops" else "MB/s"
     rates = f"mean {rate} of each {width} s" if width > 1 else f"{rate} of each second"
     if stalls:
@@ -262,17 +261,13 @@ def latency_map_chart(latency_map: LatencyMap, palette: Palette) -> ChartFigure:
     y = latency_axis("low", domain, grid=False)
     rows = _joined(latency_map, bounds)
     cells = (
-        alt.Chart(drawn_rows(rows))
+        chart_of(rows)
         .mark_rect(aria=False)
-        .encode(
-            x=x, x2=alt.X2("end:Q"), y=y, y2=alt.Y2("high:Q"), color=heat_colour(bounds, palette)
-        )
+        .encode(x=x, x2="end:Q", y=y, y2="high:Q", color=heat_colour(bounds, palette))
     )
     words = [_map_row(latency_map, column) for column in latency_map.stretches]
     high = {"x": x, "x2": "end:Q", "y": alt.value(0), "y2": alt.value(MAP_HEIGHT)}
-    drawing = alt.LayerChart(layer=[cells, columns(words, palette, high)]).properties(
-        width=TIME_WIDTH, height=MAP_HEIGHT
-    )
+    drawing = layered([cells, columns(words, palette, high)], TIME_WIDTH, MAP_HEIGHT)
     return ChartFigure(
         title=f"{latency_map.step}: {latency_map.direction} latency over time",
         subtitle=_subtitle(latency_map),

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.load_curve import LoadCurve, LoadPoint
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import latency_axis, stroke_scale, value_axis
+from diskbench.report.charts.layers import chart_of, latency_axis, layered, stroke_scale, value_axis
 from diskbench.report.charts.measure import bare, log_domain, wants_log
 from diskbench.report.charts.palette import Palette
-from diskbench.report.charts.point import drawn_rows
 from diskbench.report.charts.registry import chart
 
 if TYPE_CHECKING:
@@ -78,17 +77,17 @@ def _drawing(
     rates = [mark.iops for mark in marks] or [1.0]
     span = log_domain(rates, [(max(rates), 0.1)]) if log else [0, max(rates) * _ROOM]
     x = value_axis("x", "iops", "iops", span, log=log, ticks=5)
-    base = alt.Chart(drawn_rows(mark._asdict() for mark in marks))
+    base = chart_of(mark._asdict() for mark in marks)
     colour = palette.direction(curve.direction)
     line = base.mark_line(strokeWidth=1.5, color=colour, aria=False).encode(
         x=x,
         y=y,
-        order=alt.Order("load:Q"),
+        order="load:Q",
         strokeDash=stroke_scale(alt.StrokeDash, "which", _DASHES, None),
     )
     carried = {
         "shape": stroke_scale(alt.Shape, "which", _SHAPES, None),
-        "description": alt.Description("words:N"),
+        "description": "words:N",
     }
     served = (
         base.transform_filter("!datum.saturated")
@@ -101,7 +100,7 @@ def _drawing(
         .encode(x=x, y=y, **carried)
     )
     layers: list[Any] = [line, served, over, *_labels(curve, marks, palette, x, domain)]
-    return alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
+    return layered(layers, WIDTH, HEIGHT)
 
 
 def _labels(
@@ -141,9 +140,9 @@ def _labels(
         "above": {"align": "center", "baseline": "bottom"},
     }
     return [
-        alt.Chart(drawn_rows(rows))
+        chart_of(rows)
         .mark_text(color=palette.ink, fontSize=11, aria=False, **styles[side])
-        .encode(x=x, y=alt.Y("at:Q", scale=None, axis=None), text=alt.Text("text:N"))
+        .encode(x=x, y=alt.Y("at:Q", scale=None, axis=None), text="text:N")
         for side, rows in texts.items()
         if rows
     ]

@@ -16,7 +16,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import dots_by_source, interval_rule, value_axis
+from diskbench.report.charts.layers import (
+    chart_of,
+    dots_by_source,
+    interval_rule,
+    layered,
+    value_axis,
+)
 from diskbench.report.charts.measure import (
     CHARACTER_PX,
     linear_domain,
@@ -25,14 +31,7 @@ from diskbench.report.charts.measure import (
     wants_log,
 )
 from diskbench.report.charts.palette import Palette
-from diskbench.report.charts.point import (
-    ChartPoint,
-    drawn_rows,
-    middle,
-    provider_colour,
-    row,
-    subtitle,
-)
+from diskbench.report.charts.point import ChartPoint, middle, provider_colour, row, subtitle
 from diskbench.units import format_usd
 
 if TYPE_CHECKING:
@@ -112,7 +111,6 @@ def price_chart(
 def _drawing(
     priced: Sequence[Priced], metric: str, palette: Palette, *, log_x: bool, log_y: bool
 ) -> alt.TopLevelMixin:
-    import altair as alt
 
     plane = _plane(priced, log_x=log_x, log_y=log_y)
     x = value_axis("x", "usd", "usd", plane.x, log=log_x)
@@ -122,7 +120,7 @@ def _drawing(
     colour = provider_colour([disk.point for disk in priced], palette, legend=True)
     layers += dots_by_source(rows, size=85, encode={"x": x, "y": y, "color": colour})
     layers += [*_intervals(priced, palette, x, y), *_labels(priced, plane, palette)]
-    return alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
+    return layered(layers, WIDTH, HEIGHT)
 
 
 def _row(disk: Priced) -> dict[str, Any]:
@@ -139,17 +137,16 @@ def _usd(usd: float) -> str:
 
 
 def _labels(priced: Sequence[Priced], plane: _Plane, palette: Palette) -> list[Any]:
-    import altair as alt
 
     dots = _label_dots(priced, plane)
     layers = []
     for dot, spot in zip(dots, place(dots, width=WIDTH, height=HEIGHT), strict=True):
         if spot is None or not dot.text:
             continue
-        text = alt.Chart(drawn_rows([{"text": dot.text}])).mark_text(
+        text = chart_of([{"text": dot.text}]).mark_text(
             x=spot.x, y=spot.y, align=spot.align, baseline="middle", color=palette.ink, aria=False
         )
-        layers.append(text.encode(text=alt.Text("text:N")))
+        layers.append(text.encode(text="text:N"))
     return layers
 
 
@@ -194,7 +191,6 @@ def _bargains(
     priced: Sequence[Priced], metric: str, plane: _Plane, palette: Palette, x: alt.X, y: alt.Y
 ) -> list[Any]:
     """Lines of equal price per unit, one per power of ten, with the price at the lower end."""
-    import altair as alt
 
     unit, words = _PER[metric]
     per = [disk.per for disk in priced if math.isfinite(disk.per) and disk.per > 0]
@@ -207,22 +203,22 @@ def _bargains(
         if low >= high:
             continue
         ends = [{"usd": usd, "value": usd / price * unit} for usd in (low, high)]
-        line = alt.Chart(drawn_rows(ends)).mark_line(
+        line = chart_of(ends).mark_line(
             color=palette.grid, strokeDash=[2, 3], strokeWidth=1.2, aria=False
         )
         layers.append(line.encode(x=x, y=y))
         at_right = math.isclose(high, plane.x[1])
-        text = alt.Chart(drawn_rows([ends[1] | {"text": f"${price:g}"}])).mark_text(
+        text = chart_of([ends[1] | {"text": f"${price:g}"}]).mark_text(
             align="left" if at_right else "center", baseline="middle" if at_right else "bottom",
             dx=4 if at_right else 0, dy=0 if at_right else -3, fontSize=10, color=palette.muted,
             aria=False,
         )  # fmt: skip
-        layers.append(text.encode(x=x, y=y, text=alt.Text("text:N")))
+        layers.append(text.encode(x=x, y=y, text="text:N"))
     note = f"dashed: dollars a month for {words}"
-    text = alt.Chart(drawn_rows([{"text": note}])).mark_text(
+    text = chart_of([{"text": note}]).mark_text(
         x=WIDTH, y=HEIGHT - 6, align="right", fontSize=10, color=palette.muted, aria=False
     )
-    return [*layers, text.encode(text=alt.Text("text:N"))]
+    return [*layers, text.encode(text="text:N")]
 
 
 def _plane(priced: Sequence[Priced], *, log_x: bool, log_y: bool) -> _Plane:

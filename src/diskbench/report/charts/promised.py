@@ -10,7 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import dots_by_source, interval_rule, value_axis
+from diskbench.report.charts.layers import (
+    chart_of,
+    dots_by_source,
+    interval_rule,
+    layered,
+    value_axis,
+)
 from diskbench.report.charts.measure import (
     bare,
     linear_domain,
@@ -20,15 +26,7 @@ from diskbench.report.charts.measure import (
     with_unit,
 )
 from diskbench.report.charts.palette import Palette
-from diskbench.report.charts.point import (
-    ChartPoint,
-    Lanes,
-    drawn_rows,
-    lanes_of,
-    middle,
-    row,
-    subtitle,
-)
+from diskbench.report.charts.point import ChartPoint, Lanes, lanes_of, middle, row, subtitle
 
 if TYPE_CHECKING:
     import altair as alt
@@ -139,7 +137,6 @@ def _sentence(held: Sequence[FigureBesidePromise], heading: str) -> str:
 def _drawing(
     held: Sequence[FigureBesidePromise], lanes: Lanes, metric: str, palette: Palette, *, log: bool
 ) -> alt.TopLevelMixin:
-    import altair as alt
 
     values = [value for beside in held for value in _extent(beside)]
     domain = log_domain(values) if log else linear_domain(max(values) * 1.04)
@@ -148,25 +145,25 @@ def _drawing(
     by_lane: dict[str, list[FigureBesidePromise]] = {}
     for beside in held:
         by_lane.setdefault(lanes.of(beside.point), []).append(beside)
-    base = alt.Chart(drawn_rows(rows))
+    base = chart_of(rows)
 
     at = partial(value_axis, "x", metric=metric, domain=domain, log=log)
 
     layers: list[Any] = [
         base.mark_bar(height=16, color=palette.grid, aria=False).encode(
-            x=at("promise_low"), x2=alt.X2("promise_high:Q"), y=y
+            x=at("promise_low"), x2="promise_high:Q", y=y
         ),
         base.mark_tick(color=palette.muted, thickness=3, size=20, orient="vertical").encode(
-            x=at("promise"), y=y, description=alt.Description("promise_words:N")
+            x=at("promise"), y=y, description="promise_words:N"
         ),
     ]
     bursts = [row for row in rows if row["burst"] is not None]
     if bursts:
-        chart = alt.Chart(drawn_rows(bursts))
+        chart = chart_of(bursts)
         layers.append(
             chart.mark_point(
                 shape="triangle-down", size=46, color=palette.muted, filled=True, yOffset=-10
-            ).encode(x=at("burst"), y=y, description=alt.Description("promise_words:N"))
+            ).encode(x=at("burst"), y=y, description="promise_words:N")
         )
     spans = [
         {"row": name, "span_low": interval[0], "span_high": interval[1]}
@@ -178,12 +175,9 @@ def _drawing(
     layers += dots_by_source(rows, size=90, encode={"x": at("value"), "y": y}, colours=colours)
     # In a separate column, so that no mark is below the text.
     told_rows = [{"row": name, "text": _words(of_lane)} for name, of_lane in by_lane.items()]
-    words = alt.Chart(drawn_rows(told_rows)).mark_text(
-        align="left", color=palette.ink, aria=False, x=WIDTH + 10
-    )
-    layers.append(words.encode(y=y, text=alt.Text("text:N")))
-    drawn = alt.LayerChart(layer=layers)
-    return drawn.properties(width=WIDTH, height=ROW * len(lanes.names))
+    words = chart_of(told_rows).mark_text(align="left", color=palette.ink, aria=False, x=WIDTH + 10)
+    layers.append(words.encode(y=y, text="text:N"))
+    return layered(layers, WIDTH, ROW * len(lanes.names))
 
 
 def _row(beside: FigureBesidePromise, lanes: Lanes) -> dict[str, Any]:

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.distribution import SHOWN, Distribution
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import latency_axis, value_axis
+from diskbench.report.charts.layers import chart_of, latency_axis, value_axis
 from diskbench.report.charts.measure import bare, label_room, log_domain
 from diskbench.report.charts.palette import Palette
-from diskbench.report.charts.point import drawn_rows
 from diskbench.report.charts.registry import chart
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ def _drawn(
         legend=None,
     )
     line = (
-        alt.Chart(drawn_rows(corner._asdict() for corner in lines))
+        chart_of(corner._asdict() for corner in lines)
         .mark_line(
             strokeWidth=1.8,
             interpolate="step-after" if steps else "linear",
@@ -175,9 +174,9 @@ def _drawn(
         legend=legend if len(spread) > 1 else None,
     )
     points = (
-        alt.Chart(drawn_rows(mark._asdict() for mark in marks))
+        chart_of(mark._asdict() for mark in marks)
         .mark_point(filled=True, size=42, opacity=1)
-        .encode(x=x, y=y, color=colour, shape=shape, description=alt.Description("words:N"))
+        .encode(x=x, y=y, color=colour, shape=shape, description="words:N")
     )
     return alt.LayerChart(layer=[line, points])
 

@@ -13,6 +13,7 @@ from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.large_blocks import in_large_blocks
 from diskbench.report.assemble.lines import Spread, StepLine
 from diskbench.report.charts.figure import ChartFigure, document
+from diskbench.report.charts.layers import chart_of, layered
 from diskbench.report.charts.measure import (
     CHARACTER_PX,
     LATENCY_LABELS,
@@ -21,7 +22,6 @@ from diskbench.report.charts.measure import (
     label_axis,
 )
 from diskbench.report.charts.palette import DIRECTIONS, PICTURE, Palette
-from diskbench.report.charts.point import drawn_rows
 from diskbench.report.charts.registry import chart
 from diskbench.units import format_iops, format_mb_per_s
 
@@ -102,26 +102,26 @@ def _bars(lines: Sequence[StepLine], palette: Palette, rate: _Rate) -> ChartFigu
     # Room to the right of the longest bar for the longest label.
     room = CHARACTER_PX * max(len(rate.text(line)) for line in lines) + 8
     scale = alt.Scale(domain=[0, top * WIDTH / max(WIDTH - room, WIDTH / 4)], nice=False)
-    base = alt.Chart(drawn_rows(rows)).encode(y=step_axis(lines))
+    base = chart_of(rows).encode(y=step_axis(lines))
     bars = base.mark_bar(cornerRadiusEnd=3, height=14).encode(
         x=alt.X("rate:Q", title=None, scale=scale, axis=None),
         color=direction_colour(palette.directions, DIRECTIONS),
     )
     texts = base.mark_text(align="left", dx=6, color=palette.ink).encode(
-        x=alt.X("high:Q", scale=scale, axis=None), text=alt.Text("text:N")
+        x=alt.X("high:Q", scale=scale, axis=None), text="text:N"
     )
     layers = [bars, texts]
     subtitle = rate.unit
     if runs > 1:
         span = base.mark_rule(color=palette.ink, strokeWidth=1.5).encode(
-            x=alt.X("low:Q", scale=scale, axis=None), x2=alt.X2("high:Q")
+            x=alt.X("low:Q", scale=scale, axis=None), x2="high:Q"
         )
         layers.insert(1, span)
         subtitle += f"; bar: median of n = {runs} runs, line: lowest to highest"
     else:
         subtitle += "; n = 1 run"
     subtitle += f"; {ONE_MACHINE}"
-    drawing = alt.LayerChart(layer=layers).properties(width=WIDTH, height=height(lines))
+    drawing = layered(layers, WIDTH, height(lines))
     return ChartFigure(rate.title, subtitle, drawing, id=rate.id)
 
 
@@ -189,7 +189,7 @@ def latency_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
     )
     scale = alt.Scale(type="log", domain=[powers[0], powers[-1]])
     x = alt.X("ns:Q", scale=scale, axis=axis)
-    base = alt.Chart(drawn_rows(rows)).encode(y=step_axis(lines))
+    base = chart_of(rows).encode(y=step_axis(lines))
     colour = direction_colour(palette.directions, DIRECTIONS)
     span = base.mark_rule(strokeWidth=2, opacity=0.35).encode(
         x=alt.X("min(ns):Q", scale=scale, axis=axis), x2="max(ns):Q", color=colour
@@ -205,7 +205,7 @@ def latency_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
     )
     marks = base.mark_point(filled=True, size=58, opacity=1).encode(x=x, shape=shapes, color=colour)
     of_runs = f"median of n = {runs} runs" if runs > 1 else "n = 1 run"
-    drawing = alt.LayerChart(layer=[span, marks]).properties(width=WIDTH, height=height(lines))
+    drawing = layered([span, marks], WIDTH, height(lines))
     subtitle = f"time of one operation, logarithmic; {of_runs}; {ONE_MACHINE}"
     return ChartFigure("Latency", subtitle, drawing, id="latency")
 

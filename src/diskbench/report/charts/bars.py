@@ -116,6 +116,7 @@ def panel(
 
     `labelled`: this panel shows the labels and the legend; otherwise a panel beside it does.
     """
+    import altair as alt
 
     metric = points[0].metric
     published, own = of_source(points, "published"), of_source(points, "measured")
@@ -140,7 +141,7 @@ def panel(
         for name, of_lane in by_lane.items()
     ]
     marks = chart_of(words).mark_text(align="left", dx=8, color=palette.ink, aria=False)
-    layers.append(marks.encode(x=scale.x("at"), text="text:N", y=y))
+    layers.append(marks.encode(x=scale.x("at"), text=alt.Text("text:N"), y=y))
     return layered(layers, width, ROW * len(lanes.names))
 
 
@@ -170,6 +171,8 @@ def _bars(
     rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, colour: alt.Color, palette: Palette
 ) -> list[Any]:
 
+    import altair as alt
+
     layers: list[Any] = []
     for doubted in (False, True):
         pieces = [
@@ -183,7 +186,9 @@ def _bars(
         )
         if pieces:
             layers.append(
-                bars.encode(x=scale.x("from"), x2="to:Q", y=y, color=colour, **carried(pieces))
+                bars.encode(
+                    x=scale.x("from"), x2=alt.X2("to:Q"), y=y, color=colour, **carried(pieces)
+                )
             )
     return [*layers, *_spans(rows, scale, y, palette)]
 
@@ -203,11 +208,13 @@ def _dots(
     rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, colour: alt.Color, palette: Palette
 ) -> list[Any]:
 
+    import altair as alt
+
     led = [row | {"from": scale.domain[0]} for row in rows]
     lead = chart_of(led).mark_rule(
         color=palette.grid, strokeDash=[1, 3], strokeWidth=1.5, aria=False
     )
-    layers: list[Any] = [lead.encode(x=scale.x("from"), x2="value:Q", y=y)]
+    layers: list[Any] = [lead.encode(x=scale.x("from"), x2=alt.X2("value:Q"), y=y)]
     encode = {"x": scale.x("value"), "y": y, "color": colour}
     layers += dots(rows, size=80, encode=encode, opacity=1, strokeWidth=2)
     return [*layers, *_spans(rows, scale, y, palette)]
@@ -215,6 +222,7 @@ def _dots(
 
 def _spans(rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, palette: Palette) -> list[Any]:
     """Lines from the lowest to the highest value, if both are known and the bar is whole."""
+    import altair as alt
 
     known = [
         row
@@ -225,7 +233,7 @@ def _spans(rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, palette: Pal
     if not known:
         return []
     rule = chart_of(known).mark_rule(color=palette.ink, strokeWidth=1.5, aria=False)
-    return [rule.encode(x=scale.x("low"), x2="high:Q", y=y)]
+    return [rule.encode(x=scale.x("low"), x2=alt.X2("high:Q"), y=y)]
 
 
 def _extent(points: Sequence[ChartPoint]) -> list[float]:

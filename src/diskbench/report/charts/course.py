@@ -314,7 +314,7 @@ def _latency_lines(rows: list[dict[str, Any]], palette: Palette, x: alt.X, y: al
         .encode(
             x=x,
             y=y,
-            detail="piece:N",
+            detail=alt.Detail("piece:N"),
             color=stroke_scale(alt.Color, "direction", colours, legend),
             strokeDash=stroke_scale(alt.StrokeDash, "which", dashes, of_dashes),
         )

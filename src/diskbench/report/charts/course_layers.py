@@ -94,7 +94,7 @@ def phase_layers(
         .mark_rect(aria=False)
         .encode(
             x=at_field(x, "start"),
-            x2="end:Q",
+            x2=alt.X2("end:Q"),
             y=alt.value(0),
             y2=alt.value(height),
             color=alt.Color("fill:N", scale=None),
@@ -108,7 +108,7 @@ def phase_layers(
     texts = (
         chart_of(names)
         .mark_text(align="left", baseline="bottom", color=palette.ink, fontSize=11, aria=False)
-        .encode(x=at_field(x, "at"), y=alt.Y("y:Q", scale=None, axis=None), text="text:N")
+        .encode(x=at_field(x, "at"), y=alt.Y("y:Q", scale=None, axis=None), text=alt.Text("text:N"))
     )
     return [bands, edges, *([texts] if names else [])]
 
@@ -164,7 +164,7 @@ def cliff_layers(
             layers.append(
                 chart_of(spread)
                 .mark_rect(color=palette.ink, opacity=0.10, aria=False)
-                .encode(x=at_field(x, "a"), x2="b:Q", y=alt.value(0), y2=alt.value(height))
+                .encode(x=at_field(x, "a"), x2=alt.X2("b:Q"), y=alt.value(0), y2=alt.value(height))
             )
         layers.append(
             _rules([predicted.at_s], x).mark_rule(
@@ -193,7 +193,7 @@ def cliff_layers(
                 .encode(
                     x=at_field(x, "at"),
                     y=alt.Y("y:Q", scale=None, axis=None),
-                    text="text:N",
+                    text=alt.Text("text:N"),
                     color=alt.Color("fill:N", scale=None),
                 )
             )
@@ -236,7 +236,7 @@ def level_layers(levels: Levels, palette: Palette, y: alt.Y, rate: Rate) -> list
         lineBreak="\n",
         lineHeight=12,
         aria=False,
-    ).encode(x=alt.value(TIME_WIDTH + 6), y=y, text="text:N")
+    ).encode(x=alt.value(TIME_WIDTH + 6), y=y, text=alt.Text("text:N"))
     return [rules, texts]
 
 
@@ -285,8 +285,10 @@ def hover_layer(
     course: StepCourse, tracks: Mapping[str, Floats], metric: str, x: alt.X, palette: Palette
 ) -> alt.Chart:
     """Invisible columns with the text of their stretch: run, time, phase, values."""
+    import altair as alt
+
     rows = column_words(course, tracks, metric)
-    return columns(rows, palette, {"x": at_field(x, "start"), "x2": "end:Q"})
+    return columns(rows, palette, {"x": at_field(x, "start"), "x2": alt.X2("end:Q")})
 
 
 def column_words(

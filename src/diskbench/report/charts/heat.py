@@ -139,20 +139,20 @@ def overview_chart(
         .mark_rect(aria=False)
         .encode(
             x=x,
-            x2="end:Q",
+            x2=alt.X2("end:Q"),
             y=y,
-            y2="low:Q",
+            y2=alt.Y2("low:Q"),
             color=heat_colour(bounds, palette, metric=metric),
         )
     )
     rows = [_row(band, place, hrefs or {}) for place, band in enumerate(bands)]
-    place = {"x": x, "x2": "end:Q", "y": y, "y2": "low:Q"}
-    hover = columns(rows, palette, place | ({"href": "href:N"} if hrefs else {}))
+    place = {"x": x, "x2": alt.X2("end:Q"), "y": y, "y2": alt.Y2("low:Q")}
+    hover = columns(rows, palette, place | ({"href": alt.Href("href:N")} if hrefs else {}))
     stalls = _stalls(bands)
     ticks = (
         chart_of(stalls)
         .mark_rule(color=palette.accent, strokeWidth=2, aria=False)
-        .encode(x=x, y=y, y2="low:Q")
+        .encode(x=x, y=y, y2=alt.Y2("low:Q"))
     )
     layers = [heat, *([ticks] if stalls else []), hover]
     drawing = layered(layers, TIME_WIDTH, height)
@@ -263,10 +263,12 @@ def latency_map_chart(latency_map: LatencyMap, palette: Palette) -> ChartFigure:
     cells = (
         chart_of(rows)
         .mark_rect(aria=False)
-        .encode(x=x, x2="end:Q", y=y, y2="high:Q", color=heat_colour(bounds, palette))
+        .encode(
+            x=x, x2=alt.X2("end:Q"), y=y, y2=alt.Y2("high:Q"), color=heat_colour(bounds, palette)
+        )
     )
     words = [_map_row(latency_map, column) for column in latency_map.stretches]
-    high = {"x": x, "x2": "end:Q", "y": alt.value(0), "y2": alt.value(MAP_HEIGHT)}
+    high = {"x": x, "x2": alt.X2("end:Q"), "y": alt.value(0), "y2": alt.value(MAP_HEIGHT)}
     drawing = layered([cells, columns(words, palette, high)], TIME_WIDTH, MAP_HEIGHT)
     return ChartFigure(
         title=f"{latency_map.step}: {latency_map.direction} latency over time",

@@ -61,7 +61,7 @@ def history_chart(
         layers.append(
             chart_of([_band(track)])
             .mark_rect(color=palette.band)
-            .encode(x=x, x2="to:T", y=y, y2="high:Q")
+            .encode(x=x, x2=alt.X2("to:T"), y=y, y2=alt.Y2("high:Q"))
         )
     if marks:
         noted = [{"at": at, "number": number} for at, number in marks]
@@ -69,11 +69,11 @@ def history_chart(
         layers += [
             base.mark_rule(color=palette.muted, strokeDash=[2, 3]),
             base.mark_text(color=palette.muted, align="left", dx=3, dy=8).encode(
-                y=alt.value(0), text="number:N"
+                y=alt.value(0), text=alt.Text("number:N")
             ),
         ]
     levels = chart_of(_levels(track)).mark_rule(color=palette.ink, strokeWidth=1.5, opacity=0.75)
-    layers.append(levels.encode(x=x, x2="to:T", y=y))
+    layers.append(levels.encode(x=x, x2=alt.X2("to:T"), y=y))
     several = len(track.sampled) > len(points)
     if several:
         dots = [
@@ -88,7 +88,7 @@ def history_chart(
         layers.append(
             chart_of(dots)
             .mark_point(filled=True, size=14, opacity=0.45, color=colour)
-            .encode(x=x, y=y, href="href:N", description="words:N")
+            .encode(x=x, y=y, href=alt.Href("href:N"), description=alt.Description("words:N"))
         )
     firsts = {trial.campaign_id: trial.run_id for trial in reversed(track.sampled)}
     of_times = [
@@ -104,7 +104,7 @@ def history_chart(
     layers.append(base.mark_line(color=colour, strokeWidth=1, opacity=0.55))
     layers.append(
         base.mark_point(filled=True, size=34, opacity=1, color=colour).encode(
-            href="href:N", description="words:N"
+            href=alt.Href("href:N"), description=alt.Description("words:N")
         )
     )
     if track.history.changes:
@@ -117,7 +117,7 @@ def history_chart(
             base.mark_rule(color=palette.accent, strokeWidth=1.5, strokeDash=[5, 3]),
             base.mark_text(
                 color=palette.accent, align="left", dx=4, dy=-6, fontWeight="bold"
-            ).encode(y=alt.value(HEIGHT), text="text:N"),
+            ).encode(y=alt.value(HEIGHT), text=alt.Text("text:N")),
         ]
     drawing = layered(layers, WIDTH, HEIGHT)
     return ChartFigure(track.name, subtitle, drawing, id=id_, alt=alt_text)

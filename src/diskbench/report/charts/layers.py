@@ -142,9 +142,10 @@ def columns(
     rows: Sequence[dict[str, Any]], palette: Palette, encode: Mapping[str, Any]
 ) -> alt.Chart:
     """Invisible rectangles that give their `words` to a pointer or a screen reader."""
+    import altair as alt
 
     rects = chart_of(list(rows)).mark_rect(fillOpacity=0, color=palette.ink)
-    chart: alt.Chart = rects.encode(description="words:N", **encode)
+    chart: alt.Chart = rects.encode(description=alt.Description("words:N"), **encode)
     return chart
 
 
@@ -158,6 +159,7 @@ def own_layers(
 ) -> list[Any]:
     """Marks of own points: `lane` returns a point's row, `x` encodes a field, `drawn` returns the
     position of a value on that axis."""
+    import altair as alt
 
     if not points:
         return []
@@ -173,7 +175,7 @@ def own_layers(
     ]
     base = chart_of(rows)
     span = base.mark_rule(color=palette.ink, strokeWidth=1.5, aria=False)
-    layers: list[Any] = [span.encode(x=x("from"), x2="to:Q", y=y)]
+    layers: list[Any] = [span.encode(x=x("from"), x2=alt.X2("to:Q"), y=y)]
     marks = {"shape": SHAPES["measured"], "color": palette.ink, "opacity": 0.9}
     layers += dots(rows, size=85, encode={"x": x("at"), "y": y}, **marks)
     brackets = _brackets(points, lane, drawn)
@@ -183,7 +185,9 @@ def own_layers(
                 color=palette.accent, thickness=2.5, size=15, aria=False
             )
             layers.append(tick.encode(x=x(end), y=y))
-        layers += interval_rule(brackets, palette, {"x": x("from"), "x2": "to:Q", "y": y}, wide=1.5)
+        layers += interval_rule(
+            brackets, palette, {"x": x("from"), "x2": alt.X2("to:Q"), "y": y}, wide=1.5
+        )
     return layers
 
 

@@ -82,12 +82,12 @@ def _drawing(
     line = base.mark_line(strokeWidth=1.5, color=colour, aria=False).encode(
         x=x,
         y=y,
-        order="load:Q",
+        order=alt.Order("load:Q"),
         strokeDash=stroke_scale(alt.StrokeDash, "which", _DASHES, None),
     )
     carried = {
         "shape": stroke_scale(alt.Shape, "which", _SHAPES, None),
-        "description": "words:N",
+        "description": alt.Description("words:N"),
     }
     served = (
         base.transform_filter("!datum.saturated")
@@ -142,7 +142,7 @@ def _labels(
     return [
         chart_of(rows)
         .mark_text(color=palette.ink, fontSize=11, aria=False, **styles[side])
-        .encode(x=x, y=alt.Y("at:Q", scale=None, axis=None), text="text:N")
+        .encode(x=x, y=alt.Y("at:Q", scale=None, axis=None), text=alt.Text("text:N"))
         for side, rows in texts.items()
         if rows
     ]

@@ -255,7 +255,7 @@ def carried(rows: Sequence[Row]) -> dict[str, Any]:
     """The encodings of the marks' text, and of their link if any has one."""
     import altair as alt
 
-    encodings: dict[str, Any] = {"description": "description:N"}
+    encodings: dict[str, Any] = {"description": alt.Description("description:N")}
     if any("href" in row for row in rows):
         encodings["href"] = alt.Href("href:N")
     return encodings

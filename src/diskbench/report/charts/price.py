@@ -138,6 +138,8 @@ def _usd(usd: float) -> str:
 
 def _labels(priced: Sequence[Priced], plane: _Plane, palette: Palette) -> list[Any]:
 
+    import altair as alt
+
     dots = _label_dots(priced, plane)
     layers = []
     for dot, spot in zip(dots, place(dots, width=WIDTH, height=HEIGHT), strict=True):
@@ -146,12 +148,14 @@ def _labels(priced: Sequence[Priced], plane: _Plane, palette: Palette) -> list[A
         text = chart_of([{"text": dot.text}]).mark_text(
             x=spot.x, y=spot.y, align=spot.align, baseline="middle", color=palette.ink, aria=False
         )
-        layers.append(text.encode(text="text:N"))
+        layers.append(text.encode(text=alt.Text("text:N")))
     return layers
 
 
 def _intervals(priced: Sequence[Priced], palette: Palette, x: alt.X, y: alt.Y) -> list[Any]:
     """The interval of several own points of one disk, if there are enough."""
+    import altair as alt
+
     disks: dict[str, list[Priced]] = {}
     for disk in priced:
         if disk.point.source == "measured":
@@ -161,7 +165,7 @@ def _intervals(priced: Sequence[Priced], palette: Palette, x: alt.X, y: alt.Y) -
         for of_disk in disks.values()
         if (interval := middle([disk.point for disk in of_disk]).interval)
     ]
-    return interval_rule(rows, palette, {"x": x, "y": y, "y2": "high:Q"})
+    return interval_rule(rows, palette, {"x": x, "y": y, "y2": alt.Y2("high:Q")})
 
 
 def _label_dots(priced: Sequence[Priced], plane: _Plane) -> list[Dot]:
@@ -191,6 +195,7 @@ def _bargains(
     priced: Sequence[Priced], metric: str, plane: _Plane, palette: Palette, x: alt.X, y: alt.Y
 ) -> list[Any]:
     """Lines of equal price per unit, one per power of ten, with the price at the lower end."""
+    import altair as alt
 
     unit, words = _PER[metric]
     per = [disk.per for disk in priced if math.isfinite(disk.per) and disk.per > 0]
@@ -213,12 +218,12 @@ def _bargains(
             dx=4 if at_right else 0, dy=0 if at_right else -3, fontSize=10, color=palette.muted,
             aria=False,
         )  # fmt: skip
-        layers.append(text.encode(x=x, y=y, text="text:N"))
+        layers.append(text.encode(x=x, y=y, text=alt.Text("text:N")))
     note = f"dashed: dollars a month for {words}"
     text = chart_of([{"text": note}]).mark_text(
         x=WIDTH, y=HEIGHT - 6, align="right", fontSize=10, color=palette.muted, aria=False
     )
-    return [*layers, text.encode(text="text:N")]
+    return [*layers, text.encode(text=alt.Text("text:N"))]
 
 
 def _plane(priced: Sequence[Priced], *, log_x: bool, log_y: bool) -> _Plane:

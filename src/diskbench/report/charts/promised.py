@@ -138,6 +138,8 @@ def _drawing(
     held: Sequence[FigureBesidePromise], lanes: Lanes, metric: str, palette: Palette, *, log: bool
 ) -> alt.TopLevelMixin:
 
+    import altair as alt
+
     values = [value for beside in held for value in _extent(beside)]
     domain = log_domain(values) if log else linear_domain(max(values) * 1.04)
     y = lanes.axis()
@@ -151,10 +153,10 @@ def _drawing(
 
     layers: list[Any] = [
         base.mark_bar(height=16, color=palette.grid, aria=False).encode(
-            x=at("promise_low"), x2="promise_high:Q", y=y
+            x=at("promise_low"), x2=alt.X2("promise_high:Q"), y=y
         ),
         base.mark_tick(color=palette.muted, thickness=3, size=20, orient="vertical").encode(
-            x=at("promise"), y=y, description="promise_words:N"
+            x=at("promise"), y=y, description=alt.Description("promise_words:N")
         ),
     ]
     bursts = [row for row in rows if row["burst"] is not None]
@@ -163,20 +165,22 @@ def _drawing(
         layers.append(
             chart.mark_point(
                 shape="triangle-down", size=46, color=palette.muted, filled=True, yOffset=-10
-            ).encode(x=at("burst"), y=y, description="promise_words:N")
+            ).encode(x=at("burst"), y=y, description=alt.Description("promise_words:N"))
         )
     spans = [
         {"row": name, "span_low": interval[0], "span_high": interval[1]}
         for name, of_lane in by_lane.items()
         if (interval := _interval(of_lane))
     ]
-    layers += interval_rule(spans, palette, {"x": at("span_low"), "x2": "span_high:Q", "y": y})
+    layers += interval_rule(
+        spans, palette, {"x": at("span_low"), "x2": alt.X2("span_high:Q"), "y": y}
+    )
     colours = {"published": palette.series[0], "measured": palette.ink}
     layers += dots_by_source(rows, size=90, encode={"x": at("value"), "y": y}, colours=colours)
     # In a separate column, so that no mark is below the text.
     told_rows = [{"row": name, "text": _words(of_lane)} for name, of_lane in by_lane.items()]
     words = chart_of(told_rows).mark_text(align="left", color=palette.ink, aria=False, x=WIDTH + 10)
-    layers.append(words.encode(y=y, text="text:N"))
+    layers.append(words.encode(y=y, text=alt.Text("text:N")))
     return layered(layers, WIDTH, ROW * len(lanes.names))
 
 

@@ -172,7 +172,7 @@ def _lines(lines: Sequence[ChartRunLine], x: alt.X, y: alt.Y, palette: Palette) 
             width = 3.5 if line.stated else 1.5
             layers.append(
                 chart.mark_line(strokeWidth=width, aria=False).encode(
-                    x=x, y=y, color=colour, strokeDash=dash, detail="line:N"
+                    x=x, y=y, color=colour, strokeDash=dash, detail=alt.Detail("line:N")
                 )
             )
         if line.stated or line.origin != "predicted":
@@ -229,6 +229,8 @@ def _cliffs(
     cliffs: Sequence[CliffMark], x: alt.X, palette: Palette, last: int, *, labelled: bool
 ) -> list[Any]:
 
+    import altair as alt
+
     colours = {
         "published": palette.series[0],
         "measured": palette.accent,
@@ -241,7 +243,7 @@ def _cliffs(
         rule = chart.mark_rule(
             color=colours[cliff.origin], strokeWidth=1.5, strokeDash=_DASHES[cliff.origin]
         )
-        layers.append(rule.encode(x=x, description="description:N"))
+        layers.append(rule.encode(x=x, description=alt.Description("description:N")))
         if labelled:
             fits_right = cliff.run * WIDTH / last + CHARACTER_PX * len(cliff.label) < WIDTH
             text = chart.mark_text(
@@ -252,7 +254,7 @@ def _cliffs(
                 baseline="bottom",
                 aria=False,
             )
-            layers.append(text.encode(x=x, text="text:N"))
+            layers.append(text.encode(x=x, text=alt.Text("text:N")))
     return layers
 
 

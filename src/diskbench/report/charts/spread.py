@@ -157,6 +157,8 @@ def _group(
     samples: bool,
 ) -> list[Any]:
 
+    import altair as alt
+
     n, box = len(group.points), _box(group, place)
     layers: list[Any] = []
     if n >= VIOLIN_FROM and box["low"] < box["high"]:
@@ -165,19 +167,19 @@ def _group(
             color=palette.series[0], strokeWidth=1, fill=palette.series[0], fillOpacity=0.18,
             aria=False,
         )  # fmt: skip
-        layers.append(violin.encode(x=at("value"), y=level("y"), order="order:Q"))
+        layers.append(violin.encode(x=at("value"), y=level("y"), order=alt.Order("order:Q")))
     base = chart_of([box])
     if n >= BOX_FROM:
         whisker = base.mark_rule(color=palette.muted, strokeWidth=1.2, aria=False)
-        layers.append(whisker.encode(x=at("low"), x2="high:Q", y=level("middle")))
+        layers.append(whisker.encode(x=at("low"), x2=alt.X2("high:Q"), y=level("middle")))
         body = base.mark_bar(color=palette.series[0], opacity=0.35 if n < VIOLIN_FROM else 0.55)
         layers.append(
             body.encode(
                 x=at("q1"),
-                x2="q3:Q",
+                x2=alt.X2("q3:Q"),
                 y=level("top"),
-                y2="bottom:Q",
-                description="description:N",
+                y2=alt.Y2("bottom:Q"),
+                description=alt.Description("description:N"),
             )
         )
     line = base.mark_rule(color=palette.ink, strokeWidth=2.2)
@@ -185,8 +187,8 @@ def _group(
         line.encode(
             x=at("median"),
             y=level("top"),
-            y2="bottom:Q",
-            description="description:N",
+            y2=alt.Y2("bottom:Q"),
+            description=alt.Description("description:N"),
         )
     )
     bracket = [] if samples else _bracket(group, place)
@@ -196,9 +198,9 @@ def _group(
         layers.append(
             rule.encode(
                 x=at("low"),
-                x2="high:Q",
+                x2=alt.X2("high:Q"),
                 y=level("y"),
-                description="description:N",
+                description=alt.Description("description:N"),
             )
         )
         for end in ("low", "high"):

@@ -176,7 +176,7 @@ def _drawn(
     points = (
         chart_of(mark._asdict() for mark in marks)
         .mark_point(filled=True, size=42, opacity=1)
-        .encode(x=x, y=y, color=colour, shape=shape, description="words:N")
+        .encode(x=x, y=y, color=colour, shape=shape, description=alt.Description("words:N"))
     )
     return alt.LayerChart(layer=[line, points])
 

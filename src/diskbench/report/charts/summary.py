@@ -108,13 +108,13 @@ def _bars(lines: Sequence[StepLine], palette: Palette, rate: _Rate) -> ChartFigu
         color=direction_colour(palette.directions, DIRECTIONS),
     )
     texts = base.mark_text(align="left", dx=6, color=palette.ink).encode(
-        x=alt.X("high:Q", scale=scale, axis=None), text="text:N"
+        x=alt.X("high:Q", scale=scale, axis=None), text=alt.Text("text:N")
     )
     layers = [bars, texts]
     subtitle = rate.unit
     if runs > 1:
         span = base.mark_rule(color=palette.ink, strokeWidth=1.5).encode(
-            x=alt.X("low:Q", scale=scale, axis=None), x2="high:Q"
+            x=alt.X("low:Q", scale=scale, axis=None), x2=alt.X2("high:Q")
         )
         layers.insert(1, span)
         subtitle += f"; bar: median of n = {runs} runs, line: lowest to highest"

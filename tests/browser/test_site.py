@@ -353,7 +353,8 @@ def test_a_static_host_serves_it_as_well(host, launch_browser):
 def long_list(tmp_path_factory):
     """The listing of five thousand runs."""
     from diskbench.model.history import Best, SiteRunLine
-    from diskbench.report.site.index import Site, runs_page
+    from diskbench.report.site.frame import Site
+    from diskbench.report.site.listings import runs_page
 
     lines = [
         SiteRunLine(

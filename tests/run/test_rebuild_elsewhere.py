@@ -17,7 +17,7 @@ from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user, invoked
 
 from diskbench.cli.main import app
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
-from diskbench.store.site_manifest import MANIFEST
+from diskbench.store.site_folder import MANIFEST
 
 pytestmark = pytest.mark.slow
 

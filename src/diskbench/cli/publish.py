@@ -59,7 +59,8 @@ def publish(
     The site works from files and from any static host. Called again, it writes only changes.
     """
     from diskbench.report.allocator import share_arenas
-    from diskbench.report.site.renewal import Wishes, publish_site
+    from diskbench.report.site.frame import Wishes
+    from diskbench.report.site.publish import publish_site
     from diskbench.results.selection import chosen
 
     if anonymous and (with_evidence or evidence_base):

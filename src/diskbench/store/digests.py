@@ -4,17 +4,16 @@ without rendering it again."""
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from diskbench.model.result import FINAL_STATES, RunState
 from diskbench.model.run import RUN_FIELDS, AskedRun
 from diskbench.store import schema
 from diskbench.store.clauses import meets, newest_first
 from diskbench.store.database import transaction
 from diskbench.store.evidence_place import directory_of_engine
-from diskbench.store.reader import chunks, run_of
+from diskbench.store.reader import run_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,17 +22,12 @@ if TYPE_CHECKING:
 
     from diskbench.store.where import Filter
 
-_AT_ONCE = 500
-_STAMPS_AT_ONCE = 5000
-_UNFINISHED = tuple(sorted(set(get_args(RunState)) - set(FINAL_STATES)))
+_AT_ONCE, _ROWS_AT_ONCE = 500, 5000
 _OF_RUN = (schema.run, schema.step, schema.measurement, schema.warning)
 
 
-def load_asked(
-    database: Engine, filters: Sequence[Filter], *, trial_ids: Sequence[str] | None = None
-) -> list[AskedRun]:
-    """The runs that meet `filters`, newest first and undated runs last, each with its request; with
-    `trial_ids` only those of these trials."""
+def load_asked(database: Engine, filters: Sequence[Filter]) -> list[AskedRun]:
+    """The runs that meet `filters`, newest first and undated runs last, each with its request."""
     run, trial = schema.run, schema.trial
     query = (
         sa.select(
@@ -45,42 +39,21 @@ def load_asked(
         .where(meets(database, filters))
         .order_by(*newest_first())
     )
-    queries = [query]
-    if trial_ids is not None:
-        queries = [query.where(run.c.trial_id.in_(chunk)) for chunk in chunks(trial_ids)]
+    asked, shared = list[AskedRun](), dict[object, Any]()
+
+    def once(value: Any) -> Any:  # noqa: ANN401 - of any column
+        """The same object for equal texts and documents: they repeat from run to run, and are three
+        quarters of the memory of 50,000 runs."""
+        if isinstance(value, dict):
+            return shared.setdefault((repr(value),), value)
+        return shared.setdefault(value, value) if isinstance(value, str) else value
+
     with transaction(database) as connection:
-        rows = [row for query in queries for row in connection.execute(query)]
-    directory = directory_of_engine(database)
-    asked = [AskedRun(run_of(row, directory), rent, scope) for *row, rent, scope in rows]
-    return asked if len(queries) < 2 else sorted(asked, key=_time, reverse=True)
-
-
-def _time(row: AskedRun) -> tuple[str, str, str]:
-    return row.run.measured_at or "", row.run.created_at, row.run.run_id
-
-
-def trial_stamps(database: Engine, filters: Sequence[Filter]) -> Iterator[tuple[str, str]]:
-    """Each trial with runs that meet `filters`, and a text: another one after any write to the rows
-    of these runs, or where others meet them. They are read in parts, because a store of a million
-    runs has some hundred thousand trials.
-
-    It is made of how many they are and of the sum of their stamps, which an index holds; of a run
-    that has not ended also of a digest of its rows, because a step that ends changes those alone.
-    """
-    run, met = schema.run.c, meets(database, filters)
-    summed = sa.select(run.trial_id, sa.func.count(), sa.func.sum(run.stamp))
-    going = sa.select(run.trial_id, run.run_id).where(met, run.state.in_(_UNFINISHED))
-    with transaction(database) as connection:
-        unfinished = connection.execute(going.order_by(run.run_id)).all()
-    digests = run_digests(database, [run_id for _, run_id in unfinished])
-    of_unfinished: dict[str, str] = {}
-    for trial_id, run_id in unfinished:
-        of_unfinished[trial_id] = f"{of_unfinished.get(trial_id, '')}:{digests[run_id]}"
-    with transaction(database) as connection:
-        in_parts = connection.execution_options(yield_per=_STAMPS_AT_ONCE)
-        rows = in_parts.execute(summed.where(met).group_by(run.trial_id))
-        for trial_id, runs, stamp in rows:
-            yield trial_id, f"{runs}:{stamp}{of_unfinished.get(trial_id, '')}"
+        directory = directory_of_engine(database)
+        in_parts = connection.execution_options(yield_per=_ROWS_AT_ONCE)
+        for *row, rent, scope in in_parts.execute(query):
+            asked.append(AskedRun(run_of(list(map(once, row)), directory), once(rent), once(scope)))
+    return asked
 
 
 def run_digests(database: Engine, run_ids: Sequence[str]) -> dict[str, str]:

@@ -3,8 +3,7 @@
 import json
 import re
 import shutil
-import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -28,8 +27,7 @@ from diskbench.store.finish import finish_run
 from diskbench.store.result_tables import measurement, trial
 from diskbench.store.rows import delete_runs, save_plan
 from diskbench.store.schema import run
-from diskbench.store.site_folder import SiteFolder
-from diskbench.store.site_manifest import MANIFEST
+from diskbench.store.site_folder import MANIFEST, SiteFolder
 
 pytestmark = pytest.mark.slow
 
@@ -153,7 +151,7 @@ def test_a_new_run_renews_its_own_pages_and_the_listings_alone(database):
     found = changed(before, times())
     assert {name for name in found if name.startswith("trials/")} == {f"trials/{new}.html"}
     assert len({name for name in found if name.startswith("configurations/")}) == 1
-    assert {"index.html", "runs.html", "feed.xml", "diskbench-site.sqlite"} <= found
+    assert {"index.html", "runs.html", "feed.xml", MANIFEST} <= found
     assert len(found) == 6
 
 
@@ -180,7 +178,7 @@ def test_a_page_follows_its_rows_its_options_and_the_program(database, monkeypat
         connection.execute(run.update().values(labels={"shelf": "seven"}))
     publish("--title", "Our disks")
     assert "seven" in page.read_text()
-    monkeypatch.setattr("diskbench.report.site.renewal._program", lambda: "another")
+    monkeypatch.setattr("diskbench.report.site.publish._program", lambda: "another")
     page.write_text("x" * page.stat().st_size)
     publish("--title", "Our disks")
     assert "seven" in page.read_text()
@@ -197,8 +195,6 @@ def test_a_changed_result_renews_the_pages_that_show_it_and_no_other_trial(datab
         connection.execute(
             measurement.update().where(measurement.c.run_id == run_id).values(iops=7777.0)
         )
-        # As every writer of a run that has ended does: its stamp is another then.
-        connection.execute(run.update().where(run.c.run_id == run_id).values(state="done"))
     publish()
     found = changed(before, times())
     assert {name for name in found if name.startswith("trials/")} == {f"trials/{trial_id}.html"}
@@ -231,7 +227,7 @@ def test_a_template_of_another_version_renews_every_page(database, monkeypatch):
         page.write_text("x" * page.stat().st_size)  # as the earlier template wrote it
     publish()
     assert all(set(page.read_text()) == {"x"} for page in pages.values())
-    monkeypatch.setattr("diskbench.report.site.renewal._program", lambda: "the next template")
+    monkeypatch.setattr("diskbench.report.site.publish._program", lambda: "the next template")
     publish()
     assert not any(set(page.read_text()) == {"x"} for page in pages.values())
 
@@ -436,9 +432,9 @@ def test_a_run_whose_evidence_cannot_be_reached_is_made_again_the_next_time(caps
         away.setattr("diskbench.results.run_evidence.EvidenceOfRuns.store", lambda *_: None)
         assert site_of() == 0
     page = f"trials/{trials()[0].name}"
-    assert manifest("SELECT digest FROM file WHERE name = ?", page) == [("",)]
+    assert manifest()[page][0] == ""
     assert site_of() == 0
-    assert manifest("SELECT digest FROM file WHERE name = ? AND digest > ''", page)
+    assert manifest()[page][0]
     capsys.readouterr()
     site_of()
     assert "0 files written" in capsys.readouterr().err
@@ -485,39 +481,18 @@ def test_every_figure_of_the_listings_is_the_stores(tmp_path_factory, monkeypatc
     assert configuration["runs"] == configuration["n"] == len(values)
 
 
-def manifest(query, *values):
-    """What a statement finds in the manifest of the site."""
-    with closing(sqlite3.connect("site/diskbench-site.sqlite")) as connection, connection:
-        return connection.execute(query, values).fetchall()
+def manifest(site="site"):
+    """What the manifest of the site says of each of its files."""
+    return json.loads(Path(site, MANIFEST).read_bytes())["files"]
 
 
 def test_the_manifest_holds_no_more_than_the_pages(database):
     measured(database, [1.0], labels=[("team", "a")])
     publish("--anonymous")
-    assert manifest("SELECT told FROM file WHERE told IS NOT NULL")
-    lines = [json.loads(line) for (line,) in manifest("SELECT line FROM line")]
+    quoted = [quoted for name, (_, _, quoted) in manifest().items() if name.startswith("trials/")]
+    lines = [line for of_trial in quoted for line in of_trial["lines"]]
     assert lines
     assert not any(line.get("labels") for line in lines)
-
-
-def test_an_address_that_a_run_had_before_leads_to_its_trial(database):
-    measured(database, [1.0, 2.0])
-    publish()
-    kept, gone = run_ids(database)
-    for name in (kept, gone):
-        manifest("INSERT INTO file VALUES (?, 'd', 1, NULL)", f"runs/{name}.html")
-    Path("site/runs").mkdir()
-    for name in (kept, gone):
-        Path(f"site/runs/{name}.html").write_text("x")
-    delete_runs(database, [gone])
-    assert publish() == 0
-    page = Path(f"site/runs/{kept}.html").read_text()
-    (target,) = set(re.findall(r"\.\./(trials/[^\"#]+)#row-", page))
-    assert f'id="row-{kept}"' in Path("site", target).read_text()
-    assert not Path(f"site/runs/{gone}.html").exists()
-    before = times()
-    publish()
-    assert times() == before
 
 
 ATOM = "{http://www.w3.org/2005/Atom}"

@@ -1,16 +1,10 @@
 import sqlalchemy as sa
 from tests.rigs.replicates import measured
 
-from diskbench.store import digests as stored
 from diskbench.store import schema
 from diskbench.store.database import transaction
 from diskbench.store.digests import load_asked, run_digests
-from diskbench.store.rows import end_run, move_evidence
 from diskbench.store.where import parse_filter
-
-
-def trial_stamps(database, filters):
-    return dict(stored.trial_stamps(database, filters))
 
 
 def digests(database):
@@ -58,53 +52,6 @@ def test_a_change_in_any_row_of_a_run_changes_its_digest_alone(any_database):
         assert {key: value for key, value in now.items() if key != one} == {
             key: value for key, value in before.items() if key != one
         }
-
-
-def test_every_write_to_a_run_changes_the_stamp_of_its_trial_alone(any_database):
-    measured(any_database, [1.0, 2.0])
-    before = trial_stamps(any_database, [])
-    assert trial_stamps(any_database, []) == before
-    (first, second) = sorted(before)
-    run_id = load_asked(any_database, [], trial_ids=[first])[0].run.run_id
-    writes = [
-        lambda: move_evidence(any_database, first, "file:///elsewhere"),
-        lambda: end_run(
-            any_database, run_id, "failed", None, started_at=None, finished_at="2026-01-01"
-        ),
-        lambda: set_state(any_database, run_id, "running"),
-    ]
-    seen = {before[first]}
-    for write in writes:
-        write()
-        now = trial_stamps(any_database, [])
-        assert now[first] not in seen
-        assert now[second] == before[second]
-        seen.add(now[first])
-
-
-def test_a_step_that_ends_changes_the_stamp_of_a_trial_that_has_not_ended(any_database):
-    measured(any_database, [1.0])
-    ((trial_id, _),) = trial_stamps(any_database, []).items()
-    (asked,) = load_asked(any_database, [], trial_ids=[trial_id])
-    set_state(any_database, asked.run.run_id, "running")
-    before = trial_stamps(any_database, [])
-    with transaction(any_database) as connection:
-        connection.execute(sa.update(schema.measurement).values(iops=9.0))
-    assert trial_stamps(any_database, []) != before
-
-
-def test_a_stamp_is_of_the_runs_that_were_asked_for(any_database):
-    measured(any_database, [1.0, 3.0])
-    every = trial_stamps(any_database, [])
-    some = trial_stamps(any_database, [parse_filter("iops>2")])
-    assert some.items() < every.items()
-
-
-def set_state(database, run_id, state):
-    with transaction(database) as connection:
-        connection.execute(
-            sa.update(schema.run).where(schema.run.c.run_id == run_id).values(state=state)
-        )
 
 
 def _trial(database, run_id):

@@ -1,14 +1,11 @@
 import json
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 
 import pytest
 
 from diskbench.errors import InvalidValue
-from diskbench.store.site_folder import open_site
-from diskbench.store.site_manifest import FORMER, MANIFEST, ShownTrial, TrialLines
+from diskbench.store.site_folder import MANIFEST, open_site
 
 
 def fill(path, files, *, only=None):
@@ -49,7 +46,7 @@ def test_a_page_made_of_something_else_but_alike_keeps_its_file(tmp_path):
 def test_what_other_pages_quote_is_kept(tmp_path):
     fill(tmp_path, {"index.html": "x"})
     with open_site(tmp_path) as site:
-        assert site.fresh("index.html", "x").summary == {"said": "x"}
+        assert site.fresh("index.html", "x").quoted == {"said": "x"}
 
 
 def test_pages_that_are_no_more_go_with_their_folder_and_other_files_stay(tmp_path):
@@ -97,7 +94,7 @@ def test_a_build_that_was_killed_is_taken_up(tmp_path):
 
 
 def test_a_kill_before_the_manifest_is_whole_leaves_a_folder_that_can_be_used(tmp_path):
-    (tmp_path / MANIFEST).write_bytes(b"")
+    (tmp_path / f"{MANIFEST}.part").write_text("{")
     assert fill(tmp_path, {"index.html": "x"}) == (["index.html"], [])
 
 
@@ -110,23 +107,15 @@ def test_a_page_that_somebody_deleted_or_cut_is_made_again(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../thesis.txt", "/etc/passwd", "runs/../../thesis.txt"])
-def test_a_manifest_that_names_files_elsewhere_is_refused(tmp_path, name):
+@pytest.mark.parametrize("kind", ["files", "folders"])
+def test_a_manifest_that_names_files_elsewhere_is_refused(tmp_path, name, kind):
     site, thesis = tmp_path / "site", tmp_path / "thesis.txt"
     thesis.write_text("mine")
     fill(site, {"index.html": "x"})
-    with closing(sqlite3.connect(site / MANIFEST)) as manifest, manifest:
-        manifest.execute("INSERT INTO file VALUES (?, 'd', 4, NULL)", (name,))
-    with pytest.raises(InvalidValue, match="not inside the site"):
-        fill(site, {"index.html": "x"})
-    assert thesis.read_text() == "mine"
-
-
-@pytest.mark.parametrize("name", ["../thesis.txt", "/etc/passwd", "runs/../../thesis.txt"])
-def test_a_former_manifest_that_names_files_elsewhere_is_refused(tmp_path, name):
-    site, thesis = tmp_path / "site", tmp_path / "thesis.txt"
-    thesis.write_text("mine")
-    site.mkdir()
-    (site / FORMER).write_text(json.dumps({"format": 1, "files": {name: {}}}))
+    document = json.loads((site / MANIFEST).read_text())
+    document["files"] = {name: ["d", 4, None]} if kind == "files" else {}
+    document["folders"] = [name] if kind == "folders" else []
+    (site / MANIFEST).write_text(json.dumps(document))
     with pytest.raises(InvalidValue, match="not inside the site"):
         fill(site, {"index.html": "x"})
     assert thesis.read_text() == "mine"
@@ -135,41 +124,49 @@ def test_a_former_manifest_that_names_files_elsewhere_is_refused(tmp_path, name)
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        ("", "cannot be read"),
         ("{", "cannot be read"),
         ("[]", "cannot be read"),
         ('{"format": 1, "files": 1}', "cannot be read"),
-        ('{"format": 3, "files": {}}', "of format 3"),
+        ('{"format": 1, "folders": [], "files": {"a": 1}}', "cannot be read"),
+        ('{"format": 2, "files": {}}', "of format 2, this diskbench knows 1"),
     ],
 )
-def test_a_former_manifest_that_nobody_can_read_is_told(tmp_path, text, told):
-    (tmp_path / FORMER).write_text(text)
+def test_a_manifest_that_nobody_can_read_is_told(tmp_path, text, told):
+    (tmp_path / MANIFEST).write_text(text)
     with pytest.raises(InvalidValue, match=told):
         fill(tmp_path, {"index.html": "x"})
-    assert (tmp_path / FORMER).read_text() == text
+    assert (tmp_path / MANIFEST).read_text() == text
 
 
-def test_a_manifest_that_is_no_database_is_told(tmp_path):
-    (tmp_path / MANIFEST).write_text("a manifest of somebody else, long enough to be a header" * 9)
-    with pytest.raises(InvalidValue, match="cannot be read or written"):
-        fill(tmp_path, {"index.html": "x"})
-
-
-def test_a_manifest_of_a_later_format_is_told(tmp_path):
-    fill(tmp_path, {"index.html": "x"})
-    with closing(sqlite3.connect(tmp_path / MANIFEST)) as manifest:
-        manifest.execute("PRAGMA user_version = 3")
-    with pytest.raises(InvalidValue, match="of format 3, this diskbench knows 2"):
-        fill(tmp_path, {"index.html": "x"})
-
-
-def test_the_files_of_a_former_manifest_are_ours_and_made_again(tmp_path):
-    (tmp_path / "index.html").write_text("former")
-    (tmp_path / "gone.html").write_text("former")
-    known = {"digest": "x", "bytes": 6, "told": None}
-    document = {"format": 1, "files": {"index.html": known, "gone.html": known}}
-    (tmp_path / FORMER).write_text(json.dumps(document))
-    assert fill(tmp_path, {"index.html": "x"}) == (["index.html"], ["gone.html"])
+def test_a_folder_of_ours_is_claimed_whole_and_goes_whole(tmp_path):
+    (tmp_path / "evidence").mkdir(parents=True)
+    (tmp_path / MANIFEST).write_text('{"format": 1, "folders": [], "files": {}}')
+    with open_site(tmp_path) as site:
+        site.claim(["evidence/1/", "evidence/2/", "index.html"])
+        for name in ("evidence/1/a/b.json", "evidence/2/b.json", "index.html"):
+            site.claim([name])
+            site.write(name, b"x", name)
+        (tmp_path / "evidence/2/c.json.part").write_text("of a build that was killed")
+        site.keep_only(["index.html", "evidence/1/", "evidence/1/a/b.json"])
+        assert site.removed == ["evidence/2/b.json", "evidence/2/c.json.part"]
+    with open_site(tmp_path) as site:
+        assert site.has("evidence/1/a/b.json")
+        site.keep_only(["index.html"])
     assert sorted(path.name for path in tmp_path.iterdir()) == [MANIFEST, "index.html"]
+
+
+def test_a_folder_of_somebody_elses_in_a_site_is_not_claimed(tmp_path):
+    fill(tmp_path, {"index.html": "x"})
+    (tmp_path / "evidence/1").mkdir(parents=True)
+    (tmp_path / "evidence/1/thesis.txt").write_text("mine")
+    with (
+        open_site(tmp_path) as site,
+        pytest.raises(InvalidValue, match=r"evidence/1 exists and was not written by diskbench"),
+    ):
+        site.claim(["evidence/1/"])
+    fill(tmp_path, {"index.html": "y"})
+    assert (tmp_path / "evidence/1/thesis.txt").read_text() == "mine"
 
 
 def test_two_do_not_publish_into_one_folder_at_once(tmp_path):
@@ -194,26 +191,3 @@ def test_a_place_taken_by_a_folder_is_told(tmp_path):
     (tmp_path / "index.html").mkdir()
     with pytest.raises(InvalidValue, match=r"cannot write .*index\.html"):
         fill(tmp_path, {"index.html": "x"})
-
-
-def test_of_the_trials_of_a_site_those_are_outdated_whose_pages_are_not_wanted(tmp_path):
-    many = [ShownTrial(f"{n:04}", f"trials/{n:04}.html", f"1:{n}") for n in range(1200)]
-    with open_site(tmp_path / "site") as folder:
-        folder.claim([many[0].name])
-        folder.manifest.put_trial(TrialLines("gone", "k", "d", [("run", "1", "{}")]))
-        folder.manifest.show(iter(many))
-        assert folder.manifest.count_lines() == 0
-        assert folder.manifest.new_pages() == [trial.name for trial in many[1:]]
-        folder.claim(folder.manifest.new_pages())
-        assert list(folder.manifest.pages()) == []
-        for trial in many[1:]:
-            folder.manifest.put_trial(TrialLines(trial.trial_id, "k", "d", []))
-        assert {trial for trial, _ in folder.manifest.pages()} == set(many[1:])  # what is noted
-        folder.manifest.want(trial.name for trial in many[::2])
-        assert folder.manifest.count_outdated() == 600
-        seen = []
-        for trial in folder.manifest.outdated():
-            seen.append(trial)
-            if len(seen) % 3:
-                folder.manifest.want([trial.name])  # every third is left out, as one that is gone
-        assert seen == many[1::2][::-1]

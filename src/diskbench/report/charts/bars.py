@@ -1,7 +1,11 @@
-"""One figure of many disks, the fastest on top, with own runs below the published figures.
+"""One figure of many disks, the fastest on top, with own runs below the published figures; and
+several figures of the same disks side by side, each on an axis of its own.
 
 Bars start at zero on a linear axis; the bar of a value that dwarfs the rest is cut and marked as
 cut. On a logarithmic axis the length of a bar has no meaning, so each value is a dot.
+
+Panels replace a chart with two axes: rows are disks, panels are figures (IOPS, read, write), so
+that no lines cross and every number is beside its mark.
 """
 
 from __future__ import annotations
@@ -10,26 +14,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.charts.axis import CHARACTER_PX, wants_log
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.lanes import in_lanes, is_own, lanes_of
-from diskbench.report.charts.layers import dots, value_axis
-from diskbench.report.charts.measure import bare, linear_domain, log_domain, title, with_unit
-from diskbench.report.charts.overlay import own_layers, own_text
-from diskbench.report.charts.point import ChartPoint, of_source, subtitle
-from diskbench.report.charts.rows import (
+from diskbench.report.charts.layers import chart_of, dots, layered, own_layers, own_text, value_axis
+from diskbench.report.charts.measure import (
+    CHARACTER_PX,
+    bare,
+    linear_domain,
+    log_domain,
+    title,
+    wants_log,
+    with_unit,
+)
+from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.point import (
+    ChartPoint,
+    Lanes,
     carried,
-    drawn_rows,
+    in_lanes,
+    is_own,
+    lanes_of,
+    of_source,
     provider_colour,
     rest_and_outliers,
     row,
+    subtitle,
 )
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from diskbench.report.charts.lanes import Lanes
-    from diskbench.report.charts.palette import Palette
 
 WIDTH = 300
 ROW = 22
@@ -127,11 +140,9 @@ def panel(
         }
         for name, of_lane in by_lane.items()
     ]
-    marks = alt.Chart(drawn_rows(words)).mark_text(
-        align="left", dx=8, color=palette.ink, aria=False
-    )
+    marks = chart_of(words).mark_text(align="left", dx=8, color=palette.ink, aria=False)
     layers.append(marks.encode(x=scale.x("at"), text=alt.Text("text:N"), y=y))
-    return alt.LayerChart(layer=layers).properties(width=width, height=ROW * len(lanes.names))
+    return layered(layers, width, ROW * len(lanes.names))
 
 
 def _scale(
@@ -159,6 +170,7 @@ def _scale(
 def _bars(
     rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, colour: alt.Color, palette: Palette
 ) -> list[Any]:
+
     import altair as alt
 
     layers: list[Any] = []
@@ -166,7 +178,7 @@ def _bars(
         pieces = [
             piece for row in rows if row["doubted"] is doubted for piece in _pieces(row, scale)
         ]
-        chart = alt.Chart(drawn_rows(pieces))
+        chart = chart_of(pieces)
         bars = (
             chart.mark_bar(height=_BAR, filled=False, strokeWidth=1.5, strokeDash=[3, 2])
             if doubted
@@ -195,10 +207,11 @@ def _pieces(bar: dict[str, Any], scale: _Scale) -> list[dict[str, Any]]:
 def _dots(
     rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, colour: alt.Color, palette: Palette
 ) -> list[Any]:
+
     import altair as alt
 
     led = [row | {"from": scale.domain[0]} for row in rows]
-    lead = alt.Chart(drawn_rows(led)).mark_rule(
+    lead = chart_of(led).mark_rule(
         color=palette.grid, strokeDash=[1, 3], strokeWidth=1.5, aria=False
     )
     layers: list[Any] = [lead.encode(x=scale.x("from"), x2=alt.X2("value:Q"), y=y)]
@@ -219,7 +232,7 @@ def _spans(rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, palette: Pal
     ]  # fmt: skip
     if not known:
         return []
-    rule = alt.Chart(drawn_rows(known)).mark_rule(color=palette.ink, strokeWidth=1.5, aria=False)
+    rule = chart_of(known).mark_rule(color=palette.ink, strokeWidth=1.5, aria=False)
     return [rule.encode(x=scale.x("low"), x2=alt.X2("high:Q"), y=y)]
 
 
@@ -254,3 +267,75 @@ def _sentence(points: Sequence[ChartPoint], metric: str, heading: str) -> str:
         f"{heading}: {count} disks, from {least.label} with {with_unit(metric, least.value)} "
         f"to {best.label} with {with_unit(metric, best.value)}."
     )
+
+
+PANEL_WIDTH = 130
+Panel = tuple[str, str]
+"""A metric, and a direction or an instance type."""
+
+
+def multiples_chart(
+    points: Sequence[ChartPoint],
+    palette: Palette,
+    *,
+    name: str,
+    heading: str,
+    ranked: bool = False,
+    by_instance: bool = False,
+) -> ChartFigure:
+    """A panel for each metric and direction in order of appearance, or for each instance type (then
+    all points must have one metric).
+
+    Raises ValueError for no points.
+    """
+    panels: dict[Panel, list[ChartPoint]] = {}
+    for point in points:
+        key = (point.metric, point.instance if by_instance else point.direction)
+        panels.setdefault(key, []).append(point)
+    if not panels:
+        raise ValueError("no points to draw")
+    lanes = lanes_of(points, ranked=ranked)
+    log = any(wants_log([point.value for point in points_of]) for points_of in panels.values())
+    positive = all(point.value > 0 for point in points)
+    units = " · ".join(dict.fromkeys(_panel_heading(key) for key in panels))
+    if by_instance:
+        units = title(points[0].metric)
+    return ChartFigure(
+        title=heading,
+        subtitle=subtitle(points, units),
+        drawing=_panels_drawing(panels, palette, lanes, log=False),
+        id=name,
+        alt=_panels_sentence(panels, heading),
+        log_drawing=_panels_drawing(panels, palette, lanes, log=True) if log and positive else None,
+        log_first=log and positive,
+    )
+
+
+def _panels_drawing(
+    panels: dict[Panel, list[ChartPoint]], palette: Palette, lanes: Lanes, *, log: bool
+) -> alt.TopLevelMixin:
+    import altair as alt
+
+    drawn: list[Any] = []
+    for place, (key, of_panel) in enumerate(panels.items()):
+        drawing = panel(of_panel, palette, lanes, log=log, width=PANEL_WIDTH, labelled=not place)
+        words = alt.TitleParams(_panel_heading(key), anchor="start", frame="group", offset=6)
+        drawn.append(drawing.properties(title=words))
+    return alt.hconcat(*drawn, spacing=14)
+
+
+def _panel_heading(key: Panel) -> str:
+    metric, direction = key
+    if direction in ("read", "write", "total"):
+        return title(metric) if direction == "total" else f"{direction} {title(metric)}"
+    return direction
+
+
+def _panels_sentence(panels: dict[Panel, list[ChartPoint]], heading: str) -> str:
+    parts = []
+    for key, of_panel in panels.items():
+        best = max(of_panel, key=lambda point: point.value)
+        parts.append(
+            f"most {_panel_heading(key)}: {best.label} with {with_unit(key[0], best.value)}"
+        )
+    return f"{heading}: {'; '.join(parts)}."

@@ -1,44 +1,51 @@
-"""One step second by second, with named phases and its cliff beside the predicted one."""
+"""One step second by second: its rate with named phases and its cliff beside the predicted one, and
+its latencies; and so the representative runs of the most common step: the median, the fallen, the
+stalled.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from diskbench.report.assemble.chart_data import ChartData
+from diskbench.report.assemble.course import DirectionSeries, StepCourse
 from diskbench.report.assemble.downsample import MOST_POINTS, kept, stalled
+from diskbench.report.assemble.overview import telling
 from diskbench.report.assemble.phase_lines import clock
-from diskbench.report.charts.axis import wants_log
-from diskbench.report.charts.clock import WIDTH, time_axis
-from diskbench.report.charts.course_hover import hover_layer
+from diskbench.report.assemble.row_ids import row_href
 from diskbench.report.charts.course_layers import (
     Levels,
     Rate,
     cliff_layers,
+    hover_layer,
     level_layers,
     phase_layers,
     round_layer,
     stall_layer,
 )
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import stroke_legend, stroke_scale, value_axis
-from diskbench.report.charts.measure import bare, log_domain
-from diskbench.report.charts.palette import DIRECTIONS
+from diskbench.report.charts.layers import (
+    chart_of,
+    latency_axis,
+    layered,
+    stroke_legend,
+    stroke_scale,
+    value_axis,
+)
+from diskbench.report.charts.measure import TIME_WIDTH, bare, log_domain, time_axis, wants_log
+from diskbench.report.charts.palette import DIRECTIONS, Palette
 from diskbench.report.charts.registry import chart
-from diskbench.report.charts.rows import drawn_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import altair as alt
-    import numpy as np
-    from numpy.typing import NDArray
 
-    from diskbench.report.assemble.chart_data import ChartData
-    from diskbench.report.assemble.course import StepCourse
-    from diskbench.report.charts.palette import Palette
 
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 HEIGHT = 130
 _DASHES = {
@@ -73,7 +80,6 @@ def course_chart(course: StepCourse, palette: Palette, *, rate: Rate = "iops") -
 def _drawing(
     course: StepCourse, palette: Palette, rate: Rate, levels: Levels, *, log: bool
 ) -> alt.LayerChart:
-    import altair as alt
 
     x = time_axis(course.seconds)
     tracks = {name: getattr(track, rate) for name, track in course.tracks.items()}
@@ -99,7 +105,7 @@ def _drawing(
         *cliff_layers(course, palette, x, HEIGHT),
         hover_layer(course, tracks, rate, x, palette),
     ]
-    return alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
+    return layered(layers, TIME_WIDTH, HEIGHT)
 
 
 def line_rows(tracks: dict[str, Floats], n_out: int = MOST_POINTS) -> list[dict[str, Any]]:
@@ -121,7 +127,7 @@ def line_layers(lines: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.
     dashes = {name: _DASHES[name] if len(names) > 1 else [1, 0] for name in names}
     legend = stroke_legend() if len(names) > 1 else None
     colours = {name: palette.direction(name) for name in names}
-    base = alt.Chart(drawn_rows(lines)).encode(
+    base = chart_of(lines).encode(
         x=x,
         y=y,
         color=stroke_scale(alt.Color, "direction", colours, legend),
@@ -204,6 +210,160 @@ def _sentence(course: StepCourse, rate: Rate) -> str:
     needs="the evidence of one run",
     rank=10,
 )
-def _of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
+def _rates_of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     for course in data.courses:
         yield course_chart(course, palette)
+
+
+_LATENCIES = {"p50_ns": "p50", "p99_ns": "p99", "mean_ns": "mean", "max_ns": "max"}
+_LATENCY_DASHES = {"p50": [1, 0], "mean": [1, 0], "p99": [5, 2], "max": [1, 2]}
+_LEAST_KNOWN = 0.5
+
+
+def course_latency_chart(course: StepCourse, palette: Palette) -> ChartFigure | None:
+    """Median (or mean), p99 and highest latency of each second, on a logarithmic axis; None if the
+    logs have no latencies.
+
+    A quantile is drawn if enough I/Os support it in at least half of the seconds (MR-10).
+    """
+
+    shown = {
+        (direction, name): getattr(track, name)
+        for direction, track in course.tracks.items()
+        for name in _latency_figures(track)
+    }
+    if not shown:
+        return None
+    if len(course.tracks) > 1:  # three lines for each of two directions would be unreadable
+        shown = {key: shown[key] for key in shown if key[1] != "max_ns"} or shown
+    rows = _latency_rows(shown)
+    domain = log_domain([row["value"] for row in rows])
+    y = latency_axis("value", domain, clamp=True)
+    x = time_axis(course.seconds)
+    words = {
+        f"{direction} {_LATENCIES[name]}": values for (direction, name), values in shown.items()
+    }
+    layers: list[Any] = [
+        *phase_layers(course, palette, x, HEIGHT),
+        *round_layer(course, palette, x),
+        *_latency_lines(rows, palette, x, y),
+        *stall_layer(course, palette, x, HEIGHT),
+        *cliff_layers(course, palette, x, HEIGHT, words=False),
+        hover_layer(course, words, "lat_ns", x, palette),
+    ]
+    kinds = list(dict.fromkeys(_LATENCIES[name] for _, name in shown))
+    subtitle = (
+        f"time of one I/O ({', '.join(kinds)}) in each second, logarithmic; "
+        f"n = {course.seconds:,} s, no interval (n = 1 run)"
+    )
+    return ChartFigure(
+        title=f"{course.step}: latency",
+        subtitle=subtitle,
+        drawing=layered(layers, TIME_WIDTH, HEIGHT),
+        id=f"course-latency-{course.run_id}-{course.step_index}",
+        alt=_latency_sentence(course, shown),
+    )
+
+
+def _latency_figures(track: DirectionSeries) -> list[str]:
+    """The figures to draw for a direction: quantiles if known, else the mean; and the highest."""
+    import numpy as np
+
+    def known(name: str) -> bool:
+        values = getattr(track, name)
+        active = np.nan_to_num(track.iops) > 0
+        is_known = ~np.isnan(values) & (values > 0)
+        return bool(is_known.any()) and is_known.sum() >= _LEAST_KNOWN * max(active.sum(), 1)
+
+    middle = "p50_ns" if known("p50_ns") else "mean_ns"
+    return [name for name in (middle, "p99_ns", "max_ns") if known(name)]
+
+
+def _latency_rows(shown: dict[tuple[str, str], Floats]) -> list[dict[str, Any]]:
+    import numpy as np
+
+    share = max(2 * MOST_POINTS // max(len(shown), 1), 100)
+    rows = []
+    for (direction, name), values in shown.items():
+        drawn = np.where(values > 0, values, np.nan)
+        pieces = np.cumsum(np.isnan(drawn))  # a second without I/O has no latency: a gap
+        rows += [
+            {
+                "second": int(place) + 0.5,
+                "value": float(f"{drawn[place]:.4g}"),
+                "direction": direction,
+                "which": _LATENCIES[name],
+                "piece": f"{direction} {_LATENCIES[name]} {pieces[place]}",
+            }
+            for place in kept(drawn, share)
+        ]
+    return rows
+
+
+def _latency_lines(rows: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.Y) -> list[Any]:
+    import altair as alt
+
+    names = [name for name in DIRECTIONS if any(row["direction"] == name for row in rows)]
+    colours = {name: palette.direction(name) for name in names}
+    dashes = {k: v for k, v in _LATENCY_DASHES.items() if any(row["which"] == k for row in rows)}
+    legend = stroke_legend() if len(names) > 1 else None
+    of_dashes = stroke_legend(symbolStrokeColor=palette.muted)
+    return [
+        chart_of(rows)
+        .mark_line(strokeWidth=1.3, strokeJoin="round", strokeCap="round", aria=False)
+        .encode(
+            x=x,
+            y=y,
+            detail=alt.Detail("piece:N"),
+            color=stroke_scale(alt.Color, "direction", colours, legend),
+            strokeDash=stroke_scale(alt.StrokeDash, "which", dashes, of_dashes),
+        )
+    ]
+
+
+def _latency_sentence(course: StepCourse, shown: dict[tuple[str, str], Floats]) -> str:
+    import numpy as np
+
+    parts = []
+    for (direction, name), values in shown.items():
+        known = values[~np.isnan(values) & (values > 0)]
+        low, high = bare("lat_ns", float(known.min())), bare("lat_ns", float(known.max()))
+        parts.append(f"{direction} {_LATENCIES[name]} between {low} and {high}")
+    return f"Latency of {course.step} second by second: {'; '.join(parts)}."
+
+
+@chart(
+    "latency-seconds",
+    title="latency of a step second by second",
+    needs="the evidence of one run",
+    rank=20,
+)
+def _latency_of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
+    figure = course_latency_chart(data.detailed, palette) if data.detailed else None
+    if figure is not None:
+        yield figure
+
+
+MOST_TELLING = 6
+
+
+@chart(
+    "telling-runs",
+    title="the runs of a step that differ most, second by second",
+    needs="the evidence of three runs or more",
+    rank=20,
+)
+def _telling_runs(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
+    by_id = {row.run_id: row for row in data.runs}
+    for bands in data.bands[:1]:
+        for run in telling(bands, MOST_TELLING):
+            for course in data.courses_of(by_id[run.run_id]):
+                if course.step != bands[0].step:
+                    continue
+                figure = course_chart(course, palette, rate=bands[0].figure)
+                yield replace(
+                    figure,
+                    title=f"{course.step}: {run.why}",
+                    subtitle=f"run {run.run_id}\n{figure.subtitle}",
+                    rows_href=row_href(run.run_id),
+                )

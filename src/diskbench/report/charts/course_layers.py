@@ -1,26 +1,28 @@
-"""Layers around the line of a course: phases, cliffs, levels, stalls, rounds, and labels."""
+"""Layers around the line of a course: phases, cliffs, levels, stalls, rounds, labels, and the hover
+text at the pointer or keyboard position.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from diskbench.model.phase import Phase
+from diskbench.report.assemble.course import StepCourse
 from diskbench.report.assemble.phase_lines import clock
-from diskbench.report.charts.axis import CHARACTER_PX
-from diskbench.report.charts.clock import WIDTH
-from diskbench.report.charts.measure import bare
-from diskbench.report.charts.rows import drawn_rows
+from diskbench.report.charts.layers import chart_of, columns
+from diskbench.report.charts.measure import CHARACTER_PX, TIME_WIDTH, bare, with_unit
+from diskbench.report.charts.palette import Palette
 
 if TYPE_CHECKING:
     import altair as alt
-    import numpy as np
-    from numpy.typing import NDArray
 
-    from diskbench.model.phase import Phase
-    from diskbench.report.assemble.course import StepCourse
-    from diskbench.report.charts.palette import Palette
 
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 Rate = Literal["iops", "bytes_per_s"]
 _LABEL_ROWS = 2
@@ -88,7 +90,7 @@ def phase_layers(
         for phase in phases
     ]
     bands = (
-        alt.Chart(drawn_rows(rows))
+        chart_of(rows)
         .mark_rect(aria=False)
         .encode(
             x=at_field(x, "start"),
@@ -100,13 +102,11 @@ def phase_layers(
         )
     )
     edges = (
-        alt.Chart(drawn_rows(rows[1:]))
-        .mark_rule(color=palette.grid, aria=False)
-        .encode(x=at_field(x, "start"))
+        chart_of(rows[1:]).mark_rule(color=palette.grid, aria=False).encode(x=at_field(x, "start"))
     )
     names = _phase_names(phases, course.seconds, rate)
     texts = (
-        alt.Chart(drawn_rows(names))
+        chart_of(names)
         .mark_text(align="left", baseline="bottom", color=palette.ink, fontSize=11, aria=False)
         .encode(x=at_field(x, "at"), y=alt.Y("y:Q", scale=None, axis=None), text=alt.Text("text:N"))
     )
@@ -121,16 +121,16 @@ def _phase_names(
     taken: list[list[tuple[float, float]]] = [[] for _ in range(_LABEL_ROWS)]
     names = []
     for phase in sorted(phases, key=lambda phase: -phase.seconds):
-        begin_px = phase.start_s / seconds * WIDTH
+        begin_px = phase.start_s / seconds * TIME_WIDTH
         texts = (_phase_words(phase, rate), phase.kind) if rate else (phase.kind,)
         for text, row in ((t, r) for t in texts for r in range(_LABEL_ROWS)):
             room = CHARACTER_PX * len(text) + 6
-            start = max(min(begin_px, WIDTH + _OVERHANG_PX - room), 0.0)
+            start = max(min(begin_px, TIME_WIDTH + _OVERHANG_PX - room), 0.0)
             if start > begin_px or start < begin_px - room / 2:
                 continue
             if all(start + room <= a or b <= start for a, b in taken[row]):
                 taken[row].append((start, start + room))
-                at = start / WIDTH * seconds
+                at = start / TIME_WIDTH * seconds
                 names.append({"at": at, "y": -4 - _ROW_PX * row, "text": text})
                 break
     return names
@@ -162,7 +162,7 @@ def cliff_layers(
         if predicted.latest_s > predicted.earliest_s:
             spread = [{"a": predicted.earliest_s, "b": min(predicted.latest_s, course.seconds)}]
             layers.append(
-                alt.Chart(drawn_rows(spread))
+                chart_of(spread)
                 .mark_rect(color=palette.ink, opacity=0.10, aria=False)
                 .encode(x=at_field(x, "a"), x2=alt.X2("b:Q"), y=alt.value(0), y2=alt.value(height))
             )
@@ -188,7 +188,7 @@ def cliff_layers(
         mine = [row for row in rows if row["side"] == side]
         if mine:
             layers.append(
-                alt.Chart(drawn_rows(mine))
+                chart_of(mine)
                 .mark_text(align=side, dx=5 if side == "left" else -5, fontSize=11, aria=False)
                 .encode(
                     x=at_field(x, "at"),
@@ -206,8 +206,8 @@ def beside(labels: list[tuple[float, str, str]], seconds: float) -> list[dict[st
     rows: list[dict[str, Any]] = []
     near = _NEAR * seconds
     for place, (at, text, fill) in enumerate(labels):
-        px = at / seconds * WIDTH
-        fits_right = px + CHARACTER_PX * len(text) + 6 <= WIDTH
+        px = at / seconds * TIME_WIDTH
+        fits_right = px + CHARACTER_PX * len(text) + 6 <= TIME_WIDTH
         close = [taken for taken, *_ in labels if abs(taken - at) <= near]
         beside = max(close) if fits_right else min(close)
         y = _FIRST_LABEL_PX + _LABEL_PX * place
@@ -226,7 +226,7 @@ def level_layers(levels: Levels, palette: Palette, y: alt.Y, rate: Rate) -> list
     ]
     if not rows:
         return []
-    base = alt.Chart(drawn_rows(rows))
+    base = chart_of(rows)
     rules = base.mark_rule(color=palette.muted, strokeDash=[3, 3], aria=False).encode(y=y)
     texts = base.mark_text(
         align="left",
@@ -236,7 +236,7 @@ def level_layers(levels: Levels, palette: Palette, y: alt.Y, rate: Rate) -> list
         lineBreak="\n",
         lineHeight=12,
         aria=False,
-    ).encode(x=alt.value(WIDTH + 6), y=y, text=alt.Text("text:N"))
+    ).encode(x=alt.value(TIME_WIDTH + 6), y=y, text=alt.Text("text:N"))
     return [rules, texts]
 
 
@@ -250,7 +250,7 @@ def stall_layer(course: StepCourse, palette: Palette, x: alt.X, height: int) -> 
     if not rows:
         return []
     return [
-        alt.Chart(drawn_rows(rows))
+        chart_of(rows)
         .mark_point(shape="triangle-up", filled=True, size=45, color=palette.accent, aria=False)
         .encode(x=at_field(x, "at"), y=alt.value(height - 4))
     ]
@@ -266,9 +266,8 @@ def round_layer(course: StepCourse, palette: Palette, x: alt.X) -> list[Any]:
 
 
 def _rules(seconds: list[float], x: alt.X) -> alt.Chart:
-    import altair as alt
 
-    return alt.Chart(drawn_rows([{"at": second} for second in seconds])).encode(x=at_field(x, "at"))
+    return chart_of([{"at": second} for second in seconds]).encode(x=at_field(x, "at"))
 
 
 def at_field(x: alt.X, field: str) -> alt.X:
@@ -276,3 +275,50 @@ def at_field(x: alt.X, field: str) -> alt.X:
     axis: alt.X = x.copy()
     axis["shorthand"] = f"{field}:Q"
     return axis
+
+
+MOST_COLUMNS = 60
+"""Stretches of a course with hover text: five pixels each, which a pointer can distinguish."""
+
+
+def hover_layer(
+    course: StepCourse, tracks: Mapping[str, Floats], metric: str, x: alt.X, palette: Palette
+) -> alt.Chart:
+    """Invisible columns with the text of their stretch: run, time, phase, values."""
+    import altair as alt
+
+    rows = column_words(course, tracks, metric)
+    return columns(rows, palette, {"x": at_field(x, "start"), "x2": alt.X2("end:Q")})
+
+
+def column_words(
+    course: StepCourse, tracks: Mapping[str, Floats], metric: str
+) -> list[dict[str, Any]]:
+    """The text of each of at most 60 stretches of a course: median, lowest and highest second."""
+    import numpy as np
+
+    count = min(MOST_COLUMNS, course.seconds)
+    edges = np.linspace(0, course.seconds, count + 1).round().astype(int)
+    rows = []
+    for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        columns = []
+        for name, values in tracks.items():
+            known = values[start:end]
+            known = known[~np.isnan(known)]
+            if not known.size:
+                continue
+            middle = with_unit(metric, float(np.median(known)))
+            low, high = bare(metric, float(known.min())), bare(metric, float(known.max()))
+            columns.append(f"{name} {middle}" + (f" ({low} to {high})" if known.size > 1 else ""))
+        until = f"–{clock(end)}" if end - start > 1 else ""
+        phase = phase_at(course, (start + end) / 2)
+        words = [f"run {course.run_id}", course.step, f"{clock(start)}{until}", phase, *columns]
+        text = " · ".join(word for word in words if word)
+        rows.append({"start": start, "end": end, "words": text})
+    return rows
+
+
+def phase_at(course: StepCourse, second: float) -> str:
+    """The kind of the phase at a second; empty if no phase was found."""
+    phases = course.phases.phases if course.phases else ()
+    return next((phase.kind for phase in phases if phase.start_s <= second < phase.end_s), "")

@@ -11,14 +11,12 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.charts.palette import PICTURE, variables
+from diskbench.report.charts.palette import PICTURE, Palette, variables
 from diskbench.report.charts.vega import vega_svg
 from diskbench.visible import visible_all
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
-
-    from diskbench.report.charts.palette import Palette
 
 PNG_SCALE = 2.0
 _MARK = re.compile(r'<(path|rect|line) ((?:[^<>]*? )?aria-label="([^"]*)"[^<>]*?)/>')

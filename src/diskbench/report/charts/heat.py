@@ -1,17 +1,28 @@
-"""Heat: values as seven steps of colour, equal factors apart, with a label for each."""
+"""Pictures with values as colour, in seven steps, equal factors apart: the seconds of many runs (a
+row per run, time to the right), and a heat map of latencies (how many I/Os took how long, and
+when).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from diskbench.report.charts.measure import bare
+from diskbench.report.assemble.chart_data import ChartData
+from diskbench.report.assemble.latency_map import LatencyMap, MapColumn
+from diskbench.report.assemble.overview import Band, means, spans, stretch_s
+from diskbench.report.assemble.phase_lines import clock
+from diskbench.report.assemble.row_ids import row_href
+from diskbench.report.charts.figure import ChartFigure
+from diskbench.report.charts.layers import chart_of, columns, latency_axis, layered
+from diskbench.report.charts.measure import TIME_WIDTH, bare, time_axis, with_unit
+from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.registry import chart
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from diskbench.report.charts.palette import Palette
 
 _TITLES = {"iops": "IOPS", "bytes_per_s": "MB/s", "ios": "I/Os a second"}
 
@@ -71,3 +82,263 @@ def _short(value: float) -> str:
     if value >= 1000:
         return f"{value / 1000:.1f}k"
     return f"{value:.2g}" if value < 10 else f"{value:.0f}"
+
+
+_ROW_PX = 14
+_LEAST_PX, _MOST_PX = 90, 420
+_MOST_STALLS = 1000
+
+
+def overview_chart(
+    bands: Sequence[Band],
+    palette: Palette,
+    *,
+    name: str = "overview",
+    hrefs: Mapping[str, str] | None = None,
+) -> ChartFigure:
+    """All runs of one step, the first on top, with the mean rate of each stretch as colour.
+
+    Colours are seven steps, equal factors apart. Each row has hover text with its run and values,
+    and links to the entry of its run id in `hrefs`.
+    """
+    import altair as alt
+
+    first = bands[0]
+    metric = first.figure
+    width = stretch_s(bands)
+    bounds = bounds_of(_range(bands, width), len(palette.heat))
+    seconds = max(band.seconds for band in bands)
+    height = min(max(_ROW_PX * len(bands), _LEAST_PX), _MOST_PX)
+    x = time_axis(seconds, "start")
+    marks = _row_marks(len(bands))
+    y = alt.Y(
+        "top:Q",
+        scale=alt.Scale(domain=[0, len(bands)], reverse=True, nice=False),
+        axis=alt.Axis(
+            values=[mark - 0.5 for mark in marks],
+            labelExpr="format(datum.value + 0.5, ',d')",
+            title="run",
+            grid=False,
+            domain=False,
+            ticks=False,
+            minExtent=34,
+        ),
+    )
+    cells = [
+        {
+            "start": span.start_s,
+            "end": span.end_s,
+            "top": span.row,
+            "low": span.row + 1,
+            "heat": span.heat,
+        }
+        for span in spans(bands, bounds)
+    ]
+    heat = (
+        chart_of(cells)
+        .mark_rect(aria=False)
+        .encode(
+            x=x,
+            x2=alt.X2("end:Q"),
+            y=y,
+            y2=alt.Y2("low:Q"),
+            color=heat_colour(bounds, palette, metric=metric),
+        )
+    )
+    rows = [_row(band, place, hrefs or {}) for place, band in enumerate(bands)]
+    place = {"x": x, "x2": alt.X2("end:Q"), "y": y, "y2": alt.Y2("low:Q")}
+    hover = columns(rows, palette, place | ({"href": alt.Href("href:N")} if hrefs else {}))
+    stalls = _stalls(bands)
+    ticks = (
+        chart_of(stalls)
+        .mark_rule(color=palette.accent, strokeWidth=2, aria=False)
+        .encode(x=x, y=y, y2=alt.Y2("low:Q"))
+    )
+    layers = [heat, *([ticks] if stalls else []), hover]
+    drawing = layered(layers, TIME_WIDTH, height)
+    rate = "IOPS" if metric == "iops" else "MB/s"
+    rates = f"mean {rate} of each {width} s" if width > 1 else f"{rate} of each second"
+    if stalls:
+        rates += "; upright tick: a stall"
+    counted = f"n = {len(bands):,} runs; no interval (n = 1 run each)"
+    return ChartFigure(
+        title=f"{first.step}: all runs second by second",
+        subtitle=f"{rates}, a row a run, the oldest above; {counted}",
+        drawing=drawing,
+        id=name,
+        alt=_sentence(bands),
+    )
+
+
+def _range(bands: Sequence[Band], width: int) -> list[float]:
+    """The lowest and the highest nonzero mean of a stretch."""
+    lows, highs = [], []
+    for band in bands:
+        rates = means(band, width)
+        rates = rates[rates > 0]
+        if rates.size:
+            lows.append(float(rates.min()))
+            highs.append(float(rates.max()))
+    return [min(lows), max(highs)] if lows else []
+
+
+def _stalls(bands: Sequence[Band]) -> list[dict[str, Any]]:
+    """Marks of the longest stalls: the mean of a stretch does not show a stall of three seconds."""
+    stalls = [
+        (seconds, {"start": start, "top": row, "low": row + 1})
+        for row, band in enumerate(bands)
+        for start, seconds in band.stalls
+    ]
+    stalls.sort(key=lambda stall: -stall[0])
+    return [row for _, row in stalls[:_MOST_STALLS]]
+
+
+def _row(band: Band, place: int, hrefs: Mapping[str, str]) -> dict[str, Any]:
+    parts = [
+        f"run {band.run_id}",
+        f"{place + 1}: {band.step}",
+        f"median second {with_unit(band.figure, band.median)}",
+        f"fell at {clock(band.fell_s)}" if band.fell_s is not None else "",
+        f"stalled for {band.stalled_s:.0f} s" if band.stalled_s else "",
+        f"n = {band.seconds:,} s",
+    ]
+    words = " · ".join(word for word in parts if word)
+    row = {"start": 0, "end": band.seconds, "top": place, "low": place + 1, "words": words}
+    return row | ({"href": hrefs[band.run_id]} if band.run_id in hrefs else {})
+
+
+def _row_marks(count: int) -> list[int]:
+    """The first run and every 1, 2, 5, 10 … runs: at most a dozen ticks."""
+    step = next(
+        k * 10**power for power in range(9) for k in (1, 2, 5) if count / (k * 10**power) <= 11
+    )
+    return [1, *(mark for mark in range(step, count + 1, step) if mark > 1)]
+
+
+def _sentence(bands: Sequence[Band]) -> str:
+    ordered = sorted(bands, key=lambda band: band.median)
+    low, middle, high = (
+        with_unit(band.figure, band.median)
+        for band in (ordered[0], ordered[len(ordered) // 2], ordered[-1])
+    )
+    fell = sum(band.fell_s is not None for band in bands)
+    stalled = sum(bool(band.stalled_s) for band in bands)
+    return (
+        f"{len(bands):,} runs of {bands[0].step}: their median seconds lie between {low} and "
+        f"{high}, in the middle {middle}; {fell:,} fell off a cliff and {stalled:,} stalled."
+    )
+
+
+@chart(
+    "overview",
+    title="the seconds of all runs of a step as one picture",
+    needs="the evidence of three runs or more",
+    rank=10,
+)
+def _of_runs(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
+    hrefs = {row.run_id: row_href(row.run_id) for row in data.runs}
+    for number, bands in enumerate(data.bands):
+        yield overview_chart(bands, palette, name=f"seconds-{number}", hrefs=hrefs)
+
+
+MAP_HEIGHT = 170
+
+
+def latency_map_chart(latency_map: LatencyMap, palette: Palette) -> ChartFigure:
+    """Time from left to right, latency from below (logarithmic), I/Os a second as colour.
+
+    Colours are seven steps, equal factors apart, so that a few very slow I/Os stay visible beside
+    many fast ones.
+    """
+    import altair as alt
+
+    bounds = bounds_of([cell.per_s for cell in latency_map.cells], len(palette.heat))
+    domain = [
+        min((cell.from_ns for cell in latency_map.cells), default=1e3) or 32.0,
+        max((cell.to_ns for cell in latency_map.cells), default=1e6),
+    ]
+    x = time_axis(latency_map.seconds, "start")
+    y = latency_axis("low", domain, grid=False)
+    rows = _joined(latency_map, bounds)
+    cells = (
+        chart_of(rows)
+        .mark_rect(aria=False)
+        .encode(
+            x=x, x2=alt.X2("end:Q"), y=y, y2=alt.Y2("high:Q"), color=heat_colour(bounds, palette)
+        )
+    )
+    words = [_map_row(latency_map, column) for column in latency_map.stretches]
+    high = {"x": x, "x2": alt.X2("end:Q"), "y": alt.value(0), "y2": alt.value(MAP_HEIGHT)}
+    drawing = layered([cells, columns(words, palette, high)], TIME_WIDTH, MAP_HEIGHT)
+    return ChartFigure(
+        title=f"{latency_map.step}: {latency_map.direction} latency over time",
+        subtitle=_subtitle(latency_map),
+        drawing=drawing,
+        id=f"map-{latency_map.step_index}-{latency_map.direction}",
+        alt=_map_sentence(latency_map),
+    )
+
+
+def _joined(latency_map: LatencyMap, bounds: list[float]) -> list[dict[str, Any]]:
+    """The cells, with adjacent cells of one colour merged."""
+    rows: list[dict[str, Any]] = []
+    for cell in sorted(latency_map.cells, key=lambda cell: (cell.from_ns, cell.start_s)):
+        heat = place_of(cell.per_s, bounds)
+        last = rows[-1] if rows else None
+        low = cell.from_ns or 32.0
+        if last and (last["low"], last["heat"], last["end"]) == (low, heat, cell.start_s):
+            last["end"] = cell.end_s
+            continue
+        rows.append(
+            {"start": cell.start_s, "end": cell.end_s, "low": low, "high": cell.to_ns, "heat": heat}
+        )
+    return rows
+
+
+def _map_row(latency_map: LatencyMap, column: MapColumn) -> dict[str, Any]:
+    until = f"–{clock(column.end_s)}" if column.end_s - column.start_s > 1 else ""
+    parts = [
+        f"run {latency_map.run_id}",
+        f"{latency_map.step} {latency_map.direction}",
+        f"{clock(column.start_s)}{until}",
+        f"n = {column.n:,} I/Os",
+        f"p50 ≤ {bare('lat_ns', column.p50_ns)}",
+        f"p99 ≤ {bare('lat_ns', column.p99_ns)}" if column.p99_ns is not None else "",
+        f"highest ≤ {bare('lat_ns', column.max_ns)}",
+    ]
+    words = " · ".join(word for word in parts if word)
+    return {"start": column.start_s, "end": column.end_s, "words": words}
+
+
+def _subtitle(latency_map: LatencyMap) -> str:
+    width = max((column.end_s - column.start_s for column in latency_map.stretches), default=1)
+    per = "second" if width <= 1 else f"{width:g} s"
+    return (
+        f"time of one I/O (logarithmic) in each {per}; "
+        f"n = {latency_map.n:,} I/Os, no interval (n = 1 run)"
+    )
+
+
+def _map_sentence(latency_map: LatencyMap) -> str:
+    worst = max(latency_map.stretches, key=lambda column: column.p50_ns, default=None)
+    best = min(latency_map.stretches, key=lambda column: column.p50_ns, default=None)
+    if worst is None or best is None:
+        return f"No latencies of {latency_map.step}."
+    return (
+        f"{latency_map.step} {latency_map.direction} over {clock(latency_map.seconds)}: "
+        "the median lay between "
+        f"{bare('lat_ns', best.p50_ns)} (at {clock(best.start_s)}) and "
+        f"{bare('lat_ns', worst.p50_ns)} (at {clock(worst.start_s)}); the highest was "
+        f"{bare('lat_ns', max(column.max_ns for column in latency_map.stretches))}."
+    )
+
+
+@chart(
+    "latency-map",
+    title="how many I/Os took how long, over time",
+    needs="the evidence of one run",
+    rank=30,
+)
+def _map_of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
+    for latency_map in data.latency_maps[:1]:
+        yield latency_map_chart(latency_map, palette)

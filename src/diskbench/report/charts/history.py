@@ -5,15 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from diskbench.report.charts.axis import LATENCY_LABELS, UTC_LABELS, wants_log
+from diskbench.model.history import MetricHistory
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.rows import drawn_rows
-
-if TYPE_CHECKING:
-    from diskbench.model.history import MetricHistory
-    from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.layers import chart_of, layered
+from diskbench.report.charts.measure import LATENCY_LABELS, UTC_LABELS, wants_log
+from diskbench.report.charts.palette import Palette
 
 WIDTH = 420
 HEIGHT = 170
@@ -61,22 +59,20 @@ def history_chart(
     layers = []
     if track.now.interval is not None:
         layers.append(
-            alt.Chart(drawn_rows([_band(track)]))
+            chart_of([_band(track)])
             .mark_rect(color=palette.band)
             .encode(x=x, x2=alt.X2("to:T"), y=y, y2=alt.Y2("high:Q"))
         )
     if marks:
         noted = [{"at": at, "number": number} for at, number in marks]
-        base = alt.Chart(drawn_rows(noted)).encode(x=x)
+        base = chart_of(noted).encode(x=x)
         layers += [
             base.mark_rule(color=palette.muted, strokeDash=[2, 3]),
             base.mark_text(color=palette.muted, align="left", dx=3, dy=8).encode(
                 y=alt.value(0), text=alt.Text("number:N")
             ),
         ]
-    levels = alt.Chart(drawn_rows(_levels(track))).mark_rule(
-        color=palette.ink, strokeWidth=1.5, opacity=0.75
-    )
+    levels = chart_of(_levels(track)).mark_rule(color=palette.ink, strokeWidth=1.5, opacity=0.75)
     layers.append(levels.encode(x=x, x2=alt.X2("to:T"), y=y))
     several = len(track.sampled) > len(points)
     if several:
@@ -90,7 +86,7 @@ def history_chart(
             for trial in track.sampled
         ]
         layers.append(
-            alt.Chart(drawn_rows(dots))
+            chart_of(dots)
             .mark_point(filled=True, size=14, opacity=0.45, color=colour)
             .encode(x=x, y=y, href=alt.Href("href:N"), description=alt.Description("words:N"))
         )
@@ -104,7 +100,7 @@ def history_chart(
         }
         for point in points
     ]
-    base = alt.Chart(drawn_rows(of_times)).encode(x=x, y=y)
+    base = chart_of(of_times).encode(x=x, y=y)
     layers.append(base.mark_line(color=colour, strokeWidth=1, opacity=0.55))
     layers.append(
         base.mark_point(filled=True, size=34, opacity=1, color=colour).encode(
@@ -116,14 +112,14 @@ def history_chart(
             {"at": change.at, "text": change_text(change.change)}
             for change in track.history.changes
         ]
-        base = alt.Chart(drawn_rows(changed)).encode(x=x)
+        base = chart_of(changed).encode(x=x)
         layers += [
             base.mark_rule(color=palette.accent, strokeWidth=1.5, strokeDash=[5, 3]),
             base.mark_text(
                 color=palette.accent, align="left", dx=4, dy=-6, fontWeight="bold"
             ).encode(y=alt.value(HEIGHT), text=alt.Text("text:N")),
         ]
-    drawing = alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
+    drawing = layered(layers, WIDTH, HEIGHT)
     return ChartFigure(track.name, subtitle, drawing, id=id_, alt=alt_text)
 
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from diskbench.report.charts.axis import wants_log
+from diskbench.report.assemble.chart_data import ChartData
+from diskbench.report.assemble.load_curve import LoadCurve, LoadPoint
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import latency_axis, stroke_scale, value_axis
-from diskbench.report.charts.measure import bare, log_domain
+from diskbench.report.charts.layers import chart_of, latency_axis, layered, stroke_scale, value_axis
+from diskbench.report.charts.measure import bare, log_domain, wants_log
+from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.registry import chart
-from diskbench.report.charts.rows import drawn_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import altair as alt
-
-    from diskbench.report.assemble.chart_data import ChartData
-    from diskbench.report.assemble.load_curve import LoadCurve, LoadPoint
-    from diskbench.report.charts.palette import Palette
 
 MOST_CURVES = 2
 """The most families of steps with a curve in one report."""
@@ -81,7 +77,7 @@ def _drawing(
     rates = [mark.iops for mark in marks] or [1.0]
     span = log_domain(rates, [(max(rates), 0.1)]) if log else [0, max(rates) * _ROOM]
     x = value_axis("x", "iops", "iops", span, log=log, ticks=5)
-    base = alt.Chart(drawn_rows(mark._asdict() for mark in marks))
+    base = chart_of(mark._asdict() for mark in marks)
     colour = palette.direction(curve.direction)
     line = base.mark_line(strokeWidth=1.5, color=colour, aria=False).encode(
         x=x,
@@ -104,7 +100,7 @@ def _drawing(
         .encode(x=x, y=y, **carried)
     )
     layers: list[Any] = [line, served, over, *_labels(curve, marks, palette, x, domain)]
-    return alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
+    return layered(layers, WIDTH, HEIGHT)
 
 
 def _labels(
@@ -144,7 +140,7 @@ def _labels(
         "above": {"align": "center", "baseline": "bottom"},
     }
     return [
-        alt.Chart(drawn_rows(rows))
+        chart_of(rows)
         .mark_text(color=palette.ink, fontSize=11, aria=False, **styles[side])
         .encode(x=x, y=alt.Y("at:Q", scale=None, axis=None), text=alt.Text("text:N"))
         for side, rows in texts.items()

@@ -1,16 +1,142 @@
-"""Metrics, and the format of their axes and numbers. Values stay in the unit of the rows (IOPS,
-bytes per second, nanoseconds, dollars); only labels are in MB/s, µs and ms."""
+"""Metrics and their axes: the format of numbers, when an axis is logarithmic, its bounds, ticks and
+labels, and axes of time.
+
+Values stay in the unit of the rows (IOPS, bytes per second, nanoseconds, dollars); only labels are
+in MB/s, µs and ms.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from diskbench.report.charts.axis import LATENCY_LABELS
+from diskbench.report.assemble.phase_lines import clock
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s, format_usd
 
 if TYPE_CHECKING:
     import altair as alt
+
+
+CHARACTER_PX = 6.8
+"""Width of one character of a label in pixels: that of a wide font (DejaVu Sans, 11 px), because
+the reader's font is unknown and a label must not be cut off."""
+LOG_FROM = 100.0
+"""Values that span more than this factor get a logarithmic axis: two decades. Our choice."""
+
+UTC_LABELS = (
+    "utcFormat(datum.value, {milliseconds: '%H:%M:%S', seconds: '%H:%M:%S', minutes: '%H:%M', "
+    "hours: '%H:%M', day: '%b %-d', date: '%b %-d', week: '%b %-d', month: '%b', "
+    "quarter: '%b', year: '%Y'})"
+)
+"""Labels of an axis of times, in 24 hours: Vega's own are of 12."""
+LATENCY_LABELS = (
+    "datum.value < 1e3 ? datum.value + ' ns' : datum.value < 1e6 ? datum.value / 1e3 + ' µs' : "
+    "datum.value < 1e9 ? datum.value / 1e6 + ' ms' : datum.value / 1e9 + ' s'"
+)
+
+
+def wants_log(values: Iterable[float]) -> bool:
+    """Whether positive values span more than two decades."""
+    positive = [value for value in values if value > 0]
+    return bool(positive) and max(positive) / min(positive) > LOG_FROM
+
+
+def decades(values: Sequence[float]) -> list[float]:
+    """The powers of ten that enclose `values`, at least two."""
+    low = math.floor(math.log10(min(values, default=1e3)))
+    high = math.ceil(math.log10(max(values, default=1e6)))
+    return [10.0**power for power in range(low, max(high, low + 1) + 1)]
+
+
+def whole_seconds(n: int) -> list[int]:
+    """About six ticks at whole seconds: every 1, 2, 5, 10, 20, 50 … seconds."""
+    raw = max(n / 6, 1)
+    unit = 10 ** math.floor(math.log10(raw))
+    step = next(unit * k for k in (1, 2, 5, 10) if unit * k >= raw)
+    return list(range(step, n + 1, step))
+
+
+def label_room(names: Iterable[str]) -> int:
+    """The width in pixels of the longest of `names` beside an axis."""
+    return round(CHARACTER_PX * max((len(name) for name in names), default=0)) + 8
+
+
+def label_axis(names: Sequence[str], field: str = "label") -> alt.Y:
+    """A vertical axis of names in order, with room for the longest and without line or ticks."""
+    import altair as alt
+
+    return alt.Y(f"{field}:N", sort=list(names), axis=bare_labels(names))
+
+
+def bare_labels(names: Sequence[str]) -> alt.Axis:
+    """Labels without a line or ticks, with room for the longest of `names`."""
+    import altair as alt
+
+    return alt.Axis(
+        title=None,
+        ticks=False,
+        domain=False,
+        labelLimit=0,
+        labelPadding=8,
+        minExtent=label_room(names),
+    )
+
+
+def direction_colour(colours: Sequence[str], names: Sequence[str]) -> alt.Color:
+    """Colours of directions by name, without a legend: the labels name the directions."""
+    import altair as alt
+
+    scale = alt.Scale(domain=list(names), range=list(colours))
+    return alt.Color("direction:N", scale=scale, legend=None)
+
+
+TIME_WIDTH = 300
+"""Width of all plots over time, in pixels."""
+_STEPS_S = (
+    1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 3 * 3600, 6 * 3600, 12 * 3600,
+)  # fmt: skip
+_MOST_TICKS = 6
+_IN_SECONDS = 120
+"""Up to this length the axis shows seconds; beyond, clock times."""
+
+
+def ticks(seconds: float) -> list[int]:
+    """At most seven ticks at round times, starting at 0."""
+    day = 24 * 3600
+    step = next((step for step in _STEPS_S if seconds / step <= _MOST_TICKS), None)
+    step = step or day * (int(seconds / day / _MOST_TICKS) + 1)
+    return list(range(0, int(seconds) + 1, step))
+
+
+def tick_words(second: int, seconds: float) -> str:
+    """`90` on an axis of two minutes, `31:00` on one of an hour, `3:00 h` on one of a day."""
+    if seconds <= _IN_SECONDS:
+        return str(second)
+    if seconds <= 2 * 3600:
+        return clock(second)
+    return f"{second // 3600}:{second % 3600 // 60:02} h"
+
+
+def time_axis(seconds: float, field: str = "second") -> alt.X:
+    """A horizontal axis of `seconds`, from 0."""
+    import altair as alt
+
+    marks = ticks(seconds)
+    words = {str(mark): tick_words(mark, seconds) for mark in marks}
+    title = "second" if seconds <= _IN_SECONDS else None
+    axis = alt.Axis(
+        title=title,
+        values=marks,
+        labelExpr=f"{json.dumps(words)}[datum.value]",
+        grid=False,
+        labelFlush=False,
+        labelOverlap="greedy",
+        labelSeparation=4,
+    )
+    return alt.X(f"{field}:Q", axis=axis, scale=alt.Scale(domain=[0, seconds], nice=False))
+
 
 Quantity = Literal["iops", "bytes_per_s", "ns", "usd", "ratio"]
 

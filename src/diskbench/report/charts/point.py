@@ -1,15 +1,22 @@
-"""One figure of one disk for the charts over many runs: published or measured."""
+"""One figure of one disk for the charts over many runs, published or measured, and the rows of such
+a chart: one per label, and below it one for own runs of that disk.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from diskbench.analysis.repeats import median_interval
 from diskbench.plugins import known_plugin, plugins
-from diskbench.report.charts.measure import with_unit
+from diskbench.report.charts.measure import bare_labels, with_unit
+from diskbench.report.charts.palette import Palette
+
+if TYPE_CHECKING:
+    import altair as alt
+
 
 Source = Literal["published", "measured"]
 
@@ -181,3 +188,134 @@ def _intervals(points: Sequence[ChartPoint]) -> str:
     if any(centre.interval for centre in middles):
         return f"bracket: 95 % interval of the median over {counted}"
     return f"no interval ({counted} each)" if len(middles) > 1 else f"no interval ({counted})"
+
+
+Row = dict[str, Any]
+DWARFS = 3.0
+"""Values are cut on a linear axis if the lowest of them exceeds the largest of the rest by this
+factor, and if they are at most a third of six or more values. Our choice."""
+_LEAST = 6
+
+
+def row(point: ChartPoint) -> Row:
+    """The fields of a point's mark, with unscaled values."""
+    fields: Row = {
+        "label": point.label,
+        "key": point.key or point.label,
+        "value": point.value,
+        "low": point.low,
+        "high": point.high,
+        "source": point.source,
+        "provider": provider_label(point.provider) or OTHER,
+        "doubted": bool(point.doubt),
+        "description": point.description,
+    }
+    return fields | ({"href": point.href} if point.href else {})
+
+
+def labels_in_order(points: Iterable[ChartPoint], *, ranked: bool) -> list[str]:
+    """The distinct labels: by value, the largest first, or in order of appearance."""
+    best: dict[str, float] = {}
+    for point in points:
+        best.setdefault(point.label, point.value)
+    return sorted(best, key=lambda name: -best[name]) if ranked else list(best)
+
+
+def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
+    """The largest value that does not dwarf the others, and the number of values that do."""
+    ordered = sorted(values)
+    most = len(ordered) // 3 if len(ordered) >= _LEAST else 0
+    for count in range(most, 0, -1):
+        usual, beyond = ordered[: len(ordered) - count], ordered[len(ordered) - count :]
+        if len(usual) >= 2 and usual[-1] > 0 and beyond[0] >= DWARFS * usual[-1]:
+            return usual[-1], count
+    return (ordered[-1] if ordered else 1.0), 0
+
+
+def provider_colour(points: Sequence[ChartPoint], palette: Palette, *, legend: bool) -> alt.Color:
+    """A fixed colour for each provider; labels name the provider as well. If no disk is of a
+    cloud, all have the first colour: there is nothing to distinguish."""
+    import altair as alt
+
+    domain = [*provider_labels(), OTHER]
+    present = {provider_label(point.provider) or OTHER for point in points}
+    if present == {OTHER}:
+        return alt.Color(value=palette.series[0])
+    shown = [name for name in domain if name in present]
+    shown_legend = (
+        alt.Legend(orient="top", title=None, values=shown, symbolType="square", columnPadding=16)
+        if legend and len(shown) > 1
+        else None
+    )
+    scale = alt.Scale(domain=domain, range=list(palette.series))
+    return alt.Color("provider:N", scale=scale, legend=shown_legend)
+
+
+def carried(rows: Sequence[Row]) -> dict[str, Any]:
+    """The encodings of the marks' text, and of their link if any has one."""
+    import altair as alt
+
+    encodings: dict[str, Any] = {"description": alt.Description("description:N")}
+    if any("href" in row for row in rows):
+        encodings["href"] = alt.Href("href:N")
+    return encodings
+
+
+_OWN_MARK = "\u200b"
+"""A zero-width space at the end of a name marks the row of own runs."""
+YOURS = "yours"
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Rows from top to bottom. `beside`: some hold published figures, others own runs."""
+
+    names: tuple[str, ...]
+    beside: bool
+
+    def of(self, point: ChartPoint) -> str:
+        """The row of a point."""
+        return _lane_name(point, beside=self.beside)
+
+    def axis(self, *, labelled: bool = True) -> alt.Y:
+        """The vertical axis: labels, and `yours` for a row of own runs. Not `labelled`: the same
+        rows without labels, because a panel further left has them."""
+        import altair as alt
+
+        scale = alt.Scale(domain=list(self.names))
+        if not labelled:
+            return alt.Y("row:N", scale=scale, axis=None)
+        shown = [YOURS if name.endswith(_OWN_MARK) else name for name in self.names]
+        labels = bare_labels(shown)
+        labels["labelExpr"] = f"indexof(datum.value, '{_OWN_MARK}') < 0 ? datum.value : '{YOURS}'"
+        return alt.Y("row:N", scale=scale, axis=labels)
+
+
+def lanes_of(points: Iterable[ChartPoint], *, ranked: bool) -> Lanes:
+    """The rows for these points, in the order of the published points, then of the own points."""
+    points_of = list(points)
+    published, own = of_source(points_of, "published"), of_source(points_of, "measured")
+    beside = bool(published and own)
+    names: list[str] = []
+    for label in labels_in_order([*published, *own], ranked=ranked):
+        of_label = [point for point in (*published, *own) if point.label == label]
+        names += dict.fromkeys(_lane_name(point, beside=beside) for point in of_label)
+    return Lanes(tuple(names), beside)
+
+
+def _lane_name(point: ChartPoint, *, beside: bool) -> str:
+    name = point.label.replace(_OWN_MARK, "")
+    return name + _OWN_MARK if beside and point.source == "measured" else name
+
+
+def is_own(name: str) -> bool:
+    """Whether a row holds own runs below a published figure."""
+    return name.endswith(_OWN_MARK)
+
+
+def in_lanes(points: Sequence[ChartPoint], lanes: Lanes) -> dict[str, list[ChartPoint]]:
+    """Row → its points, in the order of the rows."""
+    by_lane: dict[str, list[ChartPoint]] = {name: [] for name in lanes.names}
+    for point in points:
+        by_lane[lanes.of(point)].append(point)
+    return by_lane

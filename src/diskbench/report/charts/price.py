@@ -1,7 +1,11 @@
 """Price against performance: one dot per disk, price to the right, speed upwards.
 
-Lines of equal price per 1,000 IOPS (or 100 MB/s) rise from the lower left: a disk above the line
-of another delivers more per dollar.
+Lines of equal price per 1,000 IOPS (or 100 MB/s) rise from the lower left: a disk above the line of
+another delivers more per dollar.
+
+A label is tried right, left, above, below and at the corners of its dot, and the first free place
+is used, the most crowded dot first. A label without a free place is omitted: the hover text of its
+mark names the dot.
 """
 
 from __future__ import annotations
@@ -9,21 +13,30 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from diskbench.report.charts.axis import wants_log
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import dots_by_source, interval_rule, value_axis
-from diskbench.report.charts.measure import linear_domain, log_domain, title
-from diskbench.report.charts.place import Dot, place
-from diskbench.report.charts.point import ChartPoint, middle, subtitle
-from diskbench.report.charts.rows import drawn_rows, provider_colour, row
+from diskbench.report.charts.layers import (
+    chart_of,
+    dots_by_source,
+    interval_rule,
+    layered,
+    value_axis,
+)
+from diskbench.report.charts.measure import (
+    CHARACTER_PX,
+    linear_domain,
+    log_domain,
+    title,
+    wants_log,
+)
+from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.point import ChartPoint, middle, provider_colour, row, subtitle
 from diskbench.units import format_usd
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from diskbench.report.charts.palette import Palette
 
 WIDTH = 330
 HEIGHT = 260
@@ -98,7 +111,6 @@ def price_chart(
 def _drawing(
     priced: Sequence[Priced], metric: str, palette: Palette, *, log_x: bool, log_y: bool
 ) -> alt.TopLevelMixin:
-    import altair as alt
 
     plane = _plane(priced, log_x=log_x, log_y=log_y)
     x = value_axis("x", "usd", "usd", plane.x, log=log_x)
@@ -108,7 +120,7 @@ def _drawing(
     colour = provider_colour([disk.point for disk in priced], palette, legend=True)
     layers += dots_by_source(rows, size=85, encode={"x": x, "y": y, "color": colour})
     layers += [*_intervals(priced, palette, x, y), *_labels(priced, plane, palette)]
-    return alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
+    return layered(layers, WIDTH, HEIGHT)
 
 
 def _row(disk: Priced) -> dict[str, Any]:
@@ -125,6 +137,7 @@ def _usd(usd: float) -> str:
 
 
 def _labels(priced: Sequence[Priced], plane: _Plane, palette: Palette) -> list[Any]:
+
     import altair as alt
 
     dots = _label_dots(priced, plane)
@@ -132,7 +145,7 @@ def _labels(priced: Sequence[Priced], plane: _Plane, palette: Palette) -> list[A
     for dot, spot in zip(dots, place(dots, width=WIDTH, height=HEIGHT), strict=True):
         if spot is None or not dot.text:
             continue
-        text = alt.Chart(drawn_rows([{"text": dot.text}])).mark_text(
+        text = chart_of([{"text": dot.text}]).mark_text(
             x=spot.x, y=spot.y, align=spot.align, baseline="middle", color=palette.ink, aria=False
         )
         layers.append(text.encode(text=alt.Text("text:N")))
@@ -141,6 +154,8 @@ def _labels(priced: Sequence[Priced], plane: _Plane, palette: Palette) -> list[A
 
 def _intervals(priced: Sequence[Priced], palette: Palette, x: alt.X, y: alt.Y) -> list[Any]:
     """The interval of several own points of one disk, if there are enough."""
+    import altair as alt
+
     disks: dict[str, list[Priced]] = {}
     for disk in priced:
         if disk.point.source == "measured":
@@ -150,7 +165,7 @@ def _intervals(priced: Sequence[Priced], palette: Palette, x: alt.X, y: alt.Y) -
         for of_disk in disks.values()
         if (interval := middle([disk.point for disk in of_disk]).interval)
     ]
-    return interval_rule(rows, palette, {"x": x, "y": y, "y2": "high:Q"})
+    return interval_rule(rows, palette, {"x": x, "y": y, "y2": alt.Y2("high:Q")})
 
 
 def _label_dots(priced: Sequence[Priced], plane: _Plane) -> list[Dot]:
@@ -193,19 +208,19 @@ def _bargains(
         if low >= high:
             continue
         ends = [{"usd": usd, "value": usd / price * unit} for usd in (low, high)]
-        line = alt.Chart(drawn_rows(ends)).mark_line(
+        line = chart_of(ends).mark_line(
             color=palette.grid, strokeDash=[2, 3], strokeWidth=1.2, aria=False
         )
         layers.append(line.encode(x=x, y=y))
         at_right = math.isclose(high, plane.x[1])
-        text = alt.Chart(drawn_rows([ends[1] | {"text": f"${price:g}"}])).mark_text(
+        text = chart_of([ends[1] | {"text": f"${price:g}"}]).mark_text(
             align="left" if at_right else "center", baseline="middle" if at_right else "bottom",
             dx=4 if at_right else 0, dy=0 if at_right else -3, fontSize=10, color=palette.muted,
             aria=False,
         )  # fmt: skip
         layers.append(text.encode(x=x, y=y, text=alt.Text("text:N")))
     note = f"dashed: dollars a month for {words}"
-    text = alt.Chart(drawn_rows([{"text": note}])).mark_text(
+    text = chart_of([{"text": note}]).mark_text(
         x=WIDTH, y=HEIGHT - 6, align="right", fontSize=10, color=palette.muted, aria=False
     )
     return [*layers, text.encode(text=alt.Text("text:N"))]
@@ -226,3 +241,88 @@ def _share(value: float, bounds: tuple[float, float], *, log: bool) -> float:
     if log:
         return math.log(value / low) / math.log(high / low)
     return (value - low) / (high - low)
+
+
+HEIGHT_PX = 13.0
+_AWAY = 8.0
+_DOT = 6.0
+Align = Literal["left", "right", "center"]
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A dot in pixels from the top left, and its label; without text it only occupies space."""
+
+    x: float
+    y: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Placed:
+    """The place of a label: its anchor in pixels, and the alignment to it."""
+
+    x: float
+    y: float
+    align: Align
+
+
+_Box = tuple[float, float, float, float]
+
+
+def place(dots: Sequence[Dot], *, width: float, height: float) -> tuple[Placed | None, ...]:
+    """A place for each dot's label, or None if there is no room. Labels may extend beyond the right
+    edge of the plot by a quarter of its width, but nowhere else."""
+    taken: list[_Box] = [(d.x - _DOT, d.y - _DOT, d.x + _DOT, d.y + _DOT) for d in dots]
+    places: list[Placed | None] = [None] * len(dots)
+    edge = (0.0, 0.0, width * 1.25, height)
+    crowded = sorted(
+        range(len(dots)), key=lambda i: (-_neighbours(dots[i], dots), dots[i].y, dots[i].x)
+    )
+    for index in crowded:
+        dot = dots[index]
+        if not dot.text:
+            continue
+        for candidate in _candidates(dot):
+            box = _box(candidate, dot.text)
+            if _inside(box, edge) and not any(_overlap(box, placed) for placed in taken):
+                places[index] = candidate
+                taken.append(box)
+                break
+    return tuple(places)
+
+
+def _candidates(dot: Dot) -> tuple[Placed, ...]:
+    up, down = dot.y - _AWAY - HEIGHT_PX / 2, dot.y + _AWAY + HEIGHT_PX / 2
+    return (
+        Placed(dot.x + _AWAY, dot.y, "left"),
+        Placed(dot.x - _AWAY, dot.y, "right"),
+        Placed(dot.x, up, "center"),
+        Placed(dot.x, down, "center"),
+        Placed(dot.x + _AWAY / 2, up, "left"),
+        Placed(dot.x + _AWAY / 2, down, "left"),
+        Placed(dot.x - _AWAY / 2, up, "right"),
+        Placed(dot.x - _AWAY / 2, down, "right"),
+    )
+
+
+def _box(placed: Placed, text: str) -> _Box:
+    width = CHARACTER_PX * len(text)
+    left_px = {"left": placed.x, "right": placed.x - width, "center": placed.x - width / 2}[
+        placed.align
+    ]
+    return (left_px, placed.y - HEIGHT_PX / 2, left_px + width, placed.y + HEIGHT_PX / 2)
+
+
+def _overlap(a: _Box, b: _Box) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def _inside(box: _Box, edge: _Box) -> bool:
+    return box[0] >= edge[0] and box[1] >= edge[1] and box[2] <= edge[2] and box[3] <= edge[3]
+
+
+def _neighbours(dot: Dot, dots: Sequence[Dot]) -> int:
+    return sum(
+        abs(neighbour.x - dot.x) < 80 and abs(neighbour.y - dot.y) < 20 for neighbour in dots
+    )

@@ -9,18 +9,27 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.charts.axis import wants_log
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.lanes import Lanes, lanes_of
-from diskbench.report.charts.layers import dots_by_source, interval_rule, value_axis
-from diskbench.report.charts.measure import bare, linear_domain, log_domain, title, with_unit
-from diskbench.report.charts.point import ChartPoint, middle, subtitle
-from diskbench.report.charts.rows import drawn_rows, row
+from diskbench.report.charts.layers import (
+    chart_of,
+    dots_by_source,
+    interval_rule,
+    layered,
+    value_axis,
+)
+from diskbench.report.charts.measure import (
+    bare,
+    linear_domain,
+    log_domain,
+    title,
+    wants_log,
+    with_unit,
+)
+from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.point import ChartPoint, Lanes, lanes_of, middle, row, subtitle
 
 if TYPE_CHECKING:
     import altair as alt
-
-    from diskbench.report.charts.palette import Palette
 
 WIDTH = 190
 ROW = 30
@@ -128,6 +137,7 @@ def _sentence(held: Sequence[FigureBesidePromise], heading: str) -> str:
 def _drawing(
     held: Sequence[FigureBesidePromise], lanes: Lanes, metric: str, palette: Palette, *, log: bool
 ) -> alt.TopLevelMixin:
+
     import altair as alt
 
     values = [value for beside in held for value in _extent(beside)]
@@ -137,7 +147,7 @@ def _drawing(
     by_lane: dict[str, list[FigureBesidePromise]] = {}
     for beside in held:
         by_lane.setdefault(lanes.of(beside.point), []).append(beside)
-    base = alt.Chart(drawn_rows(rows))
+    base = chart_of(rows)
 
     at = partial(value_axis, "x", metric=metric, domain=domain, log=log)
 
@@ -151,7 +161,7 @@ def _drawing(
     ]
     bursts = [row for row in rows if row["burst"] is not None]
     if bursts:
-        chart = alt.Chart(drawn_rows(bursts))
+        chart = chart_of(bursts)
         layers.append(
             chart.mark_point(
                 shape="triangle-down", size=46, color=palette.muted, filled=True, yOffset=-10
@@ -162,17 +172,16 @@ def _drawing(
         for name, of_lane in by_lane.items()
         if (interval := _interval(of_lane))
     ]
-    layers += interval_rule(spans, palette, {"x": at("span_low"), "x2": "span_high:Q", "y": y})
+    layers += interval_rule(
+        spans, palette, {"x": at("span_low"), "x2": alt.X2("span_high:Q"), "y": y}
+    )
     colours = {"published": palette.series[0], "measured": palette.ink}
     layers += dots_by_source(rows, size=90, encode={"x": at("value"), "y": y}, colours=colours)
     # In a separate column, so that no mark is below the text.
     told_rows = [{"row": name, "text": _words(of_lane)} for name, of_lane in by_lane.items()]
-    words = alt.Chart(drawn_rows(told_rows)).mark_text(
-        align="left", color=palette.ink, aria=False, x=WIDTH + 10
-    )
+    words = chart_of(told_rows).mark_text(align="left", color=palette.ink, aria=False, x=WIDTH + 10)
     layers.append(words.encode(y=y, text=alt.Text("text:N")))
-    drawn = alt.LayerChart(layer=layers)
-    return drawn.properties(width=WIDTH, height=ROW * len(lanes.names))
+    return layered(layers, WIDTH, ROW * len(lanes.names))
 
 
 def _row(beside: FigureBesidePromise, lanes: Lanes) -> dict[str, Any]:

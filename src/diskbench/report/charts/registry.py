@@ -4,24 +4,20 @@
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from diskbench.errors import InvalidValue, UnknownName
+from diskbench.report.assemble.chart_data import ChartData
+from diskbench.report.charts.figure import ChartFigure
+from diskbench.report.charts.palette import Palette
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from diskbench.report.assemble.chart_data import ChartData
-    from diskbench.report.charts.figure import ChartFigure
-    from diskbench.report.charts.palette import Palette
-
-    Draw = Callable[[ChartData, Palette], Iterable[ChartFigure]]
-
+Draw = Callable[[ChartData, Palette], Iterable[ChartFigure]]
 Need = Literal[
     "one trial",
     "several trials",

@@ -11,16 +11,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from diskbench.report.charts.axis import CHARACTER_PX, wants_log, whole_seconds
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import stroke_scale, value_axis
-from diskbench.report.charts.measure import linear_domain, log_domain, title, with_unit
-from diskbench.report.charts.rows import carried, drawn_rows
+from diskbench.report.charts.layers import chart_of, layered, stroke_scale, value_axis
+from diskbench.report.charts.measure import (
+    CHARACTER_PX,
+    linear_domain,
+    log_domain,
+    title,
+    wants_log,
+    whole_seconds,
+    with_unit,
+)
+from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.point import carried
 
 if TYPE_CHECKING:
     import altair as alt
-
-    from diskbench.report.charts.palette import Palette
 
 WIDTH = 400
 HEIGHT = 104
@@ -128,9 +134,7 @@ def _drawing(
             *_lines(of_panel, x, _y(of_panel, key[0], log=log), palette),
         ]
         words = alt.TitleParams(_heading(key), anchor="start", frame="group", offset=6)
-        drawn.append(
-            alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT, title=words)
-        )
+        drawn.append(layered(layers, WIDTH, HEIGHT, title=words))
     return alt.vconcat(*drawn, spacing=12)
 
 
@@ -164,7 +168,7 @@ def _lines(lines: Sequence[ChartRunLine], x: alt.X, y: alt.Y, palette: Palette) 
         rows = _rows(line)
         stretches = [rows] if not line.stated else _levels(rows)
         for number, stretch in enumerate(map(_wide, stretches) if line.stated else stretches):
-            chart = alt.Chart(drawn_rows([row | {"line": f"{place}.{number}"} for row in stretch]))
+            chart = chart_of([row | {"line": f"{place}.{number}"} for row in stretch])
             width = 3.5 if line.stated else 1.5
             layers.append(
                 chart.mark_line(strokeWidth=width, aria=False).encode(
@@ -180,9 +184,8 @@ def _dots(
     rows: list[dict[str, Any]], x: alt.X, y: alt.Y, colour: alt.Color, *, visible: bool
 ) -> alt.Chart:
     """A mark per run with the run's text; invisible for levels."""
-    import altair as alt
 
-    marks = alt.Chart(drawn_rows(rows)).mark_point(
+    marks = chart_of(rows).mark_point(
         filled=True, shape="diamond", size=48, opacity=1 if visible else 0
     )
     marked: alt.Chart = marks.encode(x=x, y=y, color=colour, **carried(rows))
@@ -225,6 +228,7 @@ def _wide(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _cliffs(
     cliffs: Sequence[CliffMark], x: alt.X, palette: Palette, last: int, *, labelled: bool
 ) -> list[Any]:
+
     import altair as alt
 
     colours = {
@@ -235,7 +239,7 @@ def _cliffs(
     layers: list[Any] = []
     for place, cliff in enumerate(cliffs):
         rows = [{"run": cliff.run, "text": cliff.label, "description": cliff.words or cliff.label}]
-        chart = alt.Chart(drawn_rows(rows))
+        chart = chart_of(rows)
         rule = chart.mark_rule(
             color=colours[cliff.origin], strokeWidth=1.5, strokeDash=_DASHES[cliff.origin]
         )

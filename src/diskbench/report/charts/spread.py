@@ -17,17 +17,14 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from diskbench.report.charts.axis import label_room, wants_log
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import value_axis
-from diskbench.report.charts.measure import log_domain, title, with_unit
-from diskbench.report.charts.point import ChartPoint, middle
-from diskbench.report.charts.rows import carried, drawn_rows, row
+from diskbench.report.charts.layers import chart_of, layered, value_axis
+from diskbench.report.charts.measure import label_room, log_domain, title, wants_log, with_unit
+from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.point import ChartPoint, carried, middle, row
 
 if TYPE_CHECKING:
     import altair as alt
-
-    from diskbench.report.charts.palette import Palette
 
 WIDTH = 320
 ROW = 40
@@ -146,7 +143,7 @@ def _drawing(
     for place, group in enumerate(groups):
         layers += _group(group, place, at, level, palette, log=log, samples=samples)
     height = ROW * len(groups)
-    return alt.LayerChart(layer=layers).properties(width=WIDTH, height=height)
+    return layered(layers, WIDTH, height)
 
 
 def _group(
@@ -159,18 +156,19 @@ def _group(
     log: bool,
     samples: bool,
 ) -> list[Any]:
+
     import altair as alt
 
     n, box = len(group.points), _box(group, place)
     layers: list[Any] = []
     if n >= VIOLIN_FROM and box["low"] < box["high"]:
         outline = _density(group.values, place, log=log)
-        violin = alt.Chart(drawn_rows(outline)).mark_line(
+        violin = chart_of(outline).mark_line(
             color=palette.series[0], strokeWidth=1, fill=palette.series[0], fillOpacity=0.18,
             aria=False,
         )  # fmt: skip
         layers.append(violin.encode(x=at("value"), y=level("y"), order=alt.Order("order:Q")))
-    base = alt.Chart(drawn_rows([box]))
+    base = chart_of([box])
     if n >= BOX_FROM:
         whisker = base.mark_rule(color=palette.muted, strokeWidth=1.2, aria=False)
         layers.append(whisker.encode(x=at("low"), x2=alt.X2("high:Q"), y=level("middle")))
@@ -195,7 +193,7 @@ def _group(
     )
     bracket = [] if samples else _bracket(group, place)
     if bracket:
-        chart = alt.Chart(drawn_rows(bracket))
+        chart = chart_of(bracket)
         rule = chart.mark_rule(color=palette.accent, strokeWidth=2)
         layers.append(
             rule.encode(
@@ -214,9 +212,7 @@ def _group(
         rows = [
             row(point) | {"y": place + _aside(number)} for number, point in enumerate(group.points)
         ]
-        dots = alt.Chart(drawn_rows(rows)).mark_point(
-            filled=True, size=30, color=palette.ink, opacity=0.75
-        )
+        dots = chart_of(rows).mark_point(filled=True, size=30, color=palette.ink, opacity=0.75)
         layers.append(dots.encode(x=at("value"), y=level("y"), **carried(rows)))
     return layers
 

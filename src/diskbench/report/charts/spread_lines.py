@@ -8,26 +8,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from diskbench.report.assemble.distribution import SHOWN
-from diskbench.report.charts.axis import label_room
+from diskbench.report.assemble.chart_data import ChartData
+from diskbench.report.assemble.distribution import SHOWN, Distribution
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import latency_axis, value_axis
-from diskbench.report.charts.measure import bare, log_domain
+from diskbench.report.charts.layers import chart_of, latency_axis, value_axis
+from diskbench.report.charts.measure import bare, label_room, log_domain
+from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.registry import chart
-from diskbench.report.charts.rows import drawn_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import altair as alt
-
-    from diskbench.report.assemble.chart_data import ChartData
-    from diskbench.report.assemble.distribution import Distribution
-    from diskbench.report.charts.palette import Palette
 
 WIDTH = 300
 HEIGHT = 150
@@ -164,7 +158,7 @@ def _drawn(
         legend=None,
     )
     line = (
-        alt.Chart(drawn_rows(corner._asdict() for corner in lines))
+        chart_of(corner._asdict() for corner in lines)
         .mark_line(
             strokeWidth=1.8,
             interpolate="step-after" if steps else "linear",
@@ -180,7 +174,7 @@ def _drawn(
         legend=legend if len(spread) > 1 else None,
     )
     points = (
-        alt.Chart(drawn_rows(mark._asdict() for mark in marks))
+        chart_of(mark._asdict() for mark in marks)
         .mark_point(filled=True, size=42, opacity=1)
         .encode(x=x, y=y, color=colour, shape=shape, description=alt.Description("words:N"))
     )

@@ -13,8 +13,7 @@ from diskbench.report.assemble.outlook_points import (
     predicted_cliffs,
     predicted_lines,
 )
-from diskbench.report.charts.bars import bars_chart
-from diskbench.report.charts.multiples import multiples_chart
+from diskbench.report.charts.bars import bars_chart, multiples_chart
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.price import Priced, price_chart
 from diskbench.report.charts.promised import FigureBesidePromise, promised_chart

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from diskbench.analysis.drift import LEAST_HISTORY
-from diskbench.report.assemble.dates import NO_DATE
+from diskbench.model.history import Best, ConfigurationLine, SiteRunLine
+from diskbench.model.verdict import Trust
 from diskbench.report.charts.history import change_text
-from diskbench.report.site.in_site import run_href
+from diskbench.report.site.frame import configuration_name, day, moment, run_href
 from diskbench.units import format_iops, format_usd
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from diskbench.model.history import Best, ConfigurationLine, SiteRunLine
-    from diskbench.model.verdict import Trust
 
 SHOWN_FIRST = 100
 """Rows that are shown at first; the others are in the page too, and a script shows them."""
@@ -89,18 +83,6 @@ class SiteTable:
         return facets
 
 
-def moment(utc: str) -> str:
-    """`2026-11-21 10:00` in UTC, because readers are anywhere; words for an unknown time."""
-    if not utc:
-        return NO_DATE
-    return datetime.fromisoformat(utc).astimezone(UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def day(utc: str) -> str:
-    """`2026-11-21`, in UTC."""
-    return moment(utc)[: len("2026-11-21")] if utc else NO_DATE
-
-
 def runs_table(
     lines: Iterable[SiteRunLine], *, up: str = "", one_subject: bool = False
 ) -> SiteTable:
@@ -137,7 +119,7 @@ def _run_cells(line: SiteRunLine, up: str) -> tuple[SiteCell, ...]:
     return (
         SiteCell(moment(line.at), line.at, href=f"{up}{run_href(line.trial_id, line.run_id)}"),
         SiteCell(line.provider, small=", ".join(line.marks)),
-        SiteCell(line.disk, href=f"{up}configurations/{line.key}.html" if line.disk else ""),
+        SiteCell(line.disk, href=f"{up}{configuration_name(line.key)}" if line.disk else ""),
         SiteCell(line.region),
         SiteCell(line.machine),
         SiteCell(line.profile),
@@ -211,7 +193,7 @@ def _configuration_cells(line: ConfigurationLine, telling: str) -> tuple[SiteCel
         SiteCell(line.region),
         SiteCell(
             line.disk or line.target or "not named",
-            href=f"configurations/{line.key}.html",
+            href=configuration_name(line.key),
             small=telling,
         ),
         SiteCell(line.machine),

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import quote
 
+from sqlalchemy.engine import Engine
+
+from diskbench.model.history import SiteRunLine
+from diskbench.model.run import AskedRun
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.report_view import Report
 from diskbench.report.assemble.stored_report import ReportReader, telling_run, with_charts
+from diskbench.report.assemble.trial_report import TrialFacts
 from diskbench.report.page.page import page
-from diskbench.report.site.in_site import Files, in_site
+from diskbench.report.site.frame import Around, Site, Wishes
 from diskbench.report.site.lines import run_line
-from diskbench.report.site.private import private_trial, scrubbed_trial
+from diskbench.report.site.private import ShownRuns, private_trial, scrubbed_trial
 from diskbench.report.site.published_evidence import is_as_recorded, published_files
-from diskbench.report.site.shown_runs import shown_runs_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.history import SiteRunLine
-    from diskbench.model.run import AskedRun
-    from diskbench.report.assemble.trial_report import TrialFacts
-    from diskbench.report.site.in_site import Around
-    from diskbench.report.site.index import Site
-    from diskbench.report.site.renewal import Wishes
-    from diskbench.report.site.shown_runs import ShownRuns
-    from diskbench.results.run_evidence import OpenStore
-    from diskbench.store.site_folder import SiteFolder
+from diskbench.report.templates import environment
+from diskbench.results.run_evidence import OpenStore
+from diskbench.store.site_folder import SiteFolder
 
 _EVIDENCE = "evidence"
+Files = tuple[tuple[str, str], ...]
+"""The names of evidence files with their relative paths."""
+
+
+def evidence_folder(run_id: str) -> str:
+    """The folder of the copied evidence of a run within the site."""
+    return f"{_EVIDENCE}/{run_id}/"
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,21 @@ class TrialPage:
 class TrialPages:
     """Makes the pages of trials one by one."""
 
-    def __init__(self, database: Engine, site: Site, wishes: Wishes, open_store: OpenStore) -> None:
+    def __init__(
+        self,
+        database: Engine,
+        site: Site,
+        wishes: Wishes,
+        shown_runs: ShownRuns,
+        open_store: OpenStore,
+    ) -> None:
         self._reader = ReportReader(database, open_store, wishes.evidence_url)
         self._site = site
         self._wishes = wishes
-        self._shown_runs = shown_runs_of((), anonymous=wishes.anonymous)
-
-    def prepare(self, shown_runs: ShownRuns, trials: Mapping[str, Sequence[AskedRun]]) -> None:
-        """Read what is stored of these trials, whose pages are made next, together."""
         self._shown_runs = shown_runs
+
+    def prepare(self, trials: Mapping[str, Sequence[AskedRun]]) -> None:
+        """Read what is stored of these trials, whose pages are made next, together."""
         self._reader.prepare(
             {trial_id: [row.run for row in rows] for trial_id, rows in trials.items()}
         )
@@ -66,7 +72,7 @@ class TrialPages:
         (view,) = report.trials
         shown = self._shown_runs
         return TrialPage(
-            html=in_site(page(report), self._site, around, _by_run(copied)),
+            html=_in_site(page(report), self._site, around, _by_run(copied)),
             lines=tuple(
                 run_line(shown.run(row), shown.asked(row), around.key, view) for row in rows
             ),
@@ -148,3 +154,17 @@ def _by_run(copied: Sequence[str]) -> dict[str, Files]:
         _, run_id, name = path.split("/", 2)
         files[run_id] = (*files.get(run_id, ()), (name, f"../{quote(path)}"))
     return files
+
+
+def _in_site(html: str, site: Site, around: Around, files: Mapping[str, Files]) -> str:
+    """A report's page with the site's links; `files` are the evidence files of each run."""
+    parts: Any = environment().get_template("site_trial.html.j2").module
+    values = {"site": site, "around": around, "files": files}
+    html = _put(html, "<body>", str(parts.nav(**values)), after=True)
+    return _put(html, "<footer>", str(parts.evidence(**values)), after=False)
+
+
+def _put(html: str, mark: str, text: str, *, after: bool) -> str:
+    before, matched, behind = html.partition(mark) if after else html.rpartition(mark)
+    assert matched, f"the page of a trial has no {mark}"
+    return f"{before}{mark}{text}{behind}" if after else f"{before}{text}{mark}{behind}"

@@ -7,9 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.rigs.drawn import rows_in
 
-from diskbench.report.charts.bars import bars_chart
+from diskbench.report.charts.bars import bars_chart, multiples_chart
 from diskbench.report.charts.figure import picture
-from diskbench.report.charts.multiples import multiples_chart
 from diskbench.report.charts.palette import PICTURE
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.price import Priced, price_chart

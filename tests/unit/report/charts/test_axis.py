@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.report.charts.axis import decades, wants_log, whole_seconds
+from diskbench.report.charts.measure import decades, wants_log, whole_seconds
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,8 @@ import pytest
 from tests.rigs.drawn import marks_in, rows_in, spec_of
 from tests.unit.report.charts.points import own, point
 
-from diskbench.report.charts.bars import bars_chart
+from diskbench.report.charts.bars import bars_chart, multiples_chart
 from diskbench.report.charts.figure import picture
-from diskbench.report.charts.multiples import multiples_chart
 from diskbench.report.charts.palette import PICTURE
 
 

@@ -17,14 +17,12 @@ from diskbench.report.assemble.course import Predicted, courses
 from diskbench.report.assemble.distribution import distributions
 from diskbench.report.assemble.latency_map import latency_maps
 from diskbench.report.assemble.load_curve import load_curves
-from diskbench.report.charts.clock import tick_words, ticks
-from diskbench.report.charts.course import course_chart
-from diskbench.report.charts.course_latency import course_latency_chart
+from diskbench.report.charts.course import course_chart, course_latency_chart
 from diskbench.report.charts.course_layers import beside
 from diskbench.report.charts.figure import picture, svg
-from diskbench.report.charts.heat import bounds_of, place_of, words_of
-from diskbench.report.charts.latency_map import latency_map_chart
+from diskbench.report.charts.heat import bounds_of, latency_map_chart, place_of, words_of
 from diskbench.report.charts.load_curve import load_chart
+from diskbench.report.charts.measure import tick_words, ticks
 from diskbench.report.charts.palette import PAGE, PICTURE
 from diskbench.report.charts.spread_lines import cdf_chart, percentile_chart
 

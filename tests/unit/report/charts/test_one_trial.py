@@ -4,10 +4,8 @@ import pytest
 from tests.unit.report.made import row
 
 from diskbench.report.assemble.lines import lines
-from diskbench.report.charts.iops import rate_charts
-from diskbench.report.charts.latency import latency_chart
 from diskbench.report.charts.palette import PICTURE
-from diskbench.report.charts.summary import summary_picture
+from diskbench.report.charts.summary import latency_chart, rate_charts, summary_picture
 
 
 @pytest.mark.parametrize(

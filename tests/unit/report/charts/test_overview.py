@@ -5,7 +5,7 @@ import pytest
 from tests.unit.report.assemble.test_overview import made
 
 from diskbench.report.charts.figure import svg
-from diskbench.report.charts.overview import overview_chart
+from diskbench.report.charts.heat import overview_chart
 from diskbench.report.charts.palette import PAGE
 
 

@@ -4,11 +4,10 @@ from hypothesis import strategies as st
 from tests.rigs.drawn import marks_in, rows_in
 from tests.unit.report.charts.points import own, point
 
-from diskbench.report.charts.axis import CHARACTER_PX
 from diskbench.report.charts.figure import picture
+from diskbench.report.charts.measure import CHARACTER_PX
 from diskbench.report.charts.palette import PICTURE
-from diskbench.report.charts.place import HEIGHT_PX, Dot, place
-from diskbench.report.charts.price import Priced, price_chart
+from diskbench.report.charts.price import HEIGHT_PX, Dot, Priced, place, price_chart
 
 
 def chart(priced):

@@ -22,9 +22,8 @@ from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.report.assemble.lines import lines
 from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.assemble.trial_report import RunNote
-from diskbench.report.charts.iops import rate_charts
-from diskbench.report.charts.latency import latency_chart
 from diskbench.report.charts.palette import PAGE
+from diskbench.report.charts.summary import latency_chart, rate_charts
 from diskbench.report.page.page import page
 
 pytestmark = pytest.mark.slow

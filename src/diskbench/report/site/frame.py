@@ -1,0 +1,121 @@
+"""What the pages of a site share: its values, the addresses of its pages, and their HTML frame.
+
+A page contains its style and script, both shipped with diskbench, and its policy forbids all
+network requests: it works from a file as well as from any host.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import BytesIO
+
+from markupsafe import Markup
+
+from diskbench.report.assemble.dates import NO_DATE
+from diskbench.report.assemble.row_ids import row_href
+from diskbench.report.templates import asset, environment, policy, styled
+
+METRIC_TITLES = {
+    "iops": "IOPS",
+    "bytes_per_s": "MB/s",
+    "lat_mean_ns": "mean latency",
+    "p50_ns": "p50 latency",
+    "p99_ns": "p99 latency",
+    "p99_9_ns": "p99.9 latency",
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """The values that all pages of a site share. `url` is its public address, with a `/` at its
+    end; empty where it is not known."""
+
+    title: str
+    version: str
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """The options of the site. `evidence_base` is the readers' URL of the evidence store (without a
+    trailing `/`), `evidence_url` the store given on the command line, `site_url` the public address
+    of the site (with a trailing `/`; empty: not known)."""
+
+    title: str = "Disk benchmarks"
+    anonymous: bool = False
+    with_evidence: bool = False
+    evidence_base: str | None = None
+    evidence_url: str | None = None
+    site_url: str = ""
+    full: bool = False
+
+
+@dataclass(frozen=True)
+class Around:
+    """The configuration of a trial: the key of its page, and its words."""
+
+    key: str
+    words: str
+
+
+def trial_name(trial_id: str) -> str:
+    """The file name of a trial's page within the site."""
+    return f"trials/{trial_id}.html"
+
+
+def run_href(trial_id: str, run_id: str) -> str:
+    """The address of a run within the site: an anchor in the page of its trial."""
+    return f"{trial_name(trial_id)}{row_href(run_id)}"
+
+
+def configuration_name(key: str) -> str:
+    """The file name of a configuration's page within the site."""
+    return f"configurations/{key}.html"
+
+
+def moment(utc: str) -> str:
+    """`2026-11-21 10:00` in UTC, because readers are anywhere; words for an unknown time."""
+    if not utc:
+        return NO_DATE
+    return datetime.fromisoformat(utc).astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def day(utc: str) -> str:
+    """`2026-11-21`, in UTC."""
+    return moment(utc)[: len("2026-11-21")] if utc else NO_DATE
+
+
+def render(
+    template: str,
+    site: Site,
+    *,
+    here: str = "",
+    up: str = "",
+    charts: bool = False,
+    **values: object,
+) -> bytes:
+    """A page of the site in UTF-8; `charts`: it contains charts.
+
+    All text from users and machines is escaped. It is encoded piece by piece: as one text a page of
+    10,000 runs takes four times its 6 MB, because a text with one arrow has two bytes a letter.
+    """
+    scripts = [asset("site.js"), *([asset("page.js")] if charts else [])]
+    frame = styled("site.css", "") | {"policy": policy(*scripts)}
+    pieces = (
+        environment()
+        .get_template(template)
+        .generate(
+            site_title=site.title,
+            version=site.version,
+            here=here,
+            up=up,
+            scripts=[Markup(script) for script in scripts],  # noqa: S704 - shipped with the program
+            **frame,
+            **values,
+        )
+    )
+    data = BytesIO()
+    for piece in pieces:
+        data.write(piece.encode())
+    return data.getvalue()

@@ -1,0 +1,176 @@
+"""The listings of a published site: its index of all configurations with the newest changes, its
+newest runs, and the Atom feed of its regressions (RFC 4287): an entry for each level that became
+worse.
+
+Pure: lines in, HTML out. The feed's ids are name-based UUIDs (RFC 4122, version 5) of the site's
+address, or of its title where no address is known, and of what changed: a site that is made anew in
+another folder keeps them, and a reader sees no entry twice. Its links are relative to the feed
+where no address is known, as RFC 4287 allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from uuid import NAMESPACE_URL, UUID, uuid5
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from diskbench.model.history import ConfigurationLine, NewLevel, SiteRunLine
+from diskbench.report.assemble.dates import NO_DATE
+from diskbench.report.charts.history import change_text
+from diskbench.report.site.frame import Site, configuration_name, day, moment, render, run_href
+from diskbench.report.site.table import configurations_table, runs_table
+from diskbench.report.terminal.compare_text import figure_text
+from diskbench.visible import visible
+
+CHANGES_SHOWN = 10
+FEED = "feed.xml"
+MOST_ENTRIES = 100
+"""The newest of them: readers of feeds ask for the whole file each time. Our choice."""
+_ATOM = "http://www.w3.org/2005/Atom"
+_NEVER = "1970-01-01T00:00:00Z"
+"""When a feed without any measurement was updated: RFC 4287 demands a time."""
+
+
+def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> bytes:
+    """The start page: every configuration, and the newest changes of level."""
+    changed = sorted(
+        ((level, line) for line in lines for level in line.levels),
+        key=lambda pair: pair[0].at,
+        reverse=True,
+    )
+    changes = [
+        {
+            "key": line.key,
+            "words": line.words,
+            "step": level.words,
+            "worse": level.worse,
+            "at": day(level.at),
+            "before": figure_text(level.metric)(level.before),
+            "after": figure_text(level.metric)(level.after),
+            "change": change_text(level.change),
+        }
+        for level, line in changed[:CHANGES_SHOWN]
+    ]
+    return render(
+        "site_index.html.j2",
+        site,
+        here="index",
+        heading=site.title,
+        summary=_summary(lines, runs),
+        changes=changes,
+        more_changes=max(0, len(changed) - CHANGES_SHOWN),
+        table=configurations_table(lines),
+        foot=(
+            "IOPS are those that last: medians over n machines since the level last changed, of "
+            "the step with the most IOPS in that direction. Burst: the run ended before the credit "
+            "did, so the lasting rate was not measured. The price is that of a month of the disk "
+            "when it was last measured; per 1,000 IOPS it is over the higher of both figures."
+        ),
+    )
+
+
+def runs_page(site: Site, lines: Iterable[SiteRunLine], *, runs: int) -> bytes:
+    """The page of the newest runs, newest first, of all `runs` of the site. Each line is let go
+    when its cells are made: 10,000 lines are 35 MB."""
+    times: list[str] = []
+
+    def timed() -> Iterator[SiteRunLine]:
+        for line in lines:
+            times.append(line.at)
+            yield line
+
+    table = runs_table(timed())
+    summary = _between(times)
+    foot = "IOPS are those of the step with the most of them in that direction."
+    if runs > len(times):
+        summary = f"the newest {len(times):,} of {runs:,} runs, {summary}"
+        foot += " Older runs are on the pages of their configurations."
+    return render(
+        "site_index.html.j2",
+        site,
+        here="runs",
+        heading="All runs" if runs == len(times) else "The newest runs",
+        summary=summary,
+        changes=(),
+        more_changes=0,
+        table=table,
+        foot=foot,
+    )
+
+
+def _summary(lines: Sequence[ConfigurationLine], runs: int) -> str:
+    if not lines:
+        return "Nothing was measured yet."
+    count = (
+        f"{runs:,} run{'s'[: runs != 1]} of {len(lines):,} configuration{'s'[: len(lines) != 1]}"
+    )
+    return f"{count}, {_between([at for line in lines for at in (line.first, line.last)])}"
+
+
+def _between(moments: Iterable[str]) -> str:
+    ordered = sorted(filter(None, moments))
+    if not ordered:
+        return NO_DATE
+    first, last = day(ordered[0]), day(ordered[-1])
+    return (
+        first if first == last else f"{first} to {last}, the newest at {moment(ordered[-1])[11:]}"
+    )
+
+
+def regressions_feed(site: Site, lines: Sequence[ConfigurationLine]) -> bytes:
+    """The feed: levels of IOPS that became worse, the newest first, as UTF-8."""
+    own = uuid5(NAMESPACE_URL, site.url or f"diskbench site {site.title}")
+    worse = sorted(
+        ((level, line) for line in lines for level in line.levels if level.worse),
+        key=lambda pair: (pair[0].at, pair[1].key),
+        reverse=True,
+    )[:MOST_ENTRIES]
+    newest = [level.at for level, _ in worse] or [line.last for line in lines if line.last]
+    feed = Element("feed", {"xmlns": _ATOM})
+    _text(feed, "id", own.urn)
+    _text(feed, "title", f"{site.title}: regressions")
+    _text(feed, "updated", _time(max(newest, default="")))
+    _text(SubElement(feed, "author"), "name", site.title)
+    _text(feed, "generator", "diskbench")
+    SubElement(feed, "link", {"rel": "alternate", "href": f"{site.url}index.html"})
+    if site.url:
+        SubElement(feed, "link", {"rel": "self", "href": f"{site.url}{FEED}"})
+    for level, line in worse:
+        _entry(feed, site, own, level, line)
+    indent(feed)
+    text = tostring(feed, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
+
+
+def _entry(feed: Element, site: Site, own: UUID, level: NewLevel, line: ConfigurationLine) -> None:
+    show = figure_text(level.metric)
+    marks = f" [{', '.join(line.marks)}]" if line.marks else ""
+    change = f"{show(level.before)} → {show(level.after)} ({change_text(level.change)})"
+    entry = SubElement(feed, "entry")
+    of = (line.key, level.step, level.direction, level.metric, level.run_id)
+    _text(entry, "id", uuid5(own, " ".join(of)).urn)
+    _text(entry, "title", f"{line.words}{marks}, {level.words}: {change}")
+    _text(entry, "updated", _time(level.at))
+    page = f"{site.url}{configuration_name(line.key)}"
+    SubElement(entry, "link", {"rel": "alternate", "type": "text/html", "href": page})
+    run = f"{site.url}{run_href(level.trial_id, level.run_id)}"
+    SubElement(entry, "link", {"rel": "related", "type": "text/html", "href": run})
+    _text(
+        entry,
+        "summary",
+        f"{level.words} of {line.words} is worse since {moment(level.at)} UTC: {change}.",
+    )
+
+
+def _text(parent: Element, name: str, text: str) -> None:
+    """An element with text; control characters, which XML forbids, are made visible."""
+    SubElement(parent, name).text = visible(text)
+
+
+def _time(utc: str) -> str:
+    """A time as RFC 3339 writes it."""
+    if not utc:
+        return _NEVER
+    at = datetime.fromisoformat(utc).astimezone(UTC).isoformat(timespec="seconds")
+    return at.replace("+00:00", "Z")

@@ -1,0 +1,242 @@
+"""Making and updating a site, page by page: a page whose digest of inputs is the one that the
+folder's manifest knows (store/site_folder.py) is left alone, every other one is made again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from rich.progress import Progress
+from sqlalchemy.engine import Engine
+
+import diskbench
+from diskbench.model.history import ConfigurationLine, SiteRunLine
+from diskbench.report.assemble.stored_report import few_at_a_time
+from diskbench.report.charts.vega import drawn_apart
+from diskbench.report.site.configuration import configuration_page
+from diskbench.report.site.frame import Site, Wishes, configuration_name, trial_name
+from diskbench.report.site.lines import configuration_line
+from diskbench.report.site.listings import FEED, index_page, regressions_feed, runs_page
+from diskbench.report.site.private import ShownRuns, shown_runs_of
+from diskbench.report.site.trial_page import TrialPages, evidence_folder
+from diskbench.report.terminal.screen import screen
+from diskbench.results.run_evidence import OpenStore
+from diskbench.results.site_subjects import configurations
+from diskbench.store.digests import load_asked, run_digests
+from diskbench.store.site_folder import SiteFolder, open_site
+from diskbench.store.where import Filter
+
+INDEX, RUNS = "index.html", "runs.html"
+LISTINGS = (INDEX, RUNS, FEED)
+MOST_LISTED = 10_000
+"""Runs in the list of all runs, 6 MB; the older ones stand on the pages of their configurations."""
+_SOURCES = (".py", ".j2", ".css", ".js", ".yaml")
+
+
+@dataclass(frozen=True)
+class Done:
+    """The outcome: how much the site shows, and how many files were changed."""
+
+    runs: int
+    configurations: int
+    written: int
+    kept: int
+    removed: int
+
+
+@dataclass(frozen=True)
+class _Build:
+    """What all parts of one build share. `common` is a digest of what all pages depend on, `rows`
+    are digests of the rows of each run; `wanted` are the names of all files of the site, which are
+    known when it is built."""
+
+    database: Engine
+    folder: SiteFolder
+    filters: Sequence[Filter]
+    site: Site
+    common: str
+    shown: ShownRuns
+    rows: Mapping[str, str]
+    wanted: set[str] = field(default_factory=set)
+
+
+def publish_site(
+    database: Engine,
+    path: Path,
+    filters: Sequence[Filter],
+    wishes: Wishes,
+    open_store: OpenStore,
+) -> Done:
+    """Create or update the site in `path`. Raises InvalidValue, StoreUnavailable."""
+    with drawn_apart(), open_site(path) as folder:
+        site = Site(wishes.title, diskbench.__version__, wishes.site_url)
+        rows = load_asked(database, filters)
+        shown = shown_runs_of(rows, anonymous=wishes.anonymous)
+        digests = run_digests(database, [row.run.run_id for row in rows])
+        build = _Build(database, folder, filters, site, common_digest(wishes), shown, digests)
+        evidence = [evidence_folder(row.run.run_id) for row in rows if wishes.with_evidence]
+        folder.claim([
+            *LISTINGS,
+            *map(trial_name, shown.trials),
+            *map(configuration_name, shown.keys.values()),
+            *evidence,
+        ])  # fmt: skip
+        if wishes.full:
+            folder.forget_digests()
+        trials = _trials(build, TrialPages(database, site, wishes, shown, open_store))
+        lines = _configurations(build, trials)
+        of_runs = {line["run_id"]: line for trial in trials.values() for line in trial.lines}
+        _listings(build, lines, [of_runs[row.run.run_id] for row in rows[:MOST_LISTED]])
+        folder.keep_only([*build.wanted, *evidence])
+        return Done(
+            runs=len(rows),
+            configurations=len(lines),
+            written=len(folder.written),
+            kept=len(build.wanted) - len(folder.written),
+            removed=len(folder.removed),
+        )
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What other pages depend on of a trial: the digest of its inputs, and its runs' lines."""
+
+    digest: str
+    lines: Sequence[dict[str, Any]]
+
+
+def _trials(build: _Build, pages: TrialPages) -> dict[str, _Trial]:
+    """Write the pages of trials that are out of date; all trials by id, the newest first."""
+    folder, shown = build.folder, build.shown
+    trials, stale = dict[str, _Trial](), dict[str, str]()
+    for trial_id, rows in shown.trials.items():
+        of_rows = [build.rows[row.run.run_id] for row in rows]
+        # An anonymous page depends on other trials too: on how the site calls its configuration.
+        digest = digest_of(build.common, of_rows, asdict(shown.around(rows[0])))
+        entry = folder.fresh(trial_name(trial_id), digest)
+        if entry is None or not all(map(folder.has, entry.quoted["evidence"])):
+            stale[trial_id] = digest
+        else:
+            trials[trial_id] = _Trial(digest, entry.quoted["lines"])
+            build.wanted.update((trial_name(trial_id), *entry.quoted["evidence"]))
+    with _progress("trials", len(stale)) as advance:
+        for few in few_at_a_time((trial_id, shown.trials[trial_id]) for trial_id in stale):
+            pages.prepare(few)
+            for trial_id, rows in few.items():
+                digest = stale[trial_id]
+                copied = pages.copy_evidence(folder, rows)
+                page = pages.page(rows, shown.around(rows[0]), copied)
+                lines = [line.model_dump(mode="json", exclude_defaults=True) for line in page.lines]
+                folder.write(
+                    trial_name(trial_id),
+                    page.html.encode(),
+                    # Evidence that could not be read may be available next time.
+                    digest if page.complete else "",
+                    {"evidence": copied, "lines": lines},
+                )
+                trials[trial_id] = _Trial(digest, lines)
+                build.wanted.update((trial_name(trial_id), *copied))
+                advance()
+    return trials
+
+
+def _configurations(build: _Build, trials: Mapping[str, _Trial]) -> list[ConfigurationLine]:
+    """Write the pages of configurations that are out of date; the lines of all, that of the newest
+    run first."""
+    folder, shown = build.folder, build.shown
+    lines, stale = dict[str, dict[str, Any]](), dict[str, str]()
+    for subject, rows in shown.groups.items():
+        key = shown.keys[subject]
+        ids = dict.fromkeys(row.run.trial_id for row in rows)
+        made_of = [(trials[trial_id].digest, trials[trial_id].lines) for trial_id in ids]
+        digest = digest_of(build.common, made_of)
+        entry = folder.fresh(configuration_name(key), digest)
+        if entry is None:
+            stale[key] = digest
+        lines[key] = {} if entry is None else entry.quoted
+    groups = {
+        subject: rows for subject, rows in shown.groups.items() if shown.keys[subject] in stale
+    }
+    with _progress("configurations", len(stale)) as advance:
+        for named in configurations(build.database, build.filters, groups):
+            one = shown.configuration(named)
+            of_runs = {
+                line["run_id"]: line
+                for trial_id in dict.fromkeys(row.run.trial_id for row in groups[named.fields])
+                for line in trials[trial_id].lines
+            }
+            runs = [SiteRunLine.model_validate(of_runs[run_id]) for run_id in one.runs]
+            line = configuration_line(one, runs).model_dump(mode="json")
+            page = configuration_page(build.site, one, runs)
+            folder.write(configuration_name(one.key), page, stale[one.key], line)
+            lines[one.key] = line
+            advance()
+    build.wanted.update(map(configuration_name, lines))
+    return [ConfigurationLine.model_validate(line) for line in lines.values()]
+
+
+def _listings(
+    build: _Build, lines: Sequence[ConfigurationLine], newest: Sequence[dict[str, Any]]
+) -> None:
+    """Write the listings that are out of date; `newest` are the lines of the newest runs."""
+    site, runs = build.site, len(build.rows)
+
+    def newest_runs() -> bytes:
+        return runs_page(site, map(SiteRunLine.model_validate, newest), runs=runs)
+
+    of_configurations = [line.model_dump(mode="json") for line in lines]
+    pages: tuple[tuple[str, object, Callable[[], bytes]], ...] = (
+        (INDEX, of_configurations, lambda: index_page(site, lines, runs=runs)),
+        (RUNS, newest, newest_runs),
+        (FEED, of_configurations, lambda: regressions_feed(site, lines)),
+    )
+    for name, made_of, make in pages:
+        digest = digest_of(build.common, site.url, runs, made_of)
+        if build.folder.fresh(name, digest) is None:
+            build.folder.write(name, make(), digest)
+        build.wanted.add(name)
+
+
+def digest_of(*parts: object) -> str:
+    """A digest of values that JSON can hold."""
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def common_digest(wishes: Wishes) -> str:
+    """A digest of what all pages depend on: the program and the options."""
+    return digest_of(
+        _program(), wishes.title, wishes.anonymous, wishes.with_evidence, wishes.evidence_base
+    )
+
+
+@cache
+def _program() -> str:
+    """A digest of this diskbench: code, templates, assets and catalogue. The version alone does not
+    change during development, so pages would not be updated."""
+    top = Path(diskbench.__file__).parent
+    digest = sha256()
+    for path in sorted(top.rglob("*")):
+        if path.suffix in _SOURCES:
+            digest.update(f"{path.relative_to(top)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+@contextmanager
+def _progress(pages: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show progress on a terminal; nothing for few pages, and nothing without a terminal."""
+    if total < 2 or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    # If redirected, other output would reach rich before it is made visible.
+    with Progress(
+        console=screen(error=True), transient=True, redirect_stdout=False, redirect_stderr=False
+    ) as bar:
+        task = bar.add_task(pages, total=total)
+        yield lambda: bar.advance(task)

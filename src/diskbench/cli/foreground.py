@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
-from diskbench.report.terminal.quiet import QuietProgress
+from diskbench.report.terminal.progress import QuietProgress
 from diskbench.report.terminal.screen import OwnText
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.model.phase import StepPhases
     from diskbench.model.spec import Plan
-    from diskbench.report.terminal.quiet import Progress
+    from diskbench.report.terminal.progress import Progress
 
 Output = Literal["table", "json", "csv"]
 _BEGIN_S = 0.05

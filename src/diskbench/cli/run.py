@@ -54,7 +54,7 @@ _NEEDED_AFTER = (
 is imported while fio runs: fio waits for the permission of the workflow, which needs these."""
 _NEEDED_FOR_A_TABLE = (
     "diskbench.report.assemble.trial_view",
-    "diskbench.report.assemble.trial_names",
+    "diskbench.report.assemble.subject",
 )
 """Imported with them where the results are printed as tables."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from diskbench.report.assemble.phase_lines import clock
+from diskbench.report.assemble.phases import clock
 
 if TYPE_CHECKING:
     import altair as alt

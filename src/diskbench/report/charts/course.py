@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.assemble.downsample import MOST_POINTS, kept, stalled
-from diskbench.report.assemble.phase_lines import clock
+from diskbench.report.assemble.course import MOST_POINTS, kept, stalled
+from diskbench.report.assemble.phases import clock
 from diskbench.report.charts.axis import wants_log
 from diskbench.report.charts.clock import WIDTH, time_axis
 from diskbench.report.charts.course_hover import hover_layer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.assemble.phase_lines import clock
+from diskbench.report.assemble.phases import clock
 from diskbench.report.charts.course_layers import at_field
 from diskbench.report.charts.layers import columns
 from diskbench.report.charts.measure import bare, with_unit

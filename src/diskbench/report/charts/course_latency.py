@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.assemble.downsample import MOST_POINTS, kept
+from diskbench.report.assemble.course import MOST_POINTS, kept
 from diskbench.report.charts.clock import WIDTH, time_axis
 from diskbench.report.charts.course import HEIGHT
 from diskbench.report.charts.course_hover import hover_layer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from diskbench.report.assemble.phase_lines import clock
+from diskbench.report.assemble.phases import clock
 from diskbench.report.charts.axis import CHARACTER_PX
 from diskbench.report.charts.clock import WIDTH
 from diskbench.report.charts.measure import bare

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.report.assemble.large_blocks import in_large_blocks
+from diskbench.report.assemble.words import in_large_blocks
 from diskbench.report.charts.axis import CHARACTER_PX, direction_colour
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.palette import DIRECTIONS

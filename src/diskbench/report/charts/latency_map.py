@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.assemble.phase_lines import clock
+from diskbench.report.assemble.phases import clock
 from diskbench.report.charts.clock import WIDTH, time_axis
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.heat import bounds_of, heat_colour, place_of
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from diskbench.report.assemble.chart_data import ChartData
-    from diskbench.report.assemble.latency_map import LatencyMap, MapColumn
+    from diskbench.report.assemble.latencies import LatencyMap, MapColumn
     from diskbench.report.charts.palette import Palette
 
 HEIGHT = 170

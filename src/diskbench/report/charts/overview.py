@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.assemble.overview import means, spans, stretch_s
-from diskbench.report.assemble.phase_lines import clock
-from diskbench.report.assemble.row_ids import row_href
+from diskbench.report.assemble.phases import clock
+from diskbench.report.assemble.words import row_href
 from diskbench.report.charts.clock import WIDTH, time_axis
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.heat import bounds_of, heat_colour

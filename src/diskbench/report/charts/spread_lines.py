@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from diskbench.report.assemble.distribution import SHOWN
+from diskbench.report.assemble.latencies import SHOWN
 from diskbench.report.charts.axis import label_room
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import latency_axis, value_axis
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from diskbench.report.assemble.chart_data import ChartData
-    from diskbench.report.assemble.distribution import Distribution
+    from diskbench.report.assemble.latencies import Distribution
     from diskbench.report.charts.palette import Palette
 
 WIDTH = 300

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from diskbench.report.assemble.overview import telling
-from diskbench.report.assemble.row_ids import row_href
+from diskbench.report.assemble.words import row_href
 from diskbench.report.charts.course import course_chart
 from diskbench.report.charts.registry import chart
 

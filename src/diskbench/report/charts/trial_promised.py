@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.shown import shown, verdicts_by_step
-from diskbench.report.assemble.large_blocks import rate_metric
 from diskbench.report.assemble.result_rows import trial_name
-from diskbench.report.assemble.row_ids import row_href
+from diskbench.report.assemble.words import rate_metric, row_href
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.promised import ChartPromise, FigureBesidePromise, promised_chart
 from diskbench.report.charts.registry import chart
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.verdict import Verdict
     from diskbench.report.assemble.chart_data import ChartData
-    from diskbench.report.assemble.trial_report import TrialFacts
+    from diskbench.report.assemble.trial_facts import TrialFacts
     from diskbench.report.charts.figure import ChartFigure
     from diskbench.report.charts.palette import Palette
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.report.assemble.chart_data import LEAST_RUNS
-from diskbench.report.assemble.row_ids import row_href
-from diskbench.report.assemble.step_values import step_values
+from diskbench.report.assemble.chart_data import LEAST_RUNS, step_values
+from diskbench.report.assemble.words import row_href
 from diskbench.report.charts.registry import chart
 from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_chart
 

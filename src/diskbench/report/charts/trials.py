@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from diskbench.report.assemble.step_values import points_by_step
+from diskbench.report.assemble.chart_data import points_by_step
 from diskbench.report.charts.bars import bars_chart
 from diskbench.report.charts.price import Priced, price_chart
 from diskbench.report.charts.registry import chart

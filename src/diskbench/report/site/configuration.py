@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from diskbench.report.assemble.words import NO_INTERVAL, difference_text, figure_text
 from diskbench.report.charts.figure import svg
 from diskbench.report.charts.history import change_text, history_chart
 from diskbench.report.charts.palette import PAGE
 from diskbench.report.site.in_site import run_href
 from diskbench.report.site.index import METRIC_TITLES, render
 from diskbench.report.site.table import day, moment, runs_table
-from diskbench.report.terminal.compare_text import NO_INTERVAL, difference_text, figure_text
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, UUID, uuid5
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from diskbench.report.assemble.words import figure_text
 from diskbench.report.charts.history import change_text
 from diskbench.report.site.in_site import run_href
 from diskbench.report.site.table import moment
-from diskbench.report.terminal.compare_text import figure_text
 from diskbench.visible import visible
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from diskbench.report.assemble.row_ids import row_href
+from diskbench.report.assemble.words import row_href
 from diskbench.report.templates import environment
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from diskbench.report.assemble.dates import NO_DATE
+from diskbench.report.assemble.words import NO_DATE, figure_text
 from diskbench.report.charts.history import change_text
 from diskbench.report.site.table import (
     configurations_table,
@@ -22,7 +22,6 @@ from diskbench.report.site.table import (
     runs_table,
 )
 from diskbench.report.templates import asset, environment, policy, styled
-from diskbench.report.terminal.compare_text import figure_text
 
 if TYPE_CHECKING:
     from diskbench.model.history import ConfigurationLine, SiteRunLine

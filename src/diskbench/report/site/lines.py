@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from diskbench.model.history import Best, ConfigurationLine, NewLevel, SiteRunLine
-from diskbench.report.terminal.run_list import disk as disk_bought
+from diskbench.report.terminal.lists import disk as disk_bought
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from diskbench.model.history import Configuration
     from diskbench.model.run import AskedRun, Run
     from diskbench.model.verdict import Verdict
-    from diskbench.report.assemble.trial_report import TrialFacts
+    from diskbench.report.assemble.trial_facts import TrialFacts
 
 LEFT_OUT = "left out"
 _KEPT = frozenset({

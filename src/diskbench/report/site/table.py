@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from diskbench.analysis.drift import LEAST_HISTORY
-from diskbench.report.assemble.dates import NO_DATE
+from diskbench.report.assemble.words import NO_DATE
 from diskbench.report.charts.history import change_text
 from diskbench.report.site.in_site import run_href
 from diskbench.units import format_iops, format_usd

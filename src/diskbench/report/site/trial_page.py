@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from diskbench.model.history import SiteRunLine
     from diskbench.model.run import AskedRun
-    from diskbench.report.assemble.trial_report import TrialFacts
+    from diskbench.report.assemble.trial_facts import TrialFacts
     from diskbench.report.site.in_site import Around
     from diskbench.report.site.index import Site
     from diskbench.report.site.renewal import Wishes

@@ -1,4 +1,4 @@
-"""Progress while fio runs: bars on a terminal, plain lines elsewhere."""
+"""Progress while fio runs: bars on a terminal, plain lines elsewhere, nothing with --quiet."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
+from typing import Protocol, TextIO
 
-from rich.console import Group
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from diskbench.report.assemble.trial_names import namer
+from diskbench.model.phase import StepPhases
+from diskbench.model.result import StepResult, Tick
+from diskbench.model.spec import Plan, Step
+from diskbench.report.assemble.subject import namer
 from diskbench.report.terminal.screen import live, screen
 from diskbench.report.terminal.track import (
     TrialProgress,
@@ -24,14 +28,56 @@ from diskbench.report.terminal.track import (
 )
 from diskbench.units import format_duration_s
 
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.live import Live
 
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.result import StepResult, Tick
-    from diskbench.model.spec import Plan, Step
-    from diskbench.report.terminal.quiet import Progress
+class Progress(Protocol):
+    """Receives progress from the threads of the trials; its methods never block or raise."""
+
+    def measuring(self, plan: Plan) -> None:
+        """A trial is about to be measured by this plan; it may have been a draft until now."""
+        ...
+
+    def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
+        """A step is about to run."""
+        ...
+
+    def tick(self, trial_id: str, tick: Tick) -> None:
+        """One second of the running step."""
+        ...
+
+    def step_finished(self, trial_id: str, result: StepResult) -> None:
+        """A step is done."""
+        ...
+
+    def note(self, trial_id: str, text: str) -> None:
+        """An event to report: a broken connection, a stop request that takes effect."""
+        ...
+
+    def close(self) -> None:
+        """Release the terminal; repeated calls have no effect."""
+        ...
+
+
+class QuietProgress:
+    """The display of --quiet, which shows nothing."""
+
+    def measuring(self, plan: Plan) -> None:
+        """See Progress."""
+
+    def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
+        """See Progress."""
+
+    def tick(self, trial_id: str, tick: Tick) -> None:
+        """See Progress."""
+
+    def step_finished(self, trial_id: str, result: StepResult) -> None:
+        """See Progress."""
+
+    def note(self, trial_id: str, text: str) -> None:
+        """See Progress."""
+
+    def close(self) -> None:
+        """See Progress."""
+
 
 LINE_EVERY_S = 5.0
 LINES_PER_STEP = 60

@@ -11,13 +11,12 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any, TextIO, cast
+
+from rich.console import Console, RenderableType
+from rich.live import Live
 
 from diskbench.visible import UNSEEN, visible
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.live import Live
 
 WIDE = 100_000
 """Width where no terminal sets a limit: a piped table is never cut."""

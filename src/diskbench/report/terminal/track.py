@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from diskbench.analysis.row_figures import changed, counted, row_figures
-from diskbench.report.assemble.phase_lines import clock
-from diskbench.report.terminal.verdict_text import figure
+from diskbench.model.phase import StepPhases
+from diskbench.model.result import StepResult, Tick
+from diskbench.model.spec import Plan, Step
+from diskbench.report.assemble.phases import clock
+from diskbench.report.assemble.words import rate_words
 from diskbench.units import format_duration_s, format_iops, format_latency_ns, format_mb_per_s
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.result import StepResult, Tick
-    from diskbench.model.spec import Plan, Step
-
 
 _LATE_S = 2.0
 """A step that runs longer than planned by this has no known rest; our choice."""
@@ -143,8 +138,7 @@ def short_figures(tick: Tick) -> str:
         ("write", tick.write_iops, tick.write_bytes_per_s),
     ):
         if iops:
-            shown = figure(iops, rate)
-            words.append(f"{name} {shown}" if shown.endswith("/s") else f"{name} {shown} IOPS")
+            words.append(f"{name} {rate_words(iops, rate)}")
     if tick.latency_ns is not None:
         words.append(format_latency_ns(tick.latency_ns))
     return ", ".join(words) or "no I/O"

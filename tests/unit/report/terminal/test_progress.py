@@ -6,8 +6,7 @@ from tests.unit.report.made import STEPS, plan, result, row
 
 from diskbench.model.result import Tick
 from diskbench.model.spec import Loop
-from diskbench.report.terminal.progress import open_progress
-from diskbench.report.terminal.quiet import Progress, QuietProgress
+from diskbench.report.terminal.progress import Progress, QuietProgress, open_progress
 from diskbench.report.terminal.track import TrialProgress, live_figures
 
 TICK = Tick(elapsed_s=3.0, read_iops=12_000.0, read_bytes_per_s=49.2e6, latency_ns=2_660_000.0)

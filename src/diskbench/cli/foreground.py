@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
-from diskbench.report.terminal.progress import QuietProgress
 from diskbench.report.terminal.screen import OwnText
 
 if TYPE_CHECKING:
@@ -116,10 +115,11 @@ def drive(
 
 def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progress:
     """The live display of running plans; finished steps are shown with their phases."""
-    if quiet:
-        return QuietProgress()
-    from diskbench.report.terminal.progress import open_progress
+    from diskbench.report.terminal.progress import Progress, open_progress
     from diskbench.store.rows import load_plan
+
+    if quiet:
+        return Progress()
 
     known = {plan.trial_id: plan for plan in plans}
 

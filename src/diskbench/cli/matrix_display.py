@@ -16,8 +16,7 @@ from diskbench.report.terminal.matrix_table import (
     matrix_end,
     matrix_table,
 )
-from diskbench.report.terminal.screen import live as live_on
-from diskbench.report.terminal.screen import screen
+from diskbench.report.terminal.screen import GuardedLive, screen
 from diskbench.results.replicate_set import replicates_of
 from diskbench.store.campaigns import load_campaign
 from diskbench.store.where import Filter
@@ -51,7 +50,8 @@ def show_table_while(database: sa.Engine, campaign_id: str, goes_on: Callable[[]
     """Show the matrix as a live table while `goes_on` returns true. While the database is away the
     last table stays."""
     table = progress_table(database, campaign_id)
-    with live_on(table, console=screen(error=True), auto_refresh=False, transient=True) as live:
+    console = screen(error=True)
+    with GuardedLive(table, console=console, auto_refresh=False, transient=True) as live:
         while goes_on():
             with suppress(StoreUnavailable):
                 live.update(progress_table(database, campaign_id), refresh=True)

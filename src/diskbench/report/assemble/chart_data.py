@@ -24,7 +24,7 @@ from diskbench.report.assemble.latencies import (
 )
 from diskbench.report.assemble.load_curve import LoadCurve, load_curves
 from diskbench.report.assemble.overview import Band, band, by_step
-from diskbench.report.assemble.report_view import Group
+from diskbench.report.assemble.report_view import Group, short_names
 from diskbench.report.assemble.trial_view import TrialView
 from diskbench.report.assemble.words import rate_metric, row_href
 from diskbench.report.charts.measure import title
@@ -259,15 +259,8 @@ def _heading(step: str, direction: str, metric: str, known: Collection[tuple[str
 
 
 def _distinct_labels(points: Sequence[ChartPoint]) -> list[ChartPoint]:
-    """Points whose labels lack the words shared by all; the first word (the kind) is kept."""
-    parts = [point.label.split(", ") for point in points]
-    if len(set(map(tuple, parts))) == 1:
-        return list(points)
-    shared = set(parts[0]).intersection(*parts[1:])
-    return [
-        replace(point, label=", ".join([of[0], *(part for part in of[1:] if part not in shared)]))
-        for point, of in zip(points, parts, strict=True)
-    ]
+    names = short_names(dict.fromkeys(point.label for point in points))
+    return [replace(point, label=names[point.label]) for point in points]
 
 
 def _point(group: Group, view: TrialView, value: StepValue) -> ChartPoint:

@@ -69,12 +69,8 @@ def clock(seconds: float) -> str:
 
 def _columns(step: StepPhases) -> list[str]:
     rows = [
-        (
-            phase.kind,
-            f"{clock(phase.start_s)}–{clock(phase.end_s)}",
-            *_figures(phase),
-        )
-        for phase in step.phases
+        (row.kind, row.when, _in_unit(row.iops, "IOPS"), _in_unit(row.mb_per_s, "MB/s"))
+        for row in _rows(step, ())
     ]
     wide = [max(len(row[i]) for row in rows) for i in range(4)] if rows else []
     return [
@@ -83,13 +79,8 @@ def _columns(step: StepPhases) -> list[str]:
     ]
 
 
-def _figures(phase: Phase) -> tuple[str, str]:
-    if phase.from_iops is not None and phase.to_iops is not None:
-        iops = f"{format_iops(phase.from_iops)} → {format_iops(phase.to_iops)} IOPS"
-    else:
-        iops = f"{format_iops(phase.iops)} IOPS" if phase.iops is not None else ""
-    speed = phase.bytes_per_s
-    return iops, f"{format_mb_per_s(speed)} MB/s" if speed is not None else ""
+def _in_unit(figure: str, unit: str) -> str:
+    return "" if figure == NONE else f"{figure} {unit}"
 
 
 def _level(phase: Phase) -> str:

@@ -18,6 +18,7 @@ from diskbench.model.run import Mark, Run
 from diskbench.model.spec import Plan
 from diskbench.model.threshold import Threshold
 from diskbench.plan.rent_options import words as rent_words
+from diskbench.report.assemble.words import counted
 from diskbench.units import GIB, format_bytes
 
 ENDED_EARLY = frozenset({"cancelled", "interrupted", "failed"})
@@ -26,6 +27,7 @@ SHARED = "cells of its matrix share the machine: they are not independent sample
 """Mark of a machine that other trials used as well."""
 SUSPENDED = "suspended"
 """State of interrupted runs that `diskbench resume` can continue."""
+_MARKS: tuple[Mark, ...] = ("emulated", "imported", "unverified")
 _UNFINISHED = {
     "cancelled": "interrupted",
     "interrupted": "interrupted",
@@ -92,6 +94,11 @@ class Subject:
         return self.state in ENDED_EARLY
 
 
+def marks_of(runs: Sequence[Run]) -> tuple[str, ...]:
+    """What qualifies the figures of these runs."""
+    return tuple(mark for mark in _MARKS if any(run.has(mark) for run in runs))
+
+
 def subject_of_plan(plan: Plan) -> Subject:
     """The subject of a planned, running or just finished trial."""
     facts = plan.facts
@@ -125,7 +132,6 @@ def subject_of_runs(rows: Sequence[Run], plan: Plan | None = None) -> Subject:
     `plan` is the plan of the trial; imported runs have none, so their rows are the only source.
     """
     row = rows[0]
-    marks: tuple[Mark, ...] = ("emulated", "imported", "unverified")
     subject = subject_of_plan(plan) if plan else _subject_of_row(row)
     return replace(
         subject,
@@ -133,7 +139,7 @@ def subject_of_runs(rows: Sequence[Run], plan: Plan | None = None) -> Subject:
         run_ids=tuple(run.run_id for run in rows),
         when=row.when,
         state=next((run.state for run in rows if run.state != "done"), "done"),
-        marks=tuple(mark for mark in marks if row.has(mark)),
+        marks=marks_of(rows[:1]),
     )
 
 
@@ -216,7 +222,7 @@ def unfinished_words(subject: Subject, measurements: Iterable[Measurement]) -> s
     known = {(row.run_id, row.step_index) for row in measurements if row.scope == "step"}
     count = len(known)
     if subject.steps_planned is None:
-        return f"{word}: {count} {'step' if count == 1 else 'steps'} measured"
+        return f"{word}: {counted(count, 'step')} measured"
     planned = subject.steps_planned * max(1, len(subject.run_ids))
     return f"{word}: {count} of {planned} steps measured"
 

@@ -7,7 +7,7 @@ rounds or words anything by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from diskbench.analysis.shown import verdict_warnings
 from diskbench.model.ids import short
@@ -54,19 +54,13 @@ class FigureRow:
 
 
 @dataclass(frozen=True)
-class RunRow:
-    """One run; `href` is set if a browser can open its evidence. `figures` are its own IOPS and
-    MB/s, one cell for each of the trial's `lines`; empty for the only run of a trial."""
+class RunRow(RunNote):
+    """One run with the id of its row; `href` is set if a browser can open its evidence. `figures`
+    are its own IOPS and MB/s, one cell for each of the trial's `lines`; empty for the only run of a
+    trial."""
 
-    id: str
-    run_id: str
-    state: str
-    when: str
-    error: str
-    advice: str
-    evidence: str
-    href: str
-    audit: str = ""
+    id: str = ""
+    href: str = ""
     figures: tuple[tuple[str, str], ...] = ()
 
 
@@ -289,14 +283,8 @@ def _run(
 ) -> RunRow:
     figures = _run_figures(run_lines[note.run_id], steps) if len(run_lines) > 1 else ()
     return RunRow(
-        figures=figures,
+        **vars(replace(note, when=utc_moment(note.when))),
         id=row_id(note.run_id),
-        run_id=note.run_id,
-        state=note.state,
-        when=utc_moment(note.when),
-        error=note.error,
-        advice=note.advice,
-        evidence=note.evidence,
         href=note.evidence if note.evidence.startswith(LINKED) else "",
-        audit=note.audit,
+        figures=figures,
     )

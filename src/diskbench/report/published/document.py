@@ -26,7 +26,7 @@ from diskbench.model.ids import LAST
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.run import Run
 from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
-from diskbench.report.published.own import MARKS
+from diskbench.report.assemble.subject import marks_of
 from diskbench.report.published.points import at_one_level
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.selection import Selection, chosen
@@ -156,11 +156,11 @@ def compared(
     figures = tuple({figure.id: figure for name in ids for figure in find_published(name)}.values())
     runs_asked = replace(asked, names=[name for name in asked.names if name not in ids])
     trials = _trials(engine, runs_asked or Selection((LAST,)), alone=alone)
-    marked = [runs for runs in trials if _marks(runs)]
+    marked = [runs for runs in trials if marks_of(runs)]
     taken = [runs for runs in trials if include_emulated or runs not in marked]
     if not taken:
         (first, *_) = marked
-        words = ", ".join(_marks(first))
+        words = ", ".join(marks_of(first))
         raise InvalidValue(
             f"run {first[0].run_id} is {words}: it is not a figure of a cloud's disk",
             advice="to compare it with published figures anyway, add --include-emulated",
@@ -185,10 +185,6 @@ def _trials(engine: Engine, asked: Selection, *, alone: bool) -> list[tuple[Run,
     return [tuple(sorted(of, key=lambda run: int(run.run_index))) for of in trials.values()]
 
 
-def _marks(runs: Sequence[Run]) -> tuple[str, ...]:
-    return tuple(mark for mark in MARKS if any(run.has(mark) for run in runs))
-
-
 def _beside(
     engine: Engine,
     runs: Sequence[Run],
@@ -208,7 +204,7 @@ def _beside(
         named or load_published(),
         trial_id=first.trial_id,
         run_ids=run_ids,
-        marks=_marks(runs),
+        marks=marks_of(runs),
         warnings=[warning for step in steps for warning in step.warnings],
         year=int(when[:4]) if when else None,
         named=bool(named),

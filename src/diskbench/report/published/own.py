@@ -3,8 +3,8 @@ and figure, the mean over its runs, because the posts give means (catalog/differ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sqlalchemy.engine import Engine
 
@@ -15,11 +15,10 @@ from diskbench.catalog.published import Match, group, load_published, match
 from diskbench.model.expectation import PlanExpectation
 from diskbench.model.ids import short
 from diskbench.model.phase import StepPhases
-from diskbench.model.result import Measurement
-from diskbench.model.run import Mark, Run
-from diskbench.model.spec import Plan
-from diskbench.model.verdict import Verdict, trust_words
+from diskbench.model.run import Run
+from diskbench.model.verdict import trust_words
 from diskbench.plan.published import GOBONNIEGO_FILE, asked_of
+from diskbench.report.assemble.subject import marks_of
 from diskbench.report.charts.measure import with_unit
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.runs_line import ChartRunLine, CliffMark
@@ -32,10 +31,8 @@ from diskbench.report.published.points import (
     short_label,
 )
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.stored_trial import read_trial
+from diskbench.results.stored_trial import StoredTrial, read_trial
 from diskbench.store.rows import find_plan
-
-MARKS: tuple[Mark, ...] = ("emulated", "imported", "unverified")
 
 
 def own_trials(
@@ -52,7 +49,7 @@ def own_trials(
     for run in runs:
         by_trial.setdefault(run.trial_id, []).append(run)
     figures = chart.of(load_published())
-    taken: list[Trial] = []
+    taken: list[_Trial] = []
     left_out: dict[str, None] = {}
     for of_trial in by_trial.values():
         trial = _trial(database, of_trial, figures, evidence, books, include_emulated)
@@ -60,7 +57,7 @@ def own_trials(
             left_out[trial] = None
         else:
             taken.append(trial)
-    return own_of(taken), tuple(left_out)
+    return _own_of(taken), tuple(left_out)
 
 
 def _trial(
@@ -70,10 +67,10 @@ def _trial(
     evidence: EvidenceOfRuns,
     books: Books,
     include_emulated: bool,
-) -> Trial | str:
+) -> _Trial | str:
     """The trial with its matching figures, or the reason why it matches none."""
     first = runs[0]
-    marks = tuple(mark for mark in MARKS if any(run.has(mark) for run in runs))
+    marks = marks_of(runs)
     if marks and not include_emulated:
         return (
             f"{short(first.run_id)} is {', '.join(marks)}: it is not a figure of a cloud's "
@@ -84,29 +81,7 @@ def _trial(
     if not matched.figures:
         return _why_not(str(first.run_id), match(asked, load_published()))
     stored = read_trial(database, runs, evidence, books)
-    return Trial(
-        figures=matched.figures,
-        runs=tuple(runs),
-        plan=stored.plan,
-        measurements={
-            run.run_id: tuple(row for row in stored.measurements if row.run_id == run.run_id)
-            for run in runs
-        },
-        phases=stored.phases,
-        marks=marks,
-        doubts=_doubts(stored.verdicts),
-    )
-
-
-def _doubts(verdicts: Sequence[Verdict]) -> dict[tuple[str, str], str]:
-    """Why steps of runs are not trusted, without the prefix `with care`."""
-    return {
-        (verdict.run_id, verdict.step): trust_words(verdict.trust, verdict.reasons).removeprefix(
-            "with care: "
-        )
-        for verdict in verdicts
-        if verdict.trust != "yes"
-    }
+    return _Trial(matched.figures, stored, marks)
 
 
 def _why_not(run_id: str, matched: Match) -> str:
@@ -123,20 +98,15 @@ _APART = 2.0
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One trial and its matching figures. `runs` are its database rows, `measurements` those of
-    each run. `doubts` gives the reason why a step of a run, by run id and step name, is doubted."""
+class _Trial:
+    """One trial and the figures that it matches."""
 
     figures: tuple[Published, ...]
-    runs: tuple[Run, ...]
-    plan: Plan | None
-    measurements: Mapping[str, tuple[Measurement, ...]]
-    phases: tuple[StepPhases, ...] = ()
-    marks: tuple[str, ...] = ()
-    doubts: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    stored: StoredTrial
+    marks: tuple[str, ...]
 
 
-def own_of(trials: Iterable[Trial]) -> OwnTrials:
+def _own_of(trials: Iterable[_Trial]) -> OwnTrials:
     """Points, lines, cliffs and expectations of trials."""
     points: list[ChartPoint] = []
     lines: list[ChartRunLine] = []
@@ -148,13 +118,15 @@ def own_of(trials: Iterable[Trial]) -> OwnTrials:
         ]
         points += of_trial
         lines += _lines(trial, of_trial)
-        expected = trial.plan.expectation if trial.plan else None
+        expected = trial.stored.plan.expectation if trial.stored.plan else None
         if expected is not None and of_trial:
             outlooks[of_trial[0].run_ids[0]] = expected
             predicted = (replace(cliff, of="yours") for cliff in predicted_cliffs(expected))
             cliffs |= dict.fromkeys(predicted)
-        numbers = {run.run_id: run.number for run in trial.runs}
-        cliffs |= dict.fromkeys(_fallen(of_trial, numbers) or found_cliffs(trial.phases, numbers))
+        numbers = {run.run_id: run.number for run in trial.stored.runs}
+        cliffs |= dict.fromkeys(
+            _fallen(of_trial, numbers) or found_cliffs(trial.stored.phases, numbers)
+        )
     return OwnTrials(tuple(points), tuple(lines), tuple(cliffs), outlooks)
 
 
@@ -187,17 +159,16 @@ def found_cliffs(phases: Iterable[StepPhases], numbers: Mapping[str, int]) -> tu
     return (CliffMark(numbers[first.run_id], "measured", words),)
 
 
-def _point(trial: Trial, figure: Published) -> ChartPoint | None:
-    first = trial.runs[0]
-    ids = [run.run_id for run in trial.runs]
+def _point(trial: _Trial, figure: Published) -> ChartPoint | None:
+    first = trial.stored.runs[0]
     theirs = first.provider == GOBONNIEGO_FILE
-    rows = [row for run_id in ids for row in trial.measurements.get(run_id, ())]
+    rows = trial.stored.measurements
     joined = at_one_level(figure, rows, gobonniego_file=theirs)
     if joined is None:
         return None
     by_run = run_values(figure, rows, gobonniego_file=theirs)
     values = tuple(by_run.values())
-    rental = trial.plan.rental if trial.plan else None
+    rental = trial.stored.plan.rental if trial.stored.plan else None
     return ChartPoint(
         label=short_label(figure),
         metric=figure.metric,
@@ -218,7 +189,7 @@ def _point(trial: Trial, figure: Published) -> ChartPoint | None:
         when=str(first.when or ""),
         marks=trial.marks,
         doubt=_doubt(values[-joined.runs :]) or _doubted(trial, figure.step, by_run),
-        machine=_machine(trial),
+        machine=first.machine(rented=rental is not None),
     )
 
 
@@ -229,15 +200,17 @@ def _doubt(values: Sequence[float]) -> str:
     return "the mean covers runs at different levels: look at each run (a chart of throttling)"
 
 
-def _doubted(trial: Trial, step: str, run_ids: Iterable[str]) -> str:
-    """The first doubt about the runs whose mean is the figure."""
-    doubts = (trial.doubts.get((run_id, step), "") for run_id in run_ids)
-    return next(filter(None, doubts), "")
+def _doubted(trial: _Trial, step: str, run_ids: Collection[str]) -> str:
+    """Why the first step that is not trusted is doubted, of the runs whose mean is the figure."""
+    for verdict in trial.stored.verdicts:
+        if verdict.step == step and verdict.run_id in run_ids and verdict.trust != "yes":
+            return trust_words(verdict.trust, verdict.reasons).removeprefix("with care: ")
+    return ""
 
 
-def _lines(trial: Trial, points: Sequence[ChartPoint]) -> list[ChartRunLine]:
+def _lines(trial: _Trial, points: Sequence[ChartPoint]) -> list[ChartRunLine]:
     """A line for each metric and direction, with a value per run."""
-    numbers = {run.run_id: run.number for run in trial.runs}
+    numbers = {run.run_id: run.number for run in trial.stored.runs}
     lines: dict[tuple[str, str], ChartRunLine] = {}
     for point in points:
         values = tuple(
@@ -255,11 +228,3 @@ def _lines(trial: Trial, points: Sequence[ChartPoint]) -> list[ChartRunLine]:
         )
         lines.setdefault((point.metric, point.direction), line)
     return list(lines.values())
-
-
-def _machine(trial: Trial) -> str:
-    """The machine's identity: a rented machine belongs to one trial, another may be shared."""
-    first = trial.runs[0]
-    if trial.plan is not None and trial.plan.rental is not None:
-        return first.trial_id
-    return f"there:{first.provider}:{first.address or first.hostname or ''}"

@@ -117,13 +117,10 @@ class TrialProgress:
 
 def live_figures(tick: Tick) -> str:
     """`read 3,012 IOPS 12.3 MB/s · write … · 331 µs`, without directions that have no I/O."""
-    words = []
-    for name, iops, rate in (
-        ("read", tick.read_iops, tick.read_bytes_per_s),
-        ("write", tick.write_iops, tick.write_bytes_per_s),
-    ):
-        if iops:
-            words.append(f"{name} {format_iops(iops)} IOPS {format_mb_per_s(rate)} MB/s")
+    words = [
+        f"{name} {format_iops(iops)} IOPS {format_mb_per_s(rate)} MB/s"
+        for name, iops, rate in _rates(tick)
+    ]
     if tick.latency_ns is not None:
         words.append(format_latency_ns(tick.latency_ns))
     return " · ".join(words) or "no I/O in this second"
@@ -132,16 +129,17 @@ def live_figures(tick: Tick) -> str:
 def short_figures(tick: Tick) -> str:
     """`write 1,308 MB/s, 5.65 ms`: IOPS of small blocks and MB/s of large ones, for a line that
     several hosts share."""
-    words = []
-    for name, iops, rate in (
-        ("read", tick.read_iops, tick.read_bytes_per_s),
-        ("write", tick.write_iops, tick.write_bytes_per_s),
-    ):
-        if iops:
-            words.append(f"{name} {rate_words(iops, rate)}")
+    words = [f"{name} {rate_words(iops, rate)}" for name, iops, rate in _rates(tick)]
     if tick.latency_ns is not None:
         words.append(format_latency_ns(tick.latency_ns))
     return ", ".join(words) or "no I/O"
+
+
+def _rates(tick: Tick) -> list[tuple[str, float, float]]:
+    """The directions with I/O in this second: IOPS and bytes per second."""
+    read = ("read", tick.read_iops, tick.read_bytes_per_s)
+    write = ("write", tick.write_iops, tick.write_bytes_per_s)
+    return [rate for rate in (read, write) if rate[1]]
 
 
 def result_figures(result: StepResult, course: StepPhases | None = None) -> str:

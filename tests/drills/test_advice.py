@@ -92,7 +92,7 @@ def test_a_suspended_run_is_continued_and_not_started_again(cause, capsys):
     from diskbench.engine.matrix.run_cells import TrialEnding
     from diskbench.errors import ConnectionLost, StoreUnavailable
     from diskbench.report.assemble.subject import SUSPENDED, subject_of_plan
-    from diskbench.report.assemble.trial_report import TrialFacts
+    from diskbench.report.assemble.trial_facts import TrialFacts
     from diskbench.report.assemble.trial_view import trial_view
 
     plan = make_plan()
@@ -178,9 +178,9 @@ def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
 )
 def test_a_piped_table_is_whole(cli, capsys, monkeypatch):
     from diskbench.model.campaign import FleetDocument, WorkerSeen
-    from diskbench.report.terminal.fleet_table import fleet_table
-    from diskbench.report.terminal.plain import print_trimmed
+    from diskbench.report.terminal.layout import print_trimmed
     from diskbench.report.terminal.screen import screen
+    from diskbench.report.terminal.status_text import fleet_table
 
     monkeypatch.delenv("COLUMNS", raising=False)
     label = "x" * 90

@@ -5,7 +5,8 @@ from benchmarks.method_statistics import intervals
 
 from diskbench.analysis.repeats import median_interval
 from diskbench.model.comparison import Replicated
-from diskbench.report.terminal.compare_text import figure_text, replicated_text
+from diskbench.report.assemble.words import figure_text
+from diskbench.report.terminal.compare_text import replicated_text
 
 PRINTED = [
     (6, 1, 6, 0.969),

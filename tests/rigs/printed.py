@@ -10,9 +10,9 @@ from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import Verdict
 from diskbench.report.assemble.subject import Subject
-from diskbench.report.assemble.trial_report import TrialFacts
+from diskbench.report.assemble.trial_facts import TrialFacts
 from diskbench.report.assemble.trial_view import trial_view
-from diskbench.report.terminal.tables import print_view
+from diskbench.report.terminal.result_text import print_view
 
 
 def print_result(

@@ -19,7 +19,7 @@ import typer
 
 from diskbench.errors import InvalidValue
 from diskbench.model.comparison import BLOCK, ORDER, SERIES, SIDE, RunInTurn, labels_at, turns
-from diskbench.report.assemble.summary_many import counted
+from diskbench.report.assemble.words import counted
 from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ def compare_published(
     Names with a slash, or of a post, are figures; others are runs. Raises UnknownName for either,
     InvalidValue where no run is left that says anything about a cloud's disk.
     """
-    from diskbench.report.assemble.published_trials import compared
+    from diskbench.report.published.document import compared
     from diskbench.results.run_evidence import EvidenceOfRuns
 
     run_evidence = EvidenceOfRuns(evidence)
@@ -37,7 +37,7 @@ def compare_published(
     if output == "json":
         print_json(document.model_dump_json())
         return
-    from diskbench.report.published.beside_text import beside_lines
+    from diskbench.report.published.text import beside_lines
 
     for line in beside_lines(document):
         print(line)

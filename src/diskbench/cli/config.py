@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from diskbench.report.terminal.plain import print_trimmed
+from diskbench.report.terminal.layout import print_trimmed
 from diskbench.report.terminal.screen import screen
 
 FORMAT = 1

@@ -18,7 +18,7 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import print_json, terminal_width
 from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.plugins import working
-from diskbench.report.terminal.findings import finding_lines
+from diskbench.report.terminal.status_text import finding_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
-from diskbench.report.terminal.quiet import QuietProgress
 from diskbench.report.terminal.screen import OwnText
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.model.phase import StepPhases
     from diskbench.model.spec import Plan
-    from diskbench.report.terminal.quiet import Progress
+    from diskbench.report.terminal.progress import Progress
 
 Output = Literal["table", "json", "csv"]
 _SEVERITY = (3, 130, 2, 1, 0)
@@ -102,11 +101,12 @@ def drive(
 
 def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progress:
     """The live display of running plans; finished steps are shown with their phases."""
-    if quiet:
-        return QuietProgress()
-    from diskbench.report.terminal.progress import open_progress
+    from diskbench.report.terminal.progress import Progress, open_progress
     from diskbench.results.run_evidence import phases_of
     from diskbench.store.rows import load_plan
+
+    if quiet:
+        return Progress()
 
     known = {plan.trial_id: plan for plan in plans}
 

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from diskbench.engine.matrix.campaign import changed_cells
 from diskbench.engine.matrix.status import look_at
 from diskbench.errors import StoreUnavailable
-from diskbench.report.assemble.beside import rows_of_replicates
-from diskbench.report.terminal.cell_lines import print_cells, widest_of
+from diskbench.report.assemble.report_view import rows_of_replicates
+from diskbench.report.terminal.layout import print_trimmed
 from diskbench.report.terminal.matrix_table import (
     LISTED,
     matrix_end,
-    matrix_head,
     matrix_table,
 )
-from diskbench.report.terminal.plain import print_trimmed
-from diskbench.report.terminal.screen import live as live_on
-from diskbench.report.terminal.screen import screen
+from diskbench.report.terminal.screen import GuardedLive, screen
 from diskbench.results.replicate_set import replicates_of
 from diskbench.store.campaigns import load_campaign
-from diskbench.store.shown_cells import PAGE, texts_of_cells
 from diskbench.store.where import Filter
 from diskbench.visible import json_escaped
 
@@ -55,7 +50,8 @@ def show_table_while(database: sa.Engine, campaign_id: str, goes_on: Callable[[]
     """Show the matrix as a live table while `goes_on` returns true. While the database is away the
     last table stays."""
     table = progress_table(database, campaign_id)
-    with live_on(table, console=screen(error=True), auto_refresh=False, transient=True) as live:
+    console = screen(error=True)
+    with GuardedLive(table, console=console, auto_refresh=False, transient=True) as live:
         while goes_on():
             with suppress(StoreUnavailable):
                 live.update(progress_table(database, campaign_id), refresh=True)
@@ -103,20 +99,11 @@ def _document(look: MatrixLook) -> Iterator[str]:
 
 
 def _print_all(console: Console, look: MatrixLook) -> None:
-    """The totals and a line for each cell, laid out by rich where they are few."""
+    """The totals and a line for each cell."""
     totals = look.totals
     count = sum(totals.counts.get(state, 0) for state in LISTED)
-    if count <= PAGE:
-        status = totals.model_copy(update={"cells": look.important(LISTED, count)})
-        print_trimmed(console, matrix_table(status, longest=look.longest_key))
-        return
-    for line in matrix_head(totals):
-        print_trimmed(console, line)
-    live = ((cell.row.position, cell.row.key, cell.doing) for cell in look.live())
-    texts = chain(live, texts_of_cells(look.database, totals.campaign_id))
-    widest = widest_of(look.longest_key, texts)
-    pages = ([cell for cell in page if cell.row.state in LISTED] for page in look.pages())
-    print_cells(console, widest, pages)
+    status = totals.model_copy(update={"cells": look.important(LISTED, count)})
+    print_trimmed(console, matrix_table(status, longest=look.longest_key))
 
 
 def _end(look: MatrixLook, width: int) -> RenderableType:

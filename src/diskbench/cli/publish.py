@@ -58,7 +58,6 @@ def publish(
 
     The site works from files and from any static host. Called again, it writes only changes.
     """
-    from diskbench.report.allocator import share_arenas
     from diskbench.report.site.frame import Wishes
     from diskbench.report.site.publish import publish_site
     from diskbench.results.selection import chosen
@@ -87,7 +86,6 @@ def publish(
         site_url=f"{site_url.rstrip('/')}/" if site_url else "",
         full=full,
     )
-    share_arenas()
     engine = database(database_url)
     filters = chosen(engine, asked(selection, filter_, since, until))
     done = publish_site(engine, folder, filters, wishes, evidence)

@@ -56,7 +56,7 @@ def regressions(
         sys.stdout.writelines(map(json_escaped, regressions_json(of_series, undated)))
         print()
         return
-    from diskbench.report.terminal.history_text import regression_lines
+    from diskbench.report.terminal.compare_text import regression_lines
 
     first = next(of_series, None)
     if first is None:

@@ -113,11 +113,9 @@ def report(
         find_chart(chart)
 
     from diskbench.engine.work import is_abandoned
-    from diskbench.report.allocator import share_arenas
     from diskbench.report.assemble.stored_report import ReportReader, file_name, stored_report
     from diskbench.results.selection import runs_of
 
-    share_arenas()
     typed = asked(selection, filter_, since, until)
     outputs = [(path, format_of(path, format_)) for path in to or ()]
     engine = database(database_url)

@@ -12,13 +12,12 @@ from diskbench.catalog.published import load_published
 from diskbench.cli.stores import database, evidence
 from diskbench.engine.published_outlook import published_outlook
 from diskbench.errors import InvalidValue
-from diskbench.report.assemble.own_trials import own_trials
-from diskbench.report.assemble.summary_many import counted
+from diskbench.report.assemble.words import counted
 from diskbench.report.charts.palette import PAGE, PICTURE
-from diskbench.report.page.chart_file import write_chart
-from diskbench.report.page.write_report import format_of
+from diskbench.report.page.write_report import format_of, write_chart
 from diskbench.report.published.charts import charts_of, find_chart
 from diskbench.report.published.draw import OwnTrials, draw, rows_of
+from diskbench.report.published.own import own_trials
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.selection import runs_of

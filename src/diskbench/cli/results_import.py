@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from diskbench.plan.limit_path import Hint
-    from diskbench.report.terminal.import_text import ImportedLine
+    from diskbench.report.terminal.lists import ImportedLine
     from diskbench.results.imported_runs import ReadImport
     from diskbench.store.import_sources import Left
     from diskbench.store.manifest import Manifest
@@ -110,7 +110,7 @@ def import_(
     is printed on stdout. The last line says what was imported and which checks hold.
     """
     from diskbench.plan.cells import key_values
-    from diskbench.report.terminal.import_text import import_line
+    from diskbench.report.terminal.lists import import_line
     from diskbench.results.imported_runs import damaged_logs, imported
     from diskbench.store.import_sources import read_sources
 
@@ -189,7 +189,7 @@ def _known(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:
 
 def _line(run: ReadImport) -> ImportedLine:
     """What the last line says of a run."""
-    from diskbench.report.terminal.import_text import ImportedLine
+    from diskbench.report.terminal.lists import ImportedLine
 
     record = run.manifest.imported
     return ImportedLine(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from diskbench.cli.stores import database
 from diskbench.cli.terminal import table_width
 from diskbench.model.run import RUN_FIELDS, run_columns
-from diskbench.report.terminal.run_list import run_lines
-from diskbench.report.terminal.trial_list import legend, trial_lines
+from diskbench.report.terminal.lists import legend, run_lines, trial_lines
 from diskbench.results.selection import listed, with_suspended
 from diskbench.store.csv_rows import csv_text
 from diskbench.store.headlines import load_headlines

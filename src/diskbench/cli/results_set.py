@@ -52,7 +52,7 @@ def print_set(
     if output == "json":
         print_json(replicates.model_dump_json(indent=2))
         return
-    from diskbench.report.terminal.replicates_text import replicate_lines
+    from diskbench.report.terminal.compare_text import replicate_lines
 
     for line in replicate_lines(replicates, width=terminal_width()):
         print(line)

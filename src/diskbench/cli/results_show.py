@@ -16,12 +16,9 @@ from diskbench.cli.terminal import terminal_width
 from diskbench.engine.work import is_abandoned
 from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
-from diskbench.report.terminal.audit_text import audit_style
-from diskbench.report.terminal.brief_text import print_brief
-from diskbench.report.terminal.run_plots import print_plots
+from diskbench.report.terminal.plots import Screen, print_plots
+from diskbench.report.terminal.result_text import audit_style, print_brief, print_view
 from diskbench.report.terminal.screen import screen
-from diskbench.report.terminal.tables import print_view
-from diskbench.report.terminal.text_plot import Screen
 from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns

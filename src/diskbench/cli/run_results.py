@@ -181,7 +181,7 @@ def _judge(endings: Sequence[TrialEnding], trials: EndedTrials, show: Show) -> i
     if show.junit is None and not any(ending.plan.cell.fail_if for ending in measured):
         return 0
 
-    from diskbench.report.assemble.trial_names import names_of
+    from diskbench.report.assemble.subject import names_of
 
     views = [trials.view(ending) for ending in measured]
     names = names_of([ending.plan for ending in measured])

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from diskbench.model.ids import short
-from diskbench.report.assemble.trial_names import names_of
-from diskbench.report.terminal.audit_text import audit_line, audit_style
-from diskbench.report.terminal.brief_text import print_brief, print_brief_hosts
+from diskbench.report.assemble.subject import names_of
+from diskbench.report.assemble.trial_facts import audit_line
+from diskbench.report.terminal.result_text import (
+    audit_style,
+    print_brief,
+    print_brief_hosts,
+    print_view,
+)
 from diskbench.report.terminal.screen import screen
-from diskbench.report.terminal.tables import print_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -213,7 +213,7 @@ def _print(statuses: list[ScheduleStatus], output: str = "table") -> None:
 
         print_json(ScheduleDocument(schedules=tuple(statuses)).model_dump_json(indent=2))
         return
-    from diskbench.report.terminal.schedule_text import schedule_lines
+    from diskbench.report.terminal.status_text import schedule_lines
 
     for status in statuses:
         for line in schedule_lines(status):

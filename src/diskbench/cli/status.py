@@ -9,7 +9,7 @@ import typer
 
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import print_json
-from diskbench.report.terminal.plain import print_trimmed
+from diskbench.report.terminal.layout import print_trimmed
 from diskbench.report.terminal.screen import screen
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def status(
     if output == "json":
         print_json(work.model_dump_json(indent=2))
         return
-    from diskbench.report.terminal.fleet_table import fleet_table
+    from diskbench.report.terminal.status_text import fleet_table
 
     print_trimmed(screen(), fleet_table(work))
     if not ids:
@@ -62,7 +62,7 @@ def _print_schedules(engine: sa.Engine) -> None:
 
     from diskbench.cli.schedule import print_last
     from diskbench.engine.schedule.schedules import schedule_statuses
-    from diskbench.report.terminal.schedule_text import schedule_lines
+    from diskbench.report.terminal.status_text import schedule_lines
 
     print("\nSchedules")
     for status in schedule_statuses(engine, now=datetime.now(UTC), past=_OCCURRENCES):

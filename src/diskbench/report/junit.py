@@ -7,16 +7,12 @@ a suite per trial, a case per step, a failure per condition that a figure misses
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from diskbench.report.assemble.lines import StepLine
+from diskbench.report.assemble.trial_view import TrialView
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 from diskbench.visible import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from diskbench.report.assemble.lines import StepLine
-    from diskbench.report.assemble.trial_view import TrialView
 
 
 def junit_report(

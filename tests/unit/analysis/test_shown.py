@@ -5,7 +5,7 @@ from tests.unit.report.reported import judged, trial, verdict
 from diskbench.analysis.shown import reasons_over, shown
 from diskbench.model.doubts import Reason
 from diskbench.report.assemble.result_rows import result_rows
-from diskbench.report.assemble.summary_text import two_sentences
+from diskbench.report.assemble.summary import two_sentences
 from diskbench.report.terminal.verdict_text import verdict_lines
 
 STEP = "rand-read-4k-qd32"

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from tests.rigs.plans import make_plan
 
 from diskbench.cli import run_results
-from diskbench.report.assemble import trial_facts, trial_names, trial_view
+from diskbench.report.assemble import subject, trial_facts, trial_view
 from diskbench.results import exported_rows
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
@@ -36,7 +36,7 @@ def test_csv_judges_each_trial_once_with_fail_if_and_without(monkeypatch, fail_i
     )
     monkeypatch.setattr(trial_facts, "trial_facts", lambda _: None)
     monkeypatch.setattr(trial_view, "trial_view", lambda _: SimpleNamespace(missed=()))
-    monkeypatch.setattr(trial_names, "names_of", lambda plans: [plan.trial_id for plan in plans])
+    monkeypatch.setattr(subject, "names_of", lambda plans: [plan.trial_id for plan in plans])
     show = SimpleNamespace(output="csv", junit=None, timing=False)
     session = SimpleNamespace(database=None)
     endings = [ending("a", *fail_if), ending("b", *fail_if)]

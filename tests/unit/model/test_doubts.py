@@ -16,7 +16,7 @@ from diskbench.model.doubts import DOUBTS, WEIGHTS, Doubt
 from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.page.markdown import markdown
 from diskbench.report.page.page import page
-from diskbench.report.terminal.tables import result_table
+from diskbench.report.terminal.result_text import result_table
 
 SOURCE = Path(diskbench.__file__).parent
 DOCS = Path(__file__).parents[3] / "docs"

@@ -7,7 +7,7 @@ from diskbench.model.expectation import DiskPrice
 from diskbench.model.verdict import Judged, Limiter, Promised, Verdict
 from diskbench.report.assemble.report_view import Report, group_view
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.assemble.trial_report import RunNote, TrialFacts
+from diskbench.report.assemble.trial_facts import RunNote, TrialFacts
 from diskbench.report.assemble.trial_view import trial_view
 
 PRICE = DiskPrice(storage_usd=2.0, transactions_usd=None, total_usd=2.0)

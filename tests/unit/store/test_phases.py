@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from tests.rigs.plans import make_plan
 from tests.rigs.synthetic import Noise, bucket, flat
-from tests.unit.report.assemble.test_headline import told
+from tests.unit.report.assemble.test_summary import headline_of
 
 from diskbench.errors import UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.model.spec import Step
 from diskbench.providers.options import EmulationOptions
-from diskbench.report.assemble.headline import headline
+from diskbench.report.assemble.summary import headline
 from diskbench.store.evidence import open_evidence
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import import_source
@@ -75,7 +75,7 @@ def test_a_run_without_evidence_is_said_to_be_unknown(evidence):
 def test_the_headline_tells_the_cliff_and_what_was_promised(evidence, tmp_path):
     series = bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1)
     found = run_phases(evidence, imported(evidence, tmp_path / "logs", np.asarray(series)))
-    assert headline(told(), [], found) == (
+    assert headline(headline_of(), [], found) == (
         "burst of 3,000 IOPS for 5:10 in disk, then a baseline of 100 IOPS (promised: 100 IOPS)"
     )
 

@@ -42,8 +42,7 @@ def test_no_row_of_a_run_is_read_by_the_name_of_a_column():
         if READS.search(line)
     }
     frames = {
-        "report/terminal/percentile_plot.py",
-        "report/assemble/seconds.py",
+        "report/terminal/plots.py",
         "report/assemble/course.py",
     }
     assert {one for one in found if one.partition(":")[0] not in frames} == set()

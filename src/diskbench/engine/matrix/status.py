@@ -80,10 +80,6 @@ class MatrixLook:
         states = FINAL - {"done", "spared"}
         return self._seen(cells_in(self.database, self.totals.campaign_id, states))
 
-    def live(self) -> tuple[CellStatus, ...]:
-        """The cells that are under way, in order."""
-        return self._seen(cells_in(self.database, self.totals.campaign_id, LIVE))
-
     def pages(self) -> Iterator[tuple[CellStatus, ...]]:
         """All cells in order, page by page."""
         for page in pages_of_cells(self.database, self.totals.campaign_id):

@@ -1,36 +1,38 @@
 """The data of charts: the trials of a report, and the seconds of their runs, read when a chart
-needs them. If evidence is missing, a report lacks only its charts."""
+needs them; of each trial the lasting level of its steps, for charts over trials. If evidence is
+missing, a report lacks only its charts."""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Literal
 
+from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.errors import DiskbenchError
-from diskbench.report.assemble.course import courses
-from diskbench.report.assemble.distribution import distributions
-from diskbench.report.assemble.latency_map import latency_maps
-from diskbench.report.assemble.load_curve import load_curves
-from diskbench.report.assemble.overview import band, by_step
+from diskbench.model.run import Run
+from diskbench.model.spec import Plan
+from diskbench.model.verdict import Verdict, trust_words
+from diskbench.report.assemble.course import StepCourse, courses
+from diskbench.report.assemble.latencies import (
+    Distribution,
+    LatencyMap,
+    distributions,
+    latency_maps,
+)
+from diskbench.report.assemble.load_curve import LoadCurve, load_curves
+from diskbench.report.assemble.overview import Band, band, by_step
+from diskbench.report.assemble.report_view import Group, short_names
+from diskbench.report.assemble.trial_view import TrialView
+from diskbench.report.assemble.words import rate_metric, row_href
+from diskbench.report.charts.measure import title
+from diskbench.report.charts.point import ChartPoint
+from diskbench.results.run_evidence import EvidenceOfRuns
+from diskbench.results.stored_trial import StoredTrial
 from diskbench.store.frames import histogram_frame, series_frame
 from diskbench.store.log_latencies import latency_seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from diskbench.model.run import Run
-    from diskbench.model.spec import Plan
-    from diskbench.report.assemble.course import StepCourse
-    from diskbench.report.assemble.distribution import Distribution
-    from diskbench.report.assemble.latency_map import LatencyMap
-    from diskbench.report.assemble.load_curve import LoadCurve
-    from diskbench.report.assemble.overview import Band
-    from diskbench.report.assemble.report_view import Group
-    from diskbench.report.assemble.trial_view import TrialView
-    from diskbench.results.run_evidence import EvidenceOfRuns
-    from diskbench.results.stored_trial import StoredTrial
 
 MOST_COURSES = 6
 """Steps of one run that are drawn second by second."""
@@ -189,3 +191,110 @@ class ChartData:
         level = logging.INFO if seldom else logging.WARNING
         message = "no %s of run %s in the page: %s"
         logging.getLogger(__name__).log(level, message, part, row.run_id, error.message)
+
+
+@dataclass(frozen=True)
+class StepValue:
+    """The rate of one step of one trial, and of each run: bytes per second for large blocks, else
+    IOPS; `kind` is the kind of its level."""
+
+    step: str
+    direction: str
+    metric: Literal["iops", "bytes_per_s"]
+    values: tuple[float, ...]
+    run_ids: tuple[str, ...]
+    value: float
+    kind: str = ""
+
+
+def step_values(view: TrialView) -> list[StepValue]:
+    """The steps of a trial: from their verdicts, else from the rows. If a step fell within a run,
+    its value is the lasting level: a mean over both levels describes neither (MR-3)."""
+    trial = view.trial
+    if not trial.verdicts:
+        ids = tuple(dict.fromkeys(row.run_id for row in trial.measurements))
+        return [
+            StepValue(line.step, line.direction, "iops", line.by_run, ids, line.iops.median)
+            for line in view.lines
+            if line.iops is not None and line.runs == len(ids) and min(line.by_run)
+        ]
+    values = []
+    for step, verdicts in verdicts_by_step(trial.verdicts).items():
+        main = shown([of for of in verdicts if of.stands_for.iops] or verdicts).stands_for
+        metric = rate_metric(main.iops, main.bytes_per_s)
+        rates = {
+            verdict.run_id: rate
+            for verdict in verdicts
+            if (rate := getattr(verdict.stands_for, metric))
+        }
+        if rates:
+            value, kind = getattr(main, metric), main.kind or ""
+            figures, ids = tuple(rates.values()), tuple(rates)
+            values.append(StepValue(step, "total", metric, figures, ids, value, kind))
+    return values
+
+
+def points_by_step(groups: Sequence[Group], least: int = 2) -> dict[str, list[ChartPoint]]:
+    """Steps of `least` trials or more, by step and direction, a point per trial; labels leave out
+    the words that all of them share."""
+    steps: dict[tuple[str, str, str], list[ChartPoint]] = {}
+    for group in groups:
+        for view in group.trials:
+            for value in step_values(view):
+                key = value.step, value.direction, value.metric
+                steps.setdefault(key, []).append(_point(group, view, value))
+    return {
+        _heading(step, direction, metric, steps): _distinct_labels(of)
+        for (step, direction, metric), of in steps.items()
+        if len(of) >= least
+    }
+
+
+def _heading(step: str, direction: str, metric: str, known: Collection[tuple[str, ...]]) -> str:
+    """The step, with what distinguishes it: its direction, and its unit if trials measured a step
+    of this name in small and in large blocks."""
+    name = step if direction == "total" or direction in step else f"{step} {direction}"
+    units = {unit for of, way, unit in known if (of, way) == (step, direction)}
+    return name if len(units) == 1 else f"{name}, {title(metric)}"
+
+
+def _distinct_labels(points: Sequence[ChartPoint]) -> list[ChartPoint]:
+    names = short_names(dict.fromkeys(point.label for point in points))
+    return [replace(point, label=names[point.label]) for point in points]
+
+
+def _point(group: Group, view: TrialView, value: StepValue) -> ChartPoint:
+    trial = view.trial
+    promised = trial.subject.promised
+    region, _, _ = trial.place.partition(",")
+    several = len(value.values) > 1
+    return ChartPoint(
+        label=group.name,
+        metric=value.metric,
+        value=value.value,
+        direction=value.direction,
+        key=trial.trial_id,
+        region=region,
+        disk=promised.offer if promised else "",
+        profile=trial.subject.profile,
+        step=" ".join(filter(None, (value.step, value.kind))),
+        values=value.values,
+        run_ids=trial.subject.run_ids,
+        low=min(value.values) if several else None,
+        high=max(value.values) if several else None,
+        n=len(value.values),
+        statistic="median",
+        when=trial.runs[0].when,
+        href=row_href(trial.trial_id),
+        marks=trial.subject.marks,
+        machine=trial.machine or trial.trial_id,
+        doubt=_doubt(trial.verdicts, value),
+    )
+
+
+def _doubt(verdicts: Sequence[Verdict], value: StepValue) -> str:
+    """Why none of the runs behind the figure is trusted; empty if any is trusted."""
+    of_step = [verdict for verdict in verdicts if verdict.step == value.step]
+    if not of_step or any(verdict.trust != "no" for verdict in of_step):
+        return ""
+    return trust_words("no", of_step[0].reasons).partition(": ")[2]

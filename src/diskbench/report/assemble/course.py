@@ -1,9 +1,19 @@
 """The figures of a step second by second, beside its expectation: data for charts.
 
-A course uses the clock of its phases: it starts at the first second with a row, and the rounds of
-a repeated step follow each other without pauses and without the last second of each round but the
+A course uses the clock of its phases: it starts at the first second with a row, and the rounds of a
+repeated step follow each other without pauses and without the last second of each round but the
 final one (store/phases.py). The final second of a step is seldom complete, and I/O in flight
 completes in it: it is left out for steps of ten seconds or more.
+
+A long series is thinned without losing its extremes and stalls: of each of n_out / 2 equal parts
+the lowest and the highest second are drawn (`tsdownsample`): with 600 points on 300 pixels those of
+each pixel, so that one second of a day that fell or rose beyond its neighbours is seen, and the
+band of noise is as wide as it was. To these are added
+
+    the first and the last second
+    of each stall its first and last second, and the seconds around it, or the line would lean
+    where the stalls are more than half of the points can show, the lowest second of each of
+    n_out / 4 equal parts, which is a second of a stall in each part that has one
 """
 
 from __future__ import annotations
@@ -12,16 +22,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from diskbench.model.expectation import Expectation
+from diskbench.model.phase import StepPhases
+from diskbench.model.spec import Plan
+
+Floats = NDArray[np.float64]
+
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
-
-    from diskbench.model.expectation import Expectation
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.spec import Plan
-
-    Floats = NDArray[np.float64]
 
 _ORDER = ("read", "write", "trim")
 _LONG_S = 10
@@ -69,8 +80,6 @@ class StepCourse:
 
     def total(self, figure: str) -> Floats:
         """The sum of a rate over all directions; unknown values count as 0."""
-        import numpy as np
-
         total = np.zeros(self.seconds)
         for track in self.tracks.values():
             total += np.nan_to_num(getattr(track, figure))
@@ -141,8 +150,6 @@ def _tracks(
     rounds: Sequence[pl.DataFrame],
 ) -> tuple[dict[str, DirectionSeries], tuple[int, ...], int]:
     """The tracks by direction, the seconds at which the rounds begin, and the total seconds."""
-    import numpy as np
-
     lengths = []
     for number, rows in enumerate(rounds, 1):
         seconds = rows["second"]
@@ -226,3 +233,62 @@ def _predicted(
     else:
         return None
     return Predicted(at, max(early, 0.0), late) if 0 < at <= seconds else None
+
+
+Places = NDArray[np.int64]
+
+
+MOST_POINTS = 600
+"""Points for a line of 300 pixels at double pixel density. Our choice."""
+LEAST_POINTS = 16
+STALLED = 0.01
+"""Share of the median of the active seconds: a second below it counts as stalled."""
+
+
+def kept(values: Floats, n_out: int = MOST_POINTS) -> Places:
+    """The indices of at most `n_out` values (at least 16) that represent the series, ascending.
+
+    NaN marks a second without data; NaNs are dropped when the series is thinned.
+    """
+    n_out = max(n_out, LEAST_POINTS)
+    known = np.flatnonzero(~np.isnan(values))
+    if known.size <= n_out:
+        return known
+    inside = _thinned(values[known], n_out)
+    return np.asarray(known[inside], dtype=np.int64)
+
+
+def _thinned(values: Floats, n_out: int) -> Places:
+    from tsdownsample import MinMaxDownsampler
+
+    extremes = np.array([0, values.argmin(), values.argmax(), values.size - 1])
+    must = np.union1d(extremes, _stall_places(values, n_out // 2))
+    room = (n_out - must.size) // 2 * 2  # a lowest and a highest of each part
+    if room < 2:
+        return must
+    sampler = MinMaxDownsampler()  # type: ignore[no-untyped-call]
+    shape = sampler.downsample(np.ascontiguousarray(values), n_out=room)
+    return np.union1d(must, shape.astype(np.int64))
+
+
+def _stall_places(values: Floats, most: int) -> Places:
+    """The indices of at most `most` seconds that show the stalls."""
+    still = stalled(values)
+    if not still.any():
+        return np.array([], dtype=np.int64)
+    edges = np.diff(np.concatenate(([0], still.astype(np.int8), [0])))
+    first, last = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
+    shown = np.unique(np.concatenate((first - 1, first, last, last + 1)))
+    shown = shown[(shown >= 0) & (shown < values.size)]
+    if shown.size <= most:
+        return shown
+    parts = np.array_split(np.arange(values.size), max(most // 2, 1))
+    return np.array([part[values[part].argmin()] for part in parts], dtype=np.int64)
+
+
+def stalled(values: Floats) -> NDArray[np.bool_]:
+    """Whether each second did almost nothing, relative to the median of the active seconds."""
+    moving = values[values > 0]
+    if not moving.size:
+        return np.zeros(values.size, dtype=np.bool_)
+    return np.asarray(values <= STALLED * float(np.median(moving)), dtype=np.bool_)

@@ -13,16 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from diskbench.analysis.figure import middle
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.offered import references, share_of
 from diskbench.model.doubts import SATURATED
-
-if TYPE_CHECKING:
-    from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
-    from diskbench.model.spec import Plan
+from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
+from diskbench.model.spec import Plan
 
 LEAST_POINTS = 3
 NO_MORE = 1.05

@@ -12,7 +12,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from diskbench.model.doubts import (
     BELOW_PROMISE,
@@ -30,12 +29,9 @@ from diskbench.model.doubts import (
     UNWRITTEN,
 )
 from diskbench.model.ids import short
-from diskbench.report.assemble.subject import SUSPENDED
-
-if TYPE_CHECKING:
-    from diskbench.model.verdict import Verdict
-    from diskbench.report.assemble.lines import StepLine, WarningGroup
-    from diskbench.report.assemble.subject import Subject
+from diskbench.model.verdict import Verdict
+from diskbench.report.assemble.lines import StepLine, WarningGroup
+from diskbench.report.assemble.subject import SUSPENDED, Subject
 
 SHORT = frozenset({"quick"})
 """Profiles of a few seconds a step: a look and no measurement (method.md B10)."""

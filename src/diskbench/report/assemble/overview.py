@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    from diskbench.report.assemble.course import StepCourse
+from diskbench.report.assemble.course import StepCourse
 
 MOST_STRETCHES = 100
 MOST_CELLS = 12_000
@@ -63,8 +62,6 @@ class Telling:
 
 def band(course: StepCourse) -> Band:
     """The band of a course."""
-    import numpy as np
-
     figure: Literal["iops", "bytes_per_s"]
     figure = "iops" if course.total("iops").any() else "bytes_per_s"
     values = course.total(figure)
@@ -117,8 +114,6 @@ def stretch_s(bands: Sequence[Band], count: int = MOST_STRETCHES) -> int:
 
 def means(band: Band, width: int) -> NDArray[np.float64]:
     """The mean of each stretch of `width` seconds."""
-    import numpy as np
-
     starts = np.arange(0, band.seconds, width)
     sums = np.add.reduceat(band.values.astype(np.float64), starts)
     lengths = np.diff(np.append(starts, band.seconds))
@@ -126,8 +121,6 @@ def means(band: Band, width: int) -> NDArray[np.float64]:
 
 
 def _spans(row: int, band: Band, width: int, bounds: Sequence[float]) -> list[Span]:
-    import numpy as np
-
     heats = np.searchsorted(np.asarray(bounds), means(band, width), side="right").tolist()
     joined, at = [], 0
     for heat, same in groupby(heats):

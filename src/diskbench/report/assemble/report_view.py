@@ -1,21 +1,221 @@
-"""A whole report: its trials in groups, its charts, and the text about all of them."""
+"""Several trials: side by side, in two sentences, and as a whole report with its charts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from diskbench.report.assemble.lines import DIRECTION_ORDER
-from diskbench.report.assemble.result_rows import result_rows, shown_columns
-from diskbench.report.assemble.summary_many import counted, many_sentences
+from diskbench.analysis.shown import at_one_level, shown_stretch, trust_of, verdicts_by_step
+from diskbench.model.campaign import ReplicateLine
+from diskbench.model.verdict import Verdict
+from diskbench.report.assemble.lines import DIRECTION_ORDER, StepLine
+from diskbench.report.assemble.next_step import NextStep
+from diskbench.report.assemble.result_rows import ResultRow, result_rows, shown_columns
+from diskbench.report.assemble.trial_view import TrialView
+from diskbench.report.assemble.words import (
+    NO_INTERVAL,
+    counted,
+    figure,
+    figure_text,
+    in_large_blocks,
+    short_limit,
+)
+from diskbench.report.charts.figure import ChartFigure
+from diskbench.units import format_latency_ns
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from diskbench.report.assemble.next_step import NextStep
-    from diskbench.report.assemble.result_rows import ResultRow
-    from diskbench.report.assemble.trial_view import TrialView
-    from diskbench.report.charts.figure import ChartFigure
+@dataclass(frozen=True)
+class BesideRow:
+    """One step and direction of one subject. `measured` has no unit for IOPS; `n` is the number of
+    machines behind it; `ratio` is measured over promised, None where nothing is promised;
+    `on_credit`: it is burst credit that was measured, and what was promised of it. What is
+    judged of the whole step stands with its first direction and is empty with the others."""
+
+    step: str
+    direction: str
+    name: str
+    measured: str
+    n: int = 1
+    p99: str = ""
+    ratio: float | None = None
+    limit: str = ""
+    trust: str = ""
+    on_credit: bool = False
+
+
+def rows_of_views(named: Iterable[tuple[str, TrialView]]) -> tuple[BesideRow, ...]:
+    """A row for each step and direction of each trial, the same steps together."""
+    rows = []
+    for name, view in named:
+        judged = verdicts_by_step(view.trial.verdicts)
+        steps: set[str] = set()
+        for line in view.lines:
+            if line.direction == "sync":
+                continue
+            rows.append(
+                _of_line(name, line, judged.get(line.step, []), first=line.step not in steps)
+            )
+            steps.add(line.step)
+    return _by_step(rows)
+
+
+def rows_of_replicates(lines: Sequence[ReplicateLine]) -> tuple[BesideRow, ...]:
+    """A row for each step and direction of each block, the same steps together; blocks are named
+    by what sets them apart."""
+    names = short_names(dict.fromkeys(line.block for line in lines))
+    return _by_step([_of_replicates(names[line.block], line) for line in lines])
+
+
+def short_names(blocks: Iterable[str]) -> dict[str, str]:
+    """Each block → its first part, and those of its other parts that not all blocks have."""
+    parts = {block: block.split(", ") for block in blocks}
+    shared = set.intersection(*(set(of) for of in parts.values())) if len(parts) > 1 else set()
+    return {
+        block: ", ".join([first, *(part for part in further if part not in shared)])
+        for block, (first, *further) in parts.items()
+    }
+
+
+def _of_line(name: str, line: StepLine, verdicts: Sequence[Verdict], *, first: bool) -> BesideRow:
+    iops = line.iops.median if line.iops else None
+    rate = line.bytes_per_s.median if line.bytes_per_s else None
+    row = BesideRow(
+        step=line.step,
+        direction=line.direction,
+        name=name,
+        measured=figure(iops, rate),
+        p99=format_latency_ns(line.p99_ns.median) if line.p99_ns else "",
+    )
+    if not verdicts or not first:
+        return row
+    shown = shown_stretch([verdict.stands_for for verdict in at_one_level(verdicts)])
+    return replace(
+        row,
+        ratio=shown.ratio,
+        limit=short_limit(shown.limiter.name),
+        trust=trust_of(verdicts),
+        on_credit=shown.kind == "burst",
+    )
+
+
+def _of_replicates(name: str, line: ReplicateLine) -> BesideRow:
+    facts = ", ".join(f"{fact} {value}" for fact, value in line.facts)
+    shown = figure_text(line.metric)(line.replicated.median).removesuffix(" IOPS")
+    verdict = line.verdict
+    return BesideRow(
+        step=f"{line.step} ({line.level})" if line.level else line.step,
+        direction=line.direction,
+        name=f"{name}, {facts}" if facts else name,
+        measured=shown,
+        n=line.replicated.machines,
+        ratio=verdict.ratio if verdict else None,
+        limit=short_limit(verdict.limiter.name) if verdict else "",
+        trust=verdict.trust if verdict else "",
+        on_credit=verdict is not None and verdict.kind == "burst",
+    )
+
+
+def _by_step(rows: Sequence[BesideRow]) -> tuple[BesideRow, ...]:
+    by_step: dict[tuple[str, str], list[BesideRow]] = defaultdict(list)
+    for row in rows:
+        by_step[row.step, row.direction].append(row)
+    return tuple(row for of in by_step.values() for row in of)
+
+
+_ALIKE = 1.2
+"""Levels less than 20 % apart count as one, as everywhere else (MR-4's least cliff)."""
+
+
+@dataclass(frozen=True)
+class _Lasting:
+    """The level that stands for one subject in a step: the lasting one, or a burst if no run
+    outlasted it."""
+
+    words: str
+    row: ResultRow
+
+    @property
+    def iops(self) -> float:
+        """The shown IOPS; 0 if the cell is not a number."""
+        return _number(self.row.iops.text)
+
+    @property
+    def rate(self) -> str:
+        """The rate in words, in MB/s for large blocks, else in IOPS: `3,000 IOPS in a burst`."""
+        size = _number(self.row.mb_per_s.text) * 1e6
+        large = in_large_blocks(self.iops, size)
+        rate = f"{self.row.mb_per_s.text} MB/s" if large else f"{self.row.iops.text} IOPS"
+        return f"{rate} in a burst" if self.row.burst else rate
+
+
+def many_sentences(report: Report) -> tuple[str, str]:
+    """How much was measured; then the slowest and the fastest group in the most common step."""
+    return _counted(report), _apart(report)
+
+
+def _counted(report: Report) -> str:
+    trials = [trial.trial for trial in report.trials]
+    machines = len({trial.machine or trial.trial_id for trial in trials})
+    configurations = counted(len(report.groups), "configuration")
+    trials_run = counted(len(trials), "trial")
+    if report.runs != len(trials):
+        trials_run += f" with {counted(report.runs, 'run')}"
+    return f"{configurations} measured in {trials_run} on {counted(machines, 'machine')}."
+
+
+def _apart(report: Report) -> str:
+    steps: dict[str, list[_Lasting]] = {}
+    for group in report.groups:
+        # The level of a step that most runs stand for, which is the level they ended on.
+        most_runs = sorted(group.rows, key=lambda row: row.stands)
+        for step, row in {row.step: row for row in most_runs}.items():
+            steps.setdefault(step, []).append(_Lasting(group.name, row))
+    numbered = {step: [level for level in lasting if level.iops] for step, lasting in steps.items()}
+    # Cached figures say nothing about a disk; they are used only if there are no others.
+    trusted = {
+        step: [level for level in lasting if level.row.trust != "no"]
+        for step, lasting in numbered.items()
+    }
+    numbered = trusted if any(trusted.values()) else numbered
+    step, lasting = max(numbered.items(), key=lambda item: len(item[1]), default=("", []))
+    if not lasting:
+        return ""
+    least, most = min(lasting, key=_iops), max(lasting, key=_iops)
+    if len(lasting) == 1 < len(report.groups):
+        return "They have no step in common."
+    if least is most:
+        ratio = most.row.ratio
+        beside = f", {ratio.text} of what was promised" if ratio.text[0].isdigit() else ""
+        return f"{most.words} gave {most.rate} in {step}{beside} ({_sure(most.row)})."
+    if most.iops < _ALIKE * least.iops:
+        return (
+            f"In {step} {'both' if len(lasting) == 2 else f'all {len(lasting)}'} gave about the "
+            f"same: from {least.rate} "
+            f"({least.words}) to {most.rate} ({most.words})."
+        )
+    times = f"{most.iops / least.iops:.1f}".removesuffix(".0")
+    return (
+        f"In {step} the fastest, {most.words}, gave {most.rate}: {times} times the "
+        f"slowest, {least.words}, with {least.rate}."
+    )
+
+
+def _number(text: str) -> float:
+    """The number in a cell; 0 if it is not one."""
+    digits = text.replace(",", "")
+    return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
+
+
+def _iops(lasting: _Lasting) -> float:
+    return lasting.iops
+
+
+def _sure(row: ResultRow) -> str:
+    small = row.iops.small
+    if "%" in small:
+        return f"interval {small}"
+    return row.ratio.small or (f"{small} over all" if small else NO_INTERVAL.format(n=1))
 
 
 @dataclass(frozen=True)

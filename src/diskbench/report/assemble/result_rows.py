@@ -13,28 +13,18 @@ A step with a cliff has a row per level: no figure spans a cliff (MR-3).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from diskbench.analysis.repeats import Sample, repeats
+from diskbench.analysis.repeats import MedianInterval, Sample, repeats
 from diskbench.analysis.shown import shown_stretch
-from diskbench.model.verdict import trust_words
-from diskbench.report.assemble.lines import lines
-from diskbench.report.assemble.phase_lines import clock
-from diskbench.report.assemble.price_text import price_words
-from diskbench.report.assemble.row_ids import row_id
-from diskbench.report.terminal.compare_text import NO_INTERVAL
+from diskbench.model.verdict import Judged, Verdict, trust_words
+from diskbench.report.assemble.lines import Spread, lines
+from diskbench.report.assemble.phases import clock
+from diskbench.report.assemble.trial_facts import TrialFacts
+from diskbench.report.assemble.words import NO_INTERVAL, NONE, price_words, row_id
 from diskbench.units import format_iops, format_mb_per_s
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from diskbench.analysis.repeats import MedianInterval
-    from diskbench.model.verdict import Judged, Verdict
-    from diskbench.report.assemble.lines import Spread
-    from diskbench.report.assemble.trial_report import TrialFacts
-
-NONE = "–"
 _WORST_FIRST = ("no", "with care", "yes")
 
 

@@ -4,43 +4,32 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+from sqlalchemy.engine import Engine
 
 from diskbench import __version__
 from diskbench.errors import UserError
 from diskbench.model.ids import Known, meant
-from diskbench.report.allocator import return_free_memory
+from diskbench.model.run import Run
 from diskbench.report.assemble.chart_data import LEAST_RUNS, ChartData
-from diskbench.report.assemble.report_view import Report, group_view
-from diskbench.report.assemble.trial_facts import trial_facts
-from diskbench.report.assemble.trial_view import trial_view
+from diskbench.report.assemble.report_view import Group, Report, group_view
+from diskbench.report.assemble.summary import LastingFall
+from diskbench.report.assemble.trial_facts import TrialFacts, trial_facts
+from diskbench.report.assemble.trial_view import TrialView, trial_view
 from diskbench.report.charts.palette import PAGE
-from diskbench.report.charts.registry import drawn_alone, drawn_inside, drawn_over, load_charts
-from diskbench.report.charts.vega import start_drawing
+from diskbench.report.charts.registry import drawn_alone, drawn_inside, drawn_over
 from diskbench.results.refreshed_catalogue import open_books
-from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.stored_trial import read_trial, read_trials
+from diskbench.results.run_evidence import EvidenceOfRuns, OpenStore
+from diskbench.results.selection import Selection
+from diskbench.results.stored_trial import ReadTrial, StoredTrial, read_trial, read_trials
 from diskbench.results.trial_figures import common_fields, subject_of, words
 from diskbench.store.campaigns import find_matrix
 from diskbench.store.frames import read_series_ahead
 from diskbench.store.read_once import listed_once
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.run import Run
-    from diskbench.report.assemble.report_view import Group
-    from diskbench.report.assemble.summary_text import LastingFall
-    from diskbench.report.assemble.trial_report import TrialFacts
-    from diskbench.report.assemble.trial_view import TrialView
-    from diskbench.results.run_evidence import OpenStore
-    from diskbench.results.selection import Selection
-    from diskbench.results.stored_trial import ReadTrial, StoredTrial
 
 Row = TypeVar("Row")
 RUNS_AT_ONCE = 64
@@ -69,13 +58,10 @@ class ReportReader:
         self,
         runs: Sequence[Run],
         shown: Callable[[TrialFacts], TrialFacts] | None = None,
-        *,
-        meanwhile: Callable[[], None] | None = None,
     ) -> ReadReport:
         """The trials of runs (database rows) grouped by subject, in the order of time. `shown`
-        reduces a trial to the facts to show; by default all. `meanwhile` is called while the logs
-        of runs without a series are read."""
-        self._read_ahead(runs, meanwhile)
+        reduces a trial to the facts to show; by default all."""
+        self._read_ahead(runs)
         rows_of: dict[str, list[Run]] = defaultdict(list)
         for row in runs:
             rows_of[row.trial_id].append(row)
@@ -122,26 +108,16 @@ class ReportReader:
             for trial_id, rows in few.items():
                 yield trial_id, rows, self._ready.pop(trial_id)
 
-    def _read_ahead(self, runs: Sequence[Run], meanwhile: Callable[[], None] | None) -> None:
+    def _read_ahead(self, runs: Sequence[Run]) -> None:
         """Make the series of runs that have none yet, such as imported ones: all at once is faster
         than each on demand."""
         by_store: dict[str | None, list[Run]] = defaultdict(list)
-        for row in runs if meanwhile or len(runs) >= LEAST_RUNS else ():
+        for row in runs if len(runs) >= LEAST_RUNS else ():
             by_store[row.evidence_url].append(row)
-        stores = [(self.evidence.store(rows[0]), rows) for rows in by_store.values()]
-
-        def read() -> None:
-            for store, rows in stores:
-                if store is not None:
-                    read_series_ahead(store, [row.run_id for row in rows])
-
-        if meanwhile is None:
-            read()
-            return
-        with ThreadPoolExecutor(1) as pool:
-            reading = pool.submit(read)
-            meanwhile()
-            reading.result()
+        for rows in by_store.values():
+            store = self.evidence.store(rows[0])
+            if store is not None:
+                read_series_ahead(store, [row.run_id for row in rows])
 
 
 def few_at_a_time(
@@ -186,9 +162,7 @@ def stored_report(
     """The report on these runs (database rows, oldest first) with all charts, or with only `chart`.
     `asked` is the selection as typed. Raises UnknownName for an unknown chart, InvalidValue if
     it has nothing to draw."""
-    read = reader.read(runs, meanwhile=load_charts)
-    return_free_memory()
-    start_drawing()
+    read = reader.read(runs)
     trials = [trial for group in read.groups for trial in group.trials]
     fell = trials[0].fell
     run = telling_run(runs, fell, asked.names)

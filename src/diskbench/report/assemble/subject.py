@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from diskbench.catalog.lookup import DiskLimits, limits
+from diskbench.errors import UserError
+from diskbench.model.expectation import BeyondCredit, Promise
+from diskbench.model.facts import DiskFacts, HostFacts
 from diskbench.model.ids import LAST, short
+from diskbench.model.rental import Rental
+from diskbench.model.result import Measurement
+from diskbench.model.run import Mark, Run
+from diskbench.model.spec import Plan
+from diskbench.model.threshold import Threshold
 from diskbench.plan.rent_options import words as rent_words
-from diskbench.report.assemble.headline import HeadlinePromise, expected, promised
+from diskbench.report.assemble.words import counted
 from diskbench.units import GIB, format_bytes
-
-if TYPE_CHECKING:
-    from diskbench.model.expectation import BeyondCredit
-    from diskbench.model.facts import DiskFacts, HostFacts
-    from diskbench.model.result import Measurement
-    from diskbench.model.run import Mark, Run
-    from diskbench.model.spec import Plan
-    from diskbench.model.threshold import Threshold
 
 ENDED_EARLY = frozenset({"cancelled", "interrupted", "failed"})
 """States of runs that ended before their last step."""
@@ -27,6 +27,7 @@ SHARED = "cells of its matrix share the machine: they are not independent sample
 """Mark of a machine that other trials used as well."""
 SUSPENDED = "suspended"
 """State of interrupted runs that `diskbench resume` can continue."""
+_MARKS: tuple[Mark, ...] = ("emulated", "imported", "unverified")
 _UNFINISHED = {
     "cancelled": "interrupted",
     "interrupted": "interrupted",
@@ -93,6 +94,11 @@ class Subject:
         return self.state in ENDED_EARLY
 
 
+def marks_of(runs: Sequence[Run]) -> tuple[str, ...]:
+    """What qualifies the figures of these runs."""
+    return tuple(mark for mark in _MARKS if any(run.has(mark) for run in runs))
+
+
 def subject_of_plan(plan: Plan) -> Subject:
     """The subject of a planned, running or just finished trial."""
     facts = plan.facts
@@ -126,7 +132,6 @@ def subject_of_runs(rows: Sequence[Run], plan: Plan | None = None) -> Subject:
     `plan` is the plan of the trial; imported runs have none, so their rows are the only source.
     """
     row = rows[0]
-    marks: tuple[Mark, ...] = ("emulated", "imported", "unverified")
     subject = subject_of_plan(plan) if plan else _subject_of_row(row)
     return replace(
         subject,
@@ -134,7 +139,7 @@ def subject_of_runs(rows: Sequence[Run], plan: Plan | None = None) -> Subject:
         run_ids=tuple(run.run_id for run in rows),
         when=row.when,
         state=next((run.state for run in rows if run.state != "done"), "done"),
-        marks=tuple(mark for mark in marks if row.has(mark)),
+        marks=marks_of(rows[:1]),
     )
 
 
@@ -217,7 +222,7 @@ def unfinished_words(subject: Subject, measurements: Iterable[Measurement]) -> s
     known = {(row.run_id, row.step_index) for row in measurements if row.scope == "step"}
     count = len(known)
     if subject.steps_planned is None:
-        return f"{word}: {count} {'step' if count == 1 else 'steps'} measured"
+        return f"{word}: {counted(count, 'step')} measured"
     planned = subject.steps_planned * max(1, len(subject.run_ids))
     return f"{word}: {count} of {planned} steps measured"
 
@@ -270,3 +275,54 @@ def _trial_flags(plan: Plan) -> str:
 
 def _version(text: str | None) -> str:
     return (text or "?").removeprefix("fio-")
+
+
+@dataclass(frozen=True)
+class HeadlinePromise:
+    """The rented offer (empty: nothing was rented), the promise of its disk, and the scale of its
+    credit in time; `shared`: other trials used the machine as well."""
+
+    offer: str
+    promise: str
+    limits: DiskLimits | None = None
+    time_scale: float = 1.0
+    shared: bool = False
+
+
+def promised(rental: Rental) -> HeadlinePromise:
+    """The promise of a rental; without figures for a disk that no catalogue lists."""
+    disk, cloud = rental.disk, rental.catalogue
+    promises = None
+    if disk is not None and disk.count == 1:
+        try:
+            promises = limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
+        except UserError:
+            promises = None
+    return HeadlinePromise(rental.offer, rental.promise_words, promises, rental.spec.time_scale)
+
+
+def expected(promise: Promise) -> HeadlinePromise:
+    """The promise of a machine that was not rented: its owner's expectation."""
+    return HeadlinePromise("", promise.words())
+
+
+def names_of(plans: Sequence[Plan]) -> list[str]:
+    """The shortest label that distinguishes each of the trials of a command: none, the host, the
+    replicate, or host and replicate."""
+    return [*map(namer(plans), plans)]
+
+
+def namer(plans: Sequence[Plan]) -> Callable[[Plan], str]:
+    """The label of each of `plans`, as `names_of` says."""
+    replicates = len({plan.cell.replicate for plan in plans}) > 1
+
+    def name(plan: Plan) -> str:
+        if len(plans) < 2:
+            return ""
+        number = f"#{plan.cell.replicate + 1}"
+        if plan.rental is not None and replicates:  # a rented machine's address says nothing
+            return number
+        host = plan.address or plan.facts.hostname or plan.cell.provider
+        return f"{host} {number}" if replicates else host
+
+    return name

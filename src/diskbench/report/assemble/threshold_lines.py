@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from diskbench.model.threshold import Threshold
+from diskbench.model.verdict import Verdict
+from diskbench.report.assemble.lines import Spread, StepLine
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from diskbench.model.threshold import Threshold
-    from diskbench.model.verdict import Verdict
-    from diskbench.report.assemble.lines import Spread, StepLine
 
 _BOUND_WORDS = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
 Outcome = Literal["passed", "not passed", "not measured"]

@@ -6,40 +6,38 @@ rounds or words anything by itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from diskbench.analysis.shown import verdict_warnings
 from diskbench.model.ids import short
-from diskbench.report.assemble.dates import utc_moment
-from diskbench.report.assemble.footnotes import footnotes
-from diskbench.report.assemble.headline import headline
-from diskbench.report.assemble.lines import grouped_warnings, lines, runs_words
-from diskbench.report.assemble.next_step import next_step
-from diskbench.report.assemble.phase_lines import phase_lines
-from diskbench.report.assemble.phase_rows import phase_rows, stall_notes
-from diskbench.report.assemble.price_text import price_lines
-from diskbench.report.assemble.result_rows import NONE, result_rows, shown_columns, trial_name
-from diskbench.report.assemble.row_ids import row_id
-from diskbench.report.assemble.subject import SHARED, unfinished_words
-from diskbench.report.assemble.summary_many import counted
-from diskbench.report.assemble.summary_text import fall_of, slowed, trust_sentence, two_sentences
-from diskbench.report.assemble.threshold_lines import threshold_lines
+from diskbench.model.phase import StepPhases
+from diskbench.model.result import Measurement
+from diskbench.report.assemble.lines import (
+    Spread,
+    StepLine,
+    WarningGroup,
+    footnotes,
+    grouped_warnings,
+    lines,
+    runs_words,
+)
+from diskbench.report.assemble.next_step import NextStep, next_step
+from diskbench.report.assemble.phases import PhaseRow, phase_lines, phase_rows, stall_notes
+from diskbench.report.assemble.result_rows import ResultRow, result_rows, shown_columns, trial_name
+from diskbench.report.assemble.subject import SHARED, Subject, unfinished_words
+from diskbench.report.assemble.summary import (
+    LastingFall,
+    fall_of,
+    headline,
+    slowed,
+    trust_sentence,
+    two_sentences,
+)
+from diskbench.report.assemble.threshold_lines import ThresholdLine, threshold_lines
+from diskbench.report.assemble.trial_facts import RunNote, TrialFacts
+from diskbench.report.assemble.words import NONE, counted, price_lines, row_id, utc_moment
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.result import Measurement
-    from diskbench.report.assemble.lines import Spread, StepLine, WarningGroup
-    from diskbench.report.assemble.next_step import NextStep
-    from diskbench.report.assemble.phase_rows import PhaseRow
-    from diskbench.report.assemble.result_rows import ResultRow
-    from diskbench.report.assemble.subject import Subject
-    from diskbench.report.assemble.summary_text import LastingFall
-    from diskbench.report.assemble.threshold_lines import ThresholdLine
-    from diskbench.report.assemble.trial_report import RunNote, TrialFacts
 
 LINKED = ("https://", "http://", "file://")
 """Schemes that become links; any other address stays text, above all `javascript:`."""
@@ -56,19 +54,13 @@ class FigureRow:
 
 
 @dataclass(frozen=True)
-class RunRow:
-    """One run; `href` is set if a browser can open its evidence. `figures` are its own IOPS and
-    MB/s, one cell for each of the trial's `lines`; empty for the only run of a trial."""
+class RunRow(RunNote):
+    """One run with the id of its row; `href` is set if a browser can open its evidence. `figures`
+    are its own IOPS and MB/s, one cell for each of the trial's `lines`; empty for the only run of a
+    trial."""
 
-    id: str
-    run_id: str
-    state: str
-    when: str
-    error: str
-    advice: str
-    evidence: str
-    href: str
-    audit: str = ""
+    id: str = ""
+    href: str = ""
     figures: tuple[tuple[str, str], ...] = ()
 
 
@@ -291,14 +283,8 @@ def _run(
 ) -> RunRow:
     figures = _run_figures(run_lines[note.run_id], steps) if len(run_lines) > 1 else ()
     return RunRow(
-        figures=figures,
+        **vars(replace(note, when=utc_moment(note.when))),
         id=row_id(note.run_id),
-        run_id=note.run_id,
-        state=note.state,
-        when=utc_moment(note.when),
-        error=note.error,
-        advice=note.advice,
-        evidence=note.evidence,
         href=note.evidence if note.evidence.startswith(LINKED) else "",
-        audit=note.audit,
+        figures=figures,
     )

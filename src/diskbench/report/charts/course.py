@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diskbench.report.assemble.chart_data import ChartData
-from diskbench.report.assemble.course import DirectionSeries, StepCourse
-from diskbench.report.assemble.downsample import MOST_POINTS, kept, stalled
+from diskbench.report.assemble.course import MOST_POINTS, DirectionSeries, StepCourse, kept, stalled
 from diskbench.report.assemble.overview import telling
-from diskbench.report.assemble.phase_lines import clock
-from diskbench.report.assemble.row_ids import row_href
+from diskbench.report.assemble.phases import clock
+from diskbench.report.assemble.words import row_href
 from diskbench.report.charts.course_layers import (
     Levels,
     Rate,

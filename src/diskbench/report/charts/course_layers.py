@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from diskbench.model.phase import Phase
 from diskbench.report.assemble.course import StepCourse
-from diskbench.report.assemble.phase_lines import clock
+from diskbench.report.assemble.phases import clock
 from diskbench.report.charts.layers import chart_of, columns
 from diskbench.report.charts.measure import CHARACTER_PX, TIME_WIDTH, bare, with_unit
 from diskbench.report.charts.palette import Palette

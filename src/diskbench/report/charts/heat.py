@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.assemble.chart_data import ChartData
-from diskbench.report.assemble.latency_map import LatencyMap, MapColumn
+from diskbench.report.assemble.latencies import LatencyMap, MapColumn
 from diskbench.report.assemble.overview import Band, means, spans, stretch_s
-from diskbench.report.assemble.phase_lines import clock
-from diskbench.report.assemble.row_ids import row_href
+from diskbench.report.assemble.phases import clock
+from diskbench.report.assemble.words import row_href
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import chart_of, columns, latency_axis, layered
 from diskbench.report.charts.measure import TIME_WIDTH, bare, time_axis, with_unit

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from diskbench.report.assemble.phase_lines import clock
+from diskbench.report.assemble.phases import clock
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s, format_usd
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -70,15 +69,6 @@ def charts() -> tuple[Chart, ...]:
             _REGISTERED.values(), key=lambda kind: (order.index(kind.needs), kind.rank, kind.name)
         )
     )
-
-
-def load_charts() -> None:
-    """Import what charts are made of, which takes half a second of CPU: called while something else
-    is waited for. A module of the extra that is missing is reported where it is needed."""
-    with suppress(ModuleNotFoundError):
-        charts()
-        for module in ("polars", "altair", "tsdownsample"):
-            import_module(module)
 
 
 def find_chart(name: str) -> Chart:

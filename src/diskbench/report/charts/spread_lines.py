@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from diskbench.report.assemble.chart_data import ChartData
-from diskbench.report.assemble.distribution import SHOWN, Distribution
+from diskbench.report.assemble.latencies import SHOWN, Distribution
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import chart_of, latency_axis, value_axis
 from diskbench.report.charts.measure import bare, label_room, log_domain

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diskbench.report.assemble.chart_data import ChartData
-from diskbench.report.assemble.large_blocks import in_large_blocks
 from diskbench.report.assemble.lines import Spread, StepLine
+from diskbench.report.assemble.words import in_large_blocks
 from diskbench.report.charts.figure import ChartFigure, document
 from diskbench.report.charts.layers import chart_of, layered
 from diskbench.report.charts.measure import (

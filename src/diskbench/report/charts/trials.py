@@ -10,12 +10,10 @@ from itertools import islice
 
 from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.model.verdict import Verdict
-from diskbench.report.assemble.chart_data import LEAST_RUNS, ChartData
-from diskbench.report.assemble.large_blocks import rate_metric
+from diskbench.report.assemble.chart_data import LEAST_RUNS, ChartData, points_by_step, step_values
 from diskbench.report.assemble.result_rows import trial_name
-from diskbench.report.assemble.row_ids import row_href
-from diskbench.report.assemble.step_values import points_by_step, step_values
-from diskbench.report.assemble.trial_report import TrialFacts
+from diskbench.report.assemble.trial_facts import TrialFacts
+from diskbench.report.assemble.words import rate_metric, row_href
 from diskbench.report.charts.bars import bars_chart
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.palette import Palette

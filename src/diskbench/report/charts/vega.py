@@ -20,7 +20,6 @@ from importlib.util import find_spec
 from typing import Any
 
 _DRAWING = "vl_convert"
-_AHEAD = "ahead"
 _child: ContextVar[list[subprocess.Popen[str]] | None] = ContextVar("vega_child", default=None)
 """The child of this context, once it was needed; None where drawings are made in this process."""
 
@@ -39,8 +38,8 @@ def vega_svg(document: dict[str, Any]) -> str:
 
 @contextmanager
 def drawn_apart() -> Iterator[None]:
-    """Draw in a child process inside; it is started with the first drawing, or ahead of it by
-    `start_drawing`, and has ended after. Inside another `drawn_apart` it is that one's child."""
+    """Draw in a child process inside; it is started with the first drawing and has ended
+    after. Inside another `drawn_apart` it is that one's child."""
     if _child.get() is not None:
         yield
         return
@@ -56,19 +55,11 @@ def drawn_apart() -> Iterator[None]:
                 pass
 
 
-def start_drawing() -> None:
-    """Start the child of `drawn_apart` ahead, which loads Vega (0.4 s of CPU) while this process
-    does something else. Does nothing where there is no child to start."""
-    children = _child.get()
-    if children == [] and find_spec(_DRAWING) is not None:
-        children.append(_started(_AHEAD))
-
-
-def _started(*arguments: str) -> subprocess.Popen[str]:
+def _started() -> subprocess.Popen[str]:
     if find_spec(_DRAWING) is None:
         import_module(_DRAWING)  # raises what says how to install it
     return subprocess.Popen(
-        [sys.executable, "-P", __file__, *arguments],
+        [sys.executable, "-P", __file__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -97,8 +88,6 @@ def _serve() -> None:
     import vl_convert
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process by its input
-    if _AHEAD in sys.argv:
-        vl_convert.vegalite_to_svg({"data": {"values": []}, "mark": "point"})
     for line in sys.stdin:
         try:
             answer = {"svg": vl_convert.vegalite_to_svg(json.loads(line))}

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from diskbench.report.assemble.result_rows import NONE
+from diskbench.report.assemble.report_view import Report
+from diskbench.report.assemble.result_rows import ResultRow, RowCell
+from diskbench.report.assemble.trial_view import TrialView
+from diskbench.report.assemble.words import NONE
 from diskbench.visible import one_line, visible
-
-if TYPE_CHECKING:
-    from diskbench.report.assemble.report_view import Report
-    from diskbench.report.assemble.result_rows import ResultRow, RowCell
-    from diskbench.report.assemble.trial_view import TrialView
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&@]|^[#+-]|:(?=//)|(?<=\bwww)\.)")
 """Includes what GitHub turns into a link or a mention: `https://`, `www.` and `@name`."""

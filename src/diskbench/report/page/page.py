@@ -1,20 +1,95 @@
-"""A report as one HTML file that needs only a browser: no network access, and readable without
-its script.
+"""A report as one HTML file that needs only a browser: no network access, and readable without its
+script.
 
 Charts are embedded as SVG whose colours are CSS variables, so they follow the reader's light or
 dark mode. The only script shows the words of a mark (assets/page.js); the content security policy
 allows that script by its hash and nothing else. Text from a user, a machine or a cloud is escaped.
+WeasyPrint makes a PDF of the same page, without a browser.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
-from diskbench.report.page.charts import drawn
+from markupsafe import Markup
+
+from diskbench.errors import InvalidValue
+from diskbench.extras import missing
+from diskbench.report.assemble.report_view import Report
+from diskbench.report.charts.figure import ChartFigure, svg
+from diskbench.report.charts.palette import PAGE, PICTURE, variables
 from diskbench.report.templates import asset, environment, styled
 
-if TYPE_CHECKING:
-    from diskbench.report.assemble.report_view import Report
+WIDE_PX = 460
+"""A drawing wider than this, in pixels, gets a row of the page to itself."""
+_VARIABLE = re.compile(r"var\((--[a-z0-9-]+)\)")
+
+
+@dataclass(frozen=True)
+class PageChart:
+    """A figure with its drawings; `log` is the second drawing where the axis can be switched."""
+
+    id: str
+    title: str
+    subtitle: str
+    alt: str
+    svg: str
+    log: str = ""
+    log_first: bool = False
+    rows_href: str | None = None
+    width: int = 0
+    wide: bool = False
+
+
+def drawn(
+    figures: Sequence[ChartFigure], *, first: int = 1, paper: bool = False
+) -> list[PageChart]:
+    """The figures as drawings; those without an id are numbered from `first`. On paper colours are
+    fixed, and only the axis that suits the data is drawn."""
+    return [
+        _drawn(figure if figure.id else replace(figure, id=f"chart-{number}"), paper=paper)
+        for number, figure in enumerate(figures, first)
+    ]
+
+
+def _drawn(figure: ChartFigure, *, paper: bool) -> PageChart:
+    linear = _svg(figure, log=figure.log_first if paper else False, paper=paper)
+    has_both = figure.log_drawing is not None and not paper
+    log = _svg(figure, log=True, paper=paper) if has_both else ""
+    width = _width(linear)
+    return PageChart(
+        id=figure.id,
+        title=figure.title,
+        subtitle=figure.subtitle,
+        alt=figure.alt or f"{figure.title}.",
+        svg=linear,
+        log=log,
+        log_first=figure.log_first,
+        rows_href=figure.rows_href,
+        width=width,
+        wide=width > WIDE_PX,
+    )
+
+
+def _svg(figure: ChartFigure, *, log: bool, paper: bool) -> str:
+    drawing = svg(figure, PAGE, log=log)
+    if paper:
+        values = variables(PICTURE)
+        drawing = _VARIABLE.sub(lambda match: values.get(match[1], match[0]), drawing)
+    # vega escapes every text that it draws.
+    return Markup(drawing)  # noqa: S704
+
+
+def _width(svg: str) -> int:
+    """The width that vega wrote into its drawing."""
+    _, _, after = svg.partition(' width="')
+    number, _, _ = after.partition('"')
+    return round(float(number)) if number.replace(".", "", 1).isdigit() else 0
+
 
 MOST_TABLES = 6
 """Up to this many subjects get a table each; more share one table with a row per step."""
@@ -37,3 +112,40 @@ def _words(report: Report, *, paper: bool) -> dict[str, Any]:
         "inside_of": report.inside_of if report.runs > 1 else "",
         "inside_first": bool(single and single.fell and single.fell.run_id),
     }
+
+
+MOST_TRIALS = 40
+"""With more trials only the common tables and charts are printed: a thousand pages are too many to
+read."""
+
+NO_GRIDS = """
+main, .parts { display: block !important }
+main > *, .parts > * { margin-bottom: 1rem !important }
+"""
+"""WeasyPrint repeats the layout of a grid for every enclosing grid: twelve trials took minutes."""
+
+
+def pdf(report: Report) -> bytes:
+    """The page as PDF, A4. Raises ExtraMissing without WeasyPrint, InvalidValue without Pango."""
+    try:
+        import weasyprint
+    except ImportError as error:
+        raise missing("pdf", "PDF needs WeasyPrint") from error
+    except OSError as error:
+        raise InvalidValue(
+            f"PDF needs Pango: {error}",
+            advice="apt-get install libpango-1.0-0 libpangoft2-1.0-0; or write .html and print it "
+            "from a browser",
+        ) from error
+    # WeasyPrint warns about each CSS property of the page that it does not support.
+    logging.getLogger("weasyprint").setLevel(logging.CRITICAL)
+    logging.getLogger("fontTools").setLevel(logging.CRITICAL)
+    if len(report.trials) > MOST_TRIALS:
+        report = replace(report, folded=False)
+    html = weasyprint.HTML(string=page(report, paper=True), url_fetcher=_refused)
+    return bytes(html.write_pdf(stylesheets=[weasyprint.CSS(string=NO_GRIDS)]))
+
+
+def _refused(url: str, *_: object, **__: object) -> NoReturn:
+    """Refuse every fetch: a report is complete in itself."""
+    raise ValueError(f"a report fetches nothing; it asked for {url}")

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import SEEDS
 from diskbench.errors import UnknownName
-
-if TYPE_CHECKING:
-    from diskbench.catalog.post_file import Published
 
 Kind = Literal["bars", "multiples", "instances", "latency", "samples", "runs", "promised", "price"]
 Named = Literal["disk", "disk and step", "disk and direction", "workload"]

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from diskbench.catalog.post_file import Published
 from diskbench.errors import InvalidValue
-from diskbench.report.assemble.outlook_points import (
-    held_of,
-    monthly_usd,
-    predicted_cliffs,
-    predicted_lines,
-)
+from diskbench.model.expectation import PlanExpectation
 from diskbench.report.charts.bars import bars_chart, multiples_chart
+from diskbench.report.charts.figure import ChartFigure
+from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.price import Priced, price_chart
 from diskbench.report.charts.promised import FigureBesidePromise, promised_chart
 from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_chart
 from diskbench.report.charts.spread import SpreadRow, spread_chart
-from diskbench.report.published.points import published_point, short, with_extremes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from diskbench.catalog.post_file import Published
-    from diskbench.model.expectation import PlanExpectation
-    from diskbench.report.charts.figure import ChartFigure
-    from diskbench.report.charts.palette import Palette
-    from diskbench.report.published.charts import PostChart
+from diskbench.report.published.charts import PostChart
+from diskbench.report.published.points import (
+    held_of,
+    monthly_usd,
+    predicted_cliffs,
+    predicted_lines,
+    published_point,
+    short_label,
+    with_extremes,
+)
 
 _PRICES = "list prices of diskbench's catalogue, not of the post's year"
 
@@ -104,7 +101,7 @@ def draw(
 
 
 def _label(chart: PostChart, figure: Published) -> str:
-    words = short(figure)
+    words = short_label(figure)
     match chart.named:
         case "disk":
             return words
@@ -159,7 +156,7 @@ def _runs(
         last = min(last, figure.n or last)
         of_line = lines.setdefault((figure.metric, figure.direction), [])
         of_line += [(run, figure.value) for run in range(first, last + 1)]
-    label, words = short(figures[0]), f"published {figures[0].post.date or '(undated)'}"
+    label, words = short_label(figures[0]), f"published {figures[0].post.date or '(undated)'}"
     published_lines = [
         ChartRunLine(label, metric, "published", tuple(values), direction, stated=True, words=words)
         for (metric, direction), values in lines.items()

@@ -1,17 +1,26 @@
-"""Published figures as points of charts: a short name for each disk, and its doubts."""
+"""Points of charts: published figures with a short name for each disk and its doubts, what a plan
+expects (promises, prices, predicted runs), and own runs beside them.
+
+Own runs are those at one level: no figure spans a cliff (MR-3). A published figure is a mean over
+runs, so ours is a mean as well; but if the disk fell between two runs and stayed low
+(analysis/drift.py), only the runs after the fall are used.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from diskbench.analysis.drift import fall_of
+from diskbench.catalog.differences import Beside, beside
+from diskbench.catalog.post_file import Published
+from diskbench.model.expectation import PlanExpectation, StepExpectation
+from diskbench.model.result import Measurement
 from diskbench.plugins import known_plugin
 from diskbench.report.charts.point import ChartPoint, provider_label
-
-if TYPE_CHECKING:
-    from diskbench.catalog.post_file import Published
+from diskbench.report.charts.promised import ChartPromise, FigureBesidePromise
+from diskbench.report.charts.runs_line import ChartRunLine, CliffMark
 
 _SAID_OF_MODEL = re.compile(r" \(\D[^)]*\)")
 _CACHES = {"readonly": ", read cache", "readwrite": ", rw cache"}
@@ -21,7 +30,7 @@ def published_point(figure: Published, *, label: str | None = None) -> ChartPoin
     """One published figure as a point; it has no link, because it belongs to no run of ours."""
     samples = figure.samples
     return ChartPoint(
-        label=label if label is not None else short(figure),
+        label=label if label is not None else short_label(figure),
         metric=figure.metric,
         value=figure.value,
         source="published",
@@ -46,7 +55,7 @@ def published_point(figure: Published, *, label: str | None = None) -> ChartPoin
     )
 
 
-def short(figure: Published) -> str:
+def short_label(figure: Published) -> str:
     """`LABEL gp2`, `LABEL Standard 20 GiB, rw cache`: the provider and the disk."""
     words = _SAID_OF_MODEL.sub("", figure.disk.split(":")[0].split(", ")[0])
     is_sold = (plugin := known_plugin(figure.provider)) is not None and plugin.rents
@@ -70,3 +79,100 @@ def with_extremes(points: Iterable[ChartPoint]) -> tuple[ChartPoint, ...]:
         for of in by_disk.values()
         if "lat_mean_ns" in of
     )
+
+
+_ABOVE = 1.05
+"""A figure above the lasting promise by this factor was measured on credit, and is compared with
+the burst. Our choice."""
+
+
+def held_of(
+    point: ChartPoint, outlook: PlanExpectation | None, *, source: str = ""
+) -> FigureBesidePromise | None:
+    """A figure beside the promise of its disk for the same step; None without a promise, or if the
+    figure is not a rate."""
+    step = _step(outlook, point.step)
+    expected = outlook.of(step) if outlook and step else None
+    if expected is None or point.metric not in ("iops", "bytes_per_s"):
+        return None
+    per = 1.0 if point.metric == "iops" else float(expected.load.block_bytes)
+    lasting = expected.lasting
+    if lasting.iops <= 0:
+        return None
+    promise = ChartPromise(
+        value=lasting.iops * per,
+        low=lasting.low_iops * per,
+        high=lasting.high_iops * per,
+        burst=expected.begin.iops * per if expected.bursts else None,
+        source=source,
+    )
+    return FigureBesidePromise(point, promise, on_credit=point.value > _ABOVE * promise.value)
+
+
+def monthly_usd(outlook: PlanExpectation | None) -> float | None:
+    """The price of the disk per month in US dollars, with transactions; None if unknown."""
+    price = outlook.price if outlook else None
+    return price.total_usd if price and price.total_usd else None
+
+
+def predicted_lines(
+    outlook: PlanExpectation | None, steps: Sequence[tuple[str, str, str]], runs: int, label: str
+) -> tuple[ChartRunLine, ...]:
+    """The mean rate that the catalogue predicts for each run, for each (step, metric,
+    direction)."""
+    lines = []
+    for name, metric, direction in steps:
+        first = _step(outlook, name)
+        if outlook is None or first is None:
+            continue
+        values = []
+        for run in range(1, runs + 1):
+            step = outlook.step(first.index, run)
+            expected = outlook.of(step)
+            if step is None or step.mean_iops is None or expected is None:
+                continue
+            per = expected.load.block_bytes if metric == "bytes_per_s" else 1
+            values.append((run, step.mean_iops * per))
+        if values:
+            lines.append(ChartRunLine(label, metric, "predicted", tuple(values), direction))
+    return tuple(lines)
+
+
+def predicted_cliffs(outlook: PlanExpectation | None) -> tuple[CliffMark, ...]:
+    """The run in which the first bucket runs empty; empty if none does."""
+    gone = [credit for credit in outlook.credits if credit.gone_s is not None] if outlook else []
+    if not gone:
+        return ()
+    first = min(gone, key=lambda credit: credit.gone_s or 0.0)
+    words = f"predicted: credit is gone in run {first.run}, in {first.step}"
+    return (CliffMark(first.run or 1, "predicted", words),)
+
+
+def _step(outlook: PlanExpectation | None, name: str) -> StepExpectation | None:
+    return next((step for step in outlook.steps if step.name == name), None) if outlook else None
+
+
+_RATES = frozenset({"iops", "bytes_per_s"})
+
+
+def run_values(
+    figure: Published, measured: Sequence[Measurement], *, gobonniego_file: bool = False
+) -> dict[str, float]:
+    """Our value by run id, for each run that has the figure, in the order of the runs."""
+    values = {}
+    for run_id in dict.fromkeys(row.run_id for row in measured):
+        of_run = [row for row in measured if row.run_id == run_id]
+        for pair in beside([figure], of_run, gobonniego_file=gobonniego_file):
+            values[run_id] = pair.ours
+    return values
+
+
+def at_one_level(
+    figure: Published, measured: Sequence[Measurement], *, gobonniego_file: bool = False
+) -> Beside | None:
+    """The figure beside ours, over the runs at the lasting level; None if no row has the figure."""
+    values = run_values(figure, measured, gobonniego_file=gobonniego_file)
+    fall = fall_of(tuple(values.values())) if figure.metric in _RATES else None
+    run_ids = set(list(values)[fall.index :] if fall is not None else values)
+    rows = [row for row in measured if row.run_id in run_ids]
+    return next(iter(beside([figure], rows, gobonniego_file=gobonniego_file)), None)

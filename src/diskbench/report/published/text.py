@@ -1,20 +1,19 @@
-"""Published figures as text: lists, and the details of one. No line exceeds 80 columns."""
+"""Published figures as text of 80 columns: lists, the details of one, and runs beside them."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from diskbench.catalog.books import Books
+from diskbench.catalog.post_file import Metric, Published
 from diskbench.catalog.published import group
 from diskbench.plan.published import published_verdict
-from diskbench.report.terminal.verdict_text import promised_words
+from diskbench.report.assemble.words import cut, rate_words
+from diskbench.report.published.document import ComparePublishedDocument, FigureBeside, TrialBeside
+from diskbench.report.terminal.layout import wrapped
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
-
-if TYPE_CHECKING:
-    from diskbench.catalog.books import Books
-    from diskbench.catalog.post_file import Metric, Published
 
 WIDTH = 80
 _LABEL = 10
@@ -34,7 +33,7 @@ def list_lines(figures: Sequence[Published]) -> Iterator[str]:
             mark = "!" if figure.doubt else " "
             where = figure.instance_type or figure.provider
             value = in_unit(figure.metric, figure.value)
-            yield _cut(f"{mark} {_short(figure):<{width}}  {value:>14}  {where}")
+            yield cut(f"{mark} {_short(figure):<{width}}  {value:>14}  {where}", WIDTH)
 
 
 def show_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
@@ -123,9 +122,8 @@ def _verdict(figure: Published, books: Books) -> str:
         return verdict.words()
     parts = [verdict.words()]
     if level.ratio is not None and level.promised is not None:
-        parts.append(
-            f"{level.ratio:.0%} of the {promised_words(level.promised)} that are documented today"
-        )
+        documented = rate_words(level.promised.iops, level.promised.bytes_per_s)
+        parts.append(f"{level.ratio:.0%} of the {documented} that are documented today")
     known = level.limiter.name != "unknown"
     parts.append(f"limited by {level.limiter.words()}" if known else "limit unknown")
     shown = f" ({'; '.join(level.limiter.evidence)})" if known and level.limiter.evidence else ""
@@ -157,5 +155,65 @@ def _short(figure: Published) -> str:
     return figure.id.partition("/")[2]
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+_NAME = 36
+
+
+def beside_lines(document: ComparePublishedDocument) -> Iterator[str]:
+    """For each trial its figures beside the published ones, and why they may differ."""
+    for number, trial in enumerate(document.trials):
+        if number:
+            yield ""
+        yield from _trial_lines(trial)
+
+
+def _trial_lines(trial: TrialBeside) -> Iterator[str]:
+    runs = f"run {trial.run_ids[0]}"
+    if len(trial.run_ids) > 1:
+        runs += f" and {len(trial.run_ids) - 1} more of its trial"
+    marks = f" [{', '.join(trial.marks)}]" if trial.marks else ""
+    yield f"{runs}{marks}"
+    yield from wrapped("  ", trial.subject, WIDTH)
+    if not trial.figures:
+        yield from wrapped("  ", f"nothing published matches: {trial.why_not}", WIDTH)
+        yield from _nearest(trial)
+        return
+    for _, same in groupby(trial.figures, key=lambda beside: group(beside.figure)):
+        yield ""
+        yield from _table(list(same))
+    if any(beside.figure.doubt for beside in trial.figures):
+        yield "  ! theirs is doubted"
+    yield ""
+    yield "why they may differ"
+    for words in trial.differences:
+        yield from wrapped("  - ", words, WIDTH)
+
+
+def _nearest(trial: TrialBeside) -> Iterator[str]:
+    if trial.nearest:
+        yield "  nearest:"
+    for near in trial.nearest:
+        yield from wrapped("    ", f"{near.name}: {near.why}", WIDTH, indent=6)
+    if any(near.same_workload for near in trial.nearest):
+        yield "  one that is named after the run is used for every disk"
+
+
+def _table(figures: Sequence[FigureBeside]) -> Iterator[str]:
+    first = figures[0].figure
+    where = first.instance_type or first.machine
+    head = f"{group(first)}: {first.post.words}, {first.disk}, {where}"
+    yield from wrapped("", head, WIDTH, indent=2)
+    yield f"  {'':<{_NAME}}{'theirs':>13}{'ours':>13}  ours/theirs"
+    names = [what(beside.figure) for beside in figures]
+    for beside, step in zip(figures, names, strict=True):
+        figure = beside.figure
+        mark = "!" if figure.doubt else " "
+        # Figures of one step differ in their parameters, which are at the end of the id.
+        name = step if names.count(step) == 1 else figure.id.rpartition("/")[2]
+        values = (
+            f"{in_unit(figure.metric, figure.value):>13}{in_unit(figure.metric, beside.ours):>13}"
+        )
+        yield f"{mark} {name:<{_NAME}}{values}{_ratio(beside.ratio):>13}"
+
+
+def _ratio(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 99.5 else f"{ratio:.3g}"

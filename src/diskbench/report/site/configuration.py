@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
+from diskbench.report.assemble.words import NO_INTERVAL, difference_text, figure_text
 from diskbench.report.charts.figure import svg
 from diskbench.report.charts.history import change_text, history_chart
 from diskbench.report.charts.palette import PAGE
-from diskbench.report.site.frame import METRIC_TITLES, Site, day, moment, render, run_href
+from diskbench.report.site.frame import METRIC_TITLES, day, moment, render, run_href
 from diskbench.report.site.table import runs_table
-from diskbench.report.terminal.compare_text import NO_INTERVAL, difference_text, figure_text
 from diskbench.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
+    from diskbench.report.site.frame import Site
 
 DRAWN = ("iops", "lat_mean_ns", "p99_ns")
 """Metrics with charts: MB/s follows from IOPS, other quantiles move with these. Tables show all."""

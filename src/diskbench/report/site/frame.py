@@ -12,8 +12,7 @@ from io import BytesIO
 
 from markupsafe import Markup
 
-from diskbench.report.assemble.dates import NO_DATE
-from diskbench.report.assemble.row_ids import row_href
+from diskbench.report.assemble.words import NO_DATE, row_href
 from diskbench.report.templates import asset, environment, policy, styled
 
 METRIC_TITLES = {

@@ -16,11 +16,10 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from diskbench.model.history import ConfigurationLine, NewLevel, SiteRunLine
-from diskbench.report.assemble.dates import NO_DATE
+from diskbench.report.assemble.words import NO_DATE, figure_text
 from diskbench.report.charts.history import change_text
 from diskbench.report.site.frame import Site, configuration_name, day, moment, render, run_href
 from diskbench.report.site.table import configurations_table, runs_table
-from diskbench.report.terminal.compare_text import figure_text
 from diskbench.visible import visible
 
 CHANGES_SHOWN = 10

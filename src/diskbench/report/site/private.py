@@ -15,7 +15,7 @@ from diskbench.model.history import Configuration
 from diskbench.model.run import AskedRun, Run
 from diskbench.model.verdict import Verdict
 from diskbench.plugins import known_plugin
-from diskbench.report.assemble.trial_report import TrialFacts
+from diskbench.report.assemble.trial_facts import TrialFacts
 from diskbench.report.site.frame import Around
 from diskbench.results.site_subjects import by_subject, key_of
 from diskbench.results.trial_figures import Fields

@@ -14,7 +14,7 @@ from diskbench.model.run import AskedRun
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.report_view import Report
 from diskbench.report.assemble.stored_report import ReportReader, telling_run, with_charts
-from diskbench.report.assemble.trial_report import TrialFacts
+from diskbench.report.assemble.trial_facts import TrialFacts
 from diskbench.report.page.page import page
 from diskbench.report.site.frame import Around, Site, Wishes
 from diskbench.report.site.lines import run_line

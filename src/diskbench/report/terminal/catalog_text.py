@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import functools
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from diskbench.catalog.entry import DiskEntry
-    from diskbench.catalog.listing import CatalogItem, MachineRow
-    from diskbench.catalog.sourced_figures import Quantity
+from diskbench.catalog.entry import DiskEntry
+from diskbench.catalog.listing import CatalogItem, MachineRow
+from diskbench.catalog.sourced_figures import Quantity
 
 _DISKS = (("cloud", 6), ("disk type", 20), ("GiB", 13), ("IOPS", 19), ("throughput", 18))
 _MACHINES = (

@@ -1,29 +1,34 @@
-"""Two selections side by side for a terminal: both figures, the conclusion and its doubts."""
+"""Comparisons for a terminal.
+
+two selections    both figures, the conclusion and its doubts
+a history         when a level changed, and the smallest detectable change
+replicates        a line per step with its median, the interval and its doubts
+"""
 
 from __future__ import annotations
 
-import textwrap
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from operator import itemgetter
 
 from diskbench.analysis.compare_sentence import percent
+from diskbench.model.campaign import ReplicateLine, Replicates
+from diskbench.model.comparison import Compared, Comparison, Finding, Metric, Replicated, Side
+from diskbench.model.doubts import doubt_words
+from diskbench.model.history import History
+from diskbench.model.ids import short
+from diskbench.model.verdict import StepVerdict
+from diskbench.report.assemble.words import (
+    NO_INTERVAL,
+    counted,
+    cut,
+    difference_text,
+    figure_text,
+    local_time,
+)
+from diskbench.report.terminal.layout import sparkline, wrapped
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from diskbench.model.comparison import (
-        Compared,
-        Comparison,
-        Difference,
-        Finding,
-        Metric,
-        Replicated,
-        Side,
-    )
-
-NO_INTERVAL = "no interval (n = {n})"
-_MOST_SHOWN = 6
 _GAP = "  "
 _NARROWEST = 12
 _METRICS: dict[Metric, str] = {
@@ -40,15 +45,6 @@ _SIGN_WORDS = {
     "=": "alike within 5 %",
     "?": "fewer than 6 pairs are too few for a test",
 }
-
-
-def figure_text(metric: str) -> Callable[[float], str]:
-    """The function that formats a value of `metric` with its unit."""
-    if metric == "iops":
-        return lambda value: f"{format_iops(value)} IOPS"
-    if metric == "bytes_per_s":
-        return lambda value: f"{format_mb_per_s(value)} MB/s"
-    return format_latency_ns
 
 
 def compare_lines(
@@ -121,7 +117,7 @@ def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
     over = sum(widths) + len(_GAP) * (len(widths) - 1) - width
     widths[0] = max(_NARROWEST, widths[0] - max(over, 0))
     for row in rows:
-        name = row[0] if len(row[0]) <= widths[0] else f"{row[0][: widths[0] - 1]}…"
+        name = cut(row[0], widths[0])
         cells = [name.ljust(widths[0]), row[1].ljust(widths[1])]
         cells += [cell.rjust(wide) for cell, wide in zip(row[2:], widths[2:], strict=True)]
         yield _GAP.join(cells).rstrip()
@@ -139,7 +135,7 @@ def _interval_head(counts: set[tuple[int, bool]]) -> str:
     if len(counts) != 1:
         return "95 % interval"
     ((n, blocks),) = counts
-    return f"95 %, {n} block{'s'[: n != 1]}" if blocks else f"95 %, n = {n}"
+    return f"95 %, {counted(n, 'block')}" if blocks else f"95 %, n = {n}"
 
 
 def _interval(line: Compared, *, alone: bool) -> str:
@@ -201,7 +197,7 @@ def replicated_text(figure: Replicated, show: Callable[[float], str]) -> str:
     if figure.more is None:
         parts.append("too noisy for ±5 %")
     elif figure.more:
-        repeats = f"{figure.more} more machine{'s'[: figure.more != 1]}"
+        repeats = counted(figure.more, "more machine")
         parts.append(
             f"±5 % needs {repeats}" if figure.interval else f"measure {repeats}, ten in all"
         )
@@ -211,29 +207,151 @@ def replicated_text(figure: Replicated, show: Callable[[float], str]) -> str:
 
 
 def _side(side: Side) -> str:
-    count = len(side.trials)
-    return ", ".join((f"{side.asked}: {count} trial{'s'[: count != 1]}", *side.marks))
+    return ", ".join((f"{side.asked}: {counted(len(side.trials), 'trial')}", *side.marks))
 
 
-def difference_text(difference: Difference) -> str:
-    """`kernel 6.1 → 6.5`."""
-    return f"{difference.fact} {_some(difference.a)} → {_some(difference.b)}"
+_SPARK = 40
 
 
-def _some(values: tuple[str, ...]) -> str:
-    more = len(values) - _MOST_SHOWN
-    return ", ".join(values[:_MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
+def regression_lines(
+    histories: Iterable[History], undated: Collection[str] = (), *, width: int = 80
+) -> Iterator[str]:
+    """Histories with changes, the largest change first; then those without. Of each only its lines
+    are kept. `undated` are trials that have no place in one, known when all histories are."""
+    changed: list[tuple[float, list[str]]] = []
+    steady: list[str] = []
+    for history in histories:
+        if history.changes:
+            largest = max(abs(change.change) for change in history.changes)
+            changed.append((-largest, [*_history(history, width), ""]))
+        else:
+            steady += wrapped("", f"{_name(history)}: {_nothing(history)}", width)
+    for _, lines in sorted(changed, key=itemgetter(0)):
+        yield from lines
+    yield from steady
+    if undated:
+        text = f"{', '.join(undated)}: the time of measurement is not known"
+        yield from wrapped("", f"left out, because they have no date: {text}", width)
 
 
-def wrapped(head: str, text: str, width: int) -> list[str]:
-    """`text` after `head`, wrapped at `width` columns; no line for an empty text."""
-    if not text:
-        return []
-    return textwrap.wrap(
-        text,
-        max(width, 40),
-        initial_indent=head,
-        subsequent_indent=" " * len(head),
-        break_long_words=False,
-        break_on_hyphens=False,
+def _history(history: History, width: int) -> Iterator[str]:
+    show = figure_text(history.metric)
+    yield from wrapped("", f"{_name(history)}: {len(history.points)} times", width)
+    yield f"  {sparkline([point.value for point in history.points][-_SPARK:])}"
+    for change in history.changes:
+        yield from wrapped(
+            "  ",
+            f"{local_time(change.at)}  {'worse' if change.regression else 'better'}: "
+            f"{show(change.median_before)} → {show(change.median_after)} "
+            f"({'−' if change.change < 0 else '+'}{abs(change.change) * 100:.1f} %), "
+            f"seen {change.since} times; the last before it was {local_time(change.before)}",
+            width,
+        )
+        if change.differences:
+            text = "; ".join(difference_text(difference) for difference in change.differences)
+            yield from wrapped("    what changed with it: ", text, width)
+    yield from wrapped("  ", _limits(history), width)
+
+
+def _name(history: History) -> str:
+    return f"{history.block}, {history.step} {history.direction}"
+
+
+def _nothing(history: History) -> str:
+    count = len(history.points)
+    if history.visible is None:
+        return f"{count} times are too few to find a change: at least six are needed"
+    return f"no change found in {count} times; {_limits(history)}"
+
+
+def _limits(history: History) -> str:
+    step = (
+        ""
+        if history.visible is None
+        else f"a step of {history.visible * 100:.0f} % would be found, "
     )
+    parts = [
+        f"{step}noise {history.noise * 100:.1f} %, (max − min) / median {history.span * 100:.0f} %"
+    ]
+    if history.after_cliff:
+        parts.append(f"of {history.after_cliff} trials the level after a cliff counts")
+    if out := sum(point.left_out for point in history.points):
+        parts.append(
+            f"{out} trials did not count: another machine or level than the others of their time "
+            "(--pool counts them)"
+        )
+    return "; ".join(parts)
+
+
+_EMULATED = (
+    "emulated disks share the physical machine that emulates them: their interval shows how that "
+    "machine varies, not how the disks of a cloud do"
+)
+_APART = 0.10
+"""Runs of a trial that differ by more are reported, as in `compare`."""
+
+
+def replicate_lines(replicates: Replicates, *, width: int = 80) -> Iterator[str]:
+    """All blocks in order, then the trials whose machine a canary flagged."""
+    asked = f"{replicates.asked}: {counted(replicates.trials, 'trial')}"
+    yield from wrapped("", ", ".join((asked, *replicates.marks)), width)
+    if "emulated" in replicates.marks and replicates.trials > 1:
+        yield from wrapped("! ", _EMULATED, width)
+    if not replicates.lines and not replicates.left_out:
+        sentence = "no finished run of it has figures; logs without fio's JSON have only levels: "
+        yield from wrapped("", f"{sentence}diskbench results show RUN", width)
+    for block, lines in groupby(replicates.lines, key=lambda line: line.block):
+        yield ""
+        yield from wrapped("", block, width)
+        for line in lines:
+            yield from _line(line, width)
+    if replicates.flagged or replicates.left_out:
+        yield ""
+    for flagged in replicates.flagged:
+        sentence = (
+            f"{short(flagged.trial_id)} was on a machine whose canary differs from the others: "
+            f"{'; '.join(flagged.why)}"
+        )
+        yield from wrapped("! ", sentence, width)
+    for text in replicates.left_out:
+        yield from wrapped("no figure  ", text, width)
+
+
+def _line(line: ReplicateLine, width: int) -> Iterator[str]:
+    show = figure_text(line.metric)
+    facts = ", ".join(f"{name} {value}" for name, value in line.facts)
+    head = f"  {line.step} {line.direction}"
+    yield from wrapped("", f"{head}, on {facts}" if facts else head, width)
+    yield from wrapped("    ", replicated_text(line.replicated, show), width)
+    if line.verdict is not None:
+        yield from wrapped("    = ", _verdict(line.verdict), width)
+    if line.after_cliff:
+        text = f"level after the cliff in {line.after_cliff} of {line.replicated.trials} trials"
+        yield from wrapped("    ! ", f"{text} ({line.level}), no mean over both", width)
+    if line.replicated.machines < line.replicated.trials:
+        machines = counted(line.replicated.machines, "machine")
+        text = f"{line.replicated.trials} trials are of {machines}"
+        yield from wrapped("    ! ", f"{text}: only machines count as samples", width)
+    if line.apart > _APART:
+        text = f"runs of one trial differ by up to {line.apart * 100:.0f} %"
+        yield from wrapped("    ! ", f"{text}: a trial counts as the median of its runs", width)
+    if line.without is not None:
+        text = f"without what a canary flags: {replicated_text(line.without, show)}"
+        yield from wrapped("    ! ", text, width)
+
+
+def _verdict(verdict: StepVerdict) -> str:
+    """`73 % of what was promised (65 % to 80 %), limited by disk IOPS, with care: too short`."""
+    parts = []
+    if verdict.ratio is not None:
+        text = f"{verdict.ratio * 100:,.0f} % of what was promised"
+        if verdict.interval is not None:
+            text += (
+                f" ({verdict.interval.low * 100:,.0f} % to {verdict.interval.high * 100:,.0f} %)"
+            )
+        parts.append(text)
+    if verdict.limiter.name != "unknown":
+        parts.append(f"limited by {verdict.limiter.words()}")
+    why = doubt_words(verdict.reasons, "no", "with care")
+    trusted = "trusted" if verdict.trust == "yes" else f"{verdict.trust}: {why}"
+    return f"{', '.join([*parts, trusted])}"

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from diskbench.model.campaign import CellState, CellStatus, MatrixStatus, UntilStatus
 from diskbench.model.ids import short
-from diskbench.report.terminal.beside_text import beside_table
-from diskbench.report.terminal.fitted import Fitted
+from diskbench.report.assemble.report_view import BesideRow
+from diskbench.report.assemble.words import counted
+from diskbench.report.terminal.layout import Fitted
+from diskbench.report.terminal.result_text import beside_table
 from diskbench.units import format_duration_s, format_share
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import RenderableType
-
-    from diskbench.model.campaign import CellState, CellStatus, MatrixStatus, UntilStatus
-    from diskbench.report.assemble.beside import BesideRow
-
 
 ORDER: tuple[CellState, ...] = (
     "measuring", "renting", "queued", "failed", "refused", "waiting", "done", "cancelled",
@@ -107,47 +101,35 @@ def matrix_table(status: MatrixStatus, *, longest: int | None = None) -> Rendera
     characters of the name of any cell (default: of those of `status`)."""
     if longest is None:
         longest = max((len(cell.row.key) for cell in status.cells), default=0)
-    table = cell_table()
-    add_cells(table, status.cells, longest)
-    parts: list[RenderableType] = [*matrix_head(status), table]
+    parts: list[RenderableType] = [
+        Text(f"matrix {status.name}  {short(status.campaign_id)}", style="bold"),
+        Text(matrix_line(status)),
+        *(Text(f"{block.block}: {until_words(block)}") for block in status.until),
+        cell_table(status.cells, longest),
+    ]
     hidden = sum(status.counts.get(state, 0) for state in LISTED) - len(status.cells)
     if hidden > 0:
         parts.append(Text(f"and {hidden} more: diskbench matrix status {status.name}", style="dim"))
     return Group(*parts)
 
 
-def matrix_head(status: MatrixStatus) -> list[RenderableType]:
-    """The lines above the cells: the name, the totals, and how far each block is."""
-    return [
-        Text(f"matrix {status.name}  {short(status.campaign_id)}", style="bold"),
-        Text(matrix_line(status)),
-        *(Text(f"{block.block}: {until_words(block)}") for block in status.until),
-    ]
-
-
-def add_cells(table: Table, cells: Sequence[CellStatus], longest: int) -> None:
-    """Add a row for each cell to a `cell_table`; `longest` is the most characters of any name."""
-    for cell in cells:
-        row = cell.row
-        state = Text(row.state, style=STYLE[row.state])
-        table.add_row(*cell_row(str(row.position + 1), row.key, state, cell.doing, longest))
-
-
-def cell_row(
-    number: str, key: str, state: Text, doing: str, longest: int
-) -> tuple[RenderableType, ...]:
-    """A row of a `cell_table`. Where it is narrow the note is cut first, then the name."""
-    beside = _NUMBER + min(longest, LEAST_NAME) + _STATE + 3 * _GAP
-    return Text(number), Fitted(key, middle=True), state, Fitted(doing, beside=beside)
-
-
-def cell_table() -> Table:
-    """A table for cells, without a row. Only the name and the note may be cut."""
+def cell_table(cells: Sequence[CellStatus], longest: int) -> Table:
+    """A row for each cell; `longest` is the most characters of any name. Only the name and the note
+    may be cut: where the table is narrow the note first."""
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), expand=False)
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("cell")
     table.add_column("state", no_wrap=True, min_width=_STATE)
     table.add_column("")
+    beside = _NUMBER + min(longest, LEAST_NAME) + _STATE + 3 * _GAP
+    for cell in cells:
+        row = cell.row
+        table.add_row(
+            Text(str(row.position + 1)),
+            Fitted(row.key, middle=True),
+            Text(row.state, style=STYLE[row.state]),
+            Fitted(cell.doing, beside=beside),
+        )
     return table
 
 
@@ -155,7 +137,7 @@ def until_words(until: UntilStatus) -> str:
     """`within ±4.1 % after 12 replicates, ±5 % was wanted (worst: rand-read-4k read)`."""
     worst = f" (worst: {until.step})" if until.step else ""
     target = f"±{format_share(until.wanted)} was wanted"
-    count = f"{until.n} replicate{'s'[: until.n != 1]}"
+    count = counted(until.n, "replicate")
     if until.width is None:
         text = f"no interval after {count}, {target}"
     elif until.reached:

@@ -1,21 +1,36 @@
-"""The plan of a run as plain text, which needs no further import to print."""
+"""The plan of a run as plain text: what will run, what it costs and what is expected of the disk, a
+line per step, its credit and the price per promised unit."""
 
 from __future__ import annotations
 
 import shutil
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
+from diskbench.catalog.cost import priced_region
+from diskbench.model.expectation import (
+    LIMIT_WORDS,
+    BeyondCredit,
+    CreditRange,
+    Expectation,
+    ExpectedLevel,
+    PlanExpectation,
+    StepExpectation,
+)
+from diskbench.model.spec import Loop, Plan, Step
+from diskbench.plan.cost import cost_of_plan
 from diskbench.report.assemble.subject import disks_words, machine, target
-from diskbench.report.terminal.cost_text import price_lines
-from diskbench.report.terminal.expectation_text import expected_lines, expected_pairs
-from diskbench.units import format_bytes, format_duration_s
-
-if TYPE_CHECKING:
-    from diskbench.model.spec import Loop, Plan, Step
+from diskbench.report.assemble.words import LARGE_BLOCK, cut, price_lines
+from diskbench.units import (
+    format_bytes,
+    format_duration_s,
+    format_iops,
+    format_mb_per_s,
+    format_usd,
+)
 
 _MOST_STEPS = 16
 _NAMES = frozenset(
@@ -158,7 +173,7 @@ def _rental_pairs(plan: Plan) -> list[tuple[str, str]]:
     pairs = [("rent", rental.offer)]
     if rental.promise:
         pairs.append(("promised", rental.promise_words))
-    pairs += zip(("price", ""), price_lines(plan), strict=False)
+    pairs += zip(("price", ""), rental_price_lines(plan), strict=False)
     how = "a file on it" if spec.kind == "directory" else "the whole new disk"
     if spec.others:
         how = f"{len(spec.disks)} whole new disks, each a device of the job file"
@@ -228,3 +243,148 @@ def _loop_words(loop: Loop, count: int) -> str:
         f"{which} repeat until {loop.tracked} ({loop.direction}) is steady, "
         f"{loop.min_rounds} to {loop.max_rounds} times"
     )
+
+
+_LEAST_USD = 0.01
+"""A smaller estimate is shown as one cent: it is not precise enough for less."""
+
+
+def rental_price_lines(plan: Plan) -> Iterator[str]:
+    """The price of a plan's rental per hour, and the estimate for this trial."""
+    cost, longest = cost_of_plan(plan), cost_of_plan(plan, longest=True)
+    if cost.unknown:
+        known = f"; the rest is about {_about(cost.known_usd)}" if cost.known_usd else ""
+        yield f"not known of {', '.join(cost.unknown)}{known}"
+        yield from _where_known(plan)
+        return
+    if not longest.total_usd:
+        yield "nothing"
+        return
+    assert cost.total_usd is not None
+    about = f"${cost.hourly_usd:.4f} an hour, about {_about(cost.total_usd)} for this"
+    if longest.total_usd > cost.total_usd:
+        about += f" and at most {_about(longest.total_usd)}"
+    if cost.transactions_usd:
+        about += f", {format_usd(cost.transactions_usd)} of it for transactions"
+    yield about
+
+
+def _where_known(plan: Plan) -> Iterator[str]:
+    """The region whose prices were used, if it differs from the plan's region or none was given."""
+    if plan.rental is None:
+        return
+    known = priced_region(plan.rental.catalogue)
+    if known is not None and known != plan.rental.scope.region:
+        yield f"prices are known for {known} only: use --region {known}"
+
+
+def _about(usd: float) -> str:
+    return f"${max(usd, _LEAST_USD):,.2f}"
+
+
+_LEAST_NAME = 19
+"""Columns that `  after 12 h 05 min` needs."""
+_WIDEST_NAME = 24
+_NUMBERS = f"{'IOPS':>8} {'MB/s':>7}  limited by"
+
+
+def expected_pairs(expected: PlanExpectation | None) -> Iterator[tuple[str, str]]:
+    """Labelled lines of the plan: the credit, the price, and what is not known."""
+    if expected is None:
+        return
+    yield from _named("credit", _credit_lines(expected))
+    if expected.beyond is not None and expected.beyond.ends != "after":
+        yield "", beyond_words(expected.beyond)
+    if expected.price is not None:
+        yield from _named("disk", price_lines(expected.price))
+    if expected.unknown:
+        yield "unknown", f"{'; '.join(expected.unknown)} (not included in the expectation)"
+
+
+def expected_lines(expected: PlanExpectation | None) -> Iterator[str]:
+    """A table of the first run's steps: the expected figures and their limit. A step on burst
+    credit has a second line with the figures after the credit is used up. Empty if nothing is known
+    about the disk."""
+    if expected is None or not expected.expectations:
+        return
+    steps = [step for step in expected.steps if step.run == 1 and step.round in (None, 1)]
+    shown = steps if len(steps) <= _MOST_STEPS else steps[: _MOST_STEPS - 1]
+    width = min(_WIDEST_NAME, max(_LEAST_NAME, *(len(step.name) for step in shown)))
+    yield f"  {'expected':<{width}} {_NUMBERS}"
+    for step in shown:
+        yield from _expected_step_lines(step, expected.of(step), width)
+    if len(shown) < len(steps):
+        yield f"  … and {len(steps) - len(shown)} more (--output json has all)"
+
+
+def credit_words(credit: CreditRange) -> str:
+    """When a bucket runs empty, with the plausible range; how long it lasts under full load."""
+    name = LIMIT_WORDS[credit.bucket]
+    if credit.gone_s is None:
+        soon = f", at the earliest after {_about_s(credit.earliest_s)}" if credit.earliest_s else ""
+        return f"{name}: not used up{soon} (full load uses it up in {_about_s(credit.full_load_s)})"
+    where = f" in {credit.step}" + (
+        f" of run {credit.run}" if credit.run and credit.run > 1 else ""
+    )
+    spread = _range(credit)
+    return f"{name}: used up after {_about_s(credit.gone_s)},{where}{spread}"
+
+
+def beyond_words(beyond: BeyondCredit) -> str:
+    """Where the load ends before, or at, the end of the credit; and the options that go beyond."""
+    rates, block = (beyond.begin_iops, beyond.lasting_iops), beyond.block_bytes
+    if block >= LARGE_BLOCK:
+        before, after = (format_mb_per_s(rate * block) for rate in rates)
+        falls = f"from {before} to {after} MB/s"
+    else:
+        before, after = map(format_iops, rates)
+        falls = f"from {before} to {after} IOPS"
+    when = "before the credit does" if beyond.ends == "before" else "when the credit does"
+    return f"this plan ends {when}, so it does not show the fall {falls}; {beyond.flags} shows it"
+
+
+def _range(credit: CreditRange) -> str:
+    early, late = credit.earliest_s, credit.latest_s
+    if early is None or early == credit.gone_s == late:
+        return ""
+    until = f"to {_about_s(late)}" if late is not None else "or not at all"
+    return f"; {_about_s(early)} {until}, depending on request size"
+
+
+def _credit_lines(expected: PlanExpectation) -> Iterator[str]:
+    for credit in expected.credits:
+        yield credit_words(credit)
+
+
+def _expected_step_lines(
+    step: StepExpectation, expectation: Expectation | None, width: int
+) -> Iterator[str]:
+    name = cut(step.name, width)
+    if expectation is None:
+        yield f"  {name:<{width}} {'–':>8} {'–':>7}"
+        return
+    yield f"  {name:<{width}} {_figures(expectation.begin)}"
+    if expectation.bursts:
+        when = (
+            f"  after {_about_s(expectation.lasts_s)}"
+            if expectation.lasts_s is not None
+            else "  then"
+        )
+        yield f"  {when:<{width}} {_figures(expectation.lasting)}"
+
+
+def _figures(level: ExpectedLevel) -> str:
+    return f"{format_iops(level.iops):>8} {format_mb_per_s(level.bytes_per_s):>7}  {level.words()}"
+
+
+def _about_s(seconds: float) -> str:
+    """A duration rounded to its precision: whole minutes from ten minutes on, hours from a day."""
+    if seconds >= 600:
+        seconds = round(seconds / 60) * 60
+    return format_duration_s(seconds)
+
+
+def _named(name: str, texts: Iterator[str]) -> Iterator[tuple[str, str]]:
+    for text in texts:
+        yield name, text
+        name = ""

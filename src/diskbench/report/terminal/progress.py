@@ -1,4 +1,4 @@
-"""Progress while fio runs: bars on a terminal, plain lines elsewhere."""
+"""Progress while fio runs: bars on a terminal, plain lines elsewhere, nothing with --quiet."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-from rich.console import Group
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from diskbench.report.assemble.trial_names import namer
-from diskbench.report.terminal.screen import live, screen
+from diskbench.model.phase import StepPhases
+from diskbench.model.result import StepResult, Tick
+from diskbench.model.spec import Plan, Step
+from diskbench.report.assemble.subject import namer
+from diskbench.report.terminal.screen import GuardedLive, screen
 from diskbench.report.terminal.track import (
     TrialProgress,
     live_figures,
@@ -24,14 +28,29 @@ from diskbench.report.terminal.track import (
 )
 from diskbench.units import format_duration_s
 
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.live import Live
 
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.result import StepResult, Tick
-    from diskbench.model.spec import Plan, Step
-    from diskbench.report.terminal.quiet import Progress
+class Progress:
+    """Receives progress from the threads of the trials; its methods never block or raise. By itself
+    it shows nothing, as --quiet asks."""
+
+    def measuring(self, plan: Plan) -> None:
+        """A trial is about to be measured by this plan; it may have been a draft until now."""
+
+    def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
+        """A step is about to run."""
+
+    def tick(self, trial_id: str, tick: Tick) -> None:
+        """One second of the running step."""
+
+    def step_finished(self, trial_id: str, result: StepResult) -> None:
+        """A step is done."""
+
+    def note(self, trial_id: str, text: str) -> None:
+        """An event to report: a broken connection, a stop request that takes effect."""
+
+    def close(self) -> None:
+        """Release the terminal; repeated calls have no effect."""
+
 
 LINE_EVERY_S = 5.0
 LINES_PER_STEP = 60
@@ -40,7 +59,7 @@ _ROWS_BESIDE = 8
 """Rows of the terminal that finished steps leave to the plan above the display; our choice."""
 _SHORTEST_S = 9.0
 """Shortest step in seconds that may have levels: those of lab disks with scaled-down credit."""
-CourseOf = Callable[[str, int, str], "StepPhases | None"]
+CourseOf = Callable[[str, int, str], StepPhases | None]
 log = logging.getLogger(__name__)
 
 
@@ -75,7 +94,7 @@ def _course(track: TrialProgress, result: StepResult, of: CourseOf | None) -> St
 
 
 @dataclass
-class _Display:
+class _Display(Progress):
     """What a display of running trials holds: each trial's progress, guarded by a lock."""
 
     _tracks: dict[str, TrialProgress]
@@ -126,9 +145,6 @@ class _Lines(_Display):
     def note(self, trial_id: str, text: str) -> None:
         with self._lock:
             self._say(self._tracks[trial_id], text)
-
-    def close(self) -> None:
-        """Nothing to release."""
 
     def _say(self, track: TrialProgress, text: str) -> None:
         try:
@@ -186,7 +202,7 @@ class _Bars(_Display):
     def _open(self) -> Live | None:
         with self._lock:
             if self._live is None and not self._closed:
-                self._live = live(
+                self._live = GuardedLive(
                     console=self._console(),
                     get_renderable=self._render,
                     refresh_per_second=4,

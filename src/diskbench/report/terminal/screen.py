@@ -11,13 +11,14 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any, TextIO, cast
+
+import rich.text
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.segment import Segment
 
 from diskbench.visible import UNSEEN, visible
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.live import Live
 
 WIDE = 100_000
 """Width where no terminal sets a limit: a piped table is never cut."""
@@ -74,28 +75,27 @@ def unguarded(stream: TextIO) -> TextIO:
     return stream.unguarded if isinstance(stream, Shown) else stream
 
 
+class _Screen(Console):
+    def render(self, renderable: RenderableType, options: Any = None) -> Iterable[Segment]:  # noqa: ANN401
+        for segment in super().render(renderable, options):
+            if segment.control or not UNSEEN.search(segment.text):
+                yield segment
+            else:
+                yield Segment(visible(segment.text), segment.style)
+
+
 def screen(*, error: bool = False, stream: TextIO | None = None) -> Console:
     """A console of rich on standard output (`error`: standard error) that shows foreign text as it
     is: no control characters, no markup, no emoji codes.
 
     If the stream is not a terminal, nothing is cut: the width is COLUMNS, or else unlimited.
     """
-    from rich.console import Console
-    from rich.segment import Segment
-
-    _keep_controls_visible()
-
-    class Screen(Console):
-        def render(self, renderable: RenderableType, options: Any = None) -> Iterable[Segment]:  # noqa: ANN401
-            for segment in super().render(renderable, options):
-                if segment.control or not UNSEEN.search(segment.text):
-                    yield segment
-                else:
-                    yield Segment(visible(segment.text), segment.style)
-
+    # Rich by itself drops five control characters and passes on the rest. Replaced, texts are
+    # measured as they are shown, and columns stay aligned.
+    rich.text.strip_control_codes = visible  # type: ignore[attr-defined,assignment]
     file = unguarded(stream or (sys.stderr if error else sys.stdout))
     unlimited = not file.isatty() and not os.environ.get("COLUMNS", "").isdigit()
-    return Screen(
+    return _Screen(
         file=file,
         width=WIDE if unlimited else None,
         markup=False,
@@ -104,26 +104,15 @@ def screen(*, error: bool = False, stream: TextIO | None = None) -> Console:
     )
 
 
-def live(*args: Any, **kwargs: Any) -> Live:  # noqa: ANN401 - the arguments of rich.live.Live
+class GuardedLive(Live):
     """A live display of rich on a `screen`. While it is open, other printed text passes `Shown`
     too, because rich would interpret its escape sequences as colours and links."""
-    from rich.live import Live
 
-    class GuardedLive(Live):
-        def start(self, refresh: bool = False) -> None:
-            super().start(refresh)
-            guard_streams()
-
-    return GuardedLive(*args, **kwargs)
+    def start(self, refresh: bool = False) -> None:
+        """Begin to display."""
+        super().start(refresh)
+        guard_streams()
 
 
 def _shown(stream: TextIO) -> TextIO:
     return stream if isinstance(stream, Shown) else cast("TextIO", Shown(stream))
-
-
-def _keep_controls_visible() -> None:
-    """Make rich replace control characters; by itself it drops five of them and passes on the rest.
-    Texts are then measured as they are shown, and columns stay aligned."""
-    import rich.text
-
-    rich.text.strip_control_codes = visible  # type: ignore[attr-defined,assignment]

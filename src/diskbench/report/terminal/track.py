@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from diskbench.analysis.row_figures import changed, counted, row_figures
-from diskbench.report.assemble.phase_lines import clock
-from diskbench.report.terminal.verdict_text import figure
+from diskbench.model.phase import StepPhases
+from diskbench.model.result import StepResult, Tick
+from diskbench.model.spec import Plan, Step
+from diskbench.report.assemble.phases import clock
+from diskbench.report.assemble.words import rate_words
 from diskbench.units import format_duration_s, format_iops, format_latency_ns, format_mb_per_s
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.result import StepResult, Tick
-    from diskbench.model.spec import Plan, Step
-
 
 _LATE_S = 2.0
 """A step that runs longer than planned by this has no known rest; our choice."""
@@ -122,13 +117,10 @@ class TrialProgress:
 
 def live_figures(tick: Tick) -> str:
     """`read 3,012 IOPS 12.3 MB/s · write … · 331 µs`, without directions that have no I/O."""
-    words = []
-    for name, iops, rate in (
-        ("read", tick.read_iops, tick.read_bytes_per_s),
-        ("write", tick.write_iops, tick.write_bytes_per_s),
-    ):
-        if iops:
-            words.append(f"{name} {format_iops(iops)} IOPS {format_mb_per_s(rate)} MB/s")
+    words = [
+        f"{name} {format_iops(iops)} IOPS {format_mb_per_s(rate)} MB/s"
+        for name, iops, rate in _rates(tick)
+    ]
     if tick.latency_ns is not None:
         words.append(format_latency_ns(tick.latency_ns))
     return " · ".join(words) or "no I/O in this second"
@@ -137,17 +129,17 @@ def live_figures(tick: Tick) -> str:
 def short_figures(tick: Tick) -> str:
     """`write 1,308 MB/s, 5.65 ms`: IOPS of small blocks and MB/s of large ones, for a line that
     several hosts share."""
-    words = []
-    for name, iops, rate in (
-        ("read", tick.read_iops, tick.read_bytes_per_s),
-        ("write", tick.write_iops, tick.write_bytes_per_s),
-    ):
-        if iops:
-            shown = figure(iops, rate)
-            words.append(f"{name} {shown}" if shown.endswith("/s") else f"{name} {shown} IOPS")
+    words = [f"{name} {rate_words(iops, rate)}" for name, iops, rate in _rates(tick)]
     if tick.latency_ns is not None:
         words.append(format_latency_ns(tick.latency_ns))
     return ", ".join(words) or "no I/O"
+
+
+def _rates(tick: Tick) -> list[tuple[str, float, float]]:
+    """The directions with I/O in this second: IOPS and bytes per second."""
+    read = ("read", tick.read_iops, tick.read_bytes_per_s)
+    write = ("write", tick.write_iops, tick.write_bytes_per_s)
+    return [rate for rate in (read, write) if rate[1]]
 
 
 def result_figures(result: StepResult, course: StepPhases | None = None) -> str:

@@ -11,7 +11,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from diskbench.analysis.shown import (
     at_one_level,
@@ -22,35 +22,16 @@ from diskbench.analysis.shown import (
     verdict_doubts,
     verdicts_by_step,
 )
-from diskbench.model.doubts import doubt_of, doubt_words
+from diskbench.model.doubts import Reason, doubt_of, doubt_words
 from diskbench.model.expectation import LIMIT_WORDS
-from diskbench.model.verdict import LIMITER_WORDS, LimiterName
-from diskbench.report.assemble.phase_lines import clock
-from diskbench.units import KIB, format_iops, format_mb_per_s
-
-if TYPE_CHECKING:
-    from diskbench.model.doubts import Reason
-    from diskbench.model.verdict import Judged, Promised, Trust, Verdict
-
+from diskbench.model.verdict import Judged, LimiterName, Trust, Verdict
+from diskbench.report.assemble.phases import clock
+from diskbench.report.assemble.words import NONE, cut, figure, short_limit
 
 WIDTH = 80
-_NONE = "–"
 _HEAD = ("", "promised", "measured", "ratio", "limited by", "trust")
 _OF_PROMISE = (1, 3)
 """Columns that are left out where nothing is promised of any step."""
-_LARGE_BLOCK = 64 * KIB
-"""From this block size on, a rate is shown in MB/s."""
-_SHORT: dict[LimiterName, str] = {
-    "client": "load generator CPU",
-    "other-process": "another process",
-    "interrupts": "interrupts",
-    "steal": "stolen CPU time",
-    "queue-depth": "latency",
-    "host-cache": "host cache",
-    "fixed-limit": "a fixed limit",
-    "page-cache": "page cache",
-    "credit": "credit used up",
-}
 _SAID_BY_RATIO = frozenset(LIMIT_WORDS) - {"latency"}
 """Limits whose figures the table already shows."""
 _USE: dict[Trust, str] = {"no": "do not use this figure", "with care": "use with care"}
@@ -85,32 +66,13 @@ def verdict_lines(
     return lines + [TextLine("doubt", text) for text in _doubts(steps, below)]
 
 
-def figure(iops: float | None, bytes_per_s: float | None) -> str:
-    """`3,000` IOPS, or `98.0 MB/s` for large blocks and if no IOPS are known."""
-    large = iops and bytes_per_s and round(bytes_per_s / iops) >= _LARGE_BLOCK - 1
-    if iops is not None and not large:
-        return format_iops(iops)
-    return f"{format_mb_per_s(bytes_per_s)} MB/s" if bytes_per_s is not None else _NONE
-
-
-def short_limit(name: LimiterName) -> str:
-    """What limited a step, in the words of a table: `latency`."""
-    return _SHORT.get(name, LIMITER_WORDS[name])
-
-
-def promised_words(promise: Promised) -> str:
-    """`3,000 IOPS`, or `93.8 MB/s` for large blocks."""
-    text = figure(promise.iops, promise.bytes_per_s)
-    return text if text.endswith("/s") else f"{text} IOPS"
-
-
 def _any_promise(rows: Sequence[tuple[str, ...]], at: int) -> bool:
-    return any(row[at] not in ("", _NONE) for row in rows)
+    return any(row[at] not in ("", NONE) for row in rows)
 
 
 def _line(row: Sequence[str], wide: Mapping[int, int]) -> str:
     """A row of the columns that `wide` has the widths of."""
-    name = row[0] if len(row[0]) <= wide[0] else f"{row[0][: wide[0] - 1]}…"
+    name = cut(row[0], wide[0])
     cells = [f"{name:<{wide[0]}}", *(f"{row[at]:>{wide[at]}}" for at in (1, 2, 3) if at in wide)]
     return "  ".join([*cells, f"{row[4]:<{wide[4]}}", row[5]]).rstrip()
 
@@ -154,9 +116,9 @@ def _cells(judged: Sequence[Judged]) -> tuple[str, str, str, str]:
     shown = shown_stretch(judged)
     named = _limit(judged)
     return (
-        figure(shown.promised.iops, shown.promised.bytes_per_s) if shown.promised else _NONE,
+        figure(shown.promised.iops, shown.promised.bytes_per_s) if shown.promised else NONE,
         figure(shown.iops, shown.bytes_per_s),
-        f"{shown.ratio:.0%}" if shown.ratio is not None else _NONE,
+        f"{shown.ratio:.0%}" if shown.ratio is not None else NONE,
         short_limit(named),
     )
 

@@ -13,8 +13,8 @@ from tests.rigs.whole_matrix import status_of_matrix
 
 from diskbench.engine.matrix.status import fleet
 from diskbench.engine.processes import enrol
-from diskbench.report.terminal.fleet_table import fleet_table
 from diskbench.report.terminal.matrix_table import matrix_line
+from diskbench.report.terminal.status_text import fleet_table
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.claims import describe_executor, progress_row, register_executor, save_progress
 from diskbench.store.database import open_database

@@ -16,7 +16,7 @@ from diskbench.engine.schedule.runs import ScheduleWatch, campaign_id_of
 from diskbench.errors import CostRefused, InvalidValue, MatrixError, UnknownName
 from diskbench.model.ids import short
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
-from diskbench.report.terminal.schedule_text import schedule_lines
+from diskbench.report.terminal.status_text import schedule_lines
 from diskbench.store.campaigns import list_campaigns, set_campaign_state
 from diskbench.store.cells import load_cells
 from diskbench.store.claims import remove_executor

@@ -13,18 +13,17 @@ from tests.unit.report.made import plan
 from tests.unit.report.reported import PRICE, fallen, report, trial
 
 from diskbench.model.result import Warning as Doubt
-from diskbench.report.assemble.headline import HeadlinePromise
-from diskbench.report.assemble.subject import subject_of_plan
+from diskbench.report.assemble.subject import HeadlinePromise, subject_of_plan
 from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.page import markdown as markdown_module
 from diskbench.report.page.markdown import escaped, markdown
 from diskbench.report.page.page import page
-from diskbench.report.terminal.tables import print_view
+from diskbench.report.terminal.result_text import print_view
 
 ROOM = Path(markdown_module.__file__).parents[1]
 SURFACES = (
-    "terminal/tables.py", "page/page.py", "page/markdown.py", "page/write_report.py",
-    "site/trial_page.py", "page/pdf.py",
+    "terminal/result_text.py", "page/page.py", "page/markdown.py", "page/write_report.py",
+    "site/trial_page.py",
 )  # fmt: skip
 MAKERS = frozenset(
     {"headline", "trust_sentence", "two_sentences", "slowed", "fall_of", "lines", "result_rows",

@@ -14,8 +14,7 @@ from tests.unit.report.inside import counted, expectation, histogram, lognormal,
 
 from diskbench.analysis.phases import step_phases
 from diskbench.report.assemble.course import Predicted, courses
-from diskbench.report.assemble.distribution import distributions
-from diskbench.report.assemble.latency_map import latency_maps
+from diskbench.report.assemble.latencies import distributions, latency_maps
 from diskbench.report.assemble.load_curve import load_curves
 from diskbench.report.charts.course import course_chart, course_latency_chart
 from diskbench.report.charts.course_layers import beside

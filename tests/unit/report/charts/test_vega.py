@@ -65,17 +65,14 @@ def test_nothing_is_started_where_nothing_is_drawn_or_drawn_here(
     assert children == []
 
 
-def test_a_child_that_is_started_ahead_draws_the_same_and_is_the_only_one(
+def test_a_child_draws_the_same_and_is_the_only_one(
     children: list[subprocess.Popen[str]],
 ) -> None:
     here = vega.vega_svg(document())
     with vega.drawn_apart():
-        vega.start_drawing()
-        vega.start_drawing()
         with vega.drawn_apart():  # a page within a command that draws apart
             assert vega.vega_svg(document()) == here
         assert vega.vega_svg(document()) == here
-    vega.start_drawing()  # nothing draws apart here
     assert [child.returncode for child in children] == [0]
 
 

@@ -21,7 +21,7 @@ from tests.unit.report.reported import (
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.report.assemble.lines import lines
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.assemble.trial_report import RunNote
+from diskbench.report.assemble.trial_facts import RunNote
 from diskbench.report.charts.palette import PAGE
 from diskbench.report.charts.summary import latency_chart, rate_charts
 from diskbench.report.page.page import page

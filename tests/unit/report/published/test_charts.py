@@ -10,12 +10,16 @@ from tests.rigs.drawn import rows_in
 from diskbench.catalog.published import SEEDS, find_published, load_published
 from diskbench.engine.published_outlook import published_outlook
 from diskbench.errors import UnknownName
-from diskbench.report.assemble.outlook_points import held_of, predicted_cliffs, predicted_lines
 from diskbench.report.charts.palette import PAGE, PICTURE
-from diskbench.report.page.chart_file import chart_bytes, chart_markdown
+from diskbench.report.page.write_report import chart_bytes, chart_markdown
 from diskbench.report.published.charts import POST_CHARTS, charts_of, find_chart
 from diskbench.report.published.draw import OwnTrials, draw, rows_of
-from diskbench.report.published.points import published_point
+from diskbench.report.published.points import (
+    held_of,
+    predicted_cliffs,
+    predicted_lines,
+    published_point,
+)
 
 SEVEN = ("iops", "read", "write", "aws", "azure", "throttling", "local")
 

@@ -4,8 +4,8 @@ import pytest
 
 from diskbench.catalog.published import RunSubject, find_published, group, load_published
 from diskbench.model.result import Measurement
-from diskbench.report.published.beside_text import beside_lines
 from diskbench.report.published.document import ComparePublishedDocument, trial_beside
+from diskbench.report.published.text import beside_lines
 
 FIGURES = load_published()
 GROUPS = sorted({group(figure) for figure in FIGURES})

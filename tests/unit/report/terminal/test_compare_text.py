@@ -1,9 +1,14 @@
-import re
+"""What replicates say together, for a terminal."""
 
+import re
+import time
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.analysis.compare_sentence import percent
+from diskbench.model.campaign import Replicates
 from diskbench.model.comparison import (
     Compared,
     Comparison,
@@ -13,7 +18,14 @@ from diskbench.model.comparison import (
     Replicated,
     Side,
 )
-from diskbench.report.terminal.compare_text import compare_lines, figure_text, replicated_text
+from diskbench.model.history import History, HistoryPoint, LevelChange
+from diskbench.report.assemble.words import figure_text
+from diskbench.report.terminal.compare_text import (
+    compare_lines,
+    regression_lines,
+    replicate_lines,
+    replicated_text,
+)
 
 NARROW = Replicated(
     trials=10, machines=10, median=3000, low=2900, high=3100, variation=0.01, more=0,
@@ -124,3 +136,81 @@ def test_the_change_beside_two_figures_is_theirs(a, b, ratio, finding):
         assert cells["in pairs"].endswith(percent(ratio))
     else:
         assert "in pairs" not in cells
+
+
+@pytest.fixture(autouse=True)
+def utc(monkeypatch):
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def at(day):
+    return f"2026-11-{day:02d}T03:30:00.000000+00:00"
+
+
+def history(values, *changes, visible=0.05, block="aws gp2"):
+    points = tuple(
+        HistoryPoint(at=at(day), campaign_id=f"c{day}", value=value, trials=3)
+        for day, value in enumerate(values, 1)
+    )
+    return History(
+        block=block, step="rand", direction="read", metric="iops", points=points, changes=changes,
+        noise=0.012, span=0.2, visible=visible,
+    )  # fmt: skip
+
+
+def change(size, **more):
+    values = {
+        "at": at(5), "before": at(4), "median_before": 3000, "median_after": 3000 * (1 + size),
+        "change": size, "regression": size < 0, "p": 1e-6, "since": 4,
+    }  # fmt: skip
+    return LevelChange(**(values | more))
+
+
+def history_text(*histories):
+    return "\n".join(regression_lines(histories))
+
+
+def test_a_change_is_told_with_day_size_and_what_changed_with_it():
+    kernel = Difference(fact="kernel", a=("6.1",), b=("6.5",))
+    shown = history_text(history([3000] * 4 + [2400] * 4, change(-0.2, differences=(kernel,))))
+    assert "aws gp2, rand read: 8 times" in shown
+    assert "2026-11-05 " in shown
+    assert "worse: 3,000 IOPS → 2,400 IOPS (−20.0 %), seen 4 times" in " ".join(shown.split())
+    assert "what changed with it: kernel 6.1 → 6.5" in shown
+
+
+def test_more_iops_are_better():
+    assert "better: 3,000 IOPS → 3,300 IOPS (+10.0 %)" in history_text(
+        history([3000] * 9, change(0.1))
+    )
+
+
+def test_no_change_is_said_with_the_number_of_times_and_what_would_be_seen():
+    shown = " ".join(history_text(history([3000] * 9)).split())
+    assert "no change found in 9 times; a step of 5 % would be found, noise 1.2 %" in shown
+
+
+def test_too_few_times_say_so():
+    assert "3 times are too few" in history_text(history([3000] * 3, visible=None))
+
+
+def test_the_largest_change_comes_first_and_what_did_not_change_last():
+    small = history([1] * 9, change(-0.06), block="small")
+    large = history([1] * 9, change(0.5), block="large")
+    shown = history_text(history([1] * 9, block="calm"), small, large)
+    assert shown.index("large") < shown.index("small") < shown.index("calm")
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("marks", "trials", "warned"),
+    [(("emulated",), 10, True), (("emulated",), 1, False), ((), 10, False)],
+)
+def test_emulated_replicates_are_said_to_share_a_machine(marks, trials, warned):
+    lines = list(replicate_lines(Replicates(asked="x", trials=trials, marks=marks, lines=())))
+    assert any("physical machine" in line for line in lines) == warned
+    assert all(len(line) <= 80 for line in lines)

@@ -1,9 +1,36 @@
+"""What should be found, in words and tables: of a plan and of the blocks of a matrix."""
+
 import io
 
+from tests.books import SHIPPED
+from tests.unit.plan.test_cost import HDD, job, rented
 from tests.unit.report.made import plan, step
 
+from diskbench.catalog.cost import TrialCost
+from diskbench.engine.matrix.matrix_file import load_matrix, outlook_of
+from diskbench.model.expectation import (
+    Bound,
+    CreditRange,
+    DiskPrice,
+    Expectation,
+    ExpectedLevel,
+    Load,
+    PlanExpectation,
+    StepExpectation,
+)
+from diskbench.model.rental import DiskSpec, PricePart
 from diskbench.model.spec import Loop
-from diskbench.report.terminal.plan_text import print_plan, render_plan
+from diskbench.report.assemble.trial_facts import cost_line
+from diskbench.report.assemble.words import price_lines
+from diskbench.report.terminal.matrix_text import expected_table, price_table
+from diskbench.report.terminal.plan_text import (
+    credit_words,
+    expected_lines,
+    expected_pairs,
+    print_plan,
+    render_plan,
+    rental_price_lines,
+)
 
 
 def test_it_says_what_is_written_where_and_how_long_it_takes():
@@ -86,3 +113,179 @@ def test_a_long_loop_line_keeps_its_indent():
     at = next(n for n, line in enumerate(found) if line.startswith("  steps 2–4"))
     assert found[at + 1].startswith("  ")
     assert max(map(len, found)) <= 50
+
+
+def cost(**more: object) -> TrialCost:
+    values: dict[str, object] = {
+        "seconds": 720, "hourly_usd": 0.0612, "known_usd": 0.01224, "total_usd": 0.01224,
+        "trial_id": "t", "emulated": False, "ended": True,
+    }  # fmt: skip
+    return TrialCost.model_validate(values | more)
+
+
+def without_price(**more: object):
+    made = rented(job("bs=4k"))
+    assert made.rental is not None
+    rental = made.rental.model_copy(update=more)
+    return made.model_copy(update={"rental": rental})
+
+
+def test_a_price_is_told_by_the_hour_and_for_this_trial():
+    premium = rented(job("bs=4k"), disk=DiskSpec(type="Premium_LRS", size_gib=256))
+    assert list(rental_price_lines(premium)) == ["$0.1481 an hour, about $0.06 for this"]
+
+
+def test_transactions_are_told():
+    (told,) = rental_price_lines(rented(job("bs=4k", seconds=3600)))
+    assert told == "$0.1115 an hour, about $0.21 for this, $0.0900 of it for transactions"
+
+
+def test_a_loop_says_what_it_may_cost_at_most():
+    loop = Loop(first=0, tracked="read", direction="read")
+    premium = DiskSpec(type="Premium_LRS", size_gib=256)
+    (told,) = rental_price_lines(rented(job("bs=4k", seconds=600), disk=premium, loop=loop))
+    assert told == "$0.1481 an hour, about $0.14 for this and at most $0.63"
+
+
+def test_what_has_no_price_is_named():
+    parts = (PricePart(name="machine x", hourly_usd=None), PricePart(name="disk", hourly_usd=1.0))
+    (told,) = rental_price_lines(without_price(prices=parts))
+    assert told == "not known of machine x; the rest is about $0.13"
+    assert "price    not known of machine x" in render_plan([without_price(prices=parts)])
+
+
+def test_where_prices_are_known_is_told_where_they_are_not():
+    made = without_price(prices=(PricePart(name="machine x", hourly_usd=None),))
+    assert made.rental is not None
+    scope = made.rental.scope.model_copy(update={"region": "westeurope"})
+    rental = made.rental.model_copy(update={"scope": scope})
+    _, told = rental_price_lines(made.model_copy(update={"rental": rental}))
+    assert told == "prices are known for eastus only: use --region eastus"
+
+
+def test_a_lab_host_costs_nothing():
+    made = without_price(prices=(), hourly_usd=0.0)
+    assert made.rental is not None
+    scope = made.rental.scope.model_copy(update={"provider": "lab"})
+    rental = made.rental.model_copy(update={"scope": scope, "disk": HDD})
+    assert list(rental_price_lines(made.model_copy(update={"rental": rental}))) == ["nothing"]
+
+
+def test_what_a_lease_has_cost_is_one_line():
+    assert cost_line(cost()) == "$0.0122 (12 min at $0.0612/h)"
+    assert cost_line(cost(ended=False)) == "$0.0122 so far (12 min at $0.0612/h)"
+    more = cost(total_usd=1.5, fixed_usd=0.4, transactions_usd=1.0, transactions=20_000_000)
+    assert cost_line(more) == (
+        "$1.50 (12 min at $0.0612/h, $0.4000 for the least time that is billed, "
+        "$1.00 for 20,000,000 transactions)"
+    )
+
+
+def test_an_emulated_lease_cost_nobody_anything():
+    assert cost_line(cost(emulated=True)).endswith("; emulated: nothing was paid")
+    free = cost(emulated=True, hourly_usd=0, known_usd=0, total_usd=0)
+    assert cost_line(free) == "nothing"
+
+
+def test_a_lease_without_a_price_says_of_what():
+    dark = cost(hourly_usd=None, total_usd=None, unknown=("machine x",))
+    assert cost_line(dark) == "not known of machine x, the rest $0.0122"
+
+
+def level(iops: float, counts: float = 1) -> ExpectedLevel:
+    return ExpectedLevel(
+        iops=iops,
+        low_iops=iops,
+        high_iops=iops,
+        bytes_per_s=iops * 4096,
+        limited_by="disk-iops",
+        bounds=(Bound(limit="disk-iops", iops=iops, counts=counts),),
+    )
+
+
+BURSTING = Expectation(
+    load=Load(block_bytes=4096),
+    reads=None,
+    writes=None,
+    begin=level(3000),
+    lasting=level(100, counts=4),
+    lasts_s=1862,
+)
+
+
+def expected_step(index: int, name: str, load: int | None = 0) -> StepExpectation:
+    return StepExpectation(index=index, name=name, start_s=0, seconds=60, load=load)
+
+
+def expected(*steps: StepExpectation, **more: object) -> PlanExpectation:
+    values = {"expectations": (BURSTING,), "steps": steps, **more}
+    return PlanExpectation.model_validate(values)
+
+
+def test_a_step_has_a_line_and_below_it_what_is_left_once_credit_is_gone():
+    lines = list(expected_lines(expected(expected_step(0, "randread"))))
+    assert lines[1].split() == ["randread", "3,000", "12.3", "disk", "IOPS"]
+    assert lines[2].strip().startswith("after 31 min ")
+    assert lines[2].endswith("disk IOPS (a block counts as 4)")
+
+
+def test_a_step_whose_jobs_are_no_one_load_has_no_figures():
+    lines = list(expected_lines(expected(expected_step(0, "mixed", load=None))))
+    assert lines[1].split() == ["mixed", "–", "–"]
+
+
+def test_many_steps_are_cut_and_long_names_too():
+    steps = [expected_step(n, f"a-step-with-quite-a-long-name-{n}") for n in range(40)]
+    lines = list(expected_lines(expected(*steps)))
+    assert "… and 25 more" in lines[-1]
+    assert max(len(line) for line in lines) <= 80
+
+
+def test_of_an_unknown_disk_nothing_is_told():
+    assert list(expected_lines(None)) == []
+    assert list(expected_pairs(None)) == []
+
+
+def test_credit_that_lasts_says_how_long_full_load_would_take():
+    lasts = CreditRange(bucket="disk-iops", gone_s=None, full_load_s=1862)
+    assert credit_words(lasts) == "disk IOPS: not used up (full load uses it up in 31 min)"
+
+
+def test_credit_that_is_gone_says_where_and_in_which_range():
+    gone = CreditRange(
+        bucket="vm-throughput",
+        gone_s=11_469,
+        earliest_s=8331,
+        latest_s=18_242,
+        full_load_s=1862,
+        run=34,
+        step="read",
+    )
+    assert credit_words(gone) == (
+        "VM throughput: used up after 3 h 11 min, in read of run 34; "
+        "2 h 19 min to 5 h 04 min, depending on request size"
+    )
+    sure = gone.model_copy(update={"earliest_s": 11_469.0, "latest_s": 11_469.0, "run": 1})
+    assert credit_words(sure) == "VM throughput: used up after 3 h 11 min, in read"
+
+
+def test_a_price_that_is_not_known_is_said_to_be_so():
+    unknown = DiskPrice(storage_usd=None, transactions_usd=0.0, total_usd=None)
+    assert list(price_lines(unknown)) == ["what a month of it costs is not known"]
+
+
+def test_what_the_catalogue_does_not_know_is_named():
+    pairs = dict(expected_pairs(expected(expected_step(0, "a"), unknown=("limits of z9.huge",))))
+    assert pairs["unknown"] == "limits of z9.huge (not included in the expectation)"
+
+
+def test_blocks_of_a_matrix_show_result_limit_and_price_in_80_columns():
+    file = load_matrix("gp2-burst")
+    blocks = outlook_of(file, SHIPPED, seed=1, offline=True).blocks
+    table, prices = list(expected_table(blocks)), list(price_table(blocks))
+    assert max(len(line) for line in [*table, *prices]) <= 80
+    text = "\n".join(table)
+    assert "3,000 IOPS" in text
+    assert "  then" in text
+    assert "VM throughput" in text
+    assert "$20.00" in "\n".join(prices)

@@ -6,8 +6,7 @@ from tests.unit.report.made import STEPS, plan, result, row
 
 from diskbench.model.result import Tick
 from diskbench.model.spec import Loop
-from diskbench.report.terminal.progress import open_progress
-from diskbench.report.terminal.quiet import Progress, QuietProgress
+from diskbench.report.terminal.progress import Progress, open_progress
 from diskbench.report.terminal.track import TrialProgress, live_figures
 
 TICK = Tick(elapsed_s=3.0, read_iops=12_000.0, read_bytes_per_s=49.2e6, latency_ns=2_660_000.0)
@@ -72,7 +71,7 @@ def test_several_hosts_name_themselves_on_each_line():
 
 
 def test_quiet_says_nothing(capsys):
-    shown: Progress = QuietProgress()
+    shown = Progress()
     shown.measuring(plan())
     shown.step_started("01trial", 0, STEPS[0])
     shown.tick("01trial", TICK)

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from diskbench.model.doubts import Reason, doubt_of
 from diskbench.model.verdict import Judged, Limiter, Promised, Verdict
-from diskbench.report.terminal.verdict_text import figure, verdict_lines
+from diskbench.report.assemble.words import figure
+from diskbench.report.terminal.verdict_text import verdict_lines
 
 
 def judged(iops, *, promised=None, limit="disk-iops", kind=None, start=None, evidence=()):

@@ -1,0 +1,284 @@
+"""The latencies of a step, data for charts: their distribution, and a heat map over time.
+
+    p(v)     I/Os in buckets up to v, over all N of them (fio's own rule, stat.c)
+    highest  the highest quantile that may be drawn: p with pᴺ = 0.05, so p = 0.05^(1/N) (MR-10)
+
+Counts are summed over the jobs of a step, never over runs or rounds: a run at 3,000 IOPS would
+outweigh one at 100.
+
+Over time they are counted by stretch and bucket. Buckets are those of store/log_latencies.py,
+merged until they can be distinguished; stretches have equal numbers of seconds. A cell holds the
+mean I/Os per second, so that a shorter last stretch is not paler.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diskbench.fio.quantiles import needed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+_KINDS = ("lat", "clat")
+_ORDER = ("read", "write", "trim", "mixed", "sync")
+_TAIL = 0.05
+SHOWN = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
+"""The quantiles marked in a plot of a tail, if N is large enough."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Buckets of latencies in ns, ascending, with the I/Os in each; `completion_only`: fio recorded
+    no total latency. `round` is the round of a repeated step."""
+
+    run_id: str
+    step: str
+    step_index: int
+    direction: str
+    latency_ns: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    round: int | None = None
+    completion_only: bool = False
+
+    @property
+    def n(self) -> int:
+        """The number of I/Os."""
+        return int(self.counts.sum())
+
+    @property
+    def highest(self) -> float:
+        """The highest fraction whose quantile N I/Os support (MR-10)."""
+        return math.exp(math.log(_TAIL) / self.n) if self.n else 0.0
+
+    def shares(self) -> NDArray[np.float64]:
+        """The fraction of I/Os in each bucket and all before it."""
+        return np.asarray(np.cumsum(self.counts) / max(self.n, 1), dtype=np.float64)
+
+    def quantile(self, fraction: float) -> float | None:
+        """Quantile `fraction` in ns, computed as fio does; None if too few I/Os support it."""
+        if not self.n or fraction > self.highest:
+            return None
+        place = int(np.searchsorted(self.shares(), fraction * (1 - 1e-9)))
+        return float(self.latency_ns[min(place, self.latency_ns.size - 1)])
+
+
+def distributions(histogram: pl.DataFrame) -> tuple[Distribution, ...]:
+    """The distributions of one run's steps in order (`load_histogram`), read before write.
+
+    Total latency if fio recorded it, else completion latency. The last round of a repeated step.
+    """
+    if not histogram.height:
+        return ()
+    by_key: dict[tuple[str, str, str], Distribution] = {}
+    keys = ["step", "direction", "kind", "step_index"]
+    for (step, direction, kind, index), rows in histogram.group_by(keys, maintain_order=True):
+        key = (str(step), str(direction), str(kind))
+        if kind not in _KINDS or (key in by_key and by_key[key].step_index > index):
+            continue
+        ordered = rows.sort("latency_ns")
+        by_key[key] = Distribution(
+            run_id=str(ordered["run_id"][0]),
+            step=str(step),
+            step_index=int(index),
+            direction=str(direction),
+            latency_ns=ordered["latency_ns"].cast(float).to_numpy(),
+            counts=ordered["count"].to_numpy(),
+            round=ordered["round"][0],
+            completion_only=kind == "clat",
+        )
+    return _chosen(list(by_key.values()))
+
+
+def _chosen(spreads: Sequence[Distribution]) -> tuple[Distribution, ...]:
+    total = {(spread.step, spread.direction) for spread in spreads if not spread.completion_only}
+    drawable = [
+        spread
+        for spread in spreads
+        if not spread.completion_only or (spread.step, spread.direction) not in total
+    ]
+    return tuple(
+        sorted(drawable, key=lambda spread: (spread.step_index, _ORDER.index(spread.direction)))
+    )
+
+
+MOST_STRETCHES = 90
+"""The most columns that are at least three pixels wide."""
+_MOST_BUCKETS = 36
+_DOUBLINGS = (1, 2, 4, 8)
+"""Buckets per power of two: the finest division within the limit of buckets is used."""
+
+
+@dataclass(frozen=True)
+class MapCell:
+    """Seconds [start_s, end_s) and latencies [from_ns, to_ns): `per_s` I/Os a second."""
+
+    start_s: float
+    end_s: float
+    from_ns: float
+    to_ns: float
+    per_s: float
+
+
+@dataclass(frozen=True)
+class MapColumn:
+    """One column: I/Os, and the upper edges of the buckets of median, p99 and highest latency; p99
+    is None if too few I/Os support it."""
+
+    start_s: float
+    end_s: float
+    n: int
+    p50_ns: float
+    p99_ns: float | None
+    max_ns: float
+
+
+@dataclass(frozen=True)
+class LatencyMap:
+    """One step and direction of one run; n I/Os in `seconds` seconds."""
+
+    run_id: str
+    step: str
+    step_index: int
+    direction: str
+    seconds: int
+    n: int
+    cells: tuple[MapCell, ...]
+    stretches: tuple[MapColumn, ...]
+
+
+def latency_maps(
+    counted: pl.DataFrame, *, most_stretches: int = MOST_STRETCHES
+) -> tuple[LatencyMap, ...]:
+    """The maps of one run's steps in order (`store.log_latencies.latency_seconds`); rounds of a
+    repeated step follow each other. Steps of fewer than two seconds have no map."""
+    import polars as pl
+
+    if not counted.height:
+        return ()
+    maps = []
+    for frames in _groups(counted):
+        rows = _after_each_other(frames)
+        seconds = int(rows["second"].max()) + 1  # type: ignore[arg-type]
+        if seconds < 2:
+            continue
+        for direction in rows["direction"].unique(maintain_order=True).sort().to_list():
+            mine = rows.filter(pl.col("direction") == direction)
+            maps.append(_map(mine, seconds, most_stretches))
+    return tuple(maps)
+
+
+def _groups(counted: pl.DataFrame) -> list[list[pl.DataFrame]]:
+    groups: dict[tuple[str, int | None], list[pl.DataFrame]] = {}
+    ordered = counted.sort("step_index", maintain_order=True)
+    for frame in ordered.partition_by("step_index", maintain_order=True):
+        alone = frame["round"][0] is None
+        key = (str(frame["step"][0]), int(frame["step_index"][0]) if alone else None)
+        groups.setdefault(key, []).append(frame)
+    return list(groups.values())
+
+
+def _after_each_other(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    import polars as pl
+
+    start, parts = 0, []
+    for frame in frames:
+        parts.append(frame.with_columns(second=pl.col("second") + start))
+        start += int(frame["second"].max()) + 1  # type: ignore[arg-type]
+    return pl.concat(parts)
+
+
+def _map(rows: pl.DataFrame, seconds: int, most: int) -> LatencyMap:
+    import polars as pl
+
+    width = math.ceil(seconds / most)
+    stretched = rows.with_columns(stretch=pl.col("second") // width)
+    stretched = stretched.with_columns(bucket=_bucket(stretched))
+    joined = (
+        stretched.group_by("stretch", "bucket")
+        .agg(pl.col("count").sum(), pl.col("from_ns").min(), pl.col("to_ns").max())
+        .sort("stretch", "bucket")
+    )
+    # All buckets have equal width, even if a part of one is empty.
+    edges = joined.group_by("bucket").agg(pl.col("from_ns").min(), pl.col("to_ns").max())
+    joined = joined.drop("from_ns", "to_ns").join(edges, on="bucket").sort("stretch", "bucket")
+    cells = tuple(
+        MapCell(
+            start_s=stretch * width,
+            end_s=min((stretch + 1) * width, seconds),
+            from_ns=low,
+            to_ns=high,
+            per_s=count / (min((stretch + 1) * width, seconds) - stretch * width),
+        )
+        for stretch, count, low, high in joined.select(
+            "stretch", "count", "from_ns", "to_ns"
+        ).iter_rows()
+    )
+    first = rows.row(0, named=True)
+    return LatencyMap(
+        run_id=first["run_id"],
+        step=first["step"],
+        step_index=first["step_index"],
+        direction=first["direction"],
+        seconds=seconds,
+        n=int(rows["count"].sum()),
+        cells=cells,
+        stretches=_stretches(stretched, width, seconds),
+    )
+
+
+def _bucket(rows: pl.DataFrame) -> pl.Series:
+    """The bucket number of each row, at the finest division within the limit of buckets."""
+    import polars as pl
+
+    low = float(rows["from_ns"].filter(rows["from_ns"] > 0).min() or 64.0)  # type: ignore[arg-type]
+    doublings = math.log2(float(rows["to_ns"].max()) / low)  # type: ignore[arg-type]
+    fitting = [
+        per_doubling for per_doubling in _DOUBLINGS if doublings * per_doubling <= _MOST_BUCKETS
+    ]
+    parts = max(fitting, default=1)
+    octave = pl.col("from_ns").clip(1).log(2).floor()
+    part = ((pl.col("from_ns") / 2**octave - 1) * parts).floor()
+    return rows.select((octave * parts + part).cast(pl.Int64).alias("bucket"))["bucket"]
+
+
+def _stretches(rows: pl.DataFrame, width: int, seconds: int) -> tuple[MapColumn, ...]:
+    import polars as pl
+
+    totals = (
+        rows.group_by("stretch", "to_ns")
+        .agg(pl.col("count").sum())
+        .sort("stretch", "to_ns")
+        .with_columns(
+            total=pl.col("count").sum().over("stretch"),
+            running=pl.col("count").cum_sum().over("stretch"),
+        )
+    )
+
+    def reached(fraction: float) -> pl.Expr:
+        return pl.col("to_ns").filter(pl.col("running") >= fraction * pl.col("total")).min()
+
+    columns = totals.group_by("stretch", maintain_order=True).agg(
+        pl.col("total").first(),
+        reached(0.5).alias("p50"),
+        reached(0.99).alias("p99"),
+        pl.col("to_ns").max().alias("highest"),
+    )
+    return tuple(
+        MapColumn(
+            start_s=stretch * width,
+            end_s=min((stretch + 1) * width, seconds),
+            n=total,
+            p50_ns=p50,
+            p99_ns=p99 if total >= needed(0.99) else None,
+            max_ns=highest,
+        )
+        for stretch, total, p50, p99, highest in columns.iter_rows()
+    )

@@ -1,0 +1,149 @@
+"""The phases of steps as text: lines for a terminal, rows for a page, a cliff and the stalls as
+sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from diskbench.model.phase import Phase, StepPhases
+from diskbench.report.assemble.words import NONE, counted
+from diskbench.units import format_iops, format_mb_per_s
+
+MOST_LINES = 24
+_MOST_STALLS = 3
+
+
+def phase_lines(steps: Sequence[StepPhases]) -> list[str]:
+    """The phases of each step: its name and steadiness, a line per phase, and its stalls.
+
+    With several runs or too many lines, only steps with several phases or stalls are shown. Empty
+    for steps of one level that were too short to be called steady.
+    """
+    runs = list(dict.fromkeys(step.run_id for step in steps))
+    shown = [step for step in steps if is_eventful(step) or step.steady.state != "too short"]
+    if len(runs) > 1 or sum(len(step.phases) + 1 for step in shown) > MOST_LINES:
+        shown = [step for step in shown if is_eventful(step)]
+    lines: list[str] = []
+    for number, step in enumerate(shown):
+        if len(lines) + len(step.phases) + 1 > MOST_LINES and lines:
+            lines.append(f"{len(shown) - number} more steps have phases (all: --output json)")
+            break
+        run = f" (run {runs.index(step.run_id) + 1})" if len(runs) > 1 else ""
+        rounds = f" in {step.rounds} rounds" if step.rounds else ""
+        lines.append(f"{step.step}{run}: {step.steady.words()}{rounds}")
+        lines += _columns(step)
+        if step.stalls:
+            lines.append(f"  {_stalls(step)}")
+    return lines
+
+
+def is_eventful(step: StepPhases) -> bool:
+    """Whether a step has several phases or stalls."""
+    return len(step.phases) > 1 or bool(step.stalls)
+
+
+def cliff_words(steps: Sequence[StepPhases]) -> str:
+    """`burst of 3,000 IOPS for 31:02 in randread, then a baseline of 100 IOPS`, for the first step
+    in which credit was used up; empty if there is none."""
+    for step in steps:
+        kinds = [phase.kind for phase in step.phases]
+        if "burst" not in kinds or "baseline" not in kinds:
+            continue
+        burst, baseline = step.phases[kinds.index("burst")], step.phases[kinds.index("baseline")]
+        if step.cliffs and burst.start_s < baseline.start_s:
+            lasted = clock(baseline.start_s - burst.start_s)
+            return (
+                f"burst of {_level(burst)} for {lasted} in {step.step}, then a baseline of "
+                f"{_level(baseline)}"
+            )
+    return ""
+
+
+def clock(seconds: float) -> str:
+    """`31:02`, or `1:31:02` from an hour on."""
+    hours, below_hour = divmod(round(seconds), 3600)
+    minutes, clock_s = divmod(below_hour, 60)
+    return f"{hours}:{minutes:02}:{clock_s:02}" if hours else f"{minutes}:{clock_s:02}"
+
+
+def _columns(step: StepPhases) -> list[str]:
+    rows = [
+        (row.kind, row.when, _in_unit(row.iops, "IOPS"), _in_unit(row.mb_per_s, "MB/s"))
+        for row in _rows(step, ())
+    ]
+    wide = [max(len(row[i]) for row in rows) for i in range(4)] if rows else []
+    return [
+        f"  {kind:<8} {when:>{wide[1]}}  {iops:>{wide[2]}}  {speed:>{wide[3]}}".rstrip()
+        for kind, when, iops, speed in rows
+    ]
+
+
+def _in_unit(figure: str, unit: str) -> str:
+    return "" if figure == NONE else f"{figure} {unit}"
+
+
+def _level(phase: Phase) -> str:
+    if phase.iops is not None:
+        return f"{format_iops(phase.iops)} IOPS"
+    return f"{format_mb_per_s(phase.bytes_per_s or 0.0)} MB/s"
+
+
+def _stalls(step: StepPhases) -> str:
+    longest = sorted(step.stalls, key=lambda stall: -stall.seconds)[:_MOST_STALLS]
+    first = sorted(longest, key=lambda stall: stall.start_s)
+    words = ", ".join(f"{stall.seconds:.0f} s at {clock(stall.start_s)}" for stall in first)
+    count = len(step.stalls)
+    if count == 1:
+        return f"1 stall: {words}"
+    total = sum(stall.seconds for stall in step.stalls)
+    longest_of = "" if count <= _MOST_STALLS else ", the longest"
+    return f"{count} stalls, {total:.0f} s in all{longest_of}: {words}"
+
+
+@dataclass(frozen=True)
+class PhaseRow:
+    """One phase of one step; `steady` is set only in the first row of a step."""
+
+    step: str
+    steady: str
+    kind: str
+    when: str
+    iops: str
+    mb_per_s: str
+
+
+def phase_rows(steps: Sequence[StepPhases], run_ids: Sequence[str]) -> tuple[PhaseRow, ...]:
+    """A row per phase, in order; with several runs the step's name includes the run's number."""
+    return tuple(row for step in steps for row in _rows(step, run_ids))
+
+
+def stall_notes(steps: Sequence[StepPhases]) -> tuple[str, ...]:
+    """One sentence for each step that stalled: number of stalls, total time, first stall."""
+    return tuple(
+        f"{step.step}: {counted(len(step.stalls), 'stall')}, "
+        f"{sum(stall.seconds for stall in step.stalls):.0f} s in all, "
+        f"the first at {clock(step.stalls[0].start_s)}."
+        for step in steps
+        if step.stalls
+    )
+
+
+def _rows(step: StepPhases, run_ids: Sequence[str]) -> Iterator[PhaseRow]:
+    several = len(run_ids) > 1 and step.run_id in run_ids
+    run = f", run {run_ids.index(step.run_id) + 1}" if several else ""
+    for number, phase in enumerate(step.phases):
+        yield PhaseRow(
+            step=f"{step.step}{run}",
+            steady=step.steady.words() if number == 0 else "",
+            kind=phase.kind,
+            when=f"{clock(phase.start_s)}–{clock(phase.end_s)}",
+            iops=_row_level(phase),
+            mb_per_s=NONE if phase.bytes_per_s is None else format_mb_per_s(phase.bytes_per_s),
+        )
+
+
+def _row_level(phase: Phase) -> str:
+    if phase.from_iops is not None and phase.to_iops is not None:
+        return f"{format_iops(phase.from_iops)} → {format_iops(phase.to_iops)}"
+    return NONE if phase.iops is None else format_iops(phase.iops)

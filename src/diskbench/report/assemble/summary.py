@@ -1,0 +1,373 @@
+"""What a result says first: a headline on burst and baseline, and two sentences.
+
+A burstable disk serves its burst until its credit is used up, so a figure above the baseline says
+nothing about the baseline. Whether the credit ran out is computed from the run, step by step:
+
+    balance ← min(capacity, balance + (baseline - charged rate) × runtime), from a full bucket
+    the credit ran out in the first step that leaves less than a tenth
+
+where a request above the largest size that counts once is charged as several (catalog/lookup.py),
+and steps that fill are left out. If the seconds of a step show the cliff itself, they are used
+instead (analysis/phases.py).
+
+The sentences, and why it slowed down, are for readers who do not know the tool: the first says what
+was bought, the second what it delivered and what limited it. They describe the most informative
+step: one that fell off a cliff, else one that delivered less than was promised, else the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from diskbench.analysis.shown import rate_of, shown, shown_stretch, verdicts_by_step
+from diskbench.analysis.verdict import figure_words
+from diskbench.catalog.bucket import Allowance, balance_after, capacity, lasts_s, scaled
+from diskbench.catalog.lookup import SharedLimits
+from diskbench.model.phase import StepPhases
+from diskbench.model.result import Measurement
+from diskbench.model.verdict import Judged, LimiterName, Verdict
+from diskbench.report.assemble.phases import cliff_words, clock
+from diskbench.report.assemble.subject import HeadlinePromise
+from diskbench.report.assemble.trial_facts import TrialFacts
+from diskbench.report.assemble.words import counted
+from diskbench.units import NS_PER_S, format_duration_s, format_iops
+
+_ABOVE = 1.1
+"""A rate above the baseline by this factor is called a burst; our choice."""
+_NEARLY = 0.9
+"""Tolerance: a bucket refills a little between steps, and a step's last second is seldom whole."""
+
+
+def headline(
+    promise: HeadlinePromise | None, rows: Sequence[Measurement], phases: Sequence[StepPhases] = ()
+) -> str:
+    """What was observed of burst and baseline, in the order of the run. A step in which the credit
+    ran out never gets one figure for both levels (MR-3): its phases give one each. Empty if no step
+    shows a cliff and the disk has no burst bucket, or if no rate exceeded its baseline."""
+    pools = promise.limits.pools if promise is not None and promise.limits is not None else ()
+    if cliffs := cliff_words(phases):
+        base = next(
+            (pool.iops.baseline for pool in pools if pool.iops and capacity(pool.iops)), None
+        )
+        return f"{cliffs} (promised: {format_iops(base)} IOPS)" if base is not None else cliffs
+    if promise is None:
+        return ""
+    return next((text for pool in pools if (text := _of_pool(promise, pool, rows))), "")
+
+
+def _of_pool(promise: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measurement]) -> str:
+    allowance = pool.iops
+    if allowance is None or not capacity(allowance):
+        return ""
+    steps = _steps(promise, pool, rows)
+    if max((step.rate for step in steps), default=0) <= allowance.baseline * _ABOVE:
+        return ""
+    last = _runs_out_in(steps, scaled(allowance, time_scale=promise.time_scale))
+    base = format_iops(allowance.baseline)
+    if last is None:
+        peak = max(step.rate for step in steps)
+        return f"burst of {format_iops(peak)} IOPS; baseline not measured (promised: {base} IOPS)"
+    mixed, after = steps[last], steps[last + 1 :]
+    is_burst = mixed.rate >= _NEARLY * allowance.ceiling
+    before = steps[: last + is_burst]
+    parts = []
+    if before:
+        parts.append(f"burst of {format_iops(max(step.rate for step in before))} IOPS")
+    ran_out = f"credit used up in {mixed.name}"
+    parts.append(ran_out if is_burst else f"{ran_out}, whose figures mix burst and baseline")
+    if after:
+        parts.append(f"baseline of at most {format_iops(max(step.rate for step in after))} IOPS")
+    return f"{'; '.join(parts)} (promised: {base} IOPS)"
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One step of the run: charged I/Os per second over both directions, and its seconds."""
+
+    name: str
+    rate: float
+    seconds: float
+
+
+def _steps(
+    promise: HeadlinePromise, pool: SharedLimits, rows: Sequence[Measurement]
+) -> list[_Step]:
+    directions = ("read", "write") if pool.covers == "both" else (pool.covers,)
+    by_step: dict[tuple[str, int, int | None], _Step] = {}
+    for row in rows:
+        counts = row.scope == "step" and row.role not in ("fill", "canary")
+        if not counts or row.direction not in directions or not row.runtime_ns:
+            continue
+        key = (row.run_id, row.step_index, row.round)
+        before = by_step.get(key, _Step(row.step, 0.0, 0.0))
+        seconds = row.runtime_ns / NS_PER_S
+        rate = before.rate + _charged(promise, row) / seconds
+        by_step[key] = _Step(row.step, rate, max(before.seconds, seconds))
+    return list(by_step.values())
+
+
+def _runs_out_in(steps: Sequence[_Step], allowance: Allowance) -> int | None:
+    """The index of the step in which the credit ran out; None if some was left."""
+    balance = full = capacity(allowance)
+    for position, step in enumerate(steps):
+        balance = balance_after(allowance, balance, step.rate, step.seconds)
+        if balance < (1 - _NEARLY) * full:
+            return position
+    return None
+
+
+def _charged(promise: HeadlinePromise, row: Measurement) -> float:
+    """The charged I/Os of a row: a large request counts as several."""
+    if promise.limits is None or not row.ios or row.bytes is None:
+        return row.ios or 0
+    return row.ios * promise.limits.accounting.ios(row.bytes / row.ios)
+
+
+KEPT = 0.9
+"""A disk keeps its promise from this ratio on (MR-12 calls 10 % near)."""
+_NOT_ASKED = frozenset({"queue-depth", "offered", "latency"})
+"""Limiters that mean that the load requested less than was promised."""
+_MOST_DOUBTED = 3
+
+BECAUSE: dict[LimiterName, str] = {
+    "disk-iops": "that is the disk's own limit on operations a second",
+    "disk-throughput": "that is the disk's own limit on bytes a second",
+    "vm-iops": "that is the machine's limit on operations a second, not the disk's",
+    "vm-throughput": "that is the machine's limit on bytes a second, not the disk's",
+    "vm-cached-iops": "that is the machine's limit on cached operations a second, not the disk's",
+    "vm-cached-throughput": "that is the machine's limit on cached bytes a second, not the disk's",
+    "latency": "each I/O takes its time, and the queue depth limits how many run at once",
+    "offered": "the load requested no more",
+    "credit": "its burst credit was used up",
+    "client": "the load generator used up its CPU, so the disk may be faster",
+    "other-process": "another program used the CPU of the load generator's machine, so the disk "
+    "may be faster",
+    "interrupts": "interrupts used a whole core of the load generator's machine, so the disk may "
+    "be faster",
+    "steal": "the hypervisor took CPU time from the load generator's machine, so the disk may be "
+    "faster",
+    "queue-depth": "each I/O takes its time at this queue depth, and a deeper queue may give more",
+    "page-cache": "the machine's memory answered, not the disk",
+    "host-cache": "a cache below the machine answered part of it, not only the disk",
+    "network": "the network between machine and disk sets that rate",
+    "fixed-limit": "the rate does not vary, so a fixed, undocumented limit sets it",
+    "unknown": "nothing that was measured shows what limits it",
+}
+"""The meaning of each limiter, as the end of a sentence."""
+
+
+@dataclass(frozen=True)
+class LastingFall:
+    """A step that fell and stayed low: its level before and after, and how long the first level
+    lasted, as text (`31 min 02 s`, `4 runs`); `at` is when it ended. `run_id` is the run in which
+    the step fell; empty if it fell between two runs."""
+
+    before: Judged
+    after: Judged
+    lasted: str
+    at: str
+    run_id: str = ""
+
+
+def fall_of(verdicts: Sequence[Verdict]) -> LastingFall | None:
+    """The first fall: within a run, or between two runs if the credit was used up by then. None if
+    every step kept its level or rose."""
+    steps = verdicts_by_step(verdicts)
+    # Prefer the run that the table shows; if it did not fall, the first run that did.
+    within = (
+        _within(verdict) for of_step in steps.values() for verdict in (shown(of_step), *of_step)
+    )
+    fall = next((fall for fall in within if fall is not None), None)
+    if fall is not None:
+        return fall
+    between = (_between(of_step) for of_step in steps.values())
+    return next((fall for fall in between if fall is not None), None)
+
+
+def two_sentences(trial: TrialFacts) -> tuple[str, str]:
+    """What was bought; what it delivered and why. The second is empty without a verdict."""
+    return _bought(trial), _gave(trial.verdicts)
+
+
+def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
+    """The most informative verdict if no step fell: the step with the smallest share of its
+    promise, else the fastest step that kept its promise, else the first. None without verdicts."""
+    steps = _one_per_step(verdicts)
+    short = sorted((step for step in steps if _is_short(step)), key=_ratio)
+    held = sorted((step for step in steps if _is_kept(step)), key=_rate, reverse=True)
+    return next(iter([*short, *held, *steps]), None)
+
+
+def trust_sentence(verdicts: Sequence[Verdict]) -> str:
+    """The steps that should not be trusted, in one sentence; empty if all are trusted."""
+    words = dict.fromkeys(
+        f"{verdict.step} ({verdict.words()})" for verdict in verdicts if verdict.trust != "yes"
+    )
+    if not words:
+        return ""
+    doubted = list(words)[:_MOST_DOUBTED]
+    more = len(words) - len(doubted)
+    return f"Doubtful figures: {'; '.join(doubted)}{f' and {more} more' if more > 0 else ''}."
+
+
+def slowed(trial: TrialFacts) -> tuple[str, ...]:
+    """Why it slowed down, in a few plain sentences; empty if it did not, or if unknown."""
+    fall = fall_of(trial.verdicts)
+    if fall is None:
+        return ()
+    if fall.after.limiter.name != "credit":
+        fell = f"{fall.at} it fell from {_figure(fall.before)} to {_figure(fall.after)}"
+        return (f"{fell}: {BECAUSE[fall.after.limiter.name]}.",)
+    bucket = _bucket(trial.subject.promised)
+    if bucket is None:
+        words = (
+            "A disk of this kind earns credit at its baseline rate and spends it above that rate. "
+            f"{fall.at} the credit was used up, and the disk kept its baseline."
+        )
+        return (words,)
+    return _of_bucket(bucket, trial.subject.promised)
+
+
+def _of_bucket(bucket: Allowance, promise: HeadlinePromise | None) -> tuple[str, ...]:
+    scale = promise.time_scale if promise else 1.0
+    own = scaled(bucket, time_scale=scale)
+    held = capacity(own)
+    lasts = lasts_s(own) or 0.0
+    divided = (
+        f" (a real bucket holds {format_iops(bucket.capacity or 0.0)}; the lab divides it by "
+        f"{scale:g} to save time)"
+        if scale > 1
+        else ""
+    )
+    baseline = format_iops(bucket.baseline)
+    spent = (
+        f"This disk sustains {baseline} IOPS. I/O above that rate uses credit from a bucket of "
+        f"{format_iops(held)} I/Os{divided}: at the burst rate of {format_iops(bucket.ceiling)} "
+        f"IOPS a full bucket lasts {format_duration_s(lasts)}."
+    )
+    earned = (
+        f"While the disk is idle the bucket gains {baseline} I/Os a second: from empty to full "
+        f"takes {format_duration_s(held / bucket.baseline)}. A load that always asks for more than "
+        "the baseline gets the baseline, whatever it measured in the first minutes."
+    )
+    return spent, earned
+
+
+def _bought(trial: TrialFacts) -> str:
+    subject = trial.subject
+    promise = subject.promised
+    if "imported" in subject.marks and promise is None:
+        labels = dict(trial.labels)
+        wished = labels.get("as_disk") or labels.get("promise")
+        if wished and any(
+            level.promised for verdict in trial.verdicts for level in verdict.stretches
+        ):
+            return f"Imported: {subject.title}, compared with the documented limits of {wished}."
+        return f"Imported: {subject.title}. No limits of its disk are known."
+    if promise is None:
+        bought = subject.target or subject.disk or subject.machine
+        is_known = any(level.promised for verdict in trial.verdicts for level in verdict.stretches)
+        return f"Measured: {bought}." + ("" if is_known else " No limits of this disk are known.")
+    offer = promise.offer or subject.disk or subject.target
+    if promise.offer:
+        verb = "You tried" if "emulated" in subject.marks else "You bought"
+        return f"{verb} {offer}" + (f": it promises {promise.promise}." if promise.promise else ".")
+    return f"Measured: {offer}, expected to give {promise.promise}."
+
+
+def _gave(verdicts: Sequence[Verdict]) -> str:
+    if fall := fall_of(verdicts):
+        after = f"{_figure(fall.after)}{_beside(fall.after)}"
+        first = f"It delivered {_figure(fall.before)} for {fall.lasted}"
+        return f"{first}, then {after}: {BECAUSE[fall.after.limiter.name]}."
+    verdict = telling(verdicts)
+    if verdict is None:
+        return ""
+    steps = [verdict for verdict in _one_per_step(verdicts) if verdict.stands_for.ratio is not None]
+    short = [step for step in steps if _is_short(step)]
+    held = [step for step in steps if _is_kept(step)]
+    main = verdict.stands_for
+    such = f"{_figure(main)} in {verdict.step}{_beside(main)}: {BECAUSE[main.limiter.name]}"
+    if short:
+        return f"It delivered less than promised in {_of(short, steps)}, at worst {such}."
+    if held and len(held) == len(steps):
+        every = f" in all {len(steps)} steps, for example" if len(steps) > 1 else ":"
+        return f"It delivered what is promised{every} {such}."
+    if held:
+        asked = f"in every step that requested it ({_of(held, steps)}), for example"
+        return f"It delivered what is promised {asked} {such}."
+    return f"It delivered {such}."
+
+
+def _one_per_step(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """One verdict per step: of several runs the one whose figure the table shows."""
+    return [shown(of_step) for of_step in verdicts_by_step(verdicts).values()]
+
+
+def _of(some: Sequence[Verdict], steps: Sequence[Verdict]) -> str:
+    return f"{len(some)} of {len(steps)} steps"
+
+
+def _is_short(verdict: Verdict) -> bool:
+    """Whether the step delivered less than was promised, although the load requested it."""
+    measured = verdict.stands_for
+    asked = measured.limiter.name not in _NOT_ASKED
+    return asked and measured.ratio is not None and measured.ratio < KEPT
+
+
+def _is_kept(verdict: Verdict) -> bool:
+    ratio = verdict.stands_for.ratio
+    return ratio is not None and ratio >= KEPT
+
+
+def _within(verdict: Verdict) -> LastingFall | None:
+    first, last = verdict.stretches[0], verdict.stands_for
+    if first is last or not _is_lower(last, first):
+        return None
+    lasted = format_duration_s((first.end_s or 0.0) - (first.start_s or 0.0))
+    return LastingFall(first, last, lasted, f"After {clock(last.start_s or 0.0)}", verdict.run_id)
+
+
+def _between(of_step: Sequence[Verdict]) -> LastingFall | None:
+    """A fall between runs. Runs differ for many reasons: it counts only if credit was used up."""
+    levels = [verdict.stands_for for verdict in of_step]
+    if levels[-1].limiter.name != "credit" or not _is_lower(levels[-1], levels[0]):
+        return None
+    held = next(at for at, level in enumerate(levels) if _is_lower(level, levels[0]))
+    runs = counted(held, "run")
+    # Use the figures that the table shows for both levels.
+    before, after = shown_stretch(levels[:held]), shown(of_step).stands_for
+    if after.limiter.name != "credit" or not _is_lower(after, before):
+        after = levels[-1]
+    return LastingFall(before, after, runs, f"After {runs}")
+
+
+def _is_lower(judged: Judged, than: Judged) -> bool:
+    return judged.iops is not None and than.iops is not None and judged.iops < KEPT * than.iops
+
+
+def _rate(verdict: Verdict) -> float:
+    return rate_of(verdict.stands_for)
+
+
+def _ratio(verdict: Verdict) -> float:
+    return verdict.stands_for.ratio or 0.0
+
+
+def _beside(judged: Judged) -> str:
+    if judged.ratio is None or judged.promised is None:
+        return ""
+    promised = figure_words(judged.promised.iops, judged.promised.bytes_per_s)
+    return f" ({judged.ratio:.0%} of the promised {promised})"
+
+
+def _figure(judged: Judged) -> str:
+    return figure_words(judged.iops, judged.bytes_per_s)
+
+
+def _bucket(promise: HeadlinePromise | None) -> Allowance | None:
+    """The disk's bucket of I/O credit; None if it has none."""
+    pools = promise.limits.pools if promise and promise.limits else ()
+    limits = (pool.iops for pool in pools if pool.iops is not None)
+    return next((bucket for bucket in limits if capacity(bucket)), None)

@@ -1,0 +1,170 @@
+"""Figures, times, prices and ids of rows as words: the same in a terminal, in Markdown and
+on a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Literal
+
+from rich.cells import cell_len, set_cell_size
+
+from diskbench.model.comparison import Difference
+from diskbench.model.expectation import DiskPrice
+from diskbench.model.verdict import LIMITER_WORDS, LimiterName
+from diskbench.units import KIB, format_iops, format_latency_ns, format_mb_per_s, format_usd
+
+NONE = "–"
+"""An unknown figure."""
+NO_INTERVAL = "no interval (n = {n})"
+_MOST_SHOWN = 6
+
+
+def figure_text(metric: str) -> Callable[[float], str]:
+    """The function that formats a value of `metric` with its unit."""
+    if metric == "iops":
+        return lambda value: f"{format_iops(value)} IOPS"
+    if metric == "bytes_per_s":
+        return lambda value: f"{format_mb_per_s(value)} MB/s"
+    return format_latency_ns
+
+
+def difference_text(difference: Difference) -> str:
+    """`kernel 6.1 → 6.5`."""
+    return f"{difference.fact} {_some(difference.a)} → {_some(difference.b)}"
+
+
+def _some(values: tuple[str, ...]) -> str:
+    more = len(values) - _MOST_SHOWN
+    return ", ".join(values[:_MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+_SHORT: dict[LimiterName, str] = {
+    "client": "load generator CPU",
+    "other-process": "another process",
+    "interrupts": "interrupts",
+    "steal": "stolen CPU time",
+    "queue-depth": "latency",
+    "host-cache": "host cache",
+    "fixed-limit": "a fixed limit",
+    "page-cache": "page cache",
+    "credit": "credit used up",
+}
+
+
+def figure(iops: float | None, bytes_per_s: float | None) -> str:
+    """`3,000` IOPS, or `98.0 MB/s` for large blocks and if no IOPS are known."""
+    if iops is not None and rate_metric(iops, bytes_per_s) == "iops":
+        return format_iops(iops)
+    return f"{format_mb_per_s(bytes_per_s)} MB/s" if bytes_per_s is not None else NONE
+
+
+def short_limit(name: LimiterName) -> str:
+    """What limited a step, in the words of a table: `latency`."""
+    return _SHORT.get(name, LIMITER_WORDS[name])
+
+
+def rate_words(iops: float | None, bytes_per_s: float | None) -> str:
+    """`3,000 IOPS`, or `93.8 MB/s` as `figure` has it."""
+    text = figure(iops, bytes_per_s)
+    return text if text == NONE or text.endswith("/s") else f"{text} IOPS"
+
+
+def cut(text: str, width: int, *, middle: bool = False) -> str:
+    """`text` in at most `width` columns, with … for what its end or its `middle` lacks."""
+    if cell_len(text) <= width:
+        return text
+    end = text[len(text) - (width - 1) // 2 :] if middle else ""
+    while cell_len(end) >= width:
+        end = end[1:]
+    return f"{set_cell_size(text, max(width - 1 - cell_len(end), 0))}…{end}"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 run`, `3 runs`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+NO_DATE = "no date"
+"""Text for a run imported from a file without a time."""
+
+
+def local_time(utc: str | None) -> str:
+    """A time of a row in the local timezone."""
+    if not utc:
+        return NO_DATE
+    return datetime.fromisoformat(utc).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def utc_moment(utc: str | None) -> str:
+    """A time of a row in UTC with its zone, for output that is read elsewhere and later."""
+    if not utc:
+        return NO_DATE
+    return datetime.fromisoformat(utc).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+def row_id(of: str, step: str = "", direction: str = "") -> str:
+    """`row-<id of a run or a trial>`, for one of its steps `row-<id>-<step>-<direction>`."""
+    return "-".join(["row", *(_UNSAFE.sub("_", part) for part in (of, step, direction) if part)])
+
+
+def row_href(of: str, step: str = "", direction: str = "") -> str:
+    """The link to that row from anywhere on the same page."""
+    return f"#{row_id(of, step, direction)}"
+
+
+LARGE_BLOCK = 64 * KIB
+"""From this block size on a rate is shown in MB/s: the verdicts' border between both rates."""
+_NEARLY = 0.99
+"""Rounded figures, and a file's last block, make the mean block a little smaller; our choice."""
+
+
+def in_large_blocks(iops: float, bytes_per_s: float) -> bool:
+    """Whether the mean block of a rate is large; False where one of the figures is 0."""
+    return bool(iops and bytes_per_s) and bytes_per_s / iops >= LARGE_BLOCK * _NEARLY
+
+
+def rate_metric(iops: float | None, bytes_per_s: float | None) -> Literal["iops", "bytes_per_s"]:
+    """By which of its two figures a rate is shown: bytes for large blocks, else operations."""
+    return "bytes_per_s" if in_large_blocks(iops or 0.0, bytes_per_s or 0.0) else "iops"
+
+
+SMALL_BLOCK = 64 * KIB
+"""Up to this block size a disk is priced by IOPS, above it by bytes per second."""
+
+
+def price_lines(price: DiskPrice) -> Iterator[str]:
+    """The price of the disk per month, and per 1,000 IOPS and 100 MB/s."""
+    if price.total_usd is None:
+        yield "what a month of it costs is not known"
+        return
+    month = f"{_usd(price.total_usd)} a month"
+    if price.transactions_usd:
+        month += f", {_usd(price.transactions_usd)} of it transactions at the baseline"
+    yield month
+    pairs = (
+        ("1,000 IOPS", price.per_1000_iops_usd, price.per_1000_burst_iops_usd),
+        ("100 MB/s", price.per_100_mb_per_s_usd, price.per_100_burst_mb_per_s_usd),
+    )
+    for unit, lasting, burst in pairs:
+        if lasting is not None:
+            apart = f"; {_usd(burst)} of the burst" if burst is not None else ""
+            yield f"{_usd(lasting)} per {unit} of the baseline{apart}"
+
+
+def price_words(price: DiskPrice | None, rate: float | None, block: int | None) -> str:
+    """`$0.80 per 1,000 IOPS`: the monthly price over the measured `rate` (blocks per second); empty
+    if either is unknown."""
+    if price is None or not price.total_usd or not rate:
+        return ""
+    if block is None or block <= SMALL_BLOCK:
+        return f"{format_usd(price.total_usd / rate * 1000)} per 1,000 IOPS"
+    return f"{format_usd(price.total_usd / (rate * block) * 1e8)} per 100 MB/s"
+
+
+def _usd(usd: float) -> str:
+    return f"${usd:,.2f}"

@@ -1,0 +1,297 @@
+"""What is stored, a line each, as plain text: rich takes nine seconds for ten thousand lines.
+
+    a run        with all its columns, however long
+    a trial      as wide as the terminal: when, disk, profile, figure, trust and short id
+    an import    its runs, steps and trials, which checks hold, and the date:
+
+    12 runs of 3 steps in 1 trial · bytes = I/Os × block ✓ · logs sum to JSON ✓ · date 2018-03-16 ✓
+
+✓ means that every step was checked and passed. What could not be checked is listed (`not checked`,
+`in 3 of 5 steps`); a check that fails, of these or of fio's other figures, has ✗, the step and the
+figures.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from diskbench.model.ids import short
+from diskbench.model.result import FINAL_STATES, AuditName, StepAudit
+from diskbench.model.run import Headline, ListedTrial, Mark, Run
+from diskbench.report.assemble.words import NO_DATE, NONE, counted, cut, local_time, rate_words
+from diskbench.units import format_mb_per_s
+from diskbench.visible import shortened
+
+_GAP = "  "
+_MARKS: tuple[Mark, ...] = ("emulated", "imported")
+_HEADER = (
+    "run", "when", "state", "mark", "figure", "trust", "profile", "disk", "provisioned", "cache",
+    "region", "zone", "instance", "where", "target", "labels",
+)  # fmt: skip
+
+
+def run_lines(runs: Sequence[Run], headlines: Mapping[str, Headline]) -> Iterator[str]:
+    """A header, then a line for each run with every column that some run fills, with times in the
+    local timezone. `headlines` are the figures of the runs that were judged, by run id. Only a
+    cell of more than 1,000 characters is cut, however long the lines become."""
+    rows = [_HEADER, *(_cells(run, headlines.get(run.run_id)) for run in runs)]
+    shown = [at for at in range(len(_HEADER)) if any(row[at] for row in rows[1:])]
+    widths = {at: max(len(row[at]) for row in rows) for at in shown}
+    for row in rows:
+        yield _GAP.join(row[at].ljust(widths[at]) for at in shown).rstrip()
+
+
+def headline_words(headline: Headline) -> str:
+    """`3,000 IOPS`, or `98.0 MB/s` for large blocks and where no IOPS are known; `3,000 IOPS burst`
+    where the credit lasted to the end."""
+    words = rate_words(headline.iops, headline.bytes_per_s)
+    return f"{words} burst" if headline.kind == "burst" else words
+
+
+def where(run: Run) -> str:
+    """The machine of a run."""
+    return run.place or run.provider
+
+
+def disk(run: Run) -> str:
+    """The rented disk (`2 × gp2 20 GiB`), or else the kernel's name of the disk."""
+    if not run.disk_type:
+        return run.disk_model or ""
+    count = f"{run.disk_count} × " if (run.disk_count or 1) > 1 else ""
+    size = f" {run.disk_gib:,} GiB" if run.disk_gib else ""
+    return f"{count}{run.disk_type}{size}"
+
+
+def _provisioned(run: Run) -> str:
+    words = []
+    if run.provisioned_iops:
+        words.append(f"{run.provisioned_iops:,} IOPS")
+    if run.provisioned_bytes_per_s:
+        words.append(f"{format_mb_per_s(run.provisioned_bytes_per_s)} MB/s")
+    return ", ".join(words)
+
+
+def _marks(run: Run) -> str:
+    """The marks that qualify the figures (emulated, imported, …); never shortened."""
+    return ", ".join(mark for mark in _MARKS if run.has(mark))
+
+
+def _cells(run: Run, headline: Headline | None) -> tuple[str, ...]:
+    labels = ", ".join(f"{key}={value}" for key, value in sorted(run.labels.items()))
+    cells = (
+        run.run_id,
+        local_time(run.when),
+        run.state,
+        _marks(run),
+        headline_words(headline) if headline else "",
+        (headline.trust or "") if headline else "",
+        run.profile,
+        disk(run),
+        _provisioned(run),
+        run.host_cache or "",
+        run.region or "",
+        run.zone or "",
+        run.instance_type or "",
+        where(run),
+        target(run),
+        labels,
+    )
+    return tuple(shortened(" ".join(cell.split())) for cell in cells)
+
+
+def target(run: Run) -> str:
+    """The directory, or the device with the filesystem that was made on it."""
+    path, device = run.target_path, run.target_device
+    if run.target_kind != "device":
+        return path or device or ""
+    return " ".join(word for word in (device or path, run.filesystem) if word)
+
+
+_TRIAL_HEADER = ("when", "disk", "profile", "figure", "trust", "id")
+_DISK, _PROFILE = 1, 2
+_LEAST = {_DISK: 16, _PROFILE: 8}
+"""The columns that are cut where lines are too long, with the characters that each keeps."""
+_YEAR = len("2026-")
+NOT_JUDGED = "?"
+EMULATED = "*"
+IMPORTED = "†"
+_SUSPENDED = "suspended"
+_IMPORT = "import/"
+"""What the provider of an imported run begins with; the tool's name follows."""
+_RUNS = re.compile(r" (?:×\d+|\d+ of \d+)$")
+"""The number of runs after a profile: it is not cut."""
+
+
+def trial_lines(trials: Sequence[ListedTrial], *, width: int | None = None) -> Iterator[str]:
+    """A header, then a line for each trial, with times in the local timezone. No line is longer
+    than `width` (None: any length): the middle of disks and profiles is left out first."""
+    rows = [_TRIAL_HEADER, *(_trial_cells(trial) for trial in trials)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(_TRIAL_HEADER))]
+    for at, least in _LEAST.items():
+        over = 0 if width is None else sum(widths) + len(_GAP) * (len(widths) - 1) - width
+        widths[at] = max(min(widths[at], least), widths[at] - max(over, 0))
+    for row in rows:
+        cells = (_fit(cell, wide).ljust(wide) for cell, wide in zip(row, widths, strict=True))
+        line = _GAP.join(cells).rstrip()
+        yield line if width is None else cut(line, width)
+
+
+def legend(trials: Sequence[ListedTrial]) -> list[str]:
+    """What a reader of the lines has to know: of emulated disks, of runs that nothing judged, and
+    of those whose process is gone."""
+    lines = []
+    if any(trial.newest.emulated for trial in trials):
+        lines.append(f"{EMULATED} emulated: a disk made of this machine, not the cloud's")
+    if any(trial.newest.imported for trial in trials):
+        lines.append(f"{IMPORTED} imported: measured by another tool")
+    bare = [trial for trial in trials if _trust(trial) == NOT_JUDGED]
+    if bare:
+        lines.append(
+            f"{NOT_JUDGED} not judged yet, the figure is the mean of the newest run: "
+            f"diskbench results show {_id(bare[0])}"
+        )
+    gone = [trial for trial in trials if trial.suspended]
+    if gone:
+        lines.append(
+            f"{_SUSPENDED}: its process is gone; continue it: diskbench resume {_id(gone[0])}"
+        )
+    return lines
+
+
+def state_words(trial: ListedTrial) -> str:
+    """`suspended`, `running`, `failed`: the state of a trial of which no run is done, or of which
+    some have not ended; empty where all that can be said is its figure."""
+    open_ones = [state for state in trial.states if state not in FINAL_STATES]
+    if open_ones:
+        running = "running" if "running" in open_ones or "done" in trial.states else "planned"
+        return _SUSPENDED if trial.suspended else running
+    if "done" in trial.states:
+        return ""
+    return next(state for state in FINAL_STATES if state in trial.states)
+
+
+def bought(run: Run) -> str:
+    """`gp2 20 GiB eu-central-1`, or the host and path of a disk that was there, or the tool and the
+    host of a run that was imported."""
+    by = f"{run.provider} " if run.emulated and not run.imported else ""
+    if run.disk_type:
+        return " ".join(word for word in (f"{by}{disk(run)}", run.region) if word)
+    if run.imported:
+        return f"{run.provider.removeprefix(_IMPORT)} {run.place}".strip()
+    return ":".join(word for word in (where(run), target(run)) if word)
+
+
+def _trial_cells(trial: ListedTrial) -> tuple[str, ...]:
+    run = trial.newest
+    when = local_time(run.when)
+    done = trial.states.get("done", 0)
+    count = f" ×{trial.runs}" if trial.runs > 1 else ""
+    if trial.runs > 1 and done not in (0, trial.runs):
+        count = f" {done} of {trial.runs}"
+    headline = trial.headline
+    cells = (
+        when if when == NO_DATE else when[_YEAR:],
+        bought(run),
+        f"{run.profile}{count}",
+        state_words(trial) or _marked(headline_words(headline) if headline else NONE, run),
+        _trust(trial),
+        _id(trial),
+    )
+    return tuple(" ".join(cell.split()) for cell in cells)
+
+
+def _fit(cell: str, width: int) -> str:
+    """The cell in `width` characters, with the number of its runs."""
+    runs = _RUNS.search(cell)
+    tail = runs[0] if runs and len(cell) > width else ""
+    return cut(cell.removesuffix(tail), width - len(tail), middle=True) + tail
+
+
+def _id(trial: ListedTrial) -> str:
+    """The short id of a trial; of its run where it has only one."""
+    return short(trial.newest.trial_id if trial.runs > 1 else trial.newest.run_id)
+
+
+def _marked(figure: str, run: Run) -> str:
+    marks = (EMULATED * run.emulated, IMPORTED * run.imported)
+    return " ".join(word for word in (figure, *marks) if word)
+
+
+def _trust(trial: ListedTrial) -> str:
+    if state_words(trial):
+        return ""
+    return (trial.headline.trust if trial.headline else None) or NOT_JUDGED
+
+
+_SHOWN: Final[tuple[tuple[AuditName, str], ...]] = (
+    ("bytes", "bytes = I/Os × block"),
+    ("logs", "logs sum to JSON"),
+)
+_IF_FAILED: Final[tuple[tuple[AuditName, str], ...]] = (
+    ("rate", "rates × time = totals"),
+    ("percentiles", "percentiles rise"),
+)
+
+
+@dataclass(frozen=True)
+class ImportedLine:
+    """One imported run, as far as the line needs it: `date` is the day in UTC, `local_time` a time
+    whose zone the file does not say. `reports` says which other reports in its file count as this
+    run, and what was left out."""
+
+    trial_id: str
+    steps: int
+    date: str | None
+    local_time: str | None = None
+    logs: int = 0
+    audits: tuple[StepAudit, ...] = ()
+    reports: str = ""
+
+
+def import_line(runs: Sequence[ImportedLine]) -> str:
+    """The line for the runs of one import, of which there is at least one."""
+    trials = len({run.trial_id for run in runs})
+    least, most = min(run.steps for run in runs), max(run.steps for run in runs)
+    steps = counted(most, "step") if least == most else f"{least} to {counted(most, 'step')}"
+    parts = [f"{counted(len(runs), 'run')} of {steps} in {counted(trials, 'trial')}"]
+    audits = [audit for run in runs for audit in run.audits]
+    of_steps = sum(run.steps for run in runs)
+    for name, words in _SHOWN:
+        if name == "logs" and not any(run.logs for run in runs):
+            parts.append("no logs")
+            continue
+        parts.append(_failed(audits, name, words) or _held(audits, name, words, of_steps))
+    parts += [text for name, words in _IF_FAILED if (text := _failed(audits, name, words))]
+    return " · ".join([*parts, _date(runs), *dict.fromkeys(r.reports for r in runs if r.reports)])
+
+
+def _failed(audits: Sequence[StepAudit], name: AuditName, words: str) -> str:
+    """A check that failed, with its first step; empty for one that did not."""
+    bad = [(a, c) for a in audits for c in a.checks if c.name == name and c.holds is False]
+    if not bad:
+        return ""
+    first, check = bad[0]
+    more = f" (and in {len(bad) - 1} more steps)" if len(bad) > 1 else ""
+    return f"{words} ✗ in step {first.step}: {check.message}{more}"
+
+
+def _held(audits: Sequence[StepAudit], name: AuditName, words: str, of_steps: int) -> str:
+    held = sum(check.holds is True for a in audits for check in a.checks if check.name == name)
+    if not held:
+        return f"{words} not checked"
+    return f"{words} ✓" + (f" in {held:,} of {of_steps:,} steps" if held < of_steps else "")
+
+
+def _date(runs: Sequence[ImportedLine]) -> str:
+    dates = sorted({run.date for run in runs if run.date})
+    if dates:
+        words = f"date {dates[0]}" if len(dates) == 1 else f"dates {dates[0]} to {dates[-1]}"
+        dated = sum(run.date is not None for run in runs)
+        return f"{words} ✓" if dated == len(runs) else f"{words}, of {dated} of {len(runs)} runs"
+    local = next((run.local_time for run in runs if run.local_time), None)
+    if local:
+        return f"no date: {local} is of an unknown time zone (--measured-on says the day)"
+    return "no date in the file (--measured-on says it)"

@@ -1,0 +1,326 @@
+"""One run as plots of characters: its steps second by second, and their latency percentiles.
+
+uniplot draws (quarter blocks, or ASCII if the terminal's encoding has no blocks); this module
+selects the points, marks the cliffs and describes both.
+
+The horizontal axis of percentiles is stretched towards the slow end: a share p of all I/Os is drawn
+at log10(1 / (1 - p)), so that 90 %, 99 % and 99.9 % are equally far apart. It ends at the share of
+a single I/O. The vertical axis is logarithmic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from diskbench.errors import DiskbenchError
+from diskbench.model.phase import Cliff, StepPhases
+from diskbench.model.run import Run
+from diskbench.model.spec import Plan
+from diskbench.ports import EvidenceStore
+from diskbench.report.assemble.phases import clock
+from diskbench.report.assemble.words import cut
+from diskbench.report.terminal.layout import sparkline
+from diskbench.store.frames import histogram_rows
+from diskbench.store.series_columns import rate_rows
+from diskbench.units import format_iops
+from diskbench.visible import one_line
+
+
+@dataclass(frozen=True)
+class StepSeconds:
+    """One step (its last round): direction → (second, IOPS), seconds ascending from 0."""
+
+    step: str
+    directions: Mapping[str, tuple[tuple[int, float], ...]]
+
+    @property
+    def n(self) -> int:
+        """The number of seconds."""
+        return max((len(points) for points in self.directions.values()), default=0)
+
+
+def step_seconds(rows: Iterable[Mapping[str, Any]]) -> tuple[StepSeconds, ...]:
+    """Series rows (from `diskbench.load_series`) by step, in the order of the steps.
+
+    Directions without I/O are left out. Of a repeated step the last round is kept: its seconds are
+    nearest to the steady state.
+    """
+    steps: dict[str, tuple[int, dict[str, list[tuple[int, float]]]]] = {}
+    for row in rows:
+        name, index = str(row["step"]), int(row["step_index"])
+        if name not in steps or steps[name][0] < index:
+            steps[name] = (index, {})
+        if steps[name][0] == index:
+            points = steps[name][1].setdefault(str(row["direction"]), [])
+            points.append((int(row["second"]), float(row["iops"] or 0.0)))
+    return tuple(
+        StepSeconds(
+            name, {d: tuple(sorted(p)) for d, p in directions.items() if any(v for _, v in p)}
+        )
+        for name, (_, directions) in sorted(steps.items(), key=lambda item: item[1][0])
+    )
+
+
+HEIGHT = 10
+SHORTEST_S = 3
+"""Fewer seconds are not worth a plot."""
+_NARROWEST = 24
+_LABELS = 13
+"""Columns of the frame and the labels of the vertical axis, up to `10,000,000`."""
+_FRAME = str.maketrans("┌┐└┘─│├┤┬┴┼", "++++-|+++++")
+COLOURS = ("cyan", "yellow", "magenta", "green", "blue")
+
+
+@dataclass(frozen=True)
+class Screen:
+    """The terminal to draw for: its columns, and whether it has colours and Unicode."""
+
+    width: int = 80
+    colour: bool = False
+    unicode: bool = True
+
+    @property
+    def plot_width(self) -> int:
+        """Columns inside the frame of a plot."""
+        return max(_NARROWEST, self.width - _LABELS)
+
+
+def plot_seconds(
+    step: StepSeconds,
+    screen: Screen,
+    *,
+    cliffs: Sequence[Cliff] = (),
+    foreseen_s: float | None = None,
+) -> str:
+    """IOPS over the seconds of a step, from zero. Its cliffs are vertical lines, described below
+    the plot together with the time at which the plan expected the credit to run out.
+
+    Empty for fewer than three seconds. If there are more seconds than columns, peaks and dips stay
+    visible: uniplot joins all points by lines.
+    """
+    if step.n < SHORTEST_S:
+        return ""
+    names = tuple(step.directions)
+    title = f"{step.step}: IOPS over {step.n:,} s"
+    # uniplot cannot label an axis whose range is almost zero.
+    highest = max(value for course in step.directions.values() for _, value in course)
+    bounds: dict[str, Any] = {"y_min": 0.0} if highest >= 1.0 else {"y_min": 0.0, "y_max": 1.0}
+    drawn = draw(
+        {name: step.directions[name] for name in names},
+        screen,
+        title=title,
+        x_gridlines=[cliff.at_s for cliff in cliffs],
+        x_unit=" s",
+        **bounds,
+    )
+    lines = [drawn, *(_cliff_words(cliff, screen) for cliff in cliffs)]
+    if foreseen_s is not None and foreseen_s < step.n:
+        lines.append(f"  the plan foresaw that credit runs out at {clock(foreseen_s)}")
+    return "\n".join(lines)
+
+
+def draw(
+    curves: Mapping[str, Sequence[tuple[float, float]]],
+    screen: Screen,
+    *,
+    title: str,
+    height: int = HEIGHT,
+    **options: Any,  # noqa: ANN401 - options of uniplot, passed on
+) -> str:
+    """Curves of points (x, y) in one frame, with a legend if there are several."""
+    from uniplot import plot_to_string
+
+    several = len(curves) > 1
+    drawn = plot_to_string(
+        ys=[[y for _, y in points] for points in curves.values()],
+        xs=[[x for x, _ in points] for points in curves.values()],
+        lines=True,
+        width=screen.plot_width,
+        height=height,
+        title=one_line(title),
+        color=list(COLOURS[: len(curves)]) if screen.colour else False,
+        character_set="block" if screen.unicode else "ascii",
+        legend_labels=[one_line(name) for name in curves] if several else None,
+        y_gridlines=[],
+        **options,
+    )
+    text = "\n".join(line.rstrip() for line in str(drawn).splitlines())
+    return text if screen.unicode else text.translate(_FRAME)
+
+
+def _cliff_words(cliff: Cliff, screen: Screen) -> str:
+    bar, arrow = ("│", "→") if screen.unicode else ("|", "->")
+    levels = f"{format_iops(cliff.before)} {arrow} {format_iops(cliff.after)}"
+    return f"{bar} cliff at {clock(cliff.at_s)}: {levels}"
+
+
+_UNITS = ((1e9, " s"), (1e6, " ms"), (1e3, " µs"), (1.0, " ns"))
+_FEWEST = 10
+"""Fewer I/Os have no tail to draw."""
+
+
+def plot_percentiles(step: str, rows: Iterable[Mapping[str, Any]], screen: Screen) -> str:
+    """A curve per direction, from the rows of `diskbench.load_histogram` for one step.
+
+    Total latency if fio recorded it, else completion latency. Empty if no direction has ten I/Os.
+    """
+    known = tuple(rows)
+    kind = "lat" if any(row["kind"] == "lat" for row in known) else "clat"
+    buckets: dict[str, list[tuple[float, int]]] = {}
+    for row in known:
+        if row["kind"] == kind and row["direction"] != "sync" and row["count"]:
+            bucket = (float(row["latency_ns"]), int(row["count"]))
+            buckets.setdefault(str(row["direction"]), []).append(bucket)
+    curves = {name: _curve(sorted(of_direction)) for name, of_direction in buckets.items()}
+    curves = {name: points for name, points in curves.items() if points}
+    if not curves:
+        return ""
+    highest = max(y for points in curves.values() for _, y in points)
+    divisor, unit = next(unit for unit in _UNITS if highest >= unit[0])
+    ends = max(x for points in curves.values() for x, _ in points)
+    words = "latency" if kind == "lat" else "completion latency"
+    drawn = draw(
+        {name: [(x, y / divisor) for x, y in points] for name, points in curves.items()},
+        screen,
+        title=f"{step}: {words}{unit.replace('µ', 'µ' if screen.unicode else 'u')} "
+        "by share of I/Os",
+        y_as_log=True,
+        x_labels=False,
+        x_min=0.0,
+        x_max=ends,
+        x_gridlines=list(range(1, math.ceil(ends))),
+    )
+    return _labelled(drawn, ends, screen.plot_width)
+
+
+def _curve(buckets: Sequence[tuple[float, int]]) -> list[tuple[float, float]]:
+    """Corners (log10(1 / (1 - p)), ns) of a step curve: a bucket is as wide as its share of I/Os.
+    The slowest I/O of n is drawn at the share 1 - 1/n."""
+    total = sum(count for _, count in buckets)
+    if total < _FEWEST:
+        return []
+    corners: list[tuple[float, float]] = []
+    below = 0
+    for ns, count in buckets:
+        ends = (total - below, total - below - count)
+        corners += [(math.log10(total / max(slower, 1)), ns) for slower in ends]
+        below += count
+    return corners
+
+
+def _labelled(drawn: str, ends: float, width: int) -> str:
+    """The plot with `0 %`, `90 %`, `99 %` … below its frame, each at its share."""
+    axis = [" "] * (width + 2)
+    for nines in range(math.floor(ends) + 1):
+        text = _percent(nines)
+        at = 1 + round(nines / ends * (width - 1))
+        start = min(max(0, at - (len(text) // 2 if nines else 1)), len(axis) - len(text))
+        if all(letter == " " for letter in axis[max(0, start - 1) : start + len(text) + 1]):
+            axis[start : start + len(text)] = text
+    lines = drawn.splitlines()
+    frame = max(i for i, line in enumerate(lines) if line[:1] in "└+")
+    lines.insert(frame + 1, "".join(axis).rstrip())
+    return "\n".join(lines)
+
+
+def _percent(nines: int) -> str:
+    """`0 %`, `90 %`, `99 %`, `99.9 %`."""
+    if nines < 2:
+        return f"{90 * nines} %"
+    return f"99.{'9' * (nines - 2)} %" if nines > 2 else "99 %"
+
+
+def print_plots(
+    console: Console,
+    screen: Screen,
+    run: Run,
+    phases: Sequence[StepPhases],
+    plan: Plan | None,
+    store: EvidenceStore | None,
+    *,
+    plot: bool | None,
+    several: bool,
+) -> None:
+    """A sparkline for each step of a run, and plots below.
+
+    `plot` True: series and percentiles of every step; None: on a terminal only, the series of steps
+    with a cliff; False: no plots. Nothing is printed for a run whose evidence is missing. `plan`
+    gives the time at which credit was expected to run out (None for imported runs). `several`: the
+    trial has other runs, so the run's number is shown.
+    """
+    if store is None:
+        return
+    try:
+        steps = step_seconds(rate_rows(store, run.run_id))
+    except DiskbenchError:  # reported when the phases were read
+        return
+    if not (lines := second_lines(steps, width=screen.width)):
+        return
+    number = run.run_index + 1
+    which = f" of run {number}" if several else ""
+    console.print(Text.assemble(("\nIOPS by the second", "bold"), (f"{which}, from zero", "dim")))
+    console.print(Text("\n".join(lines)))
+    by_step = {phase.step: phase for phase in phases if phase.run_id == run.run_id}
+    if plot is None:
+        fell = {name for name, step in by_step.items() if step.cliffs}
+        shown = [step for step in steps if step.step in fell] if console.is_terminal else []
+    else:
+        shown = list(steps) if plot else []
+    foreseen = {name: _expected_s_of(plan, step, number) for name, step in by_step.items()}
+    for step in (step for step in shown if step.n >= SHORTEST_S):
+        cliffs = by_step[step.step].cliffs if step.step in by_step else ()
+        _print(
+            console, plot_seconds(step, screen, cliffs=cliffs, foreseen_s=foreseen.get(step.step))
+        )
+        if plot:
+            rows = histogram_rows(store, run.run_id, step=step.step)
+            _print(console, plot_percentiles(step.step, rows, screen))
+
+
+def _expected_s_of(plan: Plan | None, step: StepPhases, run: int) -> float | None:
+    """Seconds from the step's start until full load was expected to empty the bucket."""
+    expectation = plan.expectation if plan else None
+    expected = expectation.of(expectation.step(step.step_index, run)) if expectation else None
+    return expected.lasts_s if expected else None
+
+
+def _print(console: Console, drawn: str) -> None:
+    """Print a plot unchanged: rich must not wrap or colour it again."""
+    if drawn:
+        console.print()
+        console.print(Text.from_ansi(drawn), soft_wrap=True)
+
+
+_NAME = 24
+_LEAST_SPARK = 8
+
+
+def second_lines(steps: Sequence[StepSeconds], *, width: int = 80) -> list[str]:
+    """A line per step and direction: name, IOPS as a sparkline, lowest and highest second.
+
+    Steps of fewer than three seconds are left out. No line is longer than `width`, if that leaves
+    at least eight columns for the sparkline.
+    """
+    rows = [
+        (step.step, direction, [iops for _, iops in points])
+        for step in steps
+        for direction, points in step.directions.items()
+        if len(points) >= SHORTEST_S
+    ]
+    if not rows:
+        return []
+    spans = [f"{format_iops(min(iops))} to {format_iops(max(iops))}" for _, _, iops in rows]
+    names = [cut(name, _NAME) for name, _, _ in rows]
+    wide = max(map(len, names))
+    label = max(len(direction) for _, direction, _ in rows)
+    room = max(_LEAST_SPARK, min(40, width - wide - label - max(map(len, spans)) - 4))
+    return [
+        f"{name:<{wide}} {direction:<{label}} {sparkline(iops, width=room):<{room}}  {span}"
+        for name, (_, direction, iops), span in zip(names, rows, spans, strict=True)
+    ]

@@ -1,0 +1,373 @@
+"""The result for a terminal: whole, brief, and several side by side.
+
+whole           a table of 80 columns with all doubts and the next step
+brief           about ten lines for one step, one screen for six: the figures, a line of verdict
+                per step, the heaviest warning and the next step
+side by side    a line for each host or disk, the same steps together
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from diskbench.model.doubts import DOUBTS, WEIGHTS
+from diskbench.report.assemble.lines import Spread, StepLine, WarningGroup, runs_words
+from diskbench.report.assemble.next_step import NextStep, for_hosts
+from diskbench.report.assemble.report_view import BesideRow, rows_of_views
+from diskbench.report.assemble.subject import SHARED, Subject
+from diskbench.report.assemble.trial_view import TrialView
+from diskbench.report.assemble.words import NONE, counted
+from diskbench.report.terminal.layout import print_trimmed, sparkline
+from diskbench.report.terminal.verdict_text import WIDTH, verdict_lines
+from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
+
+_FIGURES = ("IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
+_BRIEF = ("IOPS", "MB/s", "mean", "p99", "max")
+_VERDICT_STYLES = {"head": "dim", "row": "", "ground": "dim", "doubt": "yellow"}
+_Pick = Callable[[Spread], float]
+_MEDIAN, _LOW, _HIGH = map(attrgetter, ("median", "low", "high"))
+
+
+def print_view(view: TrialView, *, console: Console) -> None:
+    """Print the result of one trial (all its runs), and the next step."""
+    print_trimmed(console, result_table(view))
+    console.print(Text.assemble(("next: ", "bold"), f"{view.next.reason}:"))
+    # Do not wrap or cut a command: it must survive copy and paste.
+    console.print(Text(f"  {view.next.command}", "bold cyan"), soft_wrap=True)
+
+
+def result_table(view: TrialView) -> RenderableType:
+    """The result of one trial: heading, table, notes, phases, verdicts and warnings."""
+    phases = view.phase_lines
+    parts: list[RenderableType] = [_heading(view.subject), Text()]
+    if view.unfinished:
+        parts.append(Text(view.unfinished, "bold yellow"))
+    if view.headline:
+        parts += [Text(view.headline, "bold"), Text()]
+    if view.lines:
+        parts += [_table(view.lines), *_notes(view)]
+    elif not view.trial.phases:
+        parts.append(Text(view.missing, "yellow"))
+    parts += [Text(line.text, "bold") for line in view.thresholds]
+    if phases:
+        parts += [*([Text()] if view.lines else []), Text("second by second", "bold")]
+        parts += map(Text, phases)
+    below = {(step or "", group.code) for group in view.warnings for step, _ in group.cases}
+    if judged := verdict_lines(view.trial.verdicts, below):
+        parts += [Text(), Text("verdict", "bold")]
+        parts += [Text(line.text, _VERDICT_STYLES[line.kind], no_wrap=True) for line in judged]
+    for number, group in enumerate(view.warnings):
+        parts += [*([] if number else [Text()]), *_warning(group)]
+    return Group(*parts, Text())
+
+
+def _heading(subject: Subject) -> Text:
+    text = Text.assemble((subject.title, "bold"), overflow="fold")
+    if subject.marks:
+        text.append(f"  [{', '.join(subject.marks)}]", "bold yellow")
+    several = f"{len(subject.run_ids)} runs, " if len(subject.run_ids) > 1 else ""
+    about = (
+        promise_line(subject),
+        subject.machine,
+        subject.target + (f", {subject.disk}" if subject.disk else ""),
+        f"{several}{subject.fio}, run {subject.run_ids[0]}" if subject.run_ids else subject.fio,
+    )
+    for part in about:
+        if part:
+            text.append(f"\n{part}", "dim")
+    return text
+
+
+def promise_line(subject: Subject) -> str:
+    """`rented: … promised: … shared: …`; empty for a machine that was not rented."""
+    if subject.promised is None:
+        return ""
+    facts = {"rented": subject.promised.offer, "promised": subject.promised.promise}
+    if subject.promised.shared:
+        facts["shared"] = SHARED
+    return "\n".join(f"{name}: {text}" for name, text in facts.items() if text)
+
+
+def _table(lines: Sequence[StepLine]) -> Table:
+    table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
+    table.add_column("step", overflow="fold", min_width=12)
+    table.add_column("I/O")
+    for name in _FIGURES:
+        table.add_column(name, justify="right", no_wrap=True)
+    for line in lines:
+        table.add_row(Text(_name(line), "bold"), line.direction, *_cells(line, _MEDIAN))
+        if line.runs > 1:
+            shape = Text(f" {sparkline(line.by_run, width=16)}", "cyan")
+            table.add_row(shape, Text("lowest", "dim"), *_dim(_cells(line, _LOW)))
+            runs = Text(f" {runs_words(line)}", "dim")
+            table.add_row(runs, Text("highest", "dim"), *_dim(_cells(line, _HIGH)))
+    return table
+
+
+def _name(line: StepLine) -> str:
+    name: list[str] = [line.level] if line.level else []
+    if line.rounds is not None:
+        first, last = line.rounds
+        name.append(f"round {first}" if first == last else f"{first}–{last}")
+    return f"{line.step} ({', '.join(name)})" if name else line.step
+
+
+def _cells(line: StepLine, pick: _Pick) -> list[str]:
+    latencies = (line.mean_ns, line.p50_ns, line.p99_ns, line.p99_9_ns, line.max_ns)
+    sync = line.direction == "sync"
+    return [
+        format_iops(pick(line.iops)) if line.iops else NONE,
+        format_mb_per_s(pick(line.bytes_per_s)) if line.bytes_per_s and not sync else NONE,
+        *(_latency(pick(latency)) if latency else NONE for latency in latencies),
+        f"{pick(line.cpu):.0%}" if line.cpu else NONE,
+    ]
+
+
+def _latency(ns: float) -> str:
+    return format_latency_ns(ns).replace(" ", "")
+
+
+def _dim(cells: Sequence[str]) -> list[Text]:
+    return [Text(cell, "dim") for cell in cells]
+
+
+def _notes(view: TrialView) -> list[Text]:
+    notes = list(view.notes)
+    if view.runs_n > 1:
+        notes.append("first line = median of the runs; bars = IOPS of each run, from zero")
+    return [Text(note, "dim", overflow="fold") for note in notes]
+
+
+def _warning(group: WarningGroup) -> list[RenderableType]:
+    parts: list[RenderableType] = [Text.assemble(("! ", "bold yellow"), (group.code, "yellow"))]
+    for step, message in group.cases:
+        case = Text.assemble((f"{step}: " if step else "", "bold"), message)
+        parts.append(Padding(case, (0, 0, 0, 2), expand=False))
+    if group.advice:
+        parts.append(Padding(Text(f"→ {group.advice}", "dim"), (0, 0, 0, 2), expand=False))
+    return parts
+
+
+_STYLES = {"head": "dim", "row": ""}
+_WARNING_LINES = 2
+
+
+def print_brief(view: TrialView, *, console: Console) -> None:
+    """Print the result of one trial in short, and the commands for its page and for all of it."""
+    print_trimmed(console, brief_result(view))
+    id_ = view.subject.shown_id
+    count = len(view.doubts)
+    _print_closing(console, view.next, id_, f"{count} warnings" if count > 1 else "all", " -v")
+
+
+def print_brief_hosts(
+    named: Sequence[tuple[str, TrialView]], asked: str, *, console: Console
+) -> None:
+    """Print the results of several trials of one command side by side: a table, what is wrong with
+    each, the heaviest warning, one next step, and the commands for more. `asked` is an id that
+    means all of them."""
+    views = [view for _, view in named]
+    offers = {view.subject.promised.offer for view in views if view.subject.promised}
+    where = f"{len(named)} × {offers.pop()}" if len(offers) == 1 else f"{len(named)} hosts"
+    marks = dict.fromkeys(mark for view in views for mark in view.subject.marks)
+    heading = Text.assemble((views[0].subject.profile, "bold"), f" on {where}")
+    heading.append(f"  [{', '.join(marks)}]" if marks else "", "bold yellow")
+    print_trimmed(console, heading)
+    rows = rows_of_views(named)
+    print_trimmed(console, beside_table(rows, "host", width=console.width))
+    parts: list[RenderableType] = [Text()]
+    for name, view in named:
+        id_ = view.subject.shown_id
+        problem = view.unfinished or view.missing
+        count = len(view.doubts)
+        words = [problem, counted(count, "warning") if count else ""]
+        outcome = ", ".join(word for word in words if word) or "no warning"
+        parts.append(Text(f"{name}: {outcome}: diskbench results show {id_} -v"))
+        parts += _thresholds(view, indent="  ")
+    doubted = [(name, view) for name, view in named if view.doubts]
+    if doubted:
+        name, view = min(doubted, key=lambda pair: _weight(heaviest(pair[1].doubts)))
+        parts += [Text(), *_brief_warning(heaviest(view.doubts), _WARNING_LINES, f"{name}, ")]
+    print_trimmed(console, Group(*parts, Text()))
+    steps = [(name, view.next) for name, view in named]
+    step = for_hosts(steps, doubted[0][0] if doubted else named[0][0])
+    _print_closing(console, step, asked, "all", "")
+
+
+def _print_closing(console: Console, step: NextStep, id_: str, all_: str, flags: str) -> None:
+    """The next step, and where the rest is. A command is not wrapped or cut: it must survive copy
+    and paste."""
+    console.print(Text.assemble(("next: ", "bold"), f"{step.reason}:"), soft_wrap=True)
+    console.print(Text(f"  {step.command}", "bold cyan"), soft_wrap=True)
+    pages = Text.assemble(
+        ("page: ", "dim"),
+        f"diskbench report {id_}",
+        (f" · {all_}: ", "dim"),
+        f"diskbench results show {id_}{flags}",
+    )
+    console.print(pages, soft_wrap=True)
+
+
+def brief_result(view: TrialView) -> RenderableType:
+    """The heading, the figures, the verdict of each step and the heaviest warning."""
+    # One step is ten lines: there is nothing to set apart.
+    gap = [Text()] if len({line.step for line in view.lines}) > 1 else []
+    parts: list[RenderableType] = [_brief_heading(view.subject)]
+    if view.unfinished:
+        parts.append(Text(view.unfinished, "bold yellow"))
+    if view.headline:
+        parts.append(Text(view.headline, "bold"))
+    parts.append(Text(view.missing, "yellow") if view.missing else _brief_table(view))
+    parts += _thresholds(view)
+    if judged := verdict_lines(view.trial.verdicts):
+        rows = [line for line in judged if line.kind in _STYLES]
+        parts += [*gap, *(Text(line.text, _STYLES[line.kind], no_wrap=True) for line in rows)]
+    if view.doubts:
+        most = _WARNING_LINES if gap else 1
+        # An only warning is whole: no other hides behind `-v`, so nobody would look there.
+        parts += [
+            *gap,
+            *_brief_warning(heaviest(view.doubts), most if len(view.doubts) > 1 else None),
+        ]
+    return Group(*parts, *gap)
+
+
+def _thresholds(view: TrialView, indent: str = "") -> list[RenderableType]:
+    """Whether the profile's thresholds are met; of each `--fail-if` how many figures meet it. The
+    command ends with what fails it."""
+    met = Counter(line.threshold for line in view.thresholds if line not in view.missed)
+    asked = Counter(line.threshold for line in view.thresholds)
+    lines = [line.text for line in view.thresholds if line.threshold not in view.subject.fail_if]
+    lines += [
+        f"passed: {met[threshold]} of {count} figures ({threshold.source})"
+        for threshold, count in asked.items()
+        if threshold in view.subject.fail_if and met[threshold]
+    ]
+    return [
+        Text(part, "bold")
+        for line in lines
+        for part in textwrap.wrap(
+            line,
+            WIDTH,
+            initial_indent=indent,
+            subsequent_indent=f"{indent}  ",
+            break_on_hyphens=False,
+        )
+    ]
+
+
+def heaviest(groups: Sequence[WarningGroup]) -> WarningGroup:
+    """The group of warnings that weighs most; of equal ones the first."""
+    return min(groups, key=_weight)
+
+
+def _weight(group: WarningGroup) -> int:
+    """Where the weight of its doubt stands: 0 weighs most."""
+    return WEIGHTS.index(DOUBTS[group.code].weight)
+
+
+def _brief_heading(subject: Subject) -> Text:
+    offer = subject.promised.offer if subject.promised else ""
+    where = offer or ", ".join(word for word in (subject.target, subject.disk) if word)
+    runs = f", {len(subject.run_ids)} runs" if len(subject.run_ids) > 1 else ""
+    text = Text.assemble((subject.profile, "bold"), f" on {where}" if where else "", runs)
+    if subject.marks:
+        text.append(f"  [{', '.join(subject.marks)}]", "bold yellow")
+    return text
+
+
+def _brief_table(view: TrialView) -> Table:
+    table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=False, header_style="bold")
+    table.add_column("step", overflow="fold", min_width=12)
+    table.add_column("I/O")
+    for name in _BRIEF:
+        table.add_column(name, justify="right", no_wrap=True)
+    for line, figures in zip(view.lines, view.figures, strict=True):
+        name = f"{line.step} ({line.level})" if line.level else line.step
+        cells = (figures.cells[_FIGURES.index(head)][0] for head in _BRIEF)
+        table.add_row(Text(name, "bold"), line.direction, *cells)
+    return table
+
+
+def _brief_warning(group: WarningGroup, most: int | None, host: str = "") -> list[RenderableType]:
+    """At most so many lines on what is wrong and where, and one on what to do about it; with `most`
+    None as many as both take."""
+    steps = list(dict.fromkeys(step for step, _ in group.cases if step))
+    more = f" (and {len(steps) - 1} more)" if len(steps) > 1 else ""
+    step, message = group.cases[0]
+    where = f"{step}{more}: " if step else ""
+    lines = _folded(f"! {host}{where}{message}", most)
+    advice = _folded(f"→ {group.advice}", most and 1, WIDTH - 2) if group.advice else []
+    return [
+        *(Text(line, "yellow") for line in lines),
+        *(Text(f"  {line}", "dim") for line in advice),
+    ]
+
+
+def _folded(text: str, most: int | None, width: int = WIDTH) -> list[str]:
+    if most is None:
+        return textwrap.wrap(text, width, subsequent_indent="  ")
+    return textwrap.wrap(text, width, subsequent_indent="  ", max_lines=most, placeholder=" …")
+
+
+_WITH_LIMITS = 100
+"""Columns from which the limits have room; our choice."""
+MOST_ROWS = 60
+"""Lines of a table; our choice: what is longer belongs on a page."""
+_TRUST_STYLE = {"no": "red", "with care": "yellow", "yes": "green"}
+
+
+def beside_table(rows: Sequence[BesideRow], subject: str, *, width: int) -> RenderableType:
+    """The rows, with the columns that any of them fills. `subject` titles their names, such
+    as `host`. Of more than `MOST_ROWS` the first are shown, and the others counted."""
+    columns = {
+        "n": any(row.n > 1 for row in rows),
+        "p99": any(row.p99 for row in rows),
+        "of promise": any(row.ratio is not None for row in rows),
+        "limited by": width >= _WITH_LIMITS and any(row.limit for row in rows),
+        "trust": any(row.trust for row in rows),
+    }
+    table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=False, header_style="bold")
+    table.add_column("step", overflow="fold", min_width=12)
+    table.add_column("I/O", no_wrap=True)
+    table.add_column(subject, overflow="fold", min_width=8)
+    table.add_column("measured", justify="right", no_wrap=True)
+    for name in (name for name, shown in columns.items() if shown):
+        right = name in ("n", "p99", "of promise")
+        table.add_column(name, justify="right" if right else "left", no_wrap=True)
+    before: tuple[str, str] | None = None
+    for row in rows[:MOST_ROWS]:
+        place = (row.step, row.direction)
+        lead = place if place != before else ("", "")
+        before = place
+        cells = {
+            "n": Text(str(row.n)),
+            "p99": Text(row.p99 or NONE),
+            "of promise": Text(_ratio(row)),
+            "limited by": Text(row.limit),
+            "trust": Text(row.trust, _TRUST_STYLE.get(row.trust, "")),
+        }
+        shown = (cells[name] for name, is_shown in columns.items() if is_shown)
+        table.add_row(Text(lead[0], "bold"), lead[1], Text(row.name), row.measured, *shown)
+    more = len(rows) - MOST_ROWS
+    return Group(table, Text(f"and {more} more lines", "dim")) if more > 0 else table
+
+
+def _ratio(row: BesideRow) -> str:
+    """`102%`, or `102% of burst`: a burst that was not used up is no rate that lasts."""
+    if row.ratio is None:
+        return NONE
+    return f"{row.ratio:.0%} of burst" if row.on_credit else f"{row.ratio:.0%}"
+
+
+def audit_style(line: str) -> str:
+    """The rich style of the line."""
+    return "yellow" if "does not hold" in line else "dim"

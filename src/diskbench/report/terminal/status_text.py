@@ -1,0 +1,223 @@
+"""What runs, what is due and what is wrong here, for a terminal.
+
+status      workers, queues, running cells and leases as tables of 80 columns
+schedule    due times in its own and the local timezone, and what became of past ones
+doctor      findings with their advice
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from diskbench.model.campaign import CellSeen, FleetDocument, LeaseSeen, QueueSeen, WorkerSeen
+from diskbench.model.finding import Finding
+from diskbench.model.ids import short
+from diskbench.model.schedule import OccurrenceStatus, ScheduleStatus
+from diskbench.report.terminal.layout import Fitted, wrapped
+from diskbench.units import format_duration_s
+
+
+def fleet_table(fleet: FleetDocument) -> RenderableType:
+    """Workers, queues, running cells and rented resources; a line replaces each empty table."""
+    parts: list[RenderableType] = []
+    for title, empty, table in (
+        ("Workers", "no process works; start one with: diskbench worker", _workers(fleet.workers)),
+        ("Queues", "no cell waits for a worker", _queues(fleet.queues)),
+        ("Running", "nothing runs", _cells(fleet.cells)),
+        (_title(fleet), "nothing is rented", _leases(fleet.leases)),
+    ):
+        parts += [Text(title, style="bold"), table if table.row_count else Text(f"  {empty}")]
+        parts.append(Text(""))
+    parts += [Text(f"! {line}", style="yellow") for line in _worries(fleet)]
+    return Group(*(parts if _worries(fleet) else parts[:-1]))
+
+
+def _title(fleet: FleetDocument) -> str:
+    if not fleet.leases:
+        return "Open leases"
+    unpriced = f", {fleet.unpriced} of them without a known price" if fleet.unpriced else ""
+    return f"Open leases: {len(fleet.leases)}{unpriced}, ${fleet.usd:,.2f} so far"
+
+
+def _that_wait(count: int) -> str:
+    return "1 cell waits" if count == 1 else f"{count} cells wait"
+
+
+def _worries(fleet: FleetDocument) -> list[str]:
+    """Queues that no worker serves, and leases that no process uses."""
+    lines = [
+        f"{_that_wait(queue.waiting + queue.queued)} for a worker that serves {queue.route}: "
+        f"diskbench worker --queues {queue.route}"
+        for queue in fleet.queues
+        if not queue.workers and queue.waiting + queue.queued
+    ]
+    unused = [lease.lease_id for lease in fleet.leases if not lease.in_use]
+    if unused:
+        which = f"lease {short(unused[0])}" if len(unused) == 1 else f"{len(unused)} leases"
+        lines.append(f"no process uses {which}: see 'diskbench gc --dry-run'")
+    return lines
+
+
+def _workers(workers: Sequence[WorkerSeen]) -> Table:
+    rows = (
+        (
+            worker.name,
+            f"{worker.hostname}:{worker.pid}",
+            "–" if worker.queues is None else " ".join(worker.queues),
+            f"{worker.running}" + (f" of {worker.concurrency}" if worker.concurrency else ""),
+            f"{format_duration_s(worker.beat_age_s)} ago",
+            _state(worker),
+        )
+        for worker in workers
+    )
+    return _table(("name", "host:pid", "serves", "runs", "beat", "state"), rows, wide=(0, 1, 2))
+
+
+def _state(worker: WorkerSeen) -> str:
+    if not worker.alive:
+        return "dead"
+    return "draining" if worker.draining else "alive"
+
+
+def _queues(queues: Sequence[QueueSeen]) -> Table:
+    rows = (
+        (
+            queue.route,
+            queue.partition,
+            *map(str, (queue.waiting, queue.queued, queue.running, queue.workers)),
+        )
+        for queue in queues
+    )
+    return _table(
+        ("route", "partition", "waiting", "queued", "running", "workers"), rows, wide=(0, 1)
+    )
+
+
+def _cells(cells: Sequence[CellSeen]) -> Table:
+    rows = (
+        (
+            cell.name,
+            cell.state,
+            cell.doing or "–",
+            "–" if cell.age_s is None else format_duration_s(cell.age_s),
+            cell.worker or "gone",
+        )
+        for cell in cells
+    )
+    return _table(("cell", "state", "step", "age", "worker"), rows, wide=(0, 2, 4))
+
+
+def _leases(leases: Sequence[LeaseSeen]) -> Table:
+    rows = (
+        (
+            short(lease.lease_id),
+            f"{lease.provider} {lease.region or ''}".rstrip(),
+            format_duration_s(lease.age_s),
+            "unknown" if lease.usd is None else f"${lease.usd:,.2f}",
+            "in use" if lease.in_use else lease.error or "nobody's",
+        )
+        for lease in leases
+    )
+    return _table(("lease", "where", "age", "cost", "state"), rows, wide=(1, 4))
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]], *, wide: Sequence[int]) -> Table:
+    """Columns in `wide` share the remaining width and are cut; the others are shown whole."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for position, title in enumerate(titles):
+        table.add_column(title, no_wrap=position not in wide)
+    for row in rows:
+        table.add_row(
+            *(
+                Fitted(text, middle=at == 0) if at in wide else Text(text)
+                for at, text in enumerate(row)
+            )
+        )
+    return table
+
+
+def schedule_lines(schedule: ScheduleStatus) -> Iterator[str]:
+    """A schedule: what it measures and when, then its next and its past occurrences."""
+    times = f"{schedule.cron!r} {schedule.timezone}"
+    yield f"{schedule.name}  {schedule.source}  {times}{_marks(schedule)}"
+    for moment in schedule.next:
+        yield f"  next  {_both(datetime.fromisoformat(moment), schedule.timezone)}"
+    if not schedule.next:
+        yield f"  next  {'paused' if schedule.paused else 'never'}"
+    for occurrence in schedule.occurrences:
+        at = datetime.fromisoformat(occurrence.scheduled_for)
+        yield f"  last  {_both(at, schedule.timezone)}: {what_became(occurrence)}"
+    if not schedule.occurrences:
+        yield "  last  none yet"
+    if schedule.waiting > 1 or (schedule.waiting and schedule.occurrences[0].state != "queued"):
+        yield f"  {schedule.waiting} wait for a worker or for the running matrix"
+
+
+def what_became(occurrence: OccurrenceStatus) -> str:
+    """`matrix 9x01k3qz has ended: 3 of 4 done, 1 failed`, `skipped: matrix 9x01k3qz still ran`."""
+    if occurrence.state != "begun":
+        # The reason may have advice on further lines: join them.
+        why = " ".join((occurrence.reason or "").split())
+        return f"{occurrence.state}: {why}" if why else occurrence.state
+    if occurrence.campaign_state is None:
+        return f"begun, matrix {short(occurrence.campaign_id or '')}"
+    total = sum(occurrence.counts.values())
+    words = [f"{occurrence.counts.get('done', 0)} of {total} done"]
+    words += [
+        f"{n} {state}" for state, n in sorted(occurrence.counts.items()) if n and state != "done"
+    ]
+    verb = {"done": "has ended", "running": "runs", "cancelling": "is being cancelled"}
+    became = verb[occurrence.campaign_state]
+    return f"matrix {short(occurrence.campaign_id or '')} {became}: {', '.join(words)}"
+
+
+def _marks(schedule: ScheduleStatus) -> str:
+    marks = [
+        *(["paused"] if schedule.paused else []),
+        *(["overlapping ones wait"] if schedule.overlap == "queue" else []),
+        *(["backfill"] if schedule.backfill else []),
+        *([f"budget ${schedule.budget_usd:g}"] if schedule.budget_usd is not None else []),
+    ]
+    return f"  ({', '.join(marks)})" if marks else ""
+
+
+def _both(moment: datetime, zone: str) -> str:
+    in_zone, local = moment.astimezone(ZoneInfo(zone)), moment.astimezone()
+    # The offset's name makes the hour unambiguous that occurs twice when daylight saving ends.
+    clock = "%H:%M:%S" if in_zone.second else "%H:%M"
+    shown = in_zone.strftime(f"%a %Y-%m-%d {clock} %Z")
+    if in_zone.utcoffset() == local.utcoffset():
+        return shown
+    return f"{shown} ({local.strftime('%a %H:%M')} here)"
+
+
+_GAP = "  "
+_NARROWEST = 30
+_FURTHER_LEFT = 4
+
+
+def finding_lines(findings: Sequence[Finding], *, width: int = 80) -> Iterator[str]:
+    """State, check, place and text of each finding, with its advice below. No line is longer than
+    `width`, except for a single longer word."""
+    rows = [(finding.state, finding.check, finding.where) for finding in findings]
+    wide = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
+    indent = sum(wide) + len(_GAP) * 3
+    room = max(width - indent, _NARROWEST)
+    for finding, row in zip(findings, rows, strict=True):
+        head = _GAP.join(cell.ljust(w) for cell, w in zip(row, wide, strict=True)) + _GAP
+        lines = wrapped("", finding.told, room)
+        lines += wrapped("", f"→ {finding.advice}", room, indent=2) if finding.advice else []
+        if (
+            lines and len(lines[0]) > room
+        ):  # one long word, such as a path: on its own line, further left
+            lines.insert(0, "")
+        for number, line in enumerate(lines or [""]):
+            # Paths are not broken, so that they can be copied.
+            margin = indent if len(line) <= room else _FURTHER_LEFT
+            yield ((head if number == 0 else " " * margin) + line).rstrip()

@@ -1,0 +1,117 @@
+""""""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.report.inside import counted, histogram, lognormal
+
+from diskbench.fio.histogram import value_at
+from diskbench.fio.quantiles import needed
+from diskbench.report.assemble.latencies import MOST_STRETCHES, SHOWN, distributions, latency_maps
+
+
+def test_quantiles_are_those_that_the_rows_have():
+    counts = lognormal(20_000)
+    [found] = distributions(histogram(counts))
+    for share in (0.5, 0.9, 0.99, 0.999):
+        assert found.quantile(share) == value_at(counts, share)
+
+
+@given(st.integers(1, 200_000))
+def test_a_quantile_is_shown_exactly_where_enough_ios_back_it(n):
+    [found] = distributions(histogram({1_000_000: n}))
+    for share in SHOWN:
+        assert (found.quantile(share) is not None) == (n >= needed(share))
+
+
+def test_the_highest_quantile_is_the_one_that_n_ios_bear_out():
+    [found] = distributions(histogram({1_000_000: 2995}))
+    assert found.highest**found.n == pytest.approx(0.05)
+    assert found.highest >= 0.999
+    assert math.isclose(found.shares()[-1], 1.0)
+
+
+def test_total_latency_comes_before_completion_latency():
+    both = pl.concat([histogram({100: 5}, kind="clat"), histogram({200: 5}, kind="lat")])
+    [found] = distributions(both)
+    assert found.latency_ns.tolist() == [200]
+    assert not found.completion_only
+    [alone] = distributions(histogram({100: 5}, kind="clat"))
+    assert alone.completion_only
+
+
+def test_of_a_repeated_step_the_last_round_is_told():
+    rounds = [histogram({k * 100: k}, index=k, of_round=k) for k in (1, 3, 2)]
+    [found] = distributions(pl.concat(rounds))
+    assert (found.round, found.n) == (3, 3)
+
+
+def test_steps_come_in_order_and_read_before_write():
+    frames = [
+        histogram({1: 1}, step="b", index=2),
+        histogram({1: 1}, step="a", index=1, direction="write"),
+        histogram({1: 1}, step="a", index=1, direction="read"),
+    ]
+    found = distributions(pl.concat(frames))
+    assert [(one.step, one.direction) for one in found] == [
+        ("a", "read"),
+        ("a", "write"),
+        ("b", "read"),
+    ]
+    assert np.all(np.diff([one.step_index for one in found]) >= 0)
+    assert distributions(pl.DataFrame()) == ()
+
+
+EDGES = [2.0**octave * (1 + part / 8) for octave in range(6, 36) for part in range(8)]
+places = st.integers(0, len(EDGES) - 2)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=40)
+@given(
+    st.dictionaries(
+        st.tuples(st.integers(0, 5000), places), st.integers(1, 1000), min_size=1, max_size=60
+    )
+)
+def test_every_io_is_in_one_cell_and_a_picture_never_has_too_many(found):
+    rows = [(s, EDGES[p], EDGES[p + 1], n) for (s, p), n in sorted(found.items())]
+    for one in latency_maps(counted(rows)):
+        total = sum(cell.per_s * (cell.end_s - cell.start_s) for cell in one.cells)
+        assert total == pytest.approx(sum(found.values()))
+        assert one.n == sum(stretch.n for stretch in one.stretches) == sum(found.values())
+        assert len({cell.start_s for cell in one.cells}) <= MOST_STRETCHES
+        assert len({cell.from_ns for cell in one.cells}) <= 40
+        assert all(0 <= cell.start_s < cell.end_s <= one.seconds for cell in one.cells)
+
+
+def test_a_stretch_tells_median_and_highest_and_p99_only_with_enough_ios():
+    rows = [(0, 1000, 1125, 90), (1, 1000, 1125, 90), (1, 8000, 9000, 10), (2, 1000, 1125, 299)]
+    [found] = latency_maps(counted(rows))
+    first, second, third = found.stretches
+    assert (first.n, first.p50_ns, first.p99_ns, first.max_ns) == (90, 1125, None, 1125)
+    assert (second.n, second.p50_ns, second.p99_ns, second.max_ns) == (100, 1125, None, 9000)
+    assert third.p99_ns == 1125
+
+
+def test_rounds_lie_after_each_other():
+    frames = [
+        counted([(0, 1000, 1125, k), (4, 1000, 1125, k)], index=k, of_round=k) for k in (1, 2)
+    ]
+    [found] = latency_maps(pl.concat(frames))
+    assert found.seconds == 10
+    assert [stretch.start_s for stretch in found.stretches] == [0, 4, 5, 9]
+
+
+def test_a_last_shorter_stretch_is_not_paler():
+    rows = [(second, 1000, 1125, 50) for second in range(MOST_STRETCHES * 2 - 1)]
+    [found] = latency_maps(counted(rows))
+    assert {round(cell.per_s, 9) for cell in found.cells} == {50}
+
+
+def test_nothing_counted_is_no_map():
+    assert latency_maps(pl.DataFrame()) == ()
+    assert latency_maps(counted([(0, 1000, 1125, 5)])) == ()

@@ -1,0 +1,291 @@
+"""A result in two sentences, for who never saw the tool."""
+
+import re
+from dataclasses import replace
+
+from tests.rigs.plans import RUN_IDS
+from tests.unit.report.made import plan
+from tests.unit.report.reported import DOUBT, fallen, group, judged, reported, trial, verdict
+
+from diskbench.catalog.lookup import limits
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
+from diskbench.model.result import Measurement
+from diskbench.model.verdict import LIMITER_WORDS
+from diskbench.providers.options import EmulationOptions
+from diskbench.report.assemble.report_view import many_sentences
+from diskbench.report.assemble.subject import HeadlinePromise, promised, subject_of_plan
+from diskbench.report.assemble.summary import (
+    BECAUSE,
+    headline,
+    slowed,
+    trust_sentence,
+    two_sentences,
+)
+
+
+def headline_of(disk_type="gp2", size_gib=20, *, cloud="aws", time_scale=1.0, **disk):
+    return promised(
+        Rental(
+            scope=Scope(provider="lab"),
+            spec=RentSpec(lab=EmulationOptions(time_scale=time_scale)),
+            cloud=cloud,
+            offer="a machine",
+            disk=DiskSpec(type=disk_type, size_gib=size_gib, **disk),
+        )
+    )
+
+
+def row(iops, seconds=30.0, *, block=4096, role="measure", index=1, direction="read"):
+    ios = int(iops * seconds)
+    return Measurement(
+        run_id=RUN_IDS[0], step_index=index, step=f"s{index}", role=role, scope="step", job="all",
+        job_index=-1, direction=direction, ios=ios, bytes=ios * block,
+        runtime_ns=int(seconds * 1e9), iops=iops, bytes_per_s=iops * block,
+    )  # fmt: skip
+
+
+def test_a_burst_that_was_not_used_up_says_nothing_of_the_baseline():
+    assert (
+        headline(headline_of(), [row(3000)])
+        == "burst of 3,000 IOPS; baseline not measured (promised: 100 IOPS)"
+    )
+
+
+def test_a_credit_that_ran_out_is_said_to_have_run_out():
+    # 5.4 million credits last 1,862 s at 3,000 IOPS over a baseline of 100.
+    steps = [row(3000, 1862), row(100, 300, index=2)]
+    assert headline(headline_of(), steps) == (
+        "burst of 3,000 IOPS; credit used up in s1; baseline of at most 100 IOPS "
+        "(promised: 100 IOPS)"
+    )
+
+
+def test_a_step_that_spans_the_cliff_is_given_no_one_figure():
+    steps = [row(3000, 900), row(1132, 6000, index=2)]
+    assert headline(headline_of(), steps) == (
+        "burst of 3,000 IOPS; credit used up in s2, whose figures mix burst and baseline "
+        "(promised: 100 IOPS)"
+    )
+    assert headline(headline_of(), steps[1:]) == (
+        "credit used up in s2, whose figures mix burst and baseline (promised: 100 IOPS)"
+    )
+
+
+def test_a_scaled_credit_runs_out_sooner():
+    assert "credit used up in s1" in headline(headline_of(time_scale=100), [row(3000, 19)])
+    assert "not measured" in headline(headline_of(time_scale=100), [row(3000, 10)])
+
+
+def test_filling_is_not_counted_and_a_large_request_counts_as_several():
+    fill = row(128, 1862, block=2**20, role="fill", index=0)
+    assert "not measured" in headline(headline_of(), [fill, row(3000)])
+    # 500 requests of 1 MiB are 2,000 of 256 KiB.
+    assert headline(headline_of(), [row(500, block=2**20)]).startswith("burst of 2,000 IOPS;")
+
+
+def test_reads_and_writes_of_a_mix_spend_one_credit():
+    mix = [row(2100, 1862), row(900, 1862, direction="write")]
+    assert headline(headline_of(), mix).startswith("burst of 3,000 IOPS; credit used up in s1")
+
+
+def test_a_disk_without_a_bucket_or_below_its_baseline_has_no_headline():
+    assert headline(headline_of("io1", iops=400), [row(400)]) == ""
+    assert headline(headline_of(), [row(90)]) == ""
+    assert headline(headline_of("nothing of the kind"), [row(90)]) == ""
+    assert headline(headline_of(cloud=None), [row(90)]) == ""
+
+
+GP2 = HeadlinePromise(
+    "m7i.large with gp2 of 20 GiB", "100 IOPS, bursts to 3,000 for 31 min", limits("aws", "gp2", 20)
+)
+
+
+def told(*verdicts, promised=GP2, marks=()):
+    subject = replace(subject_of_plan(plan()), promised=promised, marks=marks)
+    return trial(subject=subject, verdicts=verdicts)
+
+
+def test_what_was_bought_comes_first_then_what_it_gave_and_why():
+    bought, gave = two_sentences(told(fallen()))
+    assert bought == f"You bought {GP2.offer}: it promises {GP2.promise}."
+    assert figures(gave) == ["2,995", "31", "99.6", "100%", "100"]
+    assert BECAUSE["credit"] in gave
+
+
+def figures(text):
+    """The numbers of a sentence, without those of names."""
+    return re.findall(r"(?<![\w-])\d[\d,.]*%?(?![\w-])", text)
+
+
+def test_nothing_was_bought_where_it_is_emulated_or_was_there_before():
+    assert two_sentences(told(marks=("emulated",)))[0].startswith("You tried m7i.large")
+    assert "/data (ext4)" in two_sentences(told(promised=None))[0]
+
+
+def test_a_kept_promise_is_told_with_the_limit_that_was_reached():
+    kept = verdict(judged(3010.0, 3000.0))
+    gave = two_sentences(told(kept))[1]
+    assert figures(gave) == ["3,010", "100%", "3,000"]
+    assert BECAUSE["disk-iops"] in gave
+
+
+def test_a_broken_promise_is_told_by_its_worst_step():
+    kept = verdict(judged(3010.0, 3000.0), step="kept")
+    worst = verdict(judged(900.0, 3000.0, limiter="unknown"), step="worst")
+    gave = two_sentences(told(kept, worst))[1]
+    assert figures(gave) == ["1", "2", "900", "30%", "3,000"]
+    assert BECAUSE["unknown"] in gave
+
+
+def test_a_disk_is_not_blamed_for_what_was_not_asked_of_it():
+    kept = verdict(judged(3010.0, 3000.0), step="deep")
+    shallow = verdict(judged(900.0, 3000.0, limiter="queue-depth"), step="shallow")
+    second = two_sentences(told(shallow, kept))[1]
+    assert figures(second)[:2] == ["1", "2"]
+    assert "3,010 IOPS in deep" in second
+
+
+def test_several_runs_of_a_step_count_once_and_the_middle_one_is_told():
+    runs = [verdict(judged(iops, 3000.0), run_id=str(iops)) for iops in (900.0, 1200.0, 1500.0)]
+    second = two_sentences(told(*runs))[1]
+    assert figures(second)[:3] == ["1", "1", "1,200"]
+
+
+def test_why_it_slowed_down_is_told_with_the_bucket_of_the_disk():
+    spent, earned = slowed(told(fallen()))
+    assert figures(spent)[:4] == ["100", "5,400,000", "3,000", "31"]
+    assert "from empty to full takes 15 h" in earned
+
+
+def test_a_scaled_bucket_says_what_a_real_one_holds():
+    spent, _ = slowed(told(fallen(), promised=replace(GP2, time_scale=60.0)))
+    assert figures(spent)[1:4] == ["90,000", "5,400,000", "60"]
+
+
+def test_a_disk_that_kept_its_level_did_not_slow_down():
+    assert slowed(told(verdict(judged(3000.0, 3000.0)))) == ()
+    assert slowed(told()) == ()
+
+
+def test_doubts_are_named_once_with_their_reasons():
+    runs = [verdict(judged(9e4), trust="with care", run_id=run) for run in "ab"]
+    assert trust_sentence(runs) == "Doubtful figures: rand-read-4k-qd32 (with care)."
+    assert trust_sentence([fallen()]) == ""
+
+
+def many(*groups):
+    return many_sentences(
+        reported(group(f"disk {n}", *trials, number=n) for n, trials in enumerate(groups))
+    )
+
+
+def test_of_many_disks_the_fastest_is_told_beside_the_slowest():
+    slow = trial(trial_id="a", verdicts=(verdict(judged(100.0)),))
+    fast = trial(trial_id="b", verdicts=(verdict(judged(16000.0)),))
+    first, second = many([slow], [fast])
+    assert first == "2 configurations measured in 2 trials on 2 machines."
+    assert second == (
+        "In rand-read-4k-qd32 the fastest, disk 1, gave 16,000 IOPS: 160 times the slowest, "
+        "disk 0, with 100 IOPS."
+    )
+
+
+def test_disks_of_one_level_are_not_ranked_and_large_blocks_are_told_in_bytes():
+    def many_of(*rates, block):
+        of = [judged(rate).model_copy(update={"bytes_per_s": rate * block}) for rate in rates]
+        disks = [[trial(trial_id=str(n), verdicts=(verdict(one),))] for n, one in enumerate(of)]
+        return many(*disks)[1]
+
+    alike = many_of(100.0, 101.0, block=4096)
+    assert "slowest" not in alike
+    assert "100 IOPS" in alike
+    assert "101 IOPS" in alike
+    large = many_of(100.0, 300.0, block=2**20)
+    assert "105 MB/s" in large
+    assert "315 MB/s" in large
+    assert "IOPS" not in large
+
+
+def test_a_burst_is_named_beside_a_rate_that_lasts():
+    burst = judged(3000.0).model_copy(update={"kind": "burst"})
+    first = trial(trial_id="a", verdicts=(verdict(burst),))
+    second = trial(trial_id="b", verdicts=(verdict(judged(3001.0)),))
+    assert many([first], [second])[1] == (
+        "In rand-read-4k-qd32 both gave about the same: from 3,000 IOPS in a burst (disk 0) to "
+        "3,001 IOPS (disk 1)."
+    )
+
+
+def test_what_a_cache_answered_is_not_told_of_the_fastest():
+    def disk(name, rate):
+        cached = verdict(judged(50_000.0), step="seq-write", trust="no", reasons=(DOUBT,))
+        return trial(trial_id=name, verdicts=(cached, verdict(judged(rate))))
+
+    _, second = many([disk("a", 100.0)], [disk("b", 16000.0)])
+    assert second.startswith("In rand-read-4k-qd32 the fastest, disk 1, gave 16,000 IOPS")
+
+
+def test_of_replicates_their_median_is_told_with_its_interval_or_why_there_is_none():
+    def replicates(count):
+        return [
+            trial(trial_id=str(n), verdicts=(verdict(judged(3000.0 + n, 3000.0)),))
+            for n in range(count)
+        ]
+
+    assert many(replicates(3))[1] == (
+        "disk 0 gave 3,001 IOPS in rand-read-4k-qd32, 100% of what was promised "
+        "(no interval (n = 3))."
+    )
+    assert "(interval 97%: 3,000–3,005)" in many(replicates(6))[1]
+
+
+def test_trials_without_a_step_in_common_are_not_compared():
+    here = trial(trial_id="a", verdicts=(verdict(judged(100.0), step="a"),))
+    there = trial(trial_id="b", verdicts=(verdict(judged(100.0), step="b"),))
+    assert many([here], [there])[1] == "They have no step in common."
+
+
+def runs(*levels):
+    """A verdict a run, each at one level."""
+    return [
+        verdict(judged(iops, promised, limiter=limiter, kind=kind), run_id=str(number))
+        for number, (iops, promised, limiter, kind) in enumerate(levels)
+    ]
+
+
+def test_a_disk_may_fall_from_one_run_to_the_next():
+    burst = (3000.0, 3000.0, "disk-iops", "burst")
+    baseline = (100.0, 100.0, "credit", "baseline")
+    fell = told(*runs(burst, burst, baseline, baseline))
+    assert figures(two_sentences(fell)[1]) == ["3,000", "2", "100", "100%", "100"]
+    assert "a bucket of 5,400,000 I/Os" in slowed(fell)[0]
+
+
+def test_runs_that_merely_differ_did_not_fall():
+    noisy = told(*runs(*((iops, 3000.0, "unknown", None) for iops in (2800.0, 1500.0, 1400.0))))
+    assert slowed(noisy) == ()
+    assert "for 1 run" not in two_sentences(noisy)[1]
+
+
+def test_a_fall_for_another_reason_is_told_without_a_bucket():
+    throttled = verdict(
+        judged(3000.0, kind="level", start_s=0.0, end_s=60.0),
+        judged(1000.0, limiter="vm-iops", kind="level", start_s=60.0, end_s=120.0),
+    )
+    (why,) = slowed(told(throttled))
+    assert why == (
+        "After 1:00 it fell from 3,000 IOPS to 1,000 IOPS: that is the machine's limit on "
+        "operations a second, not the disk's."
+    )
+
+
+def test_of_levels_the_one_that_most_runs_stand_for_is_told():
+    steady = [trial(trial_id=str(n), verdicts=(verdict(judged(1300.0)),)) for n in range(3)]
+    assert "gave 1,300 IOPS" in many([*steady, trial(trial_id="x", verdicts=(fallen(),))])[1]
+    fell = [trial(trial_id=str(n), verdicts=(fallen(),)) for n in range(2)]
+    assert "gave 99.6 IOPS" in many(fell)[1]
+
+
+def test_every_limiter_has_words_and_a_reason() -> None:
+    assert set(BECAUSE) == set(LIMITER_WORDS)

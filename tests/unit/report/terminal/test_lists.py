@@ -1,0 +1,304 @@
+"""`results list` on a terminal: a line for each trial, in 80 columns.
+
+The last line of an import: a mark stands only where a check was really made.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from tests.rigs.runs import a_run
+
+from diskbench.model.result import AuditCheck, StepAudit
+from diskbench.model.run import Headline, ListedTrial
+from diskbench.report.terminal.lists import (
+    ImportedLine,
+    import_line,
+    legend,
+    run_lines,
+    trial_lines,
+    where,
+)
+
+
+def test_columns_line_up_under_their_header():
+    runs = [a_run(), a_run(profile="offered-load", labels={})]
+    header, first, second = run_lines(runs, {})
+    at = header.index("where")
+    assert first[at:].startswith("root@db1")
+    assert second[at:].startswith("root@db1")
+    assert first[header.index("instance") :].startswith("m7i.large")
+    assert first.endswith("team=storage")
+
+
+def test_a_column_that_no_run_fills_is_left_out():
+    header, _ = run_lines([a_run(labels={}, disk_model=None)], {})
+    assert header.split() == ["run", "when", "state", "profile", "instance", "where", "target"]
+
+
+def test_a_run_that_was_judged_has_its_figure_and_trust():
+    judged, bare = a_run(), a_run(run_id="01ks8z6rj0aaaaaaaaaaaaaaa9")
+    figure = Headline("read", 3000.0, 12_288_000.0, kind="burst", trust="yes")
+    header, first, second = run_lines([judged, bare], {judged.run_id: figure})
+    at, end = header.index("figure"), header.index("profile")
+    assert first[at:end].split() == ["3,000", "IOPS", "burst", "yes"]
+    assert not second[at:end].strip()
+
+
+def test_no_column_and_no_row_is_cut():
+    path = "/srv/" + "long/" * 20 + "end"
+    (header, line) = run_lines([a_run(target_path=path, labels={"note": "x" * 90})], {})
+    assert path in line
+    assert line.endswith(f"note={'x' * 90}")
+    assert "labels" in header
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"target_device": "/dev/vdb"}, "/mnt/data"),
+        (
+            {"target_kind": "device", "target_device": "/dev/loop2", "filesystem": None},
+            "/dev/loop2",
+        ),
+        (
+            {"target_kind": "device", "target_device": "/dev/loop2", "filesystem": "ext4"},
+            "/dev/loop2 ext4",
+        ),
+        ({"target_kind": None, "target_path": None, "target_device": None}, ""),
+    ],
+)
+def test_a_directory_is_told_by_its_path_and_a_device_with_what_was_made_on_it(changes, told):
+    header, line = run_lines([a_run(disk_model="Disk", labels={}, **changes)], {})
+    if told:
+        assert line[header.index("target") :].strip() == told
+    else:
+        assert "target" not in header
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, "root@db1"),
+        ({"address": None}, "db1"),
+        ({"address": None, "hostname": None}, "ssh"),
+    ],
+)
+def test_where_names_the_machine(changes, told):
+    assert where(a_run(**changes)) == told
+
+
+BOUGHT = {
+    "disk_type": "gp3",
+    "disk_gib": 1000,
+    "disk_count": 2,
+    "provisioned_iops": 4000,
+    "provisioned_bytes_per_s": 250 * 2**20,
+    "host_cache": "readonly",
+    "region": "eu-central-1",
+    "zone": "eu-central-1a",
+}
+
+
+def test_what_was_rented_has_columns():
+    header, line = run_lines([a_run(**BOUGHT)], {})
+    for words in ("2 × gp3 1,000 GiB", "4,000 IOPS, 262 MB/s", "readonly", "eu-central-1a"):
+        assert words in line
+    assert header.split()[3:8] == ["profile", "disk", "provisioned", "cache", "region"]
+
+
+def test_a_run_without_a_date_says_so():
+    _, line = run_lines([a_run(measured_at=None, started_at=None)], {})
+    assert "  no date  " in line
+
+
+def test_marks_have_a_column():
+    header, line = run_lines([a_run(emulated=True)], {})
+    assert "mark" in header
+    assert " emulated " in line
+
+
+@pytest.mark.parametrize("label", ["x" * 100_000, "x y " * 25_000])
+def test_a_label_of_any_length_is_one_that_can_be_read(label):
+    _, line = run_lines([a_run(labels={"note": label})], {})
+    assert len(line) < 2000
+    assert "characters more)" in line
+
+
+RENTED = {
+    "disk_type": "gp3",
+    "disk_gib": 1000,
+    "disk_count": 2,
+    "region": "eu-central-1",
+    "provider": "aws",
+    "address": None,
+}
+
+
+def trial(
+    *, states: dict[str, int] | None = None, trust: str | None = "yes", **changes: Any
+) -> ListedTrial:
+    headline: Any = Headline("read", 3000.0, 3000.0 * 4096, None, trust)  # type: ignore[arg-type]
+    counts: Any = Counter(states or {"done": 1})
+    return ListedTrial(a_run(**({"state": "done"} | changes)), counts, headline)
+
+
+def test_a_line_has_when_disk_profile_figure_trust_and_short_id() -> None:
+    one = trial(**RENTED)
+    header, line = trial_lines([one], width=100)
+    assert header.split() == ["when", "disk", "profile", "figure", "trust", "id"]
+    assert "2 × gp3 1,000 GiB " in line
+    assert "3,000 IOPS  yes" in line
+    assert line.endswith(f"  {one.newest.run_id[-8:]}")
+
+
+def test_a_disk_that_was_there_is_a_host_and_a_path() -> None:
+    _, line = trial_lines([trial()], width=80)
+    assert "  root@db1:/mnt" in line
+
+
+@pytest.mark.parametrize("emulated", [True, False])
+def test_the_figure_of_an_emulated_disk_is_marked(emulated: bool) -> None:
+    one = trial(**RENTED, emulated=emulated)
+    _, line = trial_lines([one], width=100)
+    assert ("3,000 IOPS *  yes" in line) == emulated
+    assert any("emulated" in words for words in legend([one])) == emulated
+
+
+def test_large_blocks_are_shown_in_bytes() -> None:
+    one = trial()
+    large = Headline("seq", 100.0, 100.0 * 2**20, None, "with care")
+    _, line = trial_lines([ListedTrial(one.newest, one.states, large)], width=80)
+    assert "105 MB/s  with care" in line
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_lines_fit_and_ids_stay_whole(width: int) -> None:
+    path = "/srv/" + "long/" * 20 + "end"
+    trials = [
+        trial(target_path=path, profile="a-profile-with-a-long-name" * 2, trust="with care"),
+        trial(**RENTED, emulated=True, states={"done": 100}),
+    ]
+    for line, one in zip(list(trial_lines(trials, width=width))[1:], trials, strict=True):
+        assert len(line) <= width
+        name = one.newest.trial_id if one.runs > 1 else one.newest.run_id
+        assert line.endswith(name[-8:])
+
+
+def test_without_a_width_nothing_is_cut() -> None:
+    path = "/srv/" + "long/" * 20 + "end"
+    _, line = trial_lines([trial(target_path=path)])
+    assert path in line
+
+
+def test_a_name_cannot_break_its_line() -> None:
+    assert len(list(trial_lines([trial(profile="x\ny")], width=80))) == 2
+
+
+@pytest.mark.parametrize(
+    ("states", "suspended", "shown"),
+    [
+        ({"done": 3}, False, "quick ×3"),
+        ({"done": 1, "failed": 2}, False, "quick 1 of 3"),
+        ({"failed": 1}, False, "failed"),
+        ({"running": 1}, False, "running"),
+        ({"running": 1}, True, "suspended"),
+        ({"done": 1, "planned": 1}, False, "running"),
+        ({"planned": 1}, False, "planned"),
+        ({"cancelled": 1}, False, "cancelled"),
+    ],
+)
+def test_states(states: dict[str, int], suspended: bool, shown: str) -> None:
+    one = trial(states=states)
+    _, line = trial_lines([ListedTrial(one.newest, one.states, one.headline, suspended)], width=80)
+    assert f"  {shown}  " in line
+    assert ("IOPS" in line) == ("done" in states and not {"running", "planned"} & set(states))
+
+
+def test_what_nothing_judged_is_marked_and_explained() -> None:
+    bare = trial(trust=None)
+    _, line = trial_lines([bare], width=80)
+    assert "  ?  " in line
+    (said,) = legend([bare, trial()])
+    assert bare.newest.trial_id[-8:] in said
+
+
+def test_what_is_no_measurement_of_ours_says_whose_it_is() -> None:
+    emulated = trial(**RENTED | {"provider": "lab"}, emulated=True)
+    imported = trial(provider="import/fio", imported=True, address=None, hostname="web1")
+    _, *lines = trial_lines([emulated, imported], width=100)
+    assert "  lab 2 × gp3" in lines[0]
+    assert "  fio web1  " in lines[1]
+    assert "†" in lines[1]
+    assert any(line.startswith("† imported") for line in legend([imported]))
+
+
+def test_the_number_of_runs_is_not_cut() -> None:
+    many = trial(profile="a-long-name-of-a-file.json", states={"done": 100})
+    _, line = trial_lines([many], width=70)
+    assert " ×100  " in line
+    assert len(line) <= 70
+
+
+WHOLE = (
+    "12 runs of 3 steps in 1 trial · bytes = I/Os × block ✓ · logs sum to JSON ✓ · "
+    "date 2018-03-16 ✓"
+)
+"""The line as docs/importing.md has it."""
+BYTES, LOGS, DATE = 1, 2, 3
+"""The places of the checks in the line."""
+
+
+def run(*steps, unchecked=0, logs=0, date="2018-03-16", local_time=None):
+    """A run of steps with these checks (name → whether it holds), and of some without any."""
+    audits = tuple(
+        StepAudit(
+            run_id="r",
+            step_index=index,
+            step=f"s{index}",
+            checks=tuple(
+                AuditCheck(name=name, holds=holds, message=f"{name} differ")
+                for name, holds in checks.items()
+            ),
+        )
+        for index, checks in enumerate(steps)
+    )
+    return ImportedLine("t", len(steps) + unchecked, date, local_time, logs=logs, audits=audits)
+
+
+def parts(*runs):
+    return import_line(runs).split(" · ")
+
+
+def test_twelve_runs_whose_checks_all_hold():
+    sound = {"bytes": True, "rate": True, "percentiles": True, "end": True, "logs": True}
+    assert import_line([run(sound, sound, sound, logs=2) for _ in range(12)]) == WHOLE
+
+
+@pytest.mark.parametrize(
+    ("runs", "place", "text"),
+    [
+        ([run({"bytes": None})], BYTES, "bytes = I/Os × block not checked"),
+        ([run(unchecked=6)], BYTES, "bytes = I/Os × block not checked"),
+        ([run({"bytes": True}, unchecked=2)], BYTES, "bytes = I/Os × block ✓ in 1 of 3 steps"),
+        ([run({"bytes": True})], LOGS, "no logs"),
+        ([run({"bytes": True, "logs": None}, logs=1)], LOGS, "logs sum to JSON not checked"),
+        (
+            [run({"logs": True}, logs=1), run({"logs": None})],
+            LOGS,
+            "logs sum to JSON ✓ in 1 of 2 steps",
+        ),
+        ([run(date=None)], DATE, "no date in the file (--measured-on says it)"),
+        ([run({}), run({}, date=None)], DATE, "date 2018-03-16, of 1 of 2 runs"),
+    ],
+)
+def test_what_was_not_checked_has_no_mark_of_its_own(runs, place, text):
+    assert parts(*runs)[place] == text
+
+
+@pytest.mark.parametrize("name", ["bytes", "logs", "rate", "percentiles"])
+def test_any_check_that_fails_is_there_with_its_step(name):
+    (said,) = [part for part in parts(run({}, {name: False}, logs=1)) if "✗" in part]
+    assert said.endswith(f"✗ in step s1: {name} differ")

@@ -1,0 +1,190 @@
+""""""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from diskbench.model.phase import Cliff
+from diskbench.report.terminal.plots import (
+    Screen,
+    StepSeconds,
+    plot_percentiles,
+    plot_seconds,
+    second_lines,
+    step_seconds,
+)
+
+
+def second(n, iops, *, step="a", index=0, direction="read"):
+    return {"step": step, "step_index": index, "second": n, "direction": direction, "iops": iops}
+
+
+def test_idle_directions_are_left_out_and_seconds_without_io_stay():
+    rows = [second(1, 0.0), second(0, 5.0), second(0, 0.0, direction="write")]
+    (found,) = step_seconds(rows)
+    assert found.directions == {"read": ((0, 5.0), (1, 0.0))}
+    assert found.n == 2
+
+
+def test_of_a_repeated_step_the_last_round_is_kept_in_the_order_of_the_steps():
+    rows = [second(0, 1.0, index=1), second(0, 9.0, step="b", index=2), second(0, 2.0, index=3)]
+    found = step_seconds(rows)
+    assert [(one.step, one.directions["read"][0][1]) for one in found] == [("b", 9.0), ("a", 2.0)]
+
+
+PLAIN = Screen(width=80)
+ASCII = Screen(width=80, unicode=False)
+
+
+def step(*iops, **directions):
+    series = {"read": iops, **directions} if iops else directions
+    return StepSeconds("burst", {d: tuple(enumerate(values)) for d, values in series.items()})
+
+
+def test_a_cliff_is_marked_where_it_is_and_told_in_words():
+    # The vertical line is seen where the curve does not hide it.
+    series = step(*[3000.0] * 60, *[100.0] * 60)
+    cliff = Cliff(at_s=90, before=3000, after=100, credits=1)
+    drawn = plot_seconds(series, PLAIN, cliffs=[cliff])
+    *_, told = drawn.splitlines()
+    assert told == "│ cliff at 1:30: 3,000 → 100"
+    inside = [line[1 : 1 + PLAIN.plot_width] for line in drawn.splitlines()[2:-3]]
+    (place,) = {row.index("│") for row in inside if "│" in row}
+    assert place == pytest.approx(90 / 119 * PLAIN.plot_width, abs=1)
+
+
+def test_when_credit_was_to_run_out_is_told_below_unless_the_step_was_shorter():
+    series = step(*[3000.0] * 60, *[100.0] * 60)
+    foreseen = plot_seconds(series, PLAIN, foreseen_s=62.4).splitlines()[-1]
+    assert foreseen == "  the plan foresaw that credit runs out at 1:02"
+    assert "foresaw" not in plot_seconds(series, PLAIN, foreseen_s=1862.0)
+    assert "foresaw" not in plot_seconds(series, PLAIN)
+
+
+def test_what_falls_to_nothing_reaches_the_lowest_row():
+    drawn = plot_seconds(step(*[100.0] * 30, *[0.0] * 30), PLAIN).splitlines()
+    second_half = slice(PLAIN.plot_width // 2 + 2, PLAIN.plot_width)
+    (frame,) = (i for i, line in enumerate(drawn) if line.startswith("└"))
+    assert not drawn[2][second_half].strip()
+    assert drawn[frame - 1][second_half].strip()
+
+
+@example(width=40, values=[0.0, 0.0, 1e-249])
+@given(width=st.integers(40, 200), values=st.lists(st.floats(0, 1e7), min_size=3, max_size=90))
+def test_no_line_is_wider_than_the_screen(width, values):
+    for unicode in (True, False):
+        screen = Screen(width=width, unicode=unicode)
+        drawn = plot_seconds(step(*values, write=tuple(values)), screen)
+        assert max(map(len, drawn.splitlines())) <= width
+
+
+def test_a_screen_without_letters_beyond_ascii_gets_none():
+    cliff = Cliff(at_s=5, before=300, after=1, credits=1)
+    drawn = plot_seconds(step(*range(20), write=range(20)), ASCII, cliffs=[cliff])
+    assert drawn.isascii()
+    assert "read" in drawn
+    assert "write" in drawn
+
+
+def test_colours_are_only_drawn_where_they_may_be():
+    assert "\x1b" not in plot_seconds(step(*range(9)), PLAIN)
+    assert "\x1b[36m" in plot_seconds(step(*range(9)), Screen(colour=True))
+
+
+@pytest.mark.parametrize("values", [(), (5.0,), (5.0, 6.0)])
+def test_less_than_three_seconds_are_no_course(values):
+    assert plot_seconds(step(*values), PLAIN) == ""
+
+
+def test_a_step_that_did_nothing_after_all_is_drawn_at_zero():
+    assert "0" in plot_seconds(step(0.0, 0.0, 0.0), PLAIN)
+
+
+MS = 1_000_000
+
+
+def rows(*buckets, direction="read", kind="lat"):
+    return [
+        {"direction": direction, "kind": kind, "latency_ns": ns, "count": count}
+        for ns, count in buckets
+    ]
+
+
+def first_column_of(drawn, row):
+    """Where the curve begins in a row of the plot, as a share of its width."""
+    inside = drawn.splitlines()[2 + row][1 : 1 + PLAIN.plot_width].replace("│", " ")
+    return (len(inside) - len(inside.lstrip())) / PLAIN.plot_width
+
+
+def test_a_tail_begins_at_the_share_of_io_that_is_faster():
+    # 1 % of 10,000 are slow: they begin at 99 %, which is two of the four nines of the axis.
+    drawn = plot_percentiles("step", rows((MS, 9_900), (100 * MS, 100)), PLAIN)
+    assert first_column_of(drawn, 0) == pytest.approx(0.5, abs=0.02)
+
+
+def test_shares_are_written_below_where_they_stand():
+    drawn = plot_percentiles("step", rows((MS, 9_900), (100 * MS, 100)), PLAIN)
+    axis = drawn.splitlines()[-1]
+    assert [part.strip() for part in axis.split("%")] == ["0", "90", "99", "99.9", "99.99", ""]
+    assert (axis.index("99 %") + 2) / PLAIN.plot_width == pytest.approx(0.5, abs=0.03)
+
+
+def test_the_unit_is_one_that_a_person_reads():
+    assert "latency ms" in plot_percentiles("step", rows((MS, 50), (5 * MS, 50)), PLAIN)
+    assert "latency µs" in plot_percentiles("step", rows((90_000, 50), (99_000, 50)), PLAIN)
+
+
+def test_total_latency_is_drawn_where_fio_kept_it():
+    both = [*rows((MS, 50)), *rows((MS, 50), kind="clat")]
+    assert "step: latency" in plot_percentiles("step", both, PLAIN)
+    assert "completion" in plot_percentiles("step", rows((MS, 50), kind="clat"), PLAIN)
+
+
+def test_too_few_io_have_no_tail():
+    assert plot_percentiles("step", rows((MS, 9)), PLAIN) == ""
+    assert plot_percentiles("step", [], PLAIN) == ""
+
+
+def test_calls_of_fsync_are_no_curve_beside_io():
+    both = [*rows((MS, 50)), *rows((MS, 50), direction="sync")]
+    assert "sync" not in plot_percentiles("step", both, PLAIN)
+
+
+buckets = st.lists(
+    st.tuples(st.integers(100, 10**11), st.integers(0, 10**9)), min_size=1, max_size=40
+)
+
+
+@given(buckets, st.integers(40, 160))
+def test_whatever_was_measured_fits_the_screen(found, width):
+    for screen in (Screen(width=width), Screen(width=width, unicode=False)):
+        drawn = plot_percentiles("step", rows(*found), screen)
+        assert max(map(len, drawn.splitlines()), default=0) <= width
+        assert screen.unicode or drawn.isascii()
+
+
+def step_of(name, **directions):
+    return StepSeconds(name, {d: tuple(enumerate(values)) for d, values in directions.items()})
+
+
+def test_a_step_is_a_line_of_blocks_with_its_lowest_and_highest_second():
+    assert second_lines([step_of("burst", read=[3000.0, 3000.0, 100.0])]) == [
+        f"burst read {'██▁':<40}  100 to 3,000"
+    ]
+
+
+def test_directions_of_a_step_are_lines_of_their_own():
+    lines = second_lines([step_of("mix", read=[1.0] * 5, write=[2.0] * 5)])
+    assert [line.split()[1] for line in lines] == ["read", "write"]
+
+
+def test_steps_too_short_for_a_course_are_left_out():
+    assert second_lines([step_of("fill", write=[5.0, 5.0])]) == []
+
+
+names = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=60)
+
+
+@given(names, st.lists(st.floats(0, 1e7), min_size=3, max_size=200), st.integers(70, 200))
+def test_no_sparkline_is_wider_than_the_screen(name, values, width):
+    assert max(map(len, second_lines([step_of(name, read=values)], width=width))) <= width

@@ -1,0 +1,349 @@
+"""The result in short: a screen for six steps, ten lines for one.
+
+Hosts or disks side by side at 80 columns.
+"""
+
+import dataclasses
+import io
+
+import pytest
+from rich.console import Console
+from tests.rigs.printed import print_result
+from tests.unit.report.made import plan, row
+from tests.unit.report.reported import fallen, judged, trial, verdict
+
+from diskbench.model.doubts import DOUBTS
+from diskbench.model.ids import short
+from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.model.spec import Loop
+from diskbench.report.assemble.lines import grouped_warnings, lines
+from diskbench.report.assemble.next_step import next_step
+from diskbench.report.assemble.report_view import BesideRow, short_names
+from diskbench.report.assemble.subject import subject_of_plan
+from diskbench.report.assemble.trial_view import trial_view
+from diskbench.report.terminal.result_text import (
+    MOST_ROWS,
+    beside_table,
+    heaviest,
+    print_brief,
+    print_brief_hosts,
+)
+from diskbench.units import GIB
+
+
+def text(*args, width=80, **more) -> str:
+    stream = io.StringIO()
+    print_result(*args, **more, console=Console(file=stream, width=width))
+    return stream.getvalue()
+
+
+def test_the_table_fits_80_columns_with_the_widest_figures():
+    rows = [
+        row(
+            run_id=f"r{n}", iops=1_234_567.0, bytes_per_s=12_345e6, cpu_user=9.1, cpu_system=6.2,
+            lat_mean_ns=88_800.0, p50_ns=999_000.0, lat_max_ns=12_500_000_000,
+        )
+        for n in range(3)
+    ]  # fmt: skip
+    found = text(subject_of_plan(plan(runs=3)), rows, ())
+    table = [line for line in found.splitlines() if "diskbench" not in line]
+    assert max(map(len, table)) <= 80
+    for figure in ("1,234,567", "12,345", "88.8µs", "999µs", "12.5s", "1530%"):
+        assert figure in found, f"{figure} must not be cut"
+
+
+def test_one_run_shows_its_figures_with_units_and_what_a_dash_means():
+    found = text(subject_of_plan(plan()), [row(p99_9_ns=None)], ())
+    line = next(line for line in found.splitlines() if line.startswith("rand-read"))
+    assert line.split() == [
+        "rand-read-4k-qd32", "read", "12,000", "49.2",
+        "2.66ms", "2.50ms", "6.40ms", "–", "41.0ms", "26%",
+    ]  # fmt: skip
+    assert "lowest" not in found, "one run has no spread"
+
+
+def test_several_runs_show_median_lowest_and_highest_and_their_course():
+    rows = [row(run_id=f"r{n}", iops=iops) for n, iops in enumerate((3000.0, 3000.0, 100.0))]
+    found = text(subject_of_plan(plan(runs=3)), rows, ())
+    assert "██▁" in found
+    assert "3 runs" in found
+    assert [line.split()[1:3] for line in found.splitlines() if "lowest" in line] == [
+        ["lowest", "100"]
+    ]
+
+
+def test_marks_stand_beside_the_title():
+    subject = dataclasses.replace(subject_of_plan(plan()), marks=("emulated",))
+    assert "[emulated]" in text(subject, [row()], ()).splitlines()[0]
+
+
+def test_markup_in_names_is_text_and_long_names_fold():
+    name = "[bold]x[/bold]-" + "a-very-long-step-name" * 2
+    found = text(subject_of_plan(plan()), [row(name)], ())
+    assert "[bold]x[/bold]" in found
+    assert "12,000" in found
+
+
+def command(profile="default", runs=1, codes=(), **more) -> str:
+    warnings = [Warning(code=code, message="m") for code in codes]
+    subject = subject_of_plan(plan(profile=profile, runs=runs, **more))
+    return next_step(subject, lines([row()]), grouped_warnings(warnings)).command
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (command("quick"), "diskbench run --path /data --profile default"),
+        (command("default"), "diskbench run --path /data --profile default --runs 5"),
+        (command(runs=5), "diskbench report 01trial"),
+        (command(codes=["unwritten"]), "diskbench run --path /data --profile fill"),
+        (
+            command(codes=["runs-disagree"], runs=2),
+            "diskbench run --path /data --profile default --runs 5",
+        ),
+        (
+            command("quick", address="u@web1", device=True),
+            (
+                "diskbench run --provider ssh --host u@web1 --device /dev/vdb "
+                "--destroy-data vol0abc --profile default"
+            ),
+        ),
+    ],
+)
+def test_what_next_is_one_command_for_the_same_target(found, expected):
+    assert found == expected
+
+
+def test_the_next_command_is_not_folded_so_that_it_can_be_copied():
+    subject = subject_of_plan(plan(address="user@" + "long-" * 20 + "host"))
+    found = text(subject, [row()], ())
+    assert any(
+        "--host user@" in line and "--profile default" in line for line in found.splitlines()
+    )
+
+
+TYPED = {
+    "device": True,
+    "size_bytes": 3 * GIB // 2,
+    "filesystem": "ext4",
+    "parameters": (("bs", "4k"), ("name", "a b")),
+    "labels": (("team", "storage"),),
+}
+TARGET = "--device /dev/vdb --destroy-data vol0abc --filesystem ext4 --size 1.5"
+OTHERS = "--set bs=4k --set 'name=a b' --label team=storage"
+
+
+def test_repeating_a_profile_repeats_every_flag_that_was_typed():
+    assert command("default", **TYPED) == (
+        f"diskbench run {TARGET} --profile default {OTHERS} --runs 5"
+    )
+
+
+def test_another_profile_gets_the_target_and_not_the_parameters_of_this_one():
+    assert command("quick", **TYPED) == f"diskbench run {TARGET} --profile default"
+
+
+def ended(state: str, *, runs: int = 1, **more):
+    subject = subject_of_plan(plan(runs=runs, **more))
+    return dataclasses.replace(subject, state=state)
+
+
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [("cancelled", "interrupted"), ("interrupted", "interrupted"), ("failed", "failed")],
+)
+def test_a_run_that_ended_early_says_so_above_its_table_and_is_started_again(state, word):
+    fill = row("fill", role="fill", direction="write", step_index=0)
+    found = text(ended(state), [fill], ())
+    assert found.index(f"{word}: 1 of 4 steps measured") < found.index("IOPS")
+    assert (
+        "the run ended early; repeat it:\n  diskbench run --path /data --profile quick\n" in found
+    )
+    assert "spread" not in found
+
+
+def test_steps_are_counted_over_all_runs_and_those_runs_are_asked_for_again():
+    found = text(ended("cancelled", runs=2), [row(), row(run_id="01trial-run1")], ())
+    assert "interrupted: 2 of 8 steps measured" in found
+    assert "--profile quick --runs 2" in found
+
+
+def test_a_loop_that_ended_early_tells_only_what_it_did():
+    loop = Loop(first=1, tracked="rand-read-4k-qd32", direction="read")
+    assert "interrupted: 1 step measured" in text(ended("cancelled", loop=loop), [row()], ())
+
+
+def test_a_running_trial_is_no_finished_result_and_not_started_twice():
+    found = text(ended("running"), [row()], ())
+    assert "not finished: 1 of 4 steps measured" in found
+    assert "diskbench run" not in found
+
+
+def test_a_finished_run_says_nothing_of_its_steps():
+    assert "steps measured" not in text(ended("done"), [row()], ())
+
+
+def test_an_imported_log_without_rows_leads_to_its_series():
+    subject = dataclasses.replace(subject_of_plan(plan()), marks=("imported",), state="done")
+    found = text(subject, [], ())
+    assert f"draw the seconds:\n  diskbench report {short('01trial-run0')}\n" in found
+    assert "no measured step finished" not in found
+    on_page = next_step(subject, (), (), on_page=True)
+    assert "load_series(" in on_page.command
+
+
+def test_no_printed_line_ends_with_blanks():
+    doubt = Warning(code="client-bound", message="97 % busy", advice="use fewer jobs", step="s1")
+    found = text(subject_of_plan(plan(runs=2)), [row(), row(run_id="r1")], [doubt])
+    assert [line for line in found.splitlines() if line != line.rstrip()] == []
+
+
+def test_a_terminal_gets_what_rich_draws():
+    stream = io.StringIO()
+    console = Console(file=stream, width=80, force_terminal=True)
+    print_result(subject_of_plan(plan()), [row()], (), console=console)
+    assert "\x1b[1m" in stream.getvalue()
+
+
+STEPS = [
+    "seq-read-1m",
+    "seq-write-1m",
+    "rand-read-4k-qd1",
+    "rand-write-4k-qd1",
+    "rand-read-4k-qd32",
+]
+
+
+def printed(view):
+    out = io.StringIO()
+    print_brief(view, console=Console(file=out, width=80))
+    return out.getvalue().splitlines()
+
+
+def warned(*codes, step="rand-read-4k-qd32", message="figure 4711 shows it " * 12):
+    return tuple(DOUBTS[code].warning(message, step=step) for code in codes)
+
+
+def of(names, **more):
+    verdicts = tuple(verdict(judged(3000.0, 3000.0), step=name) for name in names)
+    return trial_view(trial([row(name) for name in names], verdicts=verdicts, **more))
+
+
+@pytest.mark.parametrize(("steps", "most"), [(1, 10), (5, 22)])
+def test_it_fits_a_screen_whatever_is_doubted(steps, most):
+    view = of(STEPS[:steps], warnings=warned("page-cache", "client-bound", "too-short"))
+    lines = printed(view)
+    assert len(lines) <= most
+    assert all(len(line) <= 80 for line in lines if not line.startswith("  diskbench "))
+
+
+def test_every_step_has_its_figures_and_its_verdict():
+    lines = printed(of(STEPS))
+    for name in STEPS:
+        assert sum(line.startswith(name) for line in lines) == 2
+
+
+def test_the_heaviest_warning_is_shown_and_the_others_are_counted():
+    view = of(STEPS[:1], warnings=warned("too-short", "page-cache"))
+    assert heaviest(view.doubts).code == "page-cache"
+    lines = printed(view)
+    assert sum(line.startswith("! ") for line in lines) == 1
+    assert "2 warnings" in lines[-1]
+
+
+@pytest.mark.parametrize("steps", [1, 5])
+def test_an_only_warning_is_whole(steps):
+    long = "figure 4711 shows it " * 12
+    (group,) = (view := of(STEPS[:steps], warnings=warned("page-cache", message=long))).doubts
+    text = " ".join(" ".join(printed(view)).split())
+    assert long.strip() in text
+    assert group.advice in text
+
+
+def test_both_levels_of_a_step_that_fell_are_shown():
+    text = "\n".join(printed(trial_view(trial(verdicts=(fallen(),)))))
+    assert "2,995" in text
+    assert "99.6" in text
+
+
+def test_the_commands_for_the_page_and_for_all_of_it_take_the_short_id():
+    view = of(STEPS[:1])
+    id_ = short(view.subject.run_ids[-1])
+    assert f"diskbench report {id_}" in printed(view)[-1]
+    assert f"diskbench results show {id_} -v" in printed(view)[-1]
+
+
+def test_a_trial_without_a_figure_says_why():
+    assert "no " in "\n".join(printed(trial_view(trial([]))))
+
+
+def of_hosts(*named):
+    out = io.StringIO()
+    print_brief_hosts(named, "gygz1pzn", console=Console(file=out, width=80))
+    return out.getvalue().splitlines()
+
+
+def test_hosts_stand_side_by_side_step_by_step():
+    lines = of_hosts(("web1", of(STEPS)), ("web2", of(STEPS)))
+    rows = [line.split() for line in lines if "100%" in line]
+    assert [row[0] for row in rows[::2]] == STEPS
+    assert all("web1" in row for row in rows[::2])
+    assert all("web2" in row for row in rows[1::2])
+    assert all(len(line) <= 80 for line in lines if not line.startswith("  diskbench "))
+
+
+def test_of_several_hosts_each_names_its_warnings_and_one_next_step_follows():
+    quiet, doubted = of(STEPS[:1]), of(STEPS[:1], warnings=warned("page-cache", "too-short"))
+    lines = of_hosts(("web1", quiet), ("web2", doubted))
+    assert sum(line.startswith("! web2") for line in lines) == 1
+    assert sum(line.startswith("next: ") for line in lines) == 1
+    assert any(line.startswith("web2: 2 warnings") for line in lines)
+    assert "gygz1pzn" in lines[-1]
+
+
+def test_a_host_without_a_figure_says_why_below_the_table():
+    lines = of_hosts(("web1", of(STEPS[:1])), ("web2", trial_view(trial([]))))
+    assert any(line.startswith("web2: ") and "no " in line for line in lines)
+
+
+def printed_beside(rows, width=80):
+    out = io.StringIO()
+    Console(file=out, width=width).print(beside_table(rows, "disk", width=width))
+    return out.getvalue().splitlines()
+
+
+def rows_of(names, **more):
+    return [
+        BesideRow(step=step, direction="read", name=name, measured="2,990", **more)
+        for step in ("seq-read-1m", "rand-read-4k-qd32")
+        for name in names
+    ]
+
+
+def test_a_step_is_named_once_and_columns_without_a_value_are_left_out():
+    lines = printed_beside(rows_of(["lab gp2 20 GiB", "lab pd-ssd 20 GiB"]))
+    assert sum("seq-read-1m" in line for line in lines) == 1
+    assert lines[0].split() == ["step", "I/O", "disk", "measured"]
+
+
+def test_promise_trust_and_replicates_have_columns_where_they_are_known():
+    rows = rows_of(["gp2"], ratio=0.98, trust="with care", n=6, limit="disk IOPS")
+    assert printed_beside(rows)[0].split()[3:] == ["measured", "n", "of", "promise", "trust"]
+    assert "98%" in printed_beside(rows)[1]
+    assert "limited by" in printed_beside(rows, width=120)[0]
+
+
+def test_long_names_are_folded_and_no_line_is_wider_than_the_terminal():
+    rows = rows_of(["aws us-east-1 m5.large gp3 100 GiB iops 16000", "b"], ratio=1.0, trust="yes")
+    assert all(len(line) <= 80 for line in printed_beside(rows))
+
+
+def test_what_is_longer_than_a_table_should_be_is_counted():
+    lines = printed_beside(rows_of([f"disk{n}" for n in range(MOST_ROWS)]))
+    assert f"{MOST_ROWS} more" in lines[-1]
+
+
+def test_blocks_are_named_by_what_sets_them_apart():
+    names = short_names(["lab gp2, quick, a", "lab gp3, quick, b"])
+    assert [*names.values()] == ["lab gp2, a", "lab gp3, b"]
+    assert short_names(["lab gp2, quick"]) == {"lab gp2, quick": "lab gp2, quick"}

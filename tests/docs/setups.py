@@ -28,7 +28,7 @@ from diskbench.providers.lab import machines
 from diskbench.providers.lab.places import VARIABLE as LAB_DIRECTORY
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.database import open_database, transaction
-from diskbench.store.result_tables import measurement
+from diskbench.store.schema import measurement
 
 STARTS_WITHIN_S = 960.0
 """The first start of the emulated vSphere builds its simulator."""

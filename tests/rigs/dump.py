@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from diskbench.store.database import transaction
-from diskbench.store.result_tables import STAMP
-from diskbench.store.schema import RESULT_TABLES
+from diskbench.store.schema import RESULT_TABLES, STAMP
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from diskbench.store import schema
-from diskbench.store.clock import database_time, present
-from diskbench.store.database import one_statement, transaction
+from diskbench.store.clock import present
+from diskbench.store.database import database_time, one_statement, transaction
 from diskbench.store.moments import iso
 from diskbench.store.notices import announce
 from diskbench.store.upsert import upsert

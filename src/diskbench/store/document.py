@@ -26,7 +26,7 @@ from diskbench.model.result import RunState, StepAudit, StepResult
 from diskbench.model.run import AFTER_CLIFF, run_columns
 from diskbench.model.verdict import Verdict
 from diskbench.store import schema
-from diskbench.store.result_tables import STAMP
+from diskbench.store.schema import STAMP
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.model.run import AFTER_CLIFF, MEASURED_FIELDS, RUN_FIELDS
 from diskbench.store import schema
-from diskbench.store.result_tables import STAMP
+from diskbench.store.schema import STAMP
 from diskbench.visible import json_escaped
 
 if TYPE_CHECKING:

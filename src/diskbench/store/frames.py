@@ -25,8 +25,7 @@ from diskbench.store.database import transaction
 from diskbench.store.derived import derived_folder, derived_key, keep, read_from_logs
 from diskbench.store.outputs import read_output
 from diskbench.store.parallel_evidence import AT_ONCE, is_away
-from diskbench.store.result_tables import STAMP, measurement
-from diskbench.store.schema import run
+from diskbench.store.schema import STAMP, measurement, run
 from diskbench.store.series import write_series
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import StoreUnavailable
-from diskbench.store.revisions import HEAD, VERSION_TABLE
+from diskbench.store.schema_revision import HEAD, VERSION_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

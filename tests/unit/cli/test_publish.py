@@ -25,9 +25,8 @@ from diskbench.store import archive, site_folder
 from diskbench.store.database import open_database, transaction
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
-from diskbench.store.result_tables import measurement, trial
 from diskbench.store.rows import delete_runs, save_plan
-from diskbench.store.schema import run
+from diskbench.store.schema import measurement, run, trial
 from diskbench.store.site_folder import SiteFolder
 from diskbench.store.site_manifest import MANIFEST
 

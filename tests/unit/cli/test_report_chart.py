@@ -18,7 +18,7 @@ from diskbench.report.charts.registry import charts
 from diskbench.report.page.write_report import rendered
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
-from diskbench.store.result_tables import warning
+from diskbench.store.schema import warning
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("stored")]
 

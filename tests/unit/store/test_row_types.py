@@ -10,7 +10,7 @@ from tests.rigs.runs import a_run
 import diskbench
 from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS, run_columns
 from diskbench.store import schema
-from diskbench.store.result_tables import STAMP
+from diskbench.store.schema import STAMP
 
 SOURCE = Path(diskbench.__file__).parent
 READS = re.compile(r"\b(?:row|run)\[[\"']\w+[\"']\]")

@@ -9,7 +9,7 @@ from diskbench.model.matrix import Limits
 from diskbench.store import schema
 from diskbench.store.campaigns import load_campaign, save_campaign, traits_of
 from diskbench.store.cells import live_cells, load_cells
-from diskbench.store.clock import database_time
+from diskbench.store.database import database_time
 from diskbench.store.machines import MachineRecord
 from diskbench.store.matrix_lock import Locked, looked
 

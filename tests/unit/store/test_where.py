@@ -11,7 +11,7 @@ from diskbench.store import schema
 from diskbench.store.database import open_database
 from diskbench.store.query import find_runs
 from diskbench.store.reader import open_reader
-from diskbench.store.result_tables import STAMP
+from diskbench.store.schema import STAMP
 from diskbench.store.where import OF_ROWS, OF_RUNS, parse_filter
 
 KINDS = {sa.Boolean: "bool", sa.Integer: "int", sa.Double: "float", sa.Text: "str"}
@@ -49,7 +49,7 @@ def test_a_file_of_another_schema_is_left_to_who_migrates_it(tmp_path: Path) -> 
     assert open_reader(url) is None
     engine = open_database(url)
     with engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE diskbench_alembic_version SET version_num = '0001'")
+        connection.exec_driver_sql("UPDATE diskbench_alembic_version SET version_num = '9001'")
     engine.dispose()
     assert open_reader(url) is None
     assert open_reader("postgresql://somebody@nowhere/db") is None

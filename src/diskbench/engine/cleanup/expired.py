@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import DiskbenchError
 from diskbench.model.rental import Scope
 from diskbench.ports import TellsTime
-from diskbench.store.clock import database_time
+from diskbench.store.database import database_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable

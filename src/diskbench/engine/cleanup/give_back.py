@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.engine.cleanup.gc import expires_at, sweep
 from diskbench.errors import DiskbenchError
-from diskbench.store.clock import database_time
+from diskbench.store.database import database_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.engine.durable.schedules import APPLICATION, client_of
 from diskbench.store.cells import live_cells
-from diskbench.store.clock import database_time
+from diskbench.store.database import database_time
 from diskbench.store.moments import iso
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from diskbench.store.clock import is_skewed, skew_text, time_and_skew
+from diskbench.store.database import is_skewed, skew_text, time_and_skew
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

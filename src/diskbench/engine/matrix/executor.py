@@ -16,7 +16,7 @@ from diskbench.store.claims import (
     register_executor,
     remove_executor,
 )
-from diskbench.store.clock import database_time
+from diskbench.store.database import database_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

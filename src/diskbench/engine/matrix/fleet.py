@@ -14,7 +14,8 @@ from diskbench.plan.admit import serves
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import owned_cells
 from diskbench.store.claims import list_executors, progress_of_trials
-from diskbench.store.clock import database_time, ulid_time
+from diskbench.store.clock import ulid_time
+from diskbench.store.database import database_time
 from diskbench.store.leases import list_leases
 from diskbench.store.machines import list_machines
 from diskbench.store.matrix_sums import count_queues

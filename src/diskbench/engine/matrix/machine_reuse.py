@@ -21,7 +21,7 @@ from diskbench.parallel import all_of
 from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.plan.cost import longest_s
 from diskbench.ports import ExtendsLeases, SwapsDisks
-from diskbench.store.clock import database_time
+from diskbench.store.database import database_time
 from diskbench.store.leases import Lease
 from diskbench.store.machines import (
     MachineRecord,

@@ -14,7 +14,7 @@ from diskbench.plan.admit import serves
 from diskbench.plan.makespan import Task, makespan_s
 from diskbench.results.replicate_set import until_statuses
 from diskbench.store.claims import list_executors, progress_of_trials
-from diskbench.store.clock import database_time
+from diskbench.store.database import database_time
 from diskbench.store.matrix_sums import (
     sum_cells,
     unfinished_routes,

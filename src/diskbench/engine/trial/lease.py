@@ -21,7 +21,7 @@ from diskbench.model.rental import LeaseEnd
 from diskbench.plan.cost import left_s, longest_s, renting_s
 from diskbench.ports import EndsMachines, ExtendsLeases
 from diskbench.store.archive import write_plan
-from diskbench.store.clock import database_time
+from diskbench.store.database import database_time
 from diskbench.store.leases import Lease, extend_lease, lease_and_time, load_lease
 from diskbench.store.moments import iso
 from diskbench.store.rows import save_plans

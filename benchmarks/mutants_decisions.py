@@ -180,18 +180,6 @@ MUTANTS = (
         ("tests/unit/report/terminal/test_verdict_text.py",),
     ),
     Mutant(
-        "prune: a store that is not there is marked as pruned",
-        "    if not pruning.whole or run.evidence_url not in stores:\n",
-        "    if run.evidence_url not in stores:\n",
-        ("tests/unit/results/test_pruning.py", "tests/unit/cli/test_results_prune.py"),
-    ),
-    Mutant(
-        "prune: a mark of one store counts for another",
-        "AND {_MARKS}.evidence_url = {place} ",
-        "AND {place} IS NOT NULL ",
-        ("tests/unit/results/test_pruning.py", "tests/unit/cli/test_results_prune.py"),
-    ),
-    Mutant(
         "prune: a run of an unfinished trial is pruned",
         " or run.trial_id in unfinished:\n",
         ":\n",

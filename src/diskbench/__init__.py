@@ -40,18 +40,15 @@ __all__ = [
     "simulate",
 ]
 
-DISTRIBUTION = "diskbench-fio"
-"""The name of the installed package: pyproject.toml says why it is not `diskbench`."""
-
 __version__: str
 
 
 def __getattr__(name: str) -> str:
     """`__version__`, read from the installed package's metadata at first access."""
     if name == "__version__":
-        from importlib.metadata import version
+        from diskbench.extras import version
 
-        return version(DISTRIBUTION)
+        return version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -57,13 +57,10 @@ def prune(
             f"--keep {keep!r} reaches back before the year 1", advice="write 24h, 30d"
         ) from None
     engine, typed = database(database_url), asked(selection, filter_, since, until)
-    elsewhere = evidence(evidence_url).url if evidence_url else None
-    due = pruning.due_runs(engine, typed, keep_s, at, elsewhere=elsewhere)
+    due = pruning.due_runs(engine, typed, keep_s, at)
 
     def pruned(*, dry_run: bool) -> Iterable[RunPruning]:
-        return pruning.prune(
-            engine, due, lambda url: evidence(evidence_url or url), at=at, dry_run=dry_run
-        )
+        return pruning.prune(due, lambda url: evidence(evidence_url or url), at=at, dry_run=dry_run)
 
     if dry_run or not yes:
         frees = _print(pruned(dry_run=True), "would free")

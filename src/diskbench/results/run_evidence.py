@@ -28,12 +28,12 @@ from diskbench.store.archive import (
 )
 from diskbench.store.audits import run_audits
 from diskbench.store.content import read_file
+from diskbench.store.derived import read_pruned
 from diskbench.store.manifest import PrunedRun
 from diskbench.store.outputs import read_output
 from diskbench.store.parallel_evidence import AT_ONCE, is_away
 from diskbench.store.parsed_files import FIO_JSON, SAMPLES
 from diskbench.store.phases import run_phases
-from diskbench.store.pruned import read_pruned
 from diskbench.store.read_once import ReadOnce
 
 OpenStore = Callable[[str | None], EvidenceStore]

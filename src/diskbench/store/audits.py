@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
@@ -19,26 +19,19 @@ from diskbench.fio.declared import declared
 from diskbench.fio.log_rows import log_rows
 from diskbench.fio.log_sums import log_sums
 from diskbench.fio.logs import log_name
-from diskbench.fio.totals import totals_of
+from diskbench.fio.reported import FioOutput
+from diskbench.fio.totals import Total, totals_of
 from diskbench.importers.fio_report import FIO_REPORTS
 from diskbench.model.doubts import FIGURES_DISAGREE
-from diskbench.model.result import AuditCheck, StepAudit
+from diskbench.model.result import AuditCheck, Direction, StepAudit, StepResult
+from diskbench.model.spec import Step
+from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.content import read_file
-from diskbench.store.derived import derived_folder, keep
+from diskbench.store.derived import audit_instead, derived_folder, keep
 from diskbench.store.frames import closed_steps, output_of, step_outputs
-from diskbench.store.pruned import audit_instead
+from diskbench.store.manifest import StepRecord
 from diskbench.store.series_columns import SeriesColumns, series_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from diskbench.fio.reported import FioOutput
-    from diskbench.fio.totals import Total
-    from diskbench.model.result import Direction, StepResult
-    from diskbench.model.spec import Step
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import StepRecord
 
 log = logging.getLogger(__name__)
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
 from diskbench.store import schema
 from diskbench.store.database import one_statement
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Engine
 
 
 @dataclass(frozen=True)

@@ -7,24 +7,22 @@ regions. The type of its disk is unknown, unless a person gave it at import (`--
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from diskbench.catalog.entry import caches_disks
 from diskbench.errors import InvalidValue
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec
+from diskbench.model.spec import Plan
 from diskbench.plan.limit_path import hint_of, named_disk
 from diskbench.plugins import known_plugin
+from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_manifest, read_plan
 from diskbench.units import MIB
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
-
-    from diskbench.model.options import RentSpec
-    from diskbench.model.rental import DiskSpec
-    from diskbench.model.spec import Plan
-    from diskbench.ports import EvidenceStore
 
 COLUMNS = (
     "region", "zone", "instance_type", "disk_cloud", "disk_type", "disk_gib", "disk_count",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
@@ -17,11 +19,6 @@ from diskbench.store.clock import present, ulid_time
 from diskbench.store.database import one_statement, transaction
 from diskbench.store.notices import announce
 from diskbench.store.upsert import insert_missing
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from sqlalchemy.engine import Engine
 
 
 class CampaignRow(Frozen):

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
 from diskbench.fio.canary import Canary, parse_canary
+from diskbench.ports import EvidenceStore
 from diskbench.store import schema
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.content import read_file
 from diskbench.store.database import transaction
 from diskbench.store.parsed_files import CANARIES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.ports import EvidenceStore
 
 BEFORE, AFTER = CANARIES
 _AT_A_TIME = 500

@@ -6,21 +6,16 @@ its rows are deleted when its cells end (runs.py).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
-from diskbench.model.campaign import LIVE, CellRow
+from diskbench.model.campaign import LIVE, CellRow, CellState
 from diskbench.store import schema
 from diskbench.store.clock import present
 from diskbench.store.database import one_statement
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.campaign import CellState
 
 
 def load_cells(database: Engine, campaign_id: str) -> list[CellRow]:

@@ -4,11 +4,13 @@ they are deleted when the trial ends. The owner of a trial is in the row of its 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
 from diskbench.store import schema
 from diskbench.store.clock import present
@@ -16,11 +18,6 @@ from diskbench.store.database import database_time, one_statement, transaction
 from diskbench.store.moments import iso
 from diskbench.store.notices import announce
 from diskbench.store.upsert import upsert
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)

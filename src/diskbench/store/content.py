@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
+
+import zstandard
 
 from diskbench.errors import EvidenceDamaged, LimitExceeded
 from diskbench.limits import (
@@ -15,15 +18,9 @@ from diskbench.limits import (
     PARSED_BYTES,
     RECORD_BYTES,
 )
+from diskbench.ports import EvidenceStore
+from diskbench.store.manifest import FileRecord
 from diskbench.units import format_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    import zstandard
-
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import FileRecord
 
 Content = bytes | Path
 """The content of a file: bytes, or a local file that is streamed."""

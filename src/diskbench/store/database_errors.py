@@ -5,18 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from sqlalchemy import exc
+from sqlalchemy.engine import Engine
 
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.store.urls import printable
-
-if TYPE_CHECKING:
-    import sqlite3
-
-    from sqlalchemy.engine import Engine
 
 ABOUT_THE_ROWS = (exc.DataError, exc.IntegrityError)
 """Errors about rows that the database rejects, while the database itself works."""

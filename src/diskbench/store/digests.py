@@ -3,24 +3,19 @@ without rendering it again."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
 
 from diskbench.model.result import FINAL_STATES, RunState
 from diskbench.model.run import RUN_FIELDS, AskedRun, Run
 from diskbench.store import schema
-from diskbench.store.clauses import meets, newest_first
 from diskbench.store.database import transaction
-from diskbench.store.reader import chunks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sqlalchemy.engine import Connection, Engine
-
-    from diskbench.store.where import Filter
+from diskbench.store.query import chunks, newest_first
+from diskbench.store.where import Filter, where
 
 _AT_ONCE = 500
 _STAMPS_AT_ONCE = 5000
@@ -41,7 +36,7 @@ def load_asked(
             trial.c.scope,
         )
         .join(trial, trial.c.trial_id == run.c.trial_id)
-        .where(meets(database, filters))
+        .where(where(filters))
         .order_by(*newest_first())
     )
     queries = [query]
@@ -65,7 +60,7 @@ def trial_stamps(database: Engine, filters: Sequence[Filter]) -> Iterator[tuple[
     It is made of how many they are and of the sum of their stamps, which an index holds; of a run
     that has not ended also of a digest of its rows, because a step that ends changes those alone.
     """
-    run, met = schema.run.c, meets(database, filters)
+    run, met = schema.run.c, where(filters)
     summed = sa.select(run.trial_id, sa.func.count(), sa.func.sum(run.stamp))
     going = sa.select(run.trial_id, run.run_id).where(met, run.state.in_(_UNFINISHED))
     with transaction(database) as connection:

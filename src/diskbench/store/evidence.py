@@ -8,10 +8,9 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from obstore.exceptions import AlreadyExistsError, BaseError
-from obstore.store import LocalStore, from_url
+from obstore.store import LocalStore, ObjectStore, from_url
 from platformdirs import user_data_path
 
 from diskbench.errors import KeyTaken, LimitExceeded, StoreUnavailable
@@ -24,16 +23,10 @@ from diskbench.files import (
     private_directory,
 )
 from diskbench.limits import RECORD_BYTES
+from diskbench.ports import ByteSink
 from diskbench.store.evidence_errors import CHOOSE, store_unavailable
 from diskbench.store.urls import evidence_directory, evidence_url, printable
 from diskbench.units import format_bytes
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from obstore.store import ObjectStore
-
-    from diskbench.ports import ByteSink
 
 _PROBE = "diskbench-probe"
 _WHOLE_BYTES = 8 * 2**20

@@ -6,12 +6,8 @@ import errno
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from diskbench.errors import StoreUnavailable
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _TRIED_BYTES = 4096
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
 from diskbench.model.spec import Plan
 from diskbench.store import schema
@@ -15,7 +16,6 @@ from diskbench.store.frames import with_runs
 
 if TYPE_CHECKING:
     import polars as pl
-    from sqlalchemy.engine import Engine
 
 
 def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:

@@ -8,38 +8,35 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
 from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.fio.histogram import step_histograms
 from diskbench.fio.logs import log_name
+from diskbench.fio.reported import FioOutput
 from diskbench.fio.totals import totals_of
 from diskbench.importers.fio_report import FIO_REPORTS, report_of, split_steps
+from diskbench.model.result import Direction
+from diskbench.model.spec import Step
+from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_manifest, read_step, run_prefix, step_folders
 from diskbench.store.bought import COLUMNS, bought_for, with_bought
-from diskbench.store.clauses import oldest_first
 from diskbench.store.content import read_file
 from diskbench.store.database import transaction
 from diskbench.store.derived import derived_folder, derived_key, keep, read_from_logs
+from diskbench.store.manifest import StepRecord
 from diskbench.store.outputs import read_output
 from diskbench.store.parallel_evidence import AT_ONCE, is_away
+from diskbench.store.query import oldest_first
 from diskbench.store.schema import STAMP, measurement, run
 from diskbench.store.series import write_series
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import polars as pl
-    import sqlalchemy as sa
-    from sqlalchemy.engine import Engine
-
-    from diskbench.fio.reported import FioOutput
-    from diskbench.model.result import Direction
-    from diskbench.model.spec import Step
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import StepRecord
 
 SERIES_VERSION = 5
 """Incremented when the same logs give another series; older Parquet files are then unused.

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from ulid import ULID
 
+from diskbench.importers.form import Imported, ImportedRun
+from diskbench.ports import EvidenceStore
 from diskbench.store import archive
 
 if TYPE_CHECKING:
-    from diskbench.importers.form import Imported, ImportedRun
-    from diskbench.ports import EvidenceStore
     from diskbench.store.imports import ImportSource
 
 _ULID_TIME_BITS = 48

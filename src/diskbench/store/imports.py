@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.errors import EvidenceDamaged
 from diskbench.importers.fio_report import FIO_REPORTS
+from diskbench.importers.form import Imported, ImportedRun
 from diskbench.importers.registry import read_imported
 from diskbench.limits import IMPORT_BYTES
 from diskbench.model.doubts import IMPORT
 from diskbench.model.result import StepResult
+from diskbench.ports import EvidenceStore
 from diskbench.store import archive
 from diskbench.store.audits import doubted, run_audits
 from diskbench.store.clock import now
@@ -26,10 +28,6 @@ from diskbench.store.manifest import FileRecord, ImportRecord, Manifest
 from diskbench.store.parallel_evidence import each
 from diskbench.store.parsed_files import FIO_JSON, PARSER_VERSION
 from diskbench.store.run_row import imported_run_row
-
-if TYPE_CHECKING:
-    from diskbench.importers.form import Imported, ImportedRun
-    from diskbench.ports import EvidenceStore
 
 
 @dataclass(frozen=True)

@@ -13,25 +13,21 @@ remain.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from pydantic import BaseModel, ConfigDict
+from sqlalchemy.engine import Engine
 
 from diskbench.errors import KeyTaken
+from diskbench.model.campaign import CellRow
+from diskbench.ports import EvidenceStore
 from diskbench.store import schema
 from diskbench.store.cells import matrix_cell_of_trial
 from diskbench.store.database import transaction
+from diskbench.store.leases import Lease
 from diskbench.store.timings import load_timing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.campaign import CellRow
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.leases import Lease
 
 LEASES, TRIALS, MATRICES = "leases", "trials", "matrices"
 FORMAT: Literal[1] = 1

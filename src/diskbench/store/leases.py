@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
 
 from diskbench.model.base import Frozen
 from diskbench.store import schema
 from diskbench.store.clock import present
 from diskbench.store.database import one_statement, transaction
 from diskbench.store.upsert import insert_missing
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.engine import Connection, Engine
 
 LeaseState = Literal["open", "released"]
 

@@ -7,6 +7,8 @@ from the same log, one pass over the file counts both (`bucket_counts`, `add_cou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.fio.histogram import PLAT_BITS
@@ -14,9 +16,6 @@ from diskbench.store.log_histograms import read_histograms
 from diskbench.store.log_scan import Log, database, literal, open_logs, run, union
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     import duckdb
 
 BUCKETS_A_DOUBLING = 8

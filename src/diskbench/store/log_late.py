@@ -17,14 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from diskbench.fio.logs import LATE_WINDOWS, MOSTLY, LogKind
 from diskbench.store.log_windows import Windows, whole
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 RATES: tuple[LogKind, ...] = ("iops", "bw")
 LATENCIES: tuple[LogKind, ...] = ("lat", "clat")

@@ -4,21 +4,19 @@ beside the evidence: made with the series where one pass over the logs gives bot
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.fio.logs import log_name
+from diskbench.ports import EvidenceStore
 from diskbench.store.derived import read_from_logs
 from diskbench.store.frames import LATENCIES_FILE, closed_steps, step_series
 from diskbench.store.log_buckets import write_latencies
+from diskbench.store.manifest import StepRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     import polars as pl
-
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import StepRecord
 
 _KINDS = ("hist", "lat", "clat")
 

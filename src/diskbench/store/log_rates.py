@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from diskbench.fio.logs import LogKind, refuse_years
 from diskbench.store.log_late import RATES
+from diskbench.store.log_windows import Ints, Windows
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
 
-    from diskbench.store.log_windows import Ints, Windows
-
-    Floats = NDArray[np.float64]
 
 _UNITS: dict[LogKind, int] = {"iops": 1, "bw": 1024}
 """I/Os a second; KiB a second in bytes."""

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from diskbench.fio.logs import SLIVER_S, LogKind
+from diskbench.store.log_windows import Windows
 
 if TYPE_CHECKING:
     import duckdb
-
-    from diskbench.store.log_windows import Windows
 
 _UNITS: dict[LogKind, tuple[str, int]] = {"iops": ("ios", 1), "bw": ("bytes", 1024)}
 """The column of `counted` that a log of rates fills, and its unit in units of the column."""

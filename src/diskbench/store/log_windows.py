@@ -15,18 +15,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from diskbench.fio.logs import LogKind
 from diskbench.store.log_scan import FEW_BYTES, Log, columns, scan
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+_Part = tuple[Ints, Ints, Ints | None]
 
 if TYPE_CHECKING:
     import duckdb
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from diskbench.fio.logs import LogKind
-
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
-    _Part = tuple[Ints, Ints, Ints | None]
 
 _LOGS_AT_ONCE = 2
 _USUAL_MS = 1000

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
 
 from diskbench.model.base import Frozen
 from diskbench.model.campaign import LIVE
@@ -13,10 +14,6 @@ from diskbench.store import schema
 from diskbench.store.database import one_statement, transaction
 from diskbench.store.leases import Lease, insert_leases
 from diskbench.store.upsert import insert_missing
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Connection, Engine
-
 
 MachineState = Literal["open", "ending"]
 

@@ -4,16 +4,14 @@ it reads as much of one with a hundred."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
 from diskbench.model.campaign import LIVE, CellState
 from diskbench.store import schema
 from diskbench.store.database import one_statement
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Engine
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,9 @@ from collections import OrderedDict
 from dataclasses import replace
 from hashlib import sha256
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from diskbench.fio.output import parse_output
-
-if TYPE_CHECKING:
-    from diskbench.fio.reported import FioOutput
+from diskbench.fio.reported import FioOutput
 
 MOST_BYTES = 2 * 2**20
 """Of files of which the outcome is kept: a run of a dozen steps has less. Our choice."""

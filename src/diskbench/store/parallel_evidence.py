@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from diskbench.parallel import all_of
+from diskbench.ports import EvidenceStore
 from diskbench.store.urls import evidence_directory
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from diskbench.ports import EvidenceStore
 
 AT_ONCE = 16
 """Calls at a time; our choice: at 20 ms each 800 a second, more than one process can parse."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from diskbench.errors import EvidenceDamaged, FioFailed
 from diskbench.fio.canary import canary_warning
@@ -16,17 +16,16 @@ from diskbench.fio.samples import parse_samples
 from diskbench.fio.warnings import step_warnings
 from diskbench.fio.written import fill_warning
 from diskbench.model.doubts import FILES_LEFT_OUT
-from diskbench.model.result import LEFT_OUT, StepResult
+from diskbench.model.facts import HostFacts
+from diskbench.model.result import (
+    LEFT_OUT,
+    StepResult,
+    Warning,  # noqa: A004
+)
+from diskbench.model.spec import Step
 from diskbench.store.outputs import read_output
 from diskbench.store.parsed_files import CACHE, FIO_EXIT, FIO_JSON, SAMPLES
 from diskbench.units import NS_PER_S
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from diskbench.model.facts import HostFacts
-    from diskbench.model.result import Warning  # noqa: A004
-    from diskbench.model.spec import Step
 
 _LARGEST_EXIT = 255
 

@@ -12,26 +12,24 @@ import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from diskbench.analysis.changes import SHORTEST_S, SHORTEST_STEP_S
 from diskbench.analysis.phases import step_phases
+from diskbench.model.expectation import Expectation
 from diskbench.model.phase import StepPhases
+from diskbench.model.spec import Plan
+from diskbench.ports import EvidenceStore
 from diskbench.store.derived import derived_key, keep
 from diskbench.store.frames import SERIES_VERSION, closed_steps
+from diskbench.store.manifest import StepRecord
 from diskbench.store.series_columns import SeriesColumns, series_columns
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
+Closed = tuple[str, StepRecord]
 
-    from diskbench.model.expectation import Expectation
-    from diskbench.model.spec import Plan
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import StepRecord
-
-    Floats = NDArray[np.float64]
-    Closed = tuple[str, StepRecord]
 
 PHASES_VERSION = 4
 """Raised when the same series gives other phases; older files are then left unused.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from diskbench.model.phase import Phase, StepPhases
+from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_plan
 from diskbench.store.bought import bought_for, with_bought
 from diskbench.store.frames import closed_steps
@@ -12,9 +14,6 @@ from diskbench.store.phases import run_phases
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from diskbench.model.phase import Phase, StepPhases
-    from diskbench.ports import EvidenceStore
 
 
 def phases_frame(

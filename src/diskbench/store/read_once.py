@@ -7,16 +7,13 @@ charts of a report list the folders of each of its runs again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from diskbench.limits import RECORD_BYTES
+from diskbench.ports import EvidenceStore
 from diskbench.store.parallel_evidence import is_away
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from diskbench.ports import EvidenceStore
 
 _RECORD = ".json"
 _MOST_LISTED = 20_000

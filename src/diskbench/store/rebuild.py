@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
 from diskbench.errors import (
     DiskbenchError,
@@ -16,13 +17,16 @@ from diskbench.errors import (
     StepsMissing,
     StoreUnavailable,
 )
+from diskbench.model.result import StepResult
 from diskbench.model.spec import Plan
+from diskbench.ports import EvidenceStore
 from diskbench.store import archive, schema
 from diskbench.store.audits import audited
 from diskbench.store.content import read_file
 from diskbench.store.database import transaction
 from diskbench.store.database_errors import ABOUT_THE_ROWS
 from diskbench.store.imports import imported_rows
+from diskbench.store.manifest import Manifest, StepEntry, StepRecord
 from diskbench.store.parallel_evidence import WINDOW, each, is_away
 from diskbench.store.parse_step import step_result
 from diskbench.store.read_once import ReadOnce
@@ -31,16 +35,6 @@ from diskbench.store.rows import ending
 from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.step_rows import write_steps
 from diskbench.store.upsert import insert_missing, upsert
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.result import StepResult
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import Manifest, StepEntry, StepRecord
-
 
 _AT_ONCE = 500
 

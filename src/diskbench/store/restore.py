@@ -9,12 +9,15 @@ there. Its cells have the ends that their trials' records contain, the others ar
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from pydantic import BaseModel
+from sqlalchemy.engine import Connection, Engine
 
 from diskbench.errors import DiskbenchError, EvidenceDamaged, StoreUnavailable
 from diskbench.model.campaign import CellRow
+from diskbench.ports import EvidenceStore
 from diskbench.store import kept_rows, schema
 from diskbench.store.archive import parse_record
 from diskbench.store.clock import ulid_time
@@ -24,12 +27,6 @@ from diskbench.store.kept_rows import LeaseRecord, MatrixRecord, TrialRecord
 from diskbench.store.leases import Lease
 from diskbench.store.run_row import campaign_row
 from diskbench.store.upsert import insert_missing, upsert
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-    from sqlalchemy.engine import Connection, Engine
-
-    from diskbench.ports import EvidenceStore
 
 _RecordT = TypeVar("_RecordT", bound="BaseModel")
 _LEFT = {

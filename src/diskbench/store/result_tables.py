@@ -140,18 +140,7 @@ run = sa.Table(
     sa.Index(None, "profile", "created_at"),
     sa.Index(None, "campaign_id"),
     sa.Index(None, "disk_type", "region", "measured_at"),
-    sa.Index(None, "disk_type", "measured_at", "trial_id"),
-    sa.Index(None, "region", "measured_at", "trial_id"),
-)
-LABELS_INDEX = "ix_diskbench_run_labels"
-"""Finds a label by key and value in PostgreSQL; SQLite has no such index."""
-sa.event.listen(
-    run,
-    "after_create",
-    sa.DDL(  # type: ignore[no-untyped-call]
-        f"CREATE INDEX {LABELS_INDEX} ON {run.name} "
-        "USING gin (CAST(labels AS jsonb) jsonb_path_ops)"
-    ).execute_if(dialect="postgresql"),
+    sa.Index(None, "region", "measured_at"),
 )
 
 step = sa.Table(
@@ -220,14 +209,3 @@ warning = sa.Table(
     text("advice", null=False),
     text("step"),
 )
-END_INDEXES = {
-    f"ix_{run.name}_{name}_end": f"substr({name}, length({name}) - 7)"
-    for name in ("run_id", "trial_id", "campaign_id")
-}
-"""Find an id by its short form, its last 8 characters; by name, each with its expression."""
-for _name, _end in END_INDEXES.items():
-    sa.event.listen(
-        run,
-        "after_create",
-        sa.DDL(f"CREATE INDEX {_name} ON {run.name} ({_end})"),  # type: ignore[no-untyped-call]
-    )

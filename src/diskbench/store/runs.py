@@ -7,23 +7,18 @@ matrix with its last cell. What was measured is in the rows of trials and runs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
 
 from diskbench.model.campaign import CellRow
+from diskbench.model.spec import Plan
 from diskbench.store import schema
 from diskbench.store.cells import cell_row
 from diskbench.store.clock import present
 from diskbench.store.database import one_statement, transaction
 from diskbench.store.upsert import insert_missing
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.engine import Connection, Engine
-
-    from diskbench.model.spec import Plan
 
 RUN = "run"
 """The kind of the matrix of a run; None is that of a matrix."""

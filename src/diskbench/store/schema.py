@@ -11,9 +11,7 @@ import sqlalchemy as sa
 
 from diskbench.store.result_tables import (
     COUNT,
-    END_INDEXES,
     JSON,
-    LABELS_INDEX,
     PREFIX,
     REAL,
     STAMP,
@@ -29,7 +27,7 @@ from diskbench.store.result_tables import (
 )
 
 __all__ = [
-    "END_INDEXES", "LABELS_INDEX", "PREFIX", "STAMP", "campaign", "measurement", "metadata", "run",
+    "PREFIX", "STAMP", "campaign", "measurement", "metadata", "run",
     "step", "trial", "warning",
 ]  # fmt: skip
 
@@ -120,18 +118,6 @@ headline = sa.Table(
 )
 """The figure and the trust that stand for a run in lists, kept whenever its trial is judged; a row
 of another version of diskbench counts for nothing."""
-
-pruned = sa.Table(
-    f"{PREFIX}pruned",
-    metadata,
-    run_id(),
-    text("evidence_url", null=False),
-    sa.Column("logs", sa.Integer, nullable=False),
-    text("seen_by", null=False),
-)
-"""The runs in whose evidence at this URL `results prune` has nothing to remove (store/pruned.py):
-of `logs` that are left because they take less than what would be kept, the version that found it
-decides again."""
 
 matrix = sa.Table(
     f"{PREFIX}matrix",
@@ -256,6 +242,6 @@ occurrence = sa.Table(
 RESULT_TABLES = (campaign, trial, run, step, measurement, warning)
 """What follows from the evidence, in the order of their foreign keys."""
 RUNTIME_TABLES = (
-    claim, progress, lease, executor, timing, headline, pruned, matrix, cell, machine, schedule,
+    claim, progress, lease, executor, timing, headline, matrix, cell, machine, schedule,
     occurrence,
 )  # fmt: skip

@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 
 from diskbench.fio.logs import SLIVER_S, LogKind, refuse_years
 from diskbench.fio.quantiles import needed
+from diskbench.fio.totals import Total
+from diskbench.model.result import Direction
 from diskbench.store import log_buckets
 from diskbench.store.log_histograms import (
     SECOND_QUANTILES,
@@ -43,14 +45,10 @@ from diskbench.store.log_scan import (
     union,
 )
 from diskbench.store.log_tail import fill_tail
-from diskbench.store.log_windows import read_windows
+from diskbench.store.log_windows import Windows, read_windows
 
 if TYPE_CHECKING:
     import duckdb
-
-    from diskbench.fio.totals import Total
-    from diskbench.model.result import Direction
-    from diskbench.store.log_windows import Windows
 
 SERIES_COLUMNS = (
     "second",

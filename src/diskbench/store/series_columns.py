@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from diskbench.ports import EvidenceStore
 from diskbench.store.frames import closed_steps, series_parquet
 from diskbench.store.log_scan import database, literal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import StepRecord
+from diskbench.store.manifest import StepRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Sequence
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
-from diskbench.model.campaign import LIVE
+from diskbench.model.campaign import LIVE, CellRow, CellState
 from diskbench.store import schema
 from diskbench.store.cells import cell_row
 from diskbench.store.database import one_statement
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.campaign import CellRow, CellState
 
 PAGE = 500
 """Cells that are read together; our choice."""

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diskbench.errors import InvalidValue
 from diskbench.store.site_manifest import FORMER, MANIFEST, Entry, SiteManifest, open_manifest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 __all__ = ["MANIFEST", "Entry", "SiteFolder", "open_site"]
 _PART = ".part"

@@ -5,19 +5,15 @@ The formula is that of catalog/cost.py: hourly price × age of the lease.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from diskbench.store import schema
 from diskbench.store.clock import present
 from diskbench.store.database import one_statement, transaction
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Engine
-    from sqlalchemy.sql.compiler import SQLCompiler
 
 _HOUR_S = 3600.0
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
 from diskbench.store import schema
 from diskbench.store.database import one_statement, transaction
 from diskbench.store.upsert import upsert
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sqlalchemy.engine import Engine
 
 
 def add_timing(database: Engine, trial_id: str, seconds: Mapping[str, float]) -> None:

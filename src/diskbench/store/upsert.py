@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Connection
 
-if TYPE_CHECKING:
-    from sqlalchemy.dialects import postgresql, sqlite
-    from sqlalchemy.engine import Connection
-
-    _Insert = sqlite.Insert | postgresql.Insert
+_Insert = sqlite.Insert | postgresql.Insert
 
 
 def insert_missing(

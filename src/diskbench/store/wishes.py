@@ -6,12 +6,11 @@ A request is stored in one row: `cell.cancel` of a cell (a trial of `diskbench r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
 from diskbench.errors import Interrupted
-from diskbench.model.campaign import LIVE, error_columns
+from diskbench.model.campaign import LIVE, CellRow, error_columns
 from diskbench.model.outcome import Problem
 from diskbench.store import schema
 from diskbench.store.campaigns import set_campaign_state
@@ -19,11 +18,6 @@ from diskbench.store.cells import update_cell
 from diskbench.store.clock import present
 from diskbench.store.database import one_statement, transaction
 from diskbench.store.notices import announce, announce_now
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.campaign import CellRow
 
 
 def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:

@@ -24,10 +24,9 @@ from diskbench.model.run import (
 )
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.store.bought import COLUMNS, bought, bought_by_others, region_of
-from diskbench.store.csv_rows import csv_lines, measured_header
 from diskbench.store.database import open_database
 from diskbench.store.document import results_document
-from diskbench.store.export import json_text, parquet_pieces
+from diskbench.store.export import csv_text, json_text, parquet_pieces
 from diskbench.store.query import find_measurements, find_runs
 from diskbench.store.run_row import run_row
 from diskbench.store.where import parse_filter
@@ -174,8 +173,9 @@ def test_every_export_has_them(two_disks):
     _, database = two_disks
     assert set(COLUMNS) <= set(RUN_FIELDS)
     found = find_measurements(database, [parse_filter("disk=gp2")])
-    lines = csv_lines((one, {}) for one in found)
-    frame = pl.read_csv(io.StringIO("".join([measured_header(), *lines])))
+    rows = ({**run_columns(one.run), **own_columns(one), AFTER_CLIFF: None} for one in found)
+    text = csv_text(rows, (*RUN_FIELDS, *MEASURED_FIELDS, AFTER_CLIFF))
+    frame = pl.read_csv(io.StringIO(text))
     assert frame["disk_type"].to_list() == ["gp2", "gp2"]
     rows = [{**run_columns(one.run), **own_columns(one), AFTER_CLIFF: None} for one in found]
     frame = pl.read_parquet(io.BytesIO(b"".join(parquet_pieces(rows))))

@@ -2,21 +2,13 @@
 
 from alembic import context
 
-from diskbench.store.schema import (
-    END_INDEXES,
-    LABELS_INDEX,
-    PREFIX,
-    metadata,
-)
+from diskbench.store.schema import PREFIX, metadata
 from diskbench.store.schema_revision import VERSION_TABLE
 
 
 def ours(name: str | None, kind: str, _parents: object) -> bool:
-    """Alembic's `include_name`: our tables and what belongs to them. DBOS's tables are not, nor are
-    the indexes of expressions, which Alembic cannot compare."""
-    if kind == "table":
-        return name is not None and name.startswith(PREFIX)
-    return name != LABELS_INDEX and name not in END_INDEXES
+    """Alembic's `include_name`: our tables and what belongs to them; DBOS's tables are not."""
+    return kind != "table" or (name is not None and name.startswith(PREFIX))
 
 
 context.configure(

@@ -282,11 +282,6 @@ def upgrade() -> None:
     )
     op.create_index("ix_diskbench_run_campaign_id", "diskbench_run", ["campaign_id"])
     op.create_index(
-        "ix_diskbench_run_disk_type_measured_at_trial_id",
-        "diskbench_run",
-        ["disk_type", "measured_at", "trial_id"],
-    )
-    op.create_index(
         "ix_diskbench_run_disk_type_region_measured_at",
         "diskbench_run",
         ["disk_type", "region", "measured_at"],
@@ -300,9 +295,7 @@ def upgrade() -> None:
         "ix_diskbench_run_profile_created_at", "diskbench_run", ["profile", "created_at"]
     )
     op.create_index(
-        "ix_diskbench_run_region_measured_at_trial_id",
-        "diskbench_run",
-        ["region", "measured_at", "trial_id"],
+        "ix_diskbench_run_region_measured_at", "diskbench_run", ["region", "measured_at"]
     )
     op.create_index("ix_diskbench_run_state", "diskbench_run", ["state"])
     op.create_index("ix_diskbench_run_trial_id_stamp", "diskbench_run", ["trial_id", "stamp"])
@@ -414,20 +407,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("run_id", name="pk_diskbench_progress"),
     )
     op.create_table(
-        "diskbench_pruned",
-        sa.Column("run_id", sa.Text(), nullable=False),
-        sa.Column("evidence_url", sa.Text(), nullable=False),
-        sa.Column("logs", sa.Integer(), nullable=False),
-        sa.Column("seen_by", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["run_id"],
-            ["diskbench_run.run_id"],
-            name="fk_diskbench_pruned_run_id",
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("run_id", name="pk_diskbench_pruned"),
-    )
-    op.create_table(
         "diskbench_step",
         sa.Column("run_id", sa.Text(), nullable=False),
         sa.Column("step_index", sa.Integer(), autoincrement=False, nullable=False),
@@ -464,12 +443,3 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("run_id", "step_index", "position", name="pk_diskbench_warning"),
     )
-
-    for name in ("run_id", "trial_id", "campaign_id"):
-        end = f"substr({name}, length({name}) - 7)"
-        op.execute(f"CREATE INDEX ix_diskbench_run_{name}_end ON diskbench_run ({end})")
-    if op.get_context().dialect.name == "postgresql":
-        op.execute(
-            "CREATE INDEX ix_diskbench_run_labels ON diskbench_run "
-            "USING gin (CAST(labels AS jsonb) jsonb_path_ops)"
-        )

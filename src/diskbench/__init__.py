@@ -133,7 +133,7 @@ def load_phases(
     FioOutputUnreadable for damaged logs, StoreUnavailable.
     """
     from diskbench.store.evidence import open_evidence
-    from diskbench.store.phases_frame import phases_frame
+    from diskbench.store.phases import phases_frame
 
     run_ids = [run_id] if isinstance(run_id, str) else run_id
     return phases_frame(open_evidence(evidence or _setting("evidence_url")), run_ids, step=step)

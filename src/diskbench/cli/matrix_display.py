@@ -23,7 +23,7 @@ from diskbench.report.terminal.screen import live as live_on
 from diskbench.report.terminal.screen import screen
 from diskbench.results.replicate_set import replicates_of
 from diskbench.store.campaigns import load_campaign
-from diskbench.store.shown_cells import PAGE, texts_of_cells
+from diskbench.store.cells import PAGE, texts_of_cells
 from diskbench.store.where import Filter
 from diskbench.visible import json_escaped
 

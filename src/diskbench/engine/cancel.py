@@ -11,8 +11,8 @@ from diskbench.engine.matrix.executor import living
 from diskbench.engine.work import find_work
 from diskbench.errors import InvalidValue
 from diskbench.model.ids import short
+from diskbench.store.campaigns import cancel_untaken_cell, request_cancel, request_end
 from diskbench.store.claims import list_executors
-from diskbench.store.wishes import cancel_untaken_cell, request_cancel, request_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

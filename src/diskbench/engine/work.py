@@ -15,11 +15,9 @@ from diskbench.engine.trial.release import where
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import Known, beginning, last_number, meant, short
 from diskbench.store.campaigns import list_campaigns, load_campaign
-from diskbench.store.cells import unfinished_cells
+from diskbench.store.cells import cells_at, run_cells, unfinished_cells
 from diskbench.store.query import ids_that_begin, newest_matrix_named
 from diskbench.store.rows import load_plan
-from diskbench.store.runs import run_cells
-from diskbench.store.shown_cells import cells_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

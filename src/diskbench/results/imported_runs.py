@@ -16,8 +16,14 @@ from diskbench.ports import EvidenceStore
 from diskbench.store.audits import run_audits
 from diskbench.store.clock import now
 from diskbench.store.frames import read_series_ahead
-from diskbench.store.import_ids import KeptRuns, run_ids
-from diskbench.store.imports import ImportSource, keep_run, read_source, rows_of_import
+from diskbench.store.imports import (
+    ImportSource,
+    KeptRuns,
+    keep_run,
+    read_source,
+    rows_of_import,
+    run_ids,
+)
 from diskbench.store.manifest import Manifest
 from diskbench.store.parallel_evidence import WINDOW, each, is_away
 from diskbench.store.phases import run_phases

@@ -42,7 +42,7 @@ from diskbench.store.content import (
 from diskbench.store.content import size_and_digest as _size_and_digest
 from diskbench.store.manifest import FORMAT, FileRecord, Manifest, StepRecord
 from diskbench.store.parallel_evidence import each
-from diskbench.store.parsed_files import END_BYTES, PARSED_FILES, PARSED_IN_PART
+from diskbench.store.parse_step import END_BYTES, PARSED_FILES, PARSED_IN_PART
 
 RUNS = "runs"
 STEP_JSON = "step.json"

@@ -15,7 +15,7 @@ from diskbench.store import schema
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.content import read_file
 from diskbench.store.database import transaction
-from diskbench.store.parsed_files import CANARIES
+from diskbench.store.parse_step import CANARIES
 
 BEFORE, AFTER = CANARIES
 _AT_A_TIME = 500

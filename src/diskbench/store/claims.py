@@ -1,5 +1,6 @@
-"""The unfinished trials, their progress, and the live processes. None of these rows is a result;
-they are deleted when the trial ends. The owner of a trial is in the row of its cell (cells.py).
+"""The unfinished trials, their progress, and the live processes: rows that are deleted when the
+trial ends. And where the time of a trial went. None of them is a result; the owner of a trial is in
+the row of its cell (cells.py).
 """
 
 from __future__ import annotations
@@ -178,3 +179,31 @@ def remove_executor(database: Engine, executor_id: str) -> None:
     with transaction(database) as connection:
         connection.execute(sa.delete(executor).where(executor.c.executor_id == executor_id))
         announce(connection, "cells")  # what it left is to be taken over
+
+
+def add_timing(database: Engine, trial_id: str, seconds: Mapping[str, float]) -> None:
+    """Add what a process spent on a trial to what others spent on it before."""
+    known = load_timing(database, trial_id)
+    rows = [
+        {
+            "trial_id": trial_id,
+            "name": name,
+            "position": list(known).index(name) if name in known else len(known) + position,
+            "seconds": known.get(name, 0.0) + spent,
+        }
+        for position, (name, spent) in enumerate(seconds.items())
+    ]
+    with transaction(database) as connection:
+        upsert(connection, schema.timing, rows)
+
+
+def load_timing(database: Engine, trial_id: str) -> dict[str, float]:
+    """Wall seconds by name, in the order of the way; empty where none was kept."""
+    timing = schema.timing
+    query = (
+        sa.select(timing.c.name, timing.c.seconds)
+        .where(timing.c.trial_id == trial_id)
+        .order_by(timing.c.position)
+    )
+    with one_statement(database) as connection:
+        return {row.name: row.seconds for row in connection.execute(query)}

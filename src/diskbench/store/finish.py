@@ -21,7 +21,7 @@ from diskbench.store.audits import audited
 from diskbench.store.clock import now
 from diskbench.store.leases import load_lease
 from diskbench.store.manifest import Manifest, MissingStep, StepEntry
-from diskbench.store.parsed_files import PARSER_VERSION
+from diskbench.store.parse_step import PARSER_VERSION
 from diskbench.store.rows import end_run, run_began
 from diskbench.store.run_row import marks, run_row
 from diskbench.store.step_rows import load_results, save_step

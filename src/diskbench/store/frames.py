@@ -17,6 +17,7 @@ from sqlalchemy.engine import Engine
 from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.fio.histogram import step_histograms
 from diskbench.fio.logs import log_name
+from diskbench.fio.output import parse_output
 from diskbench.fio.reported import FioOutput
 from diskbench.fio.totals import totals_of
 from diskbench.importers.fio_report import FIO_REPORTS, report_of, split_steps
@@ -24,14 +25,13 @@ from diskbench.model.result import Direction
 from diskbench.model.spec import Step
 from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_manifest, read_step, run_prefix, step_folders
-from diskbench.store.bought import COLUMNS, bought_for, with_bought
 from diskbench.store.content import read_file
 from diskbench.store.database import transaction
 from diskbench.store.derived import derived_folder, derived_key, keep, read_from_logs
 from diskbench.store.manifest import StepRecord
-from diskbench.store.outputs import read_output
 from diskbench.store.parallel_evidence import AT_ONCE, is_away
 from diskbench.store.query import oldest_first
+from diskbench.store.run_row import COLUMNS, bought_for, with_bought
 from diskbench.store.schema import STAMP, measurement, run
 from diskbench.store.series import write_series
 
@@ -253,7 +253,7 @@ def output_of(
         parts = _imported_parts(evidence, run_id)
         return next((part for step, part in parts if step == record.step), None)
     data = read_file(evidence, f"{run_prefix(run_id)}/{folder}", _FIO_JSON, file)
-    return read_output(data, where=f"{folder}/{_FIO_JSON}")
+    return parse_output(data, where=f"{folder}/{_FIO_JSON}")
 
 
 def _with_step(frame: pl.DataFrame, run_id: str, record: StepRecord) -> pl.DataFrame:

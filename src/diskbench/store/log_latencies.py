@@ -1,4 +1,4 @@
-"""How many I/Os took how long in each second of a step (store/log_buckets.py), kept as Parquet
+"""How many I/Os took how long in each second of a step (store/log_counts.py), kept as Parquet
 beside the evidence: made with the series where one pass over the logs gives both
 (store/frames.py), else from the logs when it is first asked for."""
 
@@ -12,7 +12,7 @@ from diskbench.fio.logs import log_name
 from diskbench.ports import EvidenceStore
 from diskbench.store.derived import read_from_logs
 from diskbench.store.frames import LATENCIES_FILE, closed_steps, step_series
-from diskbench.store.log_buckets import write_latencies
+from diskbench.store.log_counts import write_latencies
 from diskbench.store.manifest import StepRecord
 
 if TYPE_CHECKING:

@@ -26,11 +26,10 @@ from diskbench.store.content import read_file
 from diskbench.store.database import transaction
 from diskbench.store.database_errors import ABOUT_THE_ROWS
 from diskbench.store.imports import imported_rows
+from diskbench.store.kept_rows import restore
 from diskbench.store.manifest import Manifest, StepEntry, StepRecord
-from diskbench.store.parallel_evidence import WINDOW, each, is_away
+from diskbench.store.parallel_evidence import WINDOW, ReadOnce, each, is_away
 from diskbench.store.parse_step import step_result
-from diskbench.store.read_once import ReadOnce
-from diskbench.store.restore import restore
 from diskbench.store.rows import ending
 from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.step_rows import write_steps
@@ -71,7 +70,7 @@ def rebuild(
     database: Engine, evidence: EvidenceStore, *, on_run: Callable[[str], None] | None = None
 ) -> Rebuilt:
     """Make the rows of every finished run in `evidence` again, each run in one transaction, and
-    then those that its records contain (store/restore.py).
+    then those that its records contain (store/kept_rows.py).
 
     Rows of runs that are not in the store, or cannot be read from it, stay as they are: whatever is
     wrong with one of them costs the others nothing. Raises StoreUnavailable when the database

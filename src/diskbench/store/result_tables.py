@@ -122,7 +122,7 @@ run = sa.Table(
     text("machine_lease"),
     # when it was measured: null where nobody knows
     text("measured_at"),
-    # what was bought (store/bought.py)
+    # what was bought (store/run_row.py)
     text("region"),
     text("disk_cloud"),
     text("disk_type"),

@@ -18,12 +18,12 @@ from diskbench.model.result import FINAL_STATES, RunState
 from diskbench.model.spec import Plan
 from diskbench.model.value_fault import value_faults
 from diskbench.store import schema
+from diskbench.store.cells import insert_run_cells, is_of_matrix
 from diskbench.store.clock import now
 from diskbench.store.database import one_statement, transaction
 from diskbench.store.leases import Lease, insert_leases
 from diskbench.store.query import chunks, rows_of
 from diskbench.store.run_row import campaign_row, run_row, trial_row
-from diskbench.store.runs import insert_run_cells, is_of_matrix
 from diskbench.store.upsert import insert_missing, upsert
 
 

@@ -23,12 +23,11 @@ from diskbench.model.run import (
     run_columns,
 )
 from diskbench.providers.azure.options import AzureOptions
-from diskbench.store.bought import COLUMNS, bought, bought_by_others, region_of
 from diskbench.store.database import open_database
 from diskbench.store.document import results_document
 from diskbench.store.export import csv_text, json_text, parquet_pieces
 from diskbench.store.query import find_measurements, find_runs
-from diskbench.store.run_row import run_row
+from diskbench.store.run_row import COLUMNS, bought, bought_by_others, region_of, run_row
 from diskbench.store.where import parse_filter
 
 

@@ -8,11 +8,10 @@ import sqlalchemy as sa
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
 from diskbench.store import notices
-from diskbench.store.campaigns import save_campaign
+from diskbench.store.campaigns import request_cancel, request_end, save_campaign
 from diskbench.store.claims import remove_executor
 from diskbench.store.database import open_database
 from diskbench.store.notices import Notices, announce_now
-from diskbench.store.wishes import request_cancel, request_end
 
 WAIT_S = 240.0
 

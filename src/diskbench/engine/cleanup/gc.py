@@ -30,8 +30,7 @@ from diskbench.plan.admit import serves
 from diskbench.store.campaigns import routes_of_trials
 from diskbench.store.claims import unfinished_trials
 from diskbench.store.database import database_time
-from diskbench.store.leases import list_leases, note_lease_error
-from diskbench.store.machines import find_machine, list_machines
+from diskbench.store.leases import find_machine, list_leases, list_machines, note_lease_error
 from diskbench.store.rows import find_plan
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from diskbench.model.outcome import Problem
 from diskbench.plan.admit import AdmissionMoment, admit, full
 from diskbench.plan.until import BlockStatus, turn_of
 from diskbench.results.replicate_set import statuses_of
-from diskbench.store.block_ends import done_trials
-from diskbench.store.machines import list_machines
+from diskbench.store.leases import list_machines
 from diskbench.store.matrix_lock import NOT_SHARED, SharedMachines, ending, locked, looked
+from diskbench.store.matrix_sums import done_trials
 from diskbench.store.moments import iso
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from diskbench.model.campaign import CellRow
     from diskbench.model.matrix import Limits
     from diskbench.store.campaigns import CampaignRow
-    from diskbench.store.machines import MachineRecord
+    from diskbench.store.leases import MachineRecord
     from diskbench.store.matrix_lock import Locked
 
 _FIRST_PAGE, _PAGE = 8, 100

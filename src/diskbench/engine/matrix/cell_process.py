@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from diskbench.errors import StoreUnavailable
-from diskbench.store.wishes import asked_to_stop
+from diskbench.store.campaigns import asked_to_stop
 
 if TYPE_CHECKING:
     from diskbench.engine.matrix.cell_steps import LiveCells

@@ -24,15 +24,13 @@ from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_
 from diskbench.plan.admit import after
 from diskbench.plan.cost import renting_s
 from diskbench.store.archive import write_plan
-from diskbench.store.campaigns import load_campaign
-from diskbench.store.cells import cell_of_trial, update_cell
+from diskbench.store.campaigns import asked_to_stop, load_campaign
+from diskbench.store.cells import cell_of_trial, end_run_cell, update_cell
 from diskbench.store.clock import present
 from diskbench.store.leases import lease_and_time, load_lease
 from diskbench.store.moments import iso
 from diskbench.store.rows import find_plan, load_plan
-from diskbench.store.runs import end_run_cell
 from diskbench.store.step_rows import load_results
-from diskbench.store.wishes import asked_to_stop
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session

@@ -11,8 +11,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from diskbench.model.campaign import LIVE
+from diskbench.store.cells import cells_at, cells_in
 from diskbench.store.matrix_sums import count_states, states_of
-from diskbench.store.shown_cells import cells_at, cells_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

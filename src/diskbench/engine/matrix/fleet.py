@@ -12,16 +12,14 @@ from diskbench.engine.matrix.matrix_status import doing
 from diskbench.model.campaign import CellSeen, FleetDocument, LeaseSeen, QueueSeen, WorkerSeen
 from diskbench.plan.admit import serves
 from diskbench.store.campaigns import list_campaigns
-from diskbench.store.cells import owned_cells
+from diskbench.store.cells import owned_cells, run_cells
 from diskbench.store.claims import list_executors, progress_of_trials
 from diskbench.store.clock import ulid_time
 from diskbench.store.database import database_time
-from diskbench.store.leases import list_leases
-from diskbench.store.machines import list_machines
+from diskbench.store.leases import list_leases, list_machines
 from diskbench.store.matrix_sums import count_queues
 from diskbench.store.moments import iso
 from diskbench.store.rows import find_plan
-from diskbench.store.runs import run_cells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

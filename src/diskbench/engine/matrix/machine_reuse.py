@@ -22,8 +22,8 @@ from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.plan.cost import longest_s
 from diskbench.ports import ExtendsLeases, SwapsDisks
 from diskbench.store.database import database_time
-from diskbench.store.leases import Lease
-from diskbench.store.machines import (
+from diskbench.store.leases import (
+    Lease,
     MachineRecord,
     find_machine,
     free_machine,

@@ -13,6 +13,7 @@ from diskbench.model.campaign import FINAL, LIVE, CellStatus, MatrixStatus
 from diskbench.plan.admit import serves
 from diskbench.plan.makespan import Task, makespan_s
 from diskbench.results.replicate_set import until_statuses
+from diskbench.store.cells import cells_in, first_cells, pages_of_cells
 from diskbench.store.claims import list_executors, progress_of_trials
 from diskbench.store.database import database_time
 from diskbench.store.matrix_sums import (
@@ -21,7 +22,6 @@ from diskbench.store.matrix_sums import (
     waiting_groups,
     waiting_in_order,
 )
-from diskbench.store.shown_cells import cells_in, first_cells, pages_of_cells
 from diskbench.units import format_duration_s, format_iops
 
 if TYPE_CHECKING:

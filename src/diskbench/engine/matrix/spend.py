@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.cost import cost_of_lease
-from diskbench.store.spent import spent_on_idle_machines, spent_on_trials
+from diskbench.store.matrix_sums import spent_on_idle_machines, spent_on_trials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,10 +12,9 @@ from diskbench.engine.trial.lease import check_lasts, extend
 from diskbench.engine.work import find_work
 from diskbench.errors import DiskbenchError, InvalidValue, StoreUnavailable
 from diskbench.model.ids import short
-from diskbench.store.cells import cell_of_trial, claim_cell
+from diskbench.store.cells import cell_of_trial, claim_cell, run_cells
 from diskbench.store.claims import is_unfinished, list_executors
 from diskbench.store.rows import find_plan, load_plan
-from diskbench.store.runs import run_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

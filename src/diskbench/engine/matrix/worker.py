@@ -38,7 +38,7 @@ from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.store.campaigns import list_campaigns, traits_of
 from diskbench.store.cells import live_cells
 from diskbench.store.claims import list_executors
-from diskbench.store.machines import list_machines
+from diskbench.store.leases import list_machines
 from diskbench.store.notices import announce_now
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from diskbench.model.outcome import Swept
     from diskbench.store.campaigns import CampaignRow, MatrixTraits
     from diskbench.store.claims import Executor
-    from diskbench.store.machines import MachineRecord
+    from diskbench.store.leases import MachineRecord
 
 log = logging.getLogger(__name__)
 

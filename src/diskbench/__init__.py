@@ -203,7 +203,7 @@ def load_expected(
     `load_measurements`. `database` is a URL (default: the setting `database_url`). Raises
     UnknownName, StoreUnavailable.
     """
-    from diskbench.store.expected_frame import expected_frame
+    from diskbench.store.frames import expected_frame
 
     with _opened(database) as rows:
         return expected_frame(rows, run_ids=_named(rows, run_id))

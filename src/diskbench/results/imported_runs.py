@@ -15,7 +15,6 @@ from diskbench.model.result import AuditCheck, StepAudit
 from diskbench.ports import EvidenceStore
 from diskbench.store.audits import run_audits
 from diskbench.store.clock import now
-from diskbench.store.frames import read_series_ahead
 from diskbench.store.imports import (
     ImportSource,
     KeptRuns,
@@ -28,6 +27,7 @@ from diskbench.store.manifest import Manifest
 from diskbench.store.parallel_evidence import WINDOW, each, is_away
 from diskbench.store.phases import run_phases
 from diskbench.store.rebuild import RunRows, rows_of, write_runs
+from diskbench.store.stored_series import read_series_ahead
 
 _Read = tuple[ImportSource, Manifest, RunRows, tuple[StepAudit, ...], str]
 

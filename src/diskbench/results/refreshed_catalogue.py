@@ -59,7 +59,7 @@ def overlay_directory() -> Path:
 
 
 def read_overlays(directory: Path | None = None) -> tuple[Overlay, ...]:
-    """What was refreshed, by provider: a file a cloud. Raises InvalidValue for a file that is none."""
+    """What was refreshed, by provider. Raises InvalidValue for a file that is no overlay."""
     overlays = []
     for path in sorted((directory or overlay_directory()).glob("*.json")):
         try:

@@ -24,9 +24,14 @@ from diskbench.model.spec import Step
 from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_manifest
 from diskbench.store.derived import audit_instead, derived_folder, keep
-from diskbench.store.frames import closed_steps, output_of, step_outputs
 from diskbench.store.manifest import StepRecord
-from diskbench.store.series_columns import SeriesColumns, series_columns
+from diskbench.store.stored_series import (
+    SeriesColumns,
+    closed_steps,
+    output_of,
+    series_columns,
+    step_outputs,
+)
 
 log = logging.getLogger(__name__)
 

@@ -11,13 +11,10 @@ from typing import cast
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Engine
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import FunctionElement
 
 from diskbench.model.campaign import LIVE, CellState
 from diskbench.store import schema
-from diskbench.store.clock import present
+from diskbench.store.clock import present, unix_s
 from diskbench.store.database import one_statement, transaction
 
 
@@ -224,24 +221,6 @@ def done_trials(database: Engine, campaign_id: str) -> frozenset[tuple[str, str]
 
 
 _HOUR_S = 3600.0
-
-
-class unix_s(FunctionElement[float]):  # noqa: N801 - an SQL function, named as those of SQLAlchemy
-    """A time in the format of rows in seconds since 1970."""
-
-    type = sa.Double()
-    inherit_cache = True
-
-
-@compiles(unix_s, "sqlite")
-def _unix_s_on_sqlite(element: unix_s, compiler: SQLCompiler, **named: object) -> str:
-    return f"((julianday({compiler.process(element.clauses, **named)}) - 2440587.5) * 86400.0)"
-
-
-@compiles(unix_s, "postgresql")
-def _unix_s_on_postgresql(element: unix_s, compiler: SQLCompiler, **named: object) -> str:
-    moment = f"({compiler.process(element.clauses, **named)})::timestamptz"
-    return f"extract(epoch FROM {moment})::double precision"
 
 
 def spent_on_trials(

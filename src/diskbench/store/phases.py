@@ -26,10 +26,14 @@ from diskbench.model.spec import Plan
 from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_plan
 from diskbench.store.derived import derived_key, keep
-from diskbench.store.frames import SERIES_VERSION, closed_steps
 from diskbench.store.manifest import StepRecord
 from diskbench.store.run_row import bought_for, with_bought
-from diskbench.store.series_columns import SeriesColumns, series_columns
+from diskbench.store.stored_series import (
+    SERIES_VERSION,
+    SeriesColumns,
+    closed_steps,
+    series_columns,
+)
 
 if TYPE_CHECKING:
     import polars as pl

@@ -24,8 +24,8 @@ from diskbench.store.derived import pruned_key, read_pruned
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.frames import series_frame
-from diskbench.store.log_latencies import latency_seconds
 from diskbench.store.rows import save_plan
+from diskbench.store.stored_series import latency_seconds
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from diskbench.report.assemble.latency_map import latency_maps
 from diskbench.report.assemble.load_curve import load_curves
 from diskbench.report.assemble.overview import band, by_step
 from diskbench.store.frames import histogram_frame, series_frame
-from diskbench.store.log_latencies import latency_seconds
+from diskbench.store.stored_series import latency_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """The latencies of a step over time: counts by time stretch and latency bucket, for a heat map.
 
-Buckets are those of store/log_latencies.py, merged until they can be distinguished; stretches have
+Buckets are those of store/log_counts.py, merged until they can be distinguished; stretches have
 equal numbers of seconds. A cell holds the mean I/Os per second, so that a shorter last stretch is
 not paler.
 """
@@ -64,7 +64,7 @@ class LatencyMap:
 def latency_maps(
     counted: pl.DataFrame, *, most_stretches: int = MOST_STRETCHES
 ) -> tuple[LatencyMap, ...]:
-    """The maps of one run's steps in order (`store.log_latencies.latency_seconds`); rounds of a
+    """The maps of one run's steps in order (`store.stored_series.latency_seconds`); rounds of a
     repeated step follow each other. Steps of fewer than two seconds have no map."""
     import polars as pl
 

@@ -25,8 +25,8 @@ from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.stored_trial import read_trial, read_trials
 from diskbench.results.trial_figures import common_fields, subject_of, words
 from diskbench.store.campaigns import find_matrix
-from diskbench.store.frames import read_series_ahead
 from diskbench.store.parallel_evidence import listed_once
+from diskbench.store.stored_series import read_series_ahead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -13,7 +13,7 @@ from diskbench.report.terminal.percentile_plot import plot_percentiles
 from diskbench.report.terminal.sparkline import sparkline
 from diskbench.report.terminal.text_plot import SHORTEST_S, plot_seconds
 from diskbench.store.frames import histogram_rows
-from diskbench.store.series_columns import rate_rows
+from diskbench.store.stored_series import rate_rows
 from diskbench.units import format_iops
 
 if TYPE_CHECKING:

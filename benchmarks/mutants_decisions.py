@@ -186,12 +186,6 @@ MUTANTS = (
         ("tests/drills/test_copies.py",),
     ),
     Mutant(
-        "prune: a mark of one store counts for another",
-        "AND {_MARKS}.evidence_url = {place} ",
-        "AND {place} IS NOT NULL ",
-        ("tests/unit/results/test_pruning.py", "tests/unit/cli/test_results_prune.py"),
-    ),
-    Mutant(
         "prune: a run of an unfinished trial is pruned",
         " or run.trial_id in unfinished:\n",
         ":\n",

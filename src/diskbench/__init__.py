@@ -40,18 +40,15 @@ __all__ = [
     "simulate",
 ]
 
-DISTRIBUTION = "diskbench-fio"
-"""The name of the installed package: pyproject.toml says why it is not `diskbench`."""
-
 __version__: str
 
 
 def __getattr__(name: str) -> str:
     """`__version__`, read from the installed package's metadata at first access."""
     if name == "__version__":
-        from importlib.metadata import version
+        from diskbench.extras import version
 
-        return version(DISTRIBUTION)
+        return version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -136,7 +133,7 @@ def load_phases(
     FioOutputUnreadable for damaged logs, StoreUnavailable.
     """
     from diskbench.store.evidence import open_evidence
-    from diskbench.store.phases_frame import phases_frame
+    from diskbench.store.phases import phases_frame
 
     run_ids = [run_id] if isinstance(run_id, str) else run_id
     return phases_frame(open_evidence(evidence or _setting("evidence_url")), run_ids, step=step)
@@ -206,7 +203,7 @@ def load_expected(
     `load_measurements`. `database` is a URL (default: the setting `database_url`). Raises
     UnknownName, StoreUnavailable.
     """
-    from diskbench.store.expected_frame import expected_frame
+    from diskbench.store.frames import expected_frame
 
     with _opened(database) as rows:
         return expected_frame(rows, run_ids=_named(rows, run_id))

@@ -13,10 +13,12 @@ import importlib.util
 import re
 import shlex
 import sys
+from functools import cache
 
-import diskbench
 from diskbench.errors import ExtraMissing
 
+DISTRIBUTION = "diskbench-fio"
+"""The name of the installed package: pyproject.toml says why it is not `diskbench`."""
 EXTRA_OF = {
     "altair": "report",
     "polars": "report",
@@ -27,6 +29,12 @@ EXTRA_OF = {
 }
 """Top-level modules that the core does not install → the extra that does. The SDKs of clouds are
 imported in their folders, which name their extra themselves."""
+
+
+@cache
+def version() -> str:
+    """The version of the installed package."""
+    return importlib.metadata.version(DISTRIBUTION)
 
 
 def of_import(error: ImportError, dependent: str = "this command") -> ExtraMissing | None:
@@ -49,7 +57,7 @@ def packages_of(extra: str) -> tuple[str, ...]:
     of_extra = re.compile(rf"""(.+?)\s*;\s*extra\s*==\s*["']{re.escape(extra)}["']""")
     matches = (
         of_extra.fullmatch(requirement)
-        for requirement in importlib.metadata.requires(diskbench.DISTRIBUTION) or ()
+        for requirement in importlib.metadata.requires(DISTRIBUTION) or ()
     )
     return tuple(match[1] for match in matches if match)
 

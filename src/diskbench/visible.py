@@ -6,7 +6,7 @@ clipboard), bidirectional overrides (they reverse the displayed order) and zero-
 
 Text is stored unchanged (in evidence, rows and JSON) and made visible on output, because there are
 hundreds of inputs and few outputs. The outputs are report/terminal/screen.py
-(standard output and standard error, logs, tables, the live display), store/csv_rows.py and
+(standard output and standard error, logs, tables, the live display), store/export.py and
 report/page, report/site and report/charts/figure.py (files).
 """
 

@@ -28,8 +28,7 @@ from diskbench.store import schema
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.cells import load_cells
 from diskbench.store.claims import beat, list_executors, register_executor
-from diskbench.store.clock import database_time
-from diskbench.store.database import open_database
+from diskbench.store.database import database_time, open_database
 from diskbench.store.leases import Lease, list_leases
 from diskbench.store.moments import iso
 from diskbench.store.rows import save_plan

@@ -15,11 +15,11 @@ from tests.rigs.plans import make_plan
 from diskbench.model.ids import short
 from diskbench.providers.fake.cloud import VARIABLE
 from diskbench.store.campaigns import find_campaign, save_campaign
+from diskbench.store.cells import run_cells
 from diskbench.store.database import open_database
 from diskbench.store.leases import Lease, create_lease, list_leases
 from diskbench.store.query import find_runs
 from diskbench.store.rows import save_plan
-from diskbench.store.runs import run_cells
 
 ONE, TWO = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj1bbbbbbbbbbbbbbb1"
 MATRICES = ("01kq8z6rhzaaaaaaaaaaaaaaa0", "01kq8z6rhzaaaaaaaaaaaaaaa1")

@@ -131,7 +131,7 @@ def test_json_is_harmless_and_whole(stores, command):
     holds="each is text to a spreadsheet, and numbers, negative ones too, stay numbers",
 )
 def test_csv_cells_are_never_formulas(cli, tmp_path):
-    from diskbench.store.csv_rows import csv_text
+    from diskbench.store.export import csv_text
 
     for text in ("=1+1", "+cmd", "-cmd", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "=HYPERLINK(1)"):
         (cell,) = list(csv.reader(io.StringIO(csv_text([{"a": text}], ["a"]))))[1]

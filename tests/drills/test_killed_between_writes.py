@@ -66,14 +66,14 @@ def test_a_cell_settled_by_a_killed_process_does_not_block_the_next(chaos: Chaos
 
 
 ON_A_SHARED_MACHINE = (
-    "after diskbench.store.machines:save_machine 1",
+    "after diskbench.store.leases:save_machine 1",
     "after diskbench.providers.fake.cloud:FakeProvider.acquire 1",
-    "after diskbench.store.machines:keep_machine 1",
+    "after diskbench.store.leases:keep_machine 1",
     "after diskbench.engine.matrix.cells:LiveCells.settle 1",
-    "after diskbench.store.machines:give_machine 1",
+    "after diskbench.store.leases:give_machine 1",
     "after diskbench.providers.fake.cloud:FakeProvider.swap 1",
     "before diskbench.engine.matrix.cells:LiveCells.settle 1",
-    "after diskbench.store.machines:end_machine 1",
+    "after diskbench.store.leases:end_machine 1",
     "after diskbench.providers.fake.cloud:FakeProvider.release 1",
 )
 

@@ -12,7 +12,7 @@ from tests.rigs.cli import WRITE_THEN_READ, Cli
 
 pytestmark = pytest.mark.slow
 
-HEAVY = ("polars", "duckdb", "scipy", "altair", "alembic")
+HEAVY = ("polars", "scipy", "altair", "alembic")
 """Libraries of frames, statistics, pictures and migrations."""
 MOST_MB = 250
 """What a run may take on its controller (docs/design.md#premises)."""
@@ -52,7 +52,7 @@ def weighed(user: Cli, tmp_path: Path, *args: str) -> Weight:
     return Weight(set(weight["modules"]), weight["mb"], weight["imported"])
 
 
-def test_a_run_loads_no_frame_engine_and_fits_into_its_memory(
+def test_a_run_loads_nothing_that_draws_and_fits_into_its_memory(
     user: Cli, target: Path, tmp_path: Path
 ) -> None:
     profile = tmp_path / "mine.fio"

@@ -26,7 +26,7 @@ from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import load_cells
 from diskbench.store.claims import list_executors
 from diskbench.store.database import open_database
-from diskbench.store.headlines import load_headlines
+from diskbench.store.figures import load_headlines
 from diskbench.store.query import find_runs
 from diskbench.store.rows import find_plan
 from diskbench.store.step_rows import load_results

@@ -24,7 +24,7 @@ ROOT = Path(diskbench.__file__).parent
 SHOWN_ONLY = {
     # A part of a text is shown; what happens is the same whatever it says.
     "engine/trial/stop.py": "the first line of a text is shown",
-    "store/evidence_errors.py": "the first line of a text is shown",
+    "store/evidence.py": "the first line of a text is shown",
     "store/database_errors.py": "the first line of a text is shown",
     "store/log_scan.py": "the first line of a text is shown",
     "store/import_sources.py": "a file's name is not shown twice",

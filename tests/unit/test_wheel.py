@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import diskbench
+from diskbench.extras import DISTRIBUTION
 
 SOURCE = Path(diskbench.__file__).parent
 ROOT = SOURCE.parents[1]
@@ -97,7 +98,7 @@ def test_the_wheel_says_what_it_is(package) -> None:
     (info,) = (name for name in archive.namelist() if name.endswith("METADATA"))
     metadata = archive.read(info).decode()
     head, _, readme = metadata.partition("\n\n")
-    assert f"Name: {diskbench.DISTRIBUTION}" in head
+    assert f"Name: {DISTRIBUTION}" in head
     assert "License-Expression: Apache-2.0" in head
     assert f"{info.removesuffix('METADATA')}licenses/LICENSE" in archive.namelist()
     assert "Provides-Extra: report" in head

@@ -11,7 +11,7 @@ A provider names its folder in its plugin (`Plugin.catalogue`). It may hold
 
 and any of them may be missing. A patch (an overlay) has the form of the file that it patches, so
 that the rules of that file apply to the result: a figure without a listed source is refused.
-catalog/books.py applies overlays to the files; store/overlays.py reads and writes them.
+catalog/books.py applies overlays to the files; results/refreshed_catalogue.py keeps them.
 """
 
 from __future__ import annotations
@@ -125,15 +125,15 @@ MACHINES: Final = "machines.yaml"
 PRICES: Final = "prices.yaml"
 REFRESHED_FILES: Final = frozenset({MACHINES, PRICES})
 """The files of a provider that an overlay may patch. Its other files stay as shipped."""
-FORMAT: Final = 2
-"""Format number of overlays; format 1 patched files that each cloud had in a form of its own."""
+FORMAT: Final = 1
+"""Format number of overlays."""
 
 
 class Overlay(Frozen):
     """The patches of one provider's files, by the files' names; `made_on` is the day of the
     answers, `region` that of the prices."""
 
-    format: Literal[2] = FORMAT
+    format: Literal[1] = FORMAT
     cloud: str
     region: str
     made_on: str

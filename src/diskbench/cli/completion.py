@@ -3,7 +3,7 @@ matrices, schedules and columns.
 
 One table says which values an option or an argument has, by its name and its command, so that every
 command that takes one offers them. It is read when a shell asks, never for a command that runs.
-Nothing slow is imported and nothing leaves this machine: ids are those of a SQLite database.
+Nothing leaves this machine: ids are those of a SQLite database.
 """
 
 from __future__ import annotations
@@ -11,20 +11,24 @@ from __future__ import annotations
 # ruff: noqa: ARG001 - every source of values is called alike
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from diskbench.errors import DiskbenchError
 from diskbench.model.ids import LAST, short
 from diskbench.model.run import COLUMN_OF, KEYS, MEASURED_FIELDS, RUN_FIELDS
 from diskbench.store.urls import database_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
+    from sqlalchemy.engine import Engine
     from typer._click import Context
     from typer._click.core import Command, Parameter
     from typer._click.shell_completion import CompletionItem
 
+    from diskbench.model.run import Run
+
+Row = TypeVar("Row")
 Offer = tuple[str, str]
 """A value, and a few words on it."""
 
@@ -116,20 +120,17 @@ def regions(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
 def labels(ctx: Context, incomplete: str) -> Iterable[Offer]:
     """KEY=VALUE of labels that runs have."""
-    from diskbench.store.glance import label_pairs
-
-    return [(f"{key}={value}", "") for key, value in _from_database(ctx, label_pairs)]
+    return [(f"{key}={value}", "") for key, value in _labels(_newest_runs(ctx))]
 
 
 def filters(ctx: Context, incomplete: str) -> Iterable[Offer]:
     """KEY= of columns and labels; after the key its values."""
-    from diskbench.store.glance import label_pairs, values_of
-
     key, has_value, _ = incomplete.partition("=")
-    pairs = _from_database(ctx, label_pairs)
+    runs = _newest_runs(ctx)
+    pairs = _labels(runs)
     if has_value:
         column = COLUMN_OF.get(key, key)
-        values = _from_database(ctx, lambda file: values_of(file, column))
+        values = [str(value) for run in runs if (value := getattr(run, column, None)) not in _NONE]
         values += [value for label, value in pairs if label == key.removeprefix("label.")]
         return [(f"{key}={value}", "") for value in dict.fromkeys(values)]
     keys = {selection_key.name: selection_key.words for selection_key in KEYS}
@@ -148,10 +149,8 @@ def selections(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
 def ids(ctx: Context, incomplete: str) -> Iterable[Offer]:
     """The newest runs by their short ids (by whole ids once more was typed), and matrices."""
-    from diskbench.store.glance import matrix_names, recent_runs
-
-    runs = _from_database(ctx, recent_runs)
-    begun = _from_database(ctx, matrix_names)
+    runs = [(run.run_id, _words(run)) for run in _newest_runs(ctx)]
+    begun = _begun(ctx)
     offers = [(LAST, "the newest trial"), (f"{LAST}~1", "the one before")]
     offers += [(short(id_), words) for id_, words in runs]
     offers += [(name, "matrix") for name in dict.fromkeys(name for _, name in begun)]
@@ -162,9 +161,7 @@ def ids(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
 def begun_matrices(ctx: Context, incomplete: str) -> Iterable[Offer]:
     """The matrices that were begun, by name and by short id."""
-    from diskbench.store.glance import matrix_names
-
-    begun = _from_database(ctx, matrix_names)
+    begun = _begun(ctx)
     names = [(name, "") for name in dict.fromkeys(name for _, name in begun)]
     ids = [*begun] if incomplete else []
     return [*names, *((short(id_), name) for id_, name in begun), *ids]
@@ -172,19 +169,58 @@ def begun_matrices(ctx: Context, incomplete: str) -> Iterable[Offer]:
 
 def schedules(ctx: Context, incomplete: str) -> Iterable[Offer]:
     """The schedules."""
-    from diskbench.store.glance import schedule_names
+    from diskbench.store.schedules import list_schedules
 
-    return [(name, "") for name in _from_database(ctx, schedule_names)]
+    return [(row.name, "") for row in _from_database(ctx, list_schedules)]
 
 
-def _from_database(ctx: Context, read: Callable[[Path], list[Any]]) -> list[Any]:
-    """What `read` finds in the file of the database; nothing for any other database."""
+_MOST = 50
+"""How many names are read, the newest; our choice."""
+_NONE: tuple[object, ...] = (None, "", {})
+
+
+def _newest_runs(ctx: Context) -> list[Run]:
+    from diskbench.store.query import find_runs
+
+    return _from_database(ctx, lambda database: find_runs(database, limit=_MOST))
+
+
+def _labels(runs: Iterable[Run]) -> list[Offer]:
+    """The keys and values of labels that runs have."""
+    return list(dict.fromkeys(pair for run in runs for pair in run.labels.items()))
+
+
+def _words(run: Run) -> str:
+    """Where, what and when, in a few words."""
+    disk = run.disk_type or run.target_path or run.target_device or ""
+    when = (run.measured_at or "")[:16]
+    return " ".join(word for word in (run.profile, disk, when) if word)
+
+
+def _begun(ctx: Context) -> list[Offer]:
+    """The matrices that were begun, the newest first: id and name."""
+    from diskbench.store.campaigns import list_campaigns
+
+    rows = _from_database(ctx, list_campaigns)
+    return [(row.campaign_id, row.name) for row in rows[: -_MOST - 1 : -1]]
+
+
+def _from_database(ctx: Context, read: Callable[[Engine], list[Row]]) -> list[Row]:
+    """What `read` finds in the file of the database; nothing for any other database, and for a file
+    that is missing: none is made for a Tab."""
     from diskbench.settings import load_settings
+    from diskbench.store.database import open_database
 
     typed = {"database_url": ctx.params.get("database_url")}
     url = load_settings(typed).settings.database_url.get_secret_value()
     file = database_file(url)
-    return read(file) if file is not None else []
+    if file is None or not file.is_file():
+        return []
+    with contextlib.suppress(DiskbenchError), contextlib.ExitStack() as stack:
+        engine = open_database(url)
+        stack.callback(engine.dispose)
+        return read(engine)
+    return []
 
 
 OPTIONS: Mapping[str, Callable[..., Iterable[Offer]]] = {

@@ -26,9 +26,8 @@ from diskbench.model.ids import short
 from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
 from diskbench.store.campaigns import find_campaign, load_campaign
-from diskbench.store.leases import leases_of_campaign
-from diskbench.store.machines import list_machines
-from diskbench.store.shown_cells import cells_in, done_cells
+from diskbench.store.cells import cells_in, done_cells
+from diskbench.store.leases import leases_of_campaign, list_machines
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from diskbench.cli import results_import, results_prune
 from diskbench.cli.confirm import confirm
 from diskbench.cli.results_import import AsDisk, AsMachine, MeasuredOn, Promised, hint
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence, reading
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
 from diskbench.limits import COUNTER
 from diskbench.report.terminal.screen import unguarded
@@ -59,7 +59,7 @@ def list_(
     from diskbench.cli.results_list import print_runs, print_trials
     from diskbench.results.selection import chosen
 
-    reader = reading(database_url)
+    reader = database(database_url)
     filters = chosen(reader, asked(selection, filter_, since, until))
     most = _TABLE_LIMIT if limit is None and output == "table" and not wide else limit or None
     most = None if most is None else min(most, COUNTER)
@@ -166,7 +166,7 @@ def export(
     store = evidence(evidence_url) if evidence_url else None
     data: Iterable[bytes]
     if kind == "csv":
-        reader = reading(database_url)
+        reader = database(database_url)
         lines = rows_as_csv(reader, chosen(reader, typed), evidence=store)
         data = (line.encode() for line in lines)
     else:

@@ -1,5 +1,4 @@
-"""What `diskbench results list` prints. Its table imports no SQLAlchemy, models or YAML: an SQLite
-file is listed without them."""
+"""What `diskbench results list` prints."""
 
 from __future__ import annotations
 
@@ -11,19 +10,20 @@ from diskbench.cli.terminal import table_width
 from diskbench.model.run import RUN_FIELDS, run_columns
 from diskbench.report.terminal.lists import legend, run_lines, trial_lines
 from diskbench.results.selection import listed, with_suspended
-from diskbench.store.csv_rows import csv_text
-from diskbench.store.headlines import load_headlines
+from diskbench.store.export import csv_text
+from diskbench.store.figures import load_headlines
 from diskbench.store.query import count_runs, find_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from diskbench.store.reader import Reader
+    from sqlalchemy.engine import Engine
+
     from diskbench.store.where import Filter
 
 
 def print_trials(
-    reader: Reader, filters: Sequence[Filter], most: int | None, database_url: str | None
+    reader: Engine, filters: Sequence[Filter], most: int | None, database_url: str | None
 ) -> None:
     """The trials that meet the conditions, newest first, one line each."""
     trials, total = listed(reader, filters, limit=most, at_work=_at_work(database_url))
@@ -40,7 +40,7 @@ def print_trials(
 
 
 def print_runs(
-    reader: Reader,
+    reader: Engine,
     filters: Sequence[Filter],
     most: int | None,
     output: Literal["table", "json", "csv"],
@@ -62,7 +62,7 @@ def print_runs(
         sys.stdout.writelines(f"{line}\n" for line in run_lines(runs, headlines))
 
 
-def _say_nothing(reader: Reader, *, filtered: bool) -> None:
+def _say_nothing(reader: Engine, *, filtered: bool) -> None:
     total = count_runs(reader) if filtered else 0
     text = (
         f"no run matches, of {total:,} in all"

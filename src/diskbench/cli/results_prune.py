@@ -19,7 +19,8 @@ from diskbench.units import format_bytes, parse_duration_s
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from diskbench.results.pruning import DueRun, RunPruning
+    from diskbench.model.run import Run
+    from diskbench.results.pruning import RunPruning
 
 
 def mount(app: typer.Typer) -> None:
@@ -60,13 +61,12 @@ def prune(
         ) from None
     engine, typed = database(database_url), asked(selection, filter_, since, until)
     store = evidence(evidence_url)
-    elsewhere = store.url if evidence_url else None
-    due = pruning.due_runs(engine, typed, keep_s, at, elsewhere=elsewhere)
+    due = pruning.due_runs(engine, typed, keep_s, at)
     if evidence_url is None:
         due = _of_named(due, store.url)
 
     def pruned(*, dry_run: bool) -> Iterable[RunPruning]:
-        return pruning.prune(engine, due, store, at=at, dry_run=dry_run)
+        return pruning.prune(due, store, at=at, dry_run=dry_run)
 
     if dry_run or not yes:
         frees = _print(pruned(dry_run=True), "would free")
@@ -77,16 +77,16 @@ def prune(
     _print(pruned(dry_run=False), "freed")
 
 
-def _of_named(due: Sequence[DueRun], named: str) -> list[DueRun]:
+def _of_named(due: Sequence[Run], named: str) -> list[Run]:
     """The due runs whose evidence is in the store that the settings name; others are named on
     stderr. Raises InvalidValue where all are elsewhere."""
-    urls = [run.run.evidence_url for run in due]
+    urls = [run.evidence_url for run in due]
     others = foreign_stores(urls, named)
     if others.total() == len(due):
         check_named(urls, named, whether="prune it")
     elif others:
         print(f"left: {foreign_words(others, named)}", file=sys.stderr)
-    return [run for run in due if run.run.evidence_url not in others]
+    return [run for run in due if run.evidence_url not in others]
 
 
 def _print(prunings: Iterable[RunPruning], verb: str) -> str:

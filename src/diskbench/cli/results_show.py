@@ -24,12 +24,11 @@ from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.selection import run_or_set
 from diskbench.results.stored_trial import read_trial
-from diskbench.store.csv_rows import csv_text
+from diskbench.store.claims import load_timing
 from diskbench.store.document import results_document
-from diskbench.store.export import json_text
+from diskbench.store.export import csv_text, json_text
 from diskbench.store.query import find_runs
 from diskbench.store.rows import find_plan
-from diskbench.store.timings import load_timing
 from diskbench.store.where import Filter
 from diskbench.units import format_bytes
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from diskbench.providers.registry import Providers
     from diskbench.settings import Settings
     from diskbench.store.evidence import ObjectEvidence
-    from diskbench.store.reader import Reader
 
 DatabaseUrl = Annotated[
     str | None,
@@ -119,27 +118,6 @@ def database(url: str | None) -> Engine:
     close_at_end(engine.dispose)
     _give_back_expired(engine, settings)
     return engine
-
-
-def reading(url: str | None) -> Reader:
-    """The database that was typed or set, for a command that only reads; closed when the command
-    ends. Where a lease is open the way of `database`, which gives back what has expired. Raises
-    StoreUnavailable."""
-    from diskbench.settings import typed_settings
-    from diskbench.store.evidence_place import name_store
-    from diskbench.store.reader import open_reader, reader_of
-
-    settings = typed_settings({"database_url": url})
-    named = settings.values["database_url"]
-    if isinstance(settings.values["evidence_url"], str):
-        name_store(settings.values["evidence_url"])
-    reader = open_reader(named) if settings.are_urls_alone and isinstance(named, str) else None
-    if reader is not None:
-        close_at_end(reader.close)
-        leased = "SELECT 1 FROM diskbench_lease WHERE state = 'open' LIMIT 1"
-        if not reader.rows(leased, ()):
-            return reader
-    return reader_of(database(url))
 
 
 def evidence(url: str | None) -> ObjectEvidence:

@@ -20,11 +20,9 @@ from diskbench.parallel import all_of
 from diskbench.ports import EvidenceStore, Examinable, Host, Metered
 from diskbench.providers.registry import Providers
 from diskbench.results.refreshed_catalogue import open_books
-from diskbench.store.database import parse_url
-from diskbench.store.database_state import database_state
+from diskbench.store.database import database_state, parse_url, supply_unixepoch
 from diskbench.store.evidence import open_evidence
-from diskbench.store.revisions import HEAD
-from diskbench.store.sqlite_time import supply_unixepoch
+from diskbench.store.schema_revision import HEAD
 from diskbench.store.urls import database_file, database_url, evidence_directory
 from diskbench.units import GIB, format_bytes
 

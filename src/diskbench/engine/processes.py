@@ -29,7 +29,12 @@ from diskbench.store.claims import (
     register_executor,
     remove_executor,
 )
-from diskbench.store.clock import database_time, is_skewed, skew_text, time_and_skew
+from diskbench.store.database import (
+    database_time,
+    is_skewed,
+    skew_text,
+    time_and_skew,
+)
 
 BEAT_S = 15.0
 """Seconds between two heartbeats; our choice."""

@@ -19,14 +19,25 @@ from diskbench.errors import DiskbenchError, InvalidValue, StoreUnavailable, Unk
 from diskbench.model.campaign import CampaignState, CellRow
 from diskbench.model.ids import Known, beginning, last_number, meant, short
 from diskbench.model.spec import Plan
-from diskbench.store.campaigns import CampaignRow, list_campaigns, load_campaign
-from diskbench.store.cells import UnfinishedCell, cell_of_trial, claim_cell, unfinished_cells
+from diskbench.store.campaigns import (
+    CampaignRow,
+    cancel_untaken_cell,
+    list_campaigns,
+    load_campaign,
+    request_cancel,
+    request_end,
+)
+from diskbench.store.cells import (
+    UnfinishedCell,
+    cell_of_trial,
+    cells_at,
+    claim_cell,
+    run_cells,
+    unfinished_cells,
+)
 from diskbench.store.claims import is_unfinished, list_executors
-from diskbench.store.names import ids_that_begin, newest_matrix_named
+from diskbench.store.query import ids_that_begin, newest_matrix_named
 from diskbench.store.rows import find_plan, load_plan
-from diskbench.store.runs import run_cells
-from diskbench.store.shown_cells import cells_at
-from diskbench.store.wishes import cancel_untaken_cell, request_cancel, request_end
 
 _UNFINISHED: frozenset[CampaignState] = frozenset({"running", "cancelling"})
 _KIND = "unfinished run or matrix"

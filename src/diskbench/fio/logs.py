@@ -38,7 +38,8 @@ SLIVER_S = 0.5
 completes in it, and what the whole seconds before lost to rounding (1 % of a burst) falls into it,
 so that a disk at 100 IOPS seemed to end at 1,600; our choice."""
 LATE_WINDOWS = 1.5
-"""From such a gap on, in usual windows, a row may stand for more than one (store/log_late.py)."""
+"""From such a gap on, in usual windows, a row may stand for more than one
+(store/log_windows.py)."""
 MOSTLY = 0.5
 """A gap was I/O where this share of its windows, or of what they lack, was."""
 LONGEST_S = 31 * 86_400

@@ -11,15 +11,26 @@ from typing import Any, Literal
 from sqlalchemy.engine import Engine
 
 from diskbench.analysis.row_figures import changed, counted, row_figures
-from diskbench.model.run import AFTER_CLIFF, MeasuredRow, own_columns, run_columns
+from diskbench.model.run import (
+    AFTER_CLIFF,
+    MEASURED_FIELDS,
+    RUN_FIELDS,
+    MeasuredRow,
+    own_columns,
+    run_columns,
+)
 from diskbench.ports import EvidenceStore
 from diskbench.results.phase_reader import courses_of, long_steps
-from diskbench.store.csv_rows import csv_lines, measured_header
 from diskbench.store.document import results_document
-from diskbench.store.export import INDENTED_RUNS, json_lines, json_text, parquet_pieces
-from diskbench.store.metrics_text import metrics_text
-from diskbench.store.query import find_measurements, find_run_ids
-from diskbench.store.reader import Reader, chunks, runs_by_id
+from diskbench.store.export import (
+    INDENTED_RUNS,
+    csv_lines,
+    json_lines,
+    json_text,
+    metrics_text,
+    parquet_pieces,
+)
+from diskbench.store.query import chunks, find_measurements, find_run_ids, runs_by_id
 from diskbench.store.step_rows import load_results
 from diskbench.store.where import Filter
 
@@ -27,7 +38,7 @@ ExportFormat = Literal["csv", "json", "parquet", "prometheus", "openmetrics"]
 
 
 def rows_as_csv(
-    database: Engine | Reader,
+    database: Engine,
     filters: Sequence[Filter] = (),
     *,
     run_ids: Sequence[str] | None = None,
@@ -35,8 +46,8 @@ def rows_as_csv(
 ) -> Iterator[str]:
     """CSV text of the rows that meet the filters, line by line, with a header. `evidence` is the
     store to read instead of each run's own."""
-    yield measured_header()
-    yield from csv_lines(_rows(database, filters, run_ids, evidence))
+    fields = (*RUN_FIELDS, *MEASURED_FIELDS, AFTER_CLIFF)
+    yield from csv_lines(_columns(database, filters, evidence, run_ids), fields)
 
 
 def exported(
@@ -56,22 +67,25 @@ def exported(
 
 
 def _rows(
-    database: Engine | Reader,
+    database: Engine,
     filters: Sequence[Filter],
     run_ids: Sequence[str] | None,
     evidence: EvidenceStore | None,
 ) -> Iterator[tuple[MeasuredRow, Mapping[str, Any]]]:
     """The rows that meet the filters, with what is changed of each; the runs oldest first."""
-    for chunk in chunks(find_run_ids(database, filters, run_ids=run_ids, oldest_first=True)):
+    for chunk in chunks(find_run_ids(database, filters, run_ids=run_ids, oldest=True)):
         measured = find_measurements(database, filters, run_ids=chunk)
         yield from cliff_safe_rows(database, measured, evidence)
 
 
 def _columns(
-    database: Engine, filters: Sequence[Filter], evidence: EvidenceStore | None
+    database: Engine,
+    filters: Sequence[Filter],
+    evidence: EvidenceStore | None,
+    run_ids: Sequence[str] | None = None,
 ) -> Iterator[Mapping[str, Any]]:
     """The same rows by the names of their columns, with those of their runs."""
-    for row, changes in _rows(database, filters, None, evidence):
+    for row, changes in _rows(database, filters, run_ids, evidence):
         yield {**run_columns(row.run), **own_columns(row), **changes}
 
 
@@ -104,7 +118,7 @@ _AS_COUNTED: Mapping[str, Any] = {AFTER_CLIFF: None}
 
 
 def cliff_safe_rows(
-    database: Engine | Reader, rows: Sequence[MeasuredRow], evidence: EvidenceStore | None = None
+    database: Engine, rows: Sequence[MeasuredRow], evidence: EvidenceStore | None = None
 ) -> Iterator[tuple[MeasuredRow, Mapping[str, Any]]]:
     """Each row with the columns that are not as in the database: `after_cliff`, and the figures of
     a level.

@@ -28,7 +28,7 @@ from diskbench.results.trial_figures import (
     words,
 )
 from diskbench.store.figures import finished_trials, rents_of
-from diskbench.store.reader import chunks, reader_of, runs_by_id
+from diskbench.store.query import chunks, runs_by_id
 from diskbench.store.where import Filter
 
 _HIGHER_IS_BETTER = frozenset({"iops", "bytes_per_s"})
@@ -186,11 +186,11 @@ def batches(trials_of: Mapping[Fields, Mapping[str, int]]) -> Iterator[Batch]:
 def trials_by_subject(database: Engine, filters: Sequence[Filter]) -> TrialsOf:
     """The trials with finished runs that meet `filters`, by subject: 200 bytes a trial, where its
     runs with their figures are many thousands."""
-    reader, trials_of = reader_of(database), TrialsOf()
+    trials_of = TrialsOf()
     trials = {trial.run_id: trial for trial in finished_trials(database, filters)}
     for chunk in chunks(list(trials)):
-        runs = runs_by_id(reader, chunk)
-        rents = rents_of(reader, [trials[run_id].trial_id for run_id in chunk])
+        runs = runs_by_id(database, chunk)
+        rents = rents_of(database, [trials[run_id].trial_id for run_id in chunk])
         for run_id in chunk:
             trial = trials[run_id]
             subject = subject_of(runs[run_id], rents[trial.trial_id])

@@ -15,13 +15,19 @@ from diskbench.model.result import AuditCheck, StepAudit
 from diskbench.ports import EvidenceStore
 from diskbench.store.audits import run_audits
 from diskbench.store.clock import now
-from diskbench.store.frames import read_series_ahead
-from diskbench.store.import_ids import KeptRuns, run_ids
-from diskbench.store.imports import ImportSource, keep_run, read_source, rows_of_import
+from diskbench.store.imports import (
+    ImportSource,
+    KeptRuns,
+    keep_run,
+    read_source,
+    rows_of_import,
+    run_ids,
+)
 from diskbench.store.manifest import Manifest
 from diskbench.store.parallel_evidence import WINDOW, each, is_away
 from diskbench.store.phases import run_phases
 from diskbench.store.rebuild import RunRows, rows_of, write_runs
+from diskbench.store.stored_series import read_series_ahead
 
 _Read = tuple[ImportSource, Manifest, RunRows, tuple[StepAudit, ...], str]
 

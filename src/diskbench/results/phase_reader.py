@@ -24,7 +24,6 @@ from diskbench.ports import EvidenceStore
 from diskbench.store.evidence import open_evidence
 from diskbench.store.evidence_place import check_readable
 from diskbench.store.phases import run_phases
-from diskbench.store.reader import Reader
 from diskbench.store.rows import find_plans
 from diskbench.units import NS_PER_S
 
@@ -39,7 +38,7 @@ _TRIALS_AT_ONCE = 100
 
 
 def courses_of(
-    database: Engine | Reader, rows: Sequence[StepRow], evidence: EvidenceStore | None = None
+    database: Engine, rows: Sequence[StepRow], evidence: EvidenceStore | None = None
 ) -> Courses:
     """The phases of the steps to which `rows` belong, where they have any.
 
@@ -58,9 +57,7 @@ def courses_of(
     return courses
 
 
-def _courses_of_runs(
-    database: Engine | Reader, runs: Sequence[Run], stores: EvidenceStores
-) -> Courses:
+def _courses_of_runs(database: Engine, runs: Sequence[Run], stores: EvidenceStores) -> Courses:
     """The phases of runs; the plans of all their trials are read in one statement."""
     planned = dict.fromkeys(run.trial_id for run in runs if not run.imported)
     plans = find_plans(database, list(planned))

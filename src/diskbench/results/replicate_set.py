@@ -36,8 +36,8 @@ from diskbench.results.trial_figures import (
     figures_by_metric,
     words,
 )
-from diskbench.store.block_ends import BlockEnds, block_ends, done_trials
 from diskbench.store.campaigns import CampaignRow
+from diskbench.store.matrix_sums import BlockEnds, block_ends, done_trials
 from diskbench.store.query import find_runs
 from diskbench.store.where import Filter, any_of
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from diskbench.errors import DiskbenchError, UnknownName
+from diskbench.fio.output import parse_output
 from diskbench.fio.reported import FioOutput
 from diskbench.fio.samples import parse_samples
 from diskbench.importers.fio_report import FIO_REPORTS, job_text, report_of, split_steps
@@ -28,14 +29,12 @@ from diskbench.store.archive import (
 )
 from diskbench.store.audits import run_audits
 from diskbench.store.content import read_file
+from diskbench.store.derived import read_pruned
 from diskbench.store.evidence_place import check_readable
 from diskbench.store.manifest import PrunedRun
-from diskbench.store.outputs import read_output
-from diskbench.store.parallel_evidence import AT_ONCE, is_away
-from diskbench.store.parsed_files import FIO_JSON, SAMPLES
+from diskbench.store.parallel_evidence import AT_ONCE, ReadOnce, is_away
+from diskbench.store.parse_step import FIO_JSON, SAMPLES
 from diskbench.store.phases import run_phases
-from diskbench.store.pruned import read_pruned
-from diskbench.store.read_once import ReadOnce
 
 OpenStore = Callable[[str | None], EvidenceStore]
 
@@ -199,7 +198,7 @@ def _closed(evidence: EvidenceStore, run_id: str) -> Iterator[StepEvidence]:
 
 def _parsed(data: bytes, where: str) -> FioOutput | None:
     try:
-        return read_output(data, where=where)
+        return parse_output(data, where=where)
     except DiskbenchError:
         return None  # a failed step, which has no rows either
 

@@ -20,20 +20,23 @@ from diskbench.errors import InvalidValue, NothingSelected, UnknownName
 from diskbench.model.ids import LAST, beginning, last_number, meant
 from diskbench.model.result import FINAL_STATES
 from diskbench.model.run import FORMS, Headline, ListedTrial, Run
-from diskbench.store.headlines import recent_trials, step_loads
-from diskbench.store.names import ids_that_begin, known_labels, newest_matrix_named
-from diskbench.store.query import find_run, find_runs, is_any
-from diskbench.store.reader import Reader
+from diskbench.store.figures import recent_trials, step_loads
+from diskbench.store.query import (
+    find_run,
+    find_runs,
+    ids_that_begin,
+    is_any,
+    known_labels,
+    newest_matrix_named,
+)
 from diskbench.store.where import Filter, any_of, parse_filter
 
-_NEWEST = 1000
-"""Runs whose labels are looked through first, by an index; those of all are read row by row."""
 _RANGE = ".."
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _FIELDS = {"matrix": "campaign_id", "trial": "trial_id", "run": "run_id"}
 
 
-def selected(database: Engine | Reader, text: str) -> list[Filter]:
+def selected(database: Engine, text: str) -> list[Filter]:
     """The filters that the selection `text` means.
 
     `KEY=VALUE` is a condition, see `conditions`; `2026-11-01..2026-11-07` is a range of days in
@@ -75,7 +78,7 @@ class Selection:
         return " ".join([*self.names, *self.filters, *typed])
 
 
-def chosen(database: Engine | Reader, asked: Selection) -> list[Filter]:
+def chosen(database: Engine, asked: Selection) -> list[Filter]:
     """The conditions that a run meets that was asked for; none where nothing was typed. Every
     command that takes a selection takes it from here. Raises UnknownName, also for a name that
     means no run, and InvalidValue."""
@@ -88,7 +91,7 @@ def chosen(database: Engine | Reader, asked: Selection) -> list[Filter]:
 
 
 def conditions(
-    database: Engine | Reader,
+    database: Engine,
     texts: Iterable[str] = (),
     *,
     since: str | None = None,
@@ -104,7 +107,7 @@ def conditions(
     return [_condition(database, text) for text in [*texts, *bounds]]
 
 
-def runs_named(database: Engine | Reader, texts: Iterable[str]) -> list[str]:
+def runs_named(database: Engine, texts: Iterable[str]) -> list[str]:
     """The ids of all runs that any of `texts` selects, newest first. Raises UnknownName for a text
     that selects none, InvalidValue."""
     run_ids: dict[str, None] = {}
@@ -116,7 +119,7 @@ def runs_named(database: Engine | Reader, texts: Iterable[str]) -> list[str]:
     return list(run_ids)
 
 
-def runs_of(database: Engine | Reader, asked: Selection) -> list[Run]:
+def runs_of(database: Engine, asked: Selection) -> list[Run]:
     """The rows, oldest first, of the runs that were asked for; one that is named by its id comes
     with the others of its trial. Where nothing was typed: those of the newest trial.
 
@@ -136,7 +139,7 @@ def runs_of(database: Engine | Reader, asked: Selection) -> list[Run]:
     return sorted(by_id.values(), key=_by_time)
 
 
-def run_or_set(database: Engine | Reader, asked: Selection) -> tuple[Run, list[Filter]]:
+def run_or_set(database: Engine, asked: Selection) -> tuple[Run, list[Filter]]:
     """The newest run that was asked for (where nothing was typed, of the newest trial), and the
     filters of all where they are of more than one trial; empty for a run or a trial.
 
@@ -157,15 +160,12 @@ def _by_time(row: Run) -> tuple[bool, str, str]:
     return row.measured_at is None, row.measured_at or "", row.run_id
 
 
-def _condition(database: Engine | Reader, text: str) -> Filter:
+def _condition(database: Engine, text: str) -> Filter:
     try:
         return parse_filter(text)
     except UnknownName:
         pass
-    try:
-        return parse_filter(text, labels=known_labels(database, newest=_NEWEST))
-    except UnknownName:  # the label of old runs, or none: the refusal names all labels
-        return parse_filter(text, labels=known_labels(database))
+    return parse_filter(text, labels=known_labels(database))
 
 
 def _between(text: str) -> list[Filter]:
@@ -180,7 +180,7 @@ def _between(text: str) -> list[Filter]:
     return bounds
 
 
-def _by_id(database: Engine | Reader, text: str) -> Filter:
+def _by_id(database: Engine, text: str) -> Filter:
     matrix = newest_matrix_named(database, text)
     if matrix is not None:
         return Filter("campaign_id", "=", matrix)
@@ -191,7 +191,7 @@ def _by_id(database: Engine | Reader, text: str) -> Filter:
 
 
 def listed(
-    database: Engine | Reader,
+    database: Engine,
     filters: Sequence[Filter],
     *,
     limit: int | None,

@@ -33,7 +33,7 @@ from diskbench.results.identified import with_other_disk
 from diskbench.results.run_evidence import EvidenceOfRuns, ReadRun
 from diskbench.results.step_case import case_of
 from diskbench.results.step_groups import StepGroup, groups_of
-from diskbench.store.headlines import keep_headlines
+from diskbench.store.figures import keep_headlines
 from diskbench.store.rows import find_plan
 from diskbench.store.step_rows import load_results
 

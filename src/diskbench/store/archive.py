@@ -18,9 +18,9 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from diskbench.errors import (
     EvidenceDamaged,
@@ -30,6 +30,7 @@ from diskbench.errors import (
 from diskbench.model.result import RECORD_NAMES
 from diskbench.model.spec import Plan, Step
 from diskbench.model.value_fault import value_faults
+from diskbench.ports import EvidenceStore
 from diskbench.store.content import (
     PACKED,
     Content,
@@ -41,12 +42,7 @@ from diskbench.store.content import (
 from diskbench.store.content import size_and_digest as _size_and_digest
 from diskbench.store.manifest import FORMAT, FileRecord, Manifest, StepRecord
 from diskbench.store.parallel_evidence import each
-from diskbench.store.parsed_files import END_BYTES, PARSED_FILES, PARSED_IN_PART
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from diskbench.ports import EvidenceStore
+from diskbench.store.parse_step import END_BYTES, PARSED_FILES, PARSED_IN_PART
 
 RUNS = "runs"
 STEP_JSON = "step.json"

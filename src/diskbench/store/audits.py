@@ -8,37 +8,30 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import TypeAdapter
 
 from diskbench.errors import DiskbenchError, FioOutputUnreadable, UnknownName
 from diskbench.fio.audit import audit_logs, audit_output, audit_warnings
 from diskbench.fio.declared import declared
-from diskbench.fio.log_rows import log_rows
-from diskbench.fio.log_sums import log_sums
-from diskbench.fio.logs import log_name
-from diskbench.fio.totals import totals_of
+from diskbench.fio.reported import FioOutput
+from diskbench.fio.totals import Total, totals_of
 from diskbench.importers.fio_report import FIO_REPORTS
 from diskbench.model.doubts import FIGURES_DISAGREE
-from diskbench.model.result import AuditCheck, StepAudit
-from diskbench.store.archive import read_manifest, run_prefix
-from diskbench.store.content import read_file
-from diskbench.store.derived import derived_folder, keep
-from diskbench.store.frames import closed_steps, output_of, step_outputs
-from diskbench.store.pruned import audit_instead
-from diskbench.store.series_columns import SeriesColumns, series_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from diskbench.fio.reported import FioOutput
-    from diskbench.fio.totals import Total
-    from diskbench.model.result import Direction, StepResult
-    from diskbench.model.spec import Step
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import StepRecord
+from diskbench.model.result import AuditCheck, Direction, StepAudit, StepResult
+from diskbench.model.spec import Step
+from diskbench.ports import EvidenceStore
+from diskbench.store.archive import read_manifest
+from diskbench.store.derived import audit_instead, derived_folder, keep
+from diskbench.store.manifest import StepRecord
+from diskbench.store.stored_series import (
+    SeriesColumns,
+    closed_steps,
+    output_of,
+    series_columns,
+    step_outputs,
+)
 
 log = logging.getLogger(__name__)
 
@@ -48,10 +41,6 @@ AUDITS_VERSION = 3
 2: the first row of a log may be late, too.
 3: after a ramp, bytes may be those of more I/Os than were counted.
 """
-MOST_BYTES = 2 * 2**20
-"""Of the logs of a step that are summed up without DuckDB, about 90,000 rows. So many
-windows take 0.45 s of CPU and 27 MB here; importing DuckDB and NumPy takes 0.2 s and 60 MB,
-whatever they read, and above this they are the cheaper way (measured 2026-11-23)."""
 _KEPT = f"audits-{AUDITS_VERSION}.json"
 _AUDITS = TypeAdapter(tuple[StepAudit, ...])
 
@@ -179,35 +168,15 @@ def _logs(
         if direction != "sync":
             totals[direction, "iops"] = total.ios
             totals[direction, "bytes_per_s"] = total.bytes
-    return audit_logs(_sums(evidence, run_id, *closed, counted), totals, runtime_s)
-
-
-def _sums(
-    evidence: EvidenceStore,
-    run_id: str,
-    folder: str,
-    record: StepRecord,
-    counted: Mapping[Direction, Total],
-) -> dict[tuple[Direction, str], float]:
-    """What the logs of a step sum up to; logs of more than MOST_BYTES are read by DuckDB."""
-    logs = {
-        name: file
-        for name, file in record.files.items()
-        if (known := log_name(name)) and known.kind != "hist"
-    }
-    if sum(file.bytes for file in logs.values()) > MOST_BYTES:
-        return _series_sums(series_columns(evidence, run_id, folder, record), counted)
-    place = f"{run_prefix(run_id)}/{folder}"
-    rows = (
-        log_rows(PurePosixPath(name).name, read_file(evidence, place, name, file))
-        for name, file in sorted(logs.items())
+    return audit_logs(
+        _series_sums(series_columns(evidence, run_id, *closed), counted), totals, runtime_s
     )
-    return log_sums([log for log in rows if log], counted)
 
 
 def _series_sums(
     series: SeriesColumns, counted: Mapping[Direction, Total]
 ) -> dict[tuple[Direction, str], float]:
+    """What the logs of a step sum up to."""
     import numpy as np
 
     sums: dict[tuple[Direction, str], float] = {}

@@ -1,32 +1,33 @@
-"""Rows of matrices. Functions for single cells are in cells.py."""
+"""Rows of matrices, and the wishes to stop them or their cells. Functions for single cells are in
+cells.py.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Collection, Sequence
+from typing import Any, Literal
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
-from diskbench.errors import UnknownName
+from diskbench.errors import Interrupted, UnknownName
 from diskbench.model.base import Frozen
-from diskbench.model.campaign import CampaignState, CellRow
+from diskbench.model.campaign import LIVE, CampaignState, CellRow, error_columns
 from diskbench.model.ids import Known, meant
 from diskbench.model.matrix import Limits
+from diskbench.model.outcome import Problem
 from diskbench.store import schema
+from diskbench.store.cells import update_cell
 from diskbench.store.clock import present, ulid_time
 from diskbench.store.database import one_statement, transaction
 from diskbench.store.upsert import insert_missing
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from sqlalchemy.engine import Engine
 
 
 class CampaignRow(Frozen):
     """One started matrix. `queue` is the only queue of its cells; None: one queue per route, which
     workers listen to. `owner` is the process that runs it in the foreground, `spec` the matrix as
     it was read. `kind` is `run` for the matrix that `diskbench run` makes of its trials
-    (store/runs.py), which no function of this module returns except `load_campaign`."""
+    (store/cells.py), which no function of this module returns except `load_campaign`."""
 
     campaign_id: str
     name: str
@@ -157,3 +158,59 @@ def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, se
 def campaign_of_row(row: sa.RowMapping) -> CampaignRow:
     """The matrix that a row of the table `matrix` holds."""
     return CampaignRow.model_validate(dict(row))
+
+
+def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:
+    """The trials of the process `owner` that somebody asked to stop."""
+    cell, matrix = schema.cell, schema.matrix
+    asked = (
+        sa.select(cell.c.trial_id)
+        .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
+        .where(
+            cell.c.owner == owner,
+            cell.c.trial_id.is_not(None),
+            cell.c.state.in_(sorted(LIVE)),
+            sa.or_(cell.c.cancel.is_(True), matrix.c.state == "cancelling"),
+        )
+    )
+    with one_statement(database) as connection:
+        return frozenset(connection.execute(asked).scalars())
+
+
+def request_cancel(database: Engine, trial_id: str) -> bool:
+    """Ask the process that owns a cell to stop it; False when the cell has another attempt, or is
+    gone."""
+    return update_cell(database, trial_id, cancel=True)
+
+
+def request_end(database: Engine, campaign_id: str) -> None:
+    """Ask the processes that run a matrix to stop every cell, and admit no further cell."""
+    set_campaign_state(database, campaign_id, "cancelling")
+
+
+_CANCELLED = Problem(
+    kind="Cancelled", message="stopped by the user", exit_code=Interrupted.exit_code
+)
+
+
+def cancel_untaken_cell(database: Engine, row: CellRow) -> bool:
+    """Cancel a cell that no process owns and whose attempt is still that of `row`; True if done."""
+    cell = schema.cell
+    untaken = sa.and_(cell.c.state.in_(("waiting", "queued")), cell.c.owner.is_(None))
+    ended = (
+        sa.update(cell)
+        .where(
+            cell.c.campaign_id == row.campaign_id,
+            cell.c.position == row.position,
+            cell.c.attempt == row.attempt,
+            untaken,
+        )
+        .values(
+            state="cancelled",
+            cancel=True,
+            finished_at=present(),
+            **error_columns(_CANCELLED),
+        )
+    )
+    with transaction(database) as connection:
+        return connection.execute(ended).rowcount == 1

@@ -1,26 +1,25 @@
-"""The cells of matrices and of runs: the state and the owner of each.
+"""The cells of matrices and of runs: the state and the owner of each; those that a command shows.
 
-A run is a matrix of kind `run` with a cell for each of its trials. Nobody sees it as a matrix, and
-its rows are deleted when its cells end (runs.py).
+`diskbench run` is a matrix of kind `run` with a cell for each of its trials. Nobody sees it as a
+matrix: its rows say only who works on it and whether it should stop. A cell of it is deleted when
+it has ended and everything of its trial is given back, and the matrix with its last cell. What was
+measured is in the rows of trials and runs.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
 
-from diskbench.model.campaign import LIVE, CellRow
+from diskbench.model.campaign import LIVE, CellRow, CellState
+from diskbench.model.spec import Plan
 from diskbench.store import schema
 from diskbench.store.clock import present
-from diskbench.store.database import one_statement
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.campaign import CellState
+from diskbench.store.database import one_statement, transaction
+from diskbench.store.upsert import insert_missing
 
 
 def load_cells(database: Engine, campaign_id: str) -> list[CellRow]:
@@ -139,3 +138,162 @@ def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | N
 def cell_row(row: Mapping[Any, Any]) -> CellRow:
     """A CellRow from a row of the table."""
     return CellRow.model_validate(dict(row))
+
+
+PAGE = 500
+"""Cells that are read together; our choice."""
+
+
+def cells_in(
+    database: Engine, campaign_id: str, states: Collection[CellState], *, most: int | None = None
+) -> list[CellRow]:
+    """The first `most` cells of a matrix that are in one of `states`, in order (None: all)."""
+    return _read(database, campaign_id, schema.cell.c.state.in_(sorted(states)), most=most)
+
+
+def first_cells(
+    database: Engine, campaign_id: str, order: Sequence[CellState], most: int
+) -> list[CellRow]:
+    """The first `most` cells, those in the states that come first in `order` before others, in
+    their own order. Each state is a search in the index."""
+    cells: list[CellRow] = []
+    for state in order:
+        if len(cells) < most:
+            cells += cells_in(database, campaign_id, [state], most=most - len(cells))
+    return sorted(cells, key=lambda cell: cell.position)
+
+
+def cells_at(database: Engine, campaign_id: str, positions: Sequence[int]) -> Iterator[CellRow]:
+    """The cells at these positions of a matrix, in order, read page by page."""
+    ordered = sorted(positions)
+    for start in range(0, len(ordered), PAGE):
+        at = schema.cell.c.position.in_(ordered[start : start + PAGE])
+        yield from _read(database, campaign_id, at)
+
+
+def done_cells(
+    database: Engine, campaign_id: str, *, with_conditions: bool = False
+) -> list[CellRow]:
+    """The cells of a matrix that are done, in order; `with_conditions`: those that have some
+    (`fail_if`)."""
+    cell = schema.cell.c
+    conditions = cell.cell["fail_if"].as_string()
+    is_meant = [sa.func.coalesce(conditions, "[]") != "[]"] if with_conditions else []
+    return _read(database, campaign_id, cell.state == "done", *is_meant)
+
+
+def pages_of_cells(database: Engine, campaign_id: str) -> Iterator[list[CellRow]]:
+    """All cells of a matrix in order, page by page."""
+    after = -1
+    while page := _read(database, campaign_id, schema.cell.c.position > after, most=PAGE):
+        yield page
+        after = page[-1].position
+
+
+def texts_of_cells(database: Engine, campaign_id: str) -> Iterator[tuple[int, str, str]]:
+    """The position and name of each cell that is not spared, and why it does nothing; of a live
+    cell nothing."""
+    cell = schema.cell.c
+    why = sa.case((cell.state.in_(sorted(LIVE)), ""), else_=sa.func.coalesce(cell.error, ""))
+    mine = cell.campaign_id == campaign_id, cell.state != "spared"
+    query = sa.select(cell.position, cell.key, why).where(*mine)
+    with one_statement(database) as connection:
+        yield from (tuple(row) for row in connection.execute(query))
+
+
+def _read(
+    database: Engine, campaign_id: str, *conditions: sa.ColumnElement[bool], most: int | None = None
+) -> list[CellRow]:
+    cell = schema.cell
+    query = (
+        sa.select(cell)
+        .where(cell.c.campaign_id == campaign_id, *conditions)
+        .order_by(cell.c.position)
+        .limit(most)
+    )
+    with one_statement(database) as connection:
+        return [cell_row(row) for row in connection.execute(query).mappings()]
+
+
+RUN = "run"
+"""The kind of the matrix of a run; None is that of a matrix."""
+
+
+def is_of_matrix(connection: Connection, campaign_id: str) -> bool:
+    """Whether a campaign is that of a matrix, whose cells are written before any trial."""
+    kind = sa.select(schema.matrix.c.kind).where(schema.matrix.c.campaign_id == campaign_id)
+    return bool(connection.execute(kind).scalars().all() == [None])
+
+
+def insert_run_cells(connection: Connection, plans: Sequence[Plan], owner: str | None) -> None:
+    """Write the cells of the trials of one run, owned by `owner`; does nothing for those that have
+    their cell."""
+    cell, campaign_id = schema.cell, plans[0].campaign_id
+    known = sa.select(cell.c.trial_id, cell.c.position).where(cell.c.campaign_id == campaign_id)
+    positions = {row.trial_id: row.position for row in connection.execute(known)}
+    new = [plan for plan in plans if plan.trial_id not in positions]
+    if not new:
+        return
+    began = connection.execute(sa.select(present())).scalar_one()
+    matrix = {
+        "campaign_id": campaign_id,
+        "name": RUN,
+        "kind": RUN,
+        "state": "running",
+        "order": "listed",
+        "limits": {},
+        "spec": {},
+        "created_at": began,
+    }
+    insert_missing(connection, schema.matrix, [matrix])
+    first = max(positions.values(), default=-1) + 1
+    rows = [
+        _run_cell(plan, position, owner, began).model_dump(mode="json")
+        for position, plan in enumerate(new, first)
+    ]
+    insert_missing(connection, cell, rows)
+
+
+def _run_cell(plan: Plan, position: int, owner: str | None, began: str) -> CellRow:
+    """The cell of a trial of a run at `position`, which began at `began` (ISO 8601)."""
+    name = f"{plan.cell.provider}/{plan.profile.name}"
+    return CellRow(
+        campaign_id=plan.campaign_id,
+        position=position,
+        key=f"{name}#{position}",
+        block=name,
+        route=plan.cell.provider,
+        partition=plan.cell.provider,
+        cell=plan.cell,
+        state="renting" if plan.is_draft else "measuring",
+        attempt=1,
+        trial_id=plan.trial_id,
+        owner=owner,
+        queued_at=began,
+        started_at=began,
+    )
+
+
+def run_cells(database: Engine) -> list[CellRow]:
+    """The cells of all runs that have not ended, oldest first."""
+    cell = schema.cell
+    query = sa.select(cell).where(cell.c.campaign_id.in_(_runs())).order_by(cell.c.trial_id)
+    with one_statement(database) as connection:
+        return [cell_row(row) for row in connection.execute(query).mappings()]
+
+
+def end_run_cell(database: Engine, trial_id: str) -> None:
+    """Delete the cell of a trial whose run has ended, and the run's matrix with its last cell; does
+    nothing for the cell of a matrix."""
+    cell, matrix = schema.cell, schema.matrix
+    with transaction(database) as connection:
+        connection.execute(
+            sa.delete(cell).where(cell.c.trial_id == trial_id, cell.c.campaign_id.in_(_runs()))
+        )
+        other_cells = sa.select(cell.c.position).where(cell.c.campaign_id == matrix.c.campaign_id)
+        connection.execute(sa.delete(matrix).where(matrix.c.kind == RUN, ~other_cells.exists()))
+
+
+def _runs() -> sa.Select[tuple[str]]:
+    matrix = schema.matrix
+    return sa.select(matrix.c.campaign_id).where(matrix.c.kind == RUN)

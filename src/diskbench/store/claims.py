@@ -1,25 +1,23 @@
-"""The unfinished trials, their progress, and the live processes. None of these rows is a result;
-they are deleted when the trial ends. The owner of a trial is in the row of its cell (cells.py).
+"""The unfinished trials, their progress, and the live processes: rows that are deleted when the
+trial ends. And where the time of a trial went. None of them is a result; the owner of a trial is in
+the row of its cell (cells.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
 from diskbench.store import schema
-from diskbench.store.clock import database_time, present
-from diskbench.store.database import one_statement, transaction
+from diskbench.store.clock import present
+from diskbench.store.database import database_time, one_statement, transaction
 from diskbench.store.moments import iso
 from diskbench.store.upsert import upsert
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,3 +177,31 @@ def remove_executor(database: Engine, executor_id: str) -> None:
     executor = schema.executor
     with transaction(database) as connection:
         connection.execute(sa.delete(executor).where(executor.c.executor_id == executor_id))
+
+
+def add_timing(database: Engine, trial_id: str, seconds: Mapping[str, float]) -> None:
+    """Add what a process spent on a trial to what others spent on it before."""
+    known = load_timing(database, trial_id)
+    rows = [
+        {
+            "trial_id": trial_id,
+            "name": name,
+            "position": list(known).index(name) if name in known else len(known) + position,
+            "seconds": known.get(name, 0.0) + spent,
+        }
+        for position, (name, spent) in enumerate(seconds.items())
+    ]
+    with transaction(database) as connection:
+        upsert(connection, schema.timing, rows)
+
+
+def load_timing(database: Engine, trial_id: str) -> dict[str, float]:
+    """Wall seconds by name, in the order of the way; empty where none was kept."""
+    timing = schema.timing
+    query = (
+        sa.select(timing.c.name, timing.c.seconds)
+        .where(timing.c.trial_id == trial_id)
+        .order_by(timing.c.position)
+    )
+    with one_statement(database) as connection:
+        return {row.name: row.seconds for row in connection.execute(query)}

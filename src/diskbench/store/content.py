@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import zstandard
 
@@ -17,13 +18,9 @@ from diskbench.limits import (
     PARSED_BYTES,
     RECORD_BYTES,
 )
+from diskbench.ports import EvidenceStore
+from diskbench.store.manifest import FileRecord
 from diskbench.units import format_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import FileRecord
 
 Content = bytes | Path
 """The content of a file: bytes, or a local file that is streamed."""
@@ -130,6 +127,8 @@ def _copy(store: EvidenceStore, place: str, target: IO[bytes]) -> None:
 
 def _pieces(file_on_disk: IO[bytes], place: str, file: FileRecord) -> Iterator[bytes]:
     """The decompressed content of a file in chunks; EvidenceDamaged beyond its recorded size."""
+    import zstandard
+
     packed = file_on_disk.seek(0, 2)
     file_on_disk.seek(0)
     _check_ratio(packed, file.bytes, place)
@@ -152,6 +151,8 @@ def _pieces(file_on_disk: IO[bytes], place: str, file: FileRecord) -> Iterator[b
 
 def _decompress(data: bytes, place: str, size: int) -> bytes:
     """`data` decompressed to at most `size` bytes."""
+    import zstandard
+
     _check_ratio(len(data), size, place)
     try:
         promised = zstandard.frame_content_size(data)
@@ -174,6 +175,8 @@ def _check_ratio(packed: int, size: int, place: str) -> None:
 
 
 def _compressor() -> zstandard.ZstdCompressor:
+    import zstandard
+
     return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
 
 

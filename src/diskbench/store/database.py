@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import select
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
 from platformdirs import user_data_path
 from sqlalchemy import exc
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.engine.interfaces import DBAPIConnection
 
 from diskbench.errors import InvalidValue, StoreUnavailable
 from diskbench.files import data_directory, private_directory
-from diskbench.store.clock import warn_of_skew
-from diskbench.store.database_errors import CHOOSE, as_unavailable, mark_refused
-from diskbench.store.revisions import HEAD
-from diskbench.store.schema_revision import VERSIONS, bring_up_to_date, revision_of
-from diskbench.store.sqlite_time import supply_unixepoch
-from diskbench.store.urls import DATABASE_FORMS, database_url, printable
+from diskbench.store.clock import present
+from diskbench.store.database_errors import CHOOSE, as_unavailable, mark_refused, shown_url
+from diskbench.store.schema_revision import (
+    HEAD,
+    VERSIONS,
+    bring_up_to_date,
+    refuse_unknown,
+    revision_of,
+)
+from diskbench.store.urls import DATABASE_FORMS, database_file, database_url, printable
 from diskbench.visible import unstorable, unstorable_words
 
-if TYPE_CHECKING:
-    import sqlite3
-
-    from sqlalchemy.engine import Connection, Engine
-    from sqlalchemy.engine.interfaces import DBAPIConnection
+log = logging.getLogger(__name__)
 
 BUSY_TIMEOUT_S = 30
 """How long a writer waits for the lock before it gives up; one write takes milliseconds."""
@@ -42,6 +47,9 @@ IDLE_S = 1.0
 """Seconds without use after which a connection to PostgreSQL is asked whether it still stands; our
 choice."""
 _USED_AT = "diskbench_used_at"
+TOLERATED_SKEW_S = 60.0
+"""The allowed difference between this machine's clock and the database's; our choice, the time
+after which a silent process counts as dead."""
 
 
 def open_database(url: str) -> Engine:
@@ -51,7 +59,7 @@ def open_database(url: str) -> Engine:
     where that is the user's data directory, since any other was typed, perhaps wrongly. Safe when
     several processes do it at once. Logs a warning where this machine's clock is over a minute from
     the database's. Raises StoreUnavailable, naming the URL without its password and the cause, when
-    the database cannot be reached or written, is no database, or has a newer schema.
+    the database cannot be reached or written, is no database, or has a schema of another version.
     """
     parsed = parse_url(url)
     _keep_private()
@@ -72,6 +80,46 @@ def open_database(url: str) -> Engine:
         engine.dispose()
         raise
     return engine
+
+
+@dataclass(frozen=True)
+class DatabaseState:
+    """`revision` is that of our schema, None where there is none; `exists` says whether there is a
+    database at all: the first run makes a SQLite file."""
+
+    url: str
+    exists: bool
+    revision: str | None = None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether nothing has to be made or migrated."""
+        return self.revision == HEAD
+
+
+def database_state(url: str) -> DatabaseState:
+    """The state of the database at `url`, of which nothing is made or migrated; a lock is taken for
+    a moment to see whether it can be written to.
+
+    Logs a warning where this machine's clock is over a minute from the database's. Raises
+    StoreUnavailable when it cannot be reached or written, is none, or has a schema that this
+    diskbench does not know.
+    """
+    parsed = parse_url(url)
+    file = database_file(url)
+    engine = sa.create_engine(parsed, **engine_options(parsed))
+    try:
+        if file is not None and not file.exists():
+            return DatabaseState(shown_url(engine), exists=False)
+        with as_unavailable(engine, before_work=True):
+            revision = revision_of(engine)
+        if revision is not None:
+            refuse_unknown(engine, revision)
+            check_writable(engine)
+            warn_of_skew(engine)
+        return DatabaseState(shown_url(engine), exists=True, revision=revision)
+    finally:
+        engine.dispose()
 
 
 def check_writable(engine: Engine) -> None:
@@ -107,6 +155,53 @@ def one_statement(engine: Engine) -> Iterator[Connection]:
         return
     with as_unavailable(engine), engine.connect() as connection:
         yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+
+def database_time(engine: Engine) -> datetime:
+    """The database's present time, UTC. Raises StoreUnavailable."""
+    with one_statement(engine) as connection:
+        return datetime.fromisoformat(connection.execute(sa.select(present())).scalar_one())
+
+
+def skew_s(engine: Engine) -> float:
+    """Seconds by which this machine's clock is ahead of the database's (negative: behind), less the
+    time of the query; 0 on SQLite, which uses this machine's clock. Raises StoreUnavailable."""
+    return 0.0 if engine.dialect.name == "sqlite" else time_and_skew(engine)[1]
+
+
+def time_and_skew(engine: Engine) -> tuple[datetime, float]:
+    """`database_time` and `skew_s`, by one query."""
+    before = datetime.now(UTC)
+    theirs = database_time(engine)
+    skew = _beyond(theirs, before, datetime.now(UTC))
+    return theirs, 0.0 if engine.dialect.name == "sqlite" else skew
+
+
+def _beyond(theirs: datetime, before: datetime, after: datetime) -> float:
+    """Seconds by which `theirs` lies outside of our interval from `before` to `after`."""
+    ahead, behind = (before - theirs).total_seconds(), (theirs - after).total_seconds()
+    return max(ahead, 0.0) - max(behind, 0.0)
+
+
+def is_skewed(seconds: float) -> bool:
+    """Whether a clock that is `seconds` off is too wrong to rely on."""
+    return abs(seconds) > TOLERATED_SKEW_S
+
+
+def skew_text(seconds: float) -> str:
+    """One line: the skew of this machine's clock, and what to do."""
+    way = "ahead of" if seconds > 0 else "behind"
+    return (
+        f"this machine's clock is {abs(seconds):,.0f} s {way} the database's; set it: timedatectl "
+        "set-ntp true"
+    )
+
+
+def warn_of_skew(engine: Engine) -> None:
+    """Log a warning where this machine's clock is more than a minute from the database's."""
+    seconds = skew_s(engine)
+    if is_skewed(seconds):
+        log.warning("%s", skew_text(seconds))
 
 
 def parse_url(url: str) -> sa.URL:
@@ -265,3 +360,37 @@ def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
             time.sleep(0.02)
         else:
             return
+
+
+_SUBSEC = "SELECT unixepoch('subsec')"
+
+
+def supply_unixepoch(connection: sqlite3.Connection) -> bool:
+    """Give `connection` the function unixepoch('subsec') where SQLite answers NULL to it or does
+    not know it. Returns whether that was needed.
+
+    From Python 3.12 on DBOS (3.4.0, `_now_ms_sql` and the defaults in its migrations) reads the
+    time so. The modifier came with SQLite 3.42; 3.38 to 3.41 answer NULL to it, and older ones know
+    no `unixepoch`. Debian 12 has 3.40. Python does not bring SQLite along, so what counts is what a
+    connection answers, not a version.
+    """
+    cursor = connection.cursor()
+    try:
+        if cursor.execute(_SUBSEC).fetchone()[0] is not None:
+            return False
+    except sqlite3.OperationalError as error:
+        # SQLite has no finer code for a function that it does not know.
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+            raise
+    finally:
+        cursor.close()
+    connection.create_function("unixepoch", 1, _unixepoch)
+    return True
+
+
+def _unixepoch(modifier: object) -> float:
+    """Unix seconds with milliseconds, as SQLite 3.42 has them. Any other use of the function is an
+    error in SQL, since a wrong time would be stored unseen."""
+    if str(modifier).lower() not in ("subsec", "subsecond"):
+        raise ValueError(f"unixepoch({modifier!r}) is not supplied")
+    return time.time_ns() // 1_000_000 / 1000

@@ -3,24 +3,19 @@ without rendering it again."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
 
 from diskbench.model.run import RUN_FIELDS, AskedRun
 from diskbench.store import schema
-from diskbench.store.clauses import meets, newest_first
 from diskbench.store.database import transaction
 from diskbench.store.evidence_place import directory_of_engine
-from diskbench.store.reader import run_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from sqlalchemy.engine import Connection, Engine
-
-    from diskbench.store.where import Filter
+from diskbench.store.query import newest_first, run_of
+from diskbench.store.where import Filter, where
 
 _AT_ONCE, _ROWS_AT_ONCE = 500, 5000
 _OF_RUN = (schema.run, schema.step, schema.measurement, schema.warning)
@@ -36,7 +31,7 @@ def load_asked(database: Engine, filters: Sequence[Filter]) -> list[AskedRun]:
             trial.c.scope,
         )
         .join(trial, trial.c.trial_id == run.c.trial_id)
-        .where(meets(database, filters))
+        .where(where(filters))
         .order_by(*newest_first())
     )
     asked, shared = list[AskedRun](), dict[object, Any]()

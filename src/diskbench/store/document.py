@@ -11,7 +11,10 @@ in their unit: `_bytes`, `_bytes_per_s`, `_ns`, `_s`, `_usd`; times are ISO 8601
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
+
+import sqlalchemy as sa
+from pydantic import BaseModel
 
 from diskbench.analysis.row_figures import (
     Courses,
@@ -23,16 +26,10 @@ from diskbench.analysis.row_figures import (
 from diskbench.catalog.cost import TrialCost
 from diskbench.model.phase import PhaseKind, StepPhases
 from diskbench.model.result import RunState, StepAudit, StepResult
-from diskbench.model.run import AFTER_CLIFF, run_columns
+from diskbench.model.run import AFTER_CLIFF, Run, run_columns
 from diskbench.model.verdict import Verdict
 from diskbench.store import schema
 from diskbench.store.result_tables import STAMP
-
-if TYPE_CHECKING:
-    import sqlalchemy as sa
-    from pydantic import BaseModel
-
-    from diskbench.model.run import Run
 
 FORMAT = 1
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

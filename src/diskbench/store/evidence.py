@@ -1,17 +1,22 @@
-"""Write-once files in an object store: a directory, a bucket (s3, gs, az), or memory."""
+"""Write-once files in an object store: a directory, a bucket (s3, gs, az), or memory.
+
+What a failed call of an evidence store means, and what to do next.
+"""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from obstore.exceptions import AlreadyExistsError, BaseError
-from obstore.store import LocalStore, from_url
+from obstore.store import LocalStore, ObjectStore, from_url
 from platformdirs import user_data_path
 
 from diskbench.errors import KeyTaken, LimitExceeded, StoreUnavailable
@@ -24,16 +29,9 @@ from diskbench.files import (
     private_directory,
 )
 from diskbench.limits import RECORD_BYTES
-from diskbench.store.evidence_errors import CHOOSE, store_unavailable
+from diskbench.ports import ByteSink
 from diskbench.store.urls import evidence_directory, evidence_url, printable
 from diskbench.units import format_bytes
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from obstore.store import ObjectStore
-
-    from diskbench.ports import ByteSink
 
 _PROBE = "diskbench-probe"
 _WHOLE_BYTES = 8 * 2**20
@@ -299,3 +297,59 @@ def _make_directory(directory: Path) -> None:
         data_directory()
     if ours in directory.parents or not directory.is_dir():
         private_directory(directory)
+
+
+_TRIED_BYTES = 4096
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NOT_HERE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR})
+CHOOSE = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
+
+
+def store_unavailable(
+    url: str, doing: str, error: Exception, directory: Path | None, needs: int = 0
+) -> StoreUnavailable:
+    """The error for a call that failed while `doing` something. `directory` is that of a store on
+    this machine, `needs` the number of bytes that were to be written."""
+    """The error for a call that failed while `doing` something. `directory` is that of a store on
+    this machine, `needs` the number of bytes that were to be written."""
+    lines = str(error).strip().splitlines()
+    cause = lines[0] if lines else type(error).__name__
+    before, after = _advices(error, directory, needs)
+    return StoreUnavailable(
+        f"evidence {url}: {doing}: {cause}", advice=after, advice_before_work=before
+    )
+
+
+def _advices(error: Exception, directory: Path | None, needs: int) -> tuple[str, str]:
+    """What to do next: (before anything was started, after something was measured)."""
+    if directory is None and isinstance(error, FileNotFoundError):
+        make = "make the bucket first, or correct the URL; diskbench never makes one"
+        return make, make
+    number = error.errno if isinstance(error, OSError) else None
+    if number is None and directory is not None:
+        number = _fault_of(directory, needs)
+    if number in _FULL:
+        go_on = (
+            "free some space there, then 'diskbench resume': the files are still on the measured "
+            "host, and finished steps are not run again"
+        )
+        return f"free some space there, or {CHOOSE}", go_on
+    if number in _NOT_HERE:
+        return CHOOSE, CHOOSE
+    origin = "'diskbench config' shows where the URL comes from"
+    return f"{origin}; or {CHOOSE}", f"{origin}; then continue with 'diskbench resume'"
+
+
+def _fault_of(directory: Path, needs: int) -> int | None:
+    """The errno of writing `needs` bytes there, which obstore reports only as text; None where the
+    write would succeed. A failed write may have freed its space again, so the free space is checked
+    too.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.write(bytes(_TRIED_BYTES))
+            file.flush()
+        room = shutil.disk_usage(directory).free
+    except OSError as error:
+        return error.errno
+    return errno.ENOSPC if room < needs else None

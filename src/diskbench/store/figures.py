@@ -1,37 +1,135 @@
-"""Load some figures of many runs, without the other columns of their rows."""
+"""Figures of many runs without the other columns of their rows: those that lists show, which are
+kept in the database so that a list reads no evidence, and those that are compared."""
 
 from __future__ import annotations
 
-import json
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
-from diskbench.model.run import MeasuredFigure
+from diskbench.extras import version
+from diskbench.model.comparison import Metric
+from diskbench.model.result import RunState
+from diskbench.model.run import Headline, ListedStep, MeasuredFigure, Run
 from diskbench.store import schema
 from diskbench.store.database import transaction
-from diskbench.store.reader import OLDEST_FIRST, chunks, reader_of, runs_by_id
-from diskbench.store.where import ROW_TABLE, RUN_TABLE, among, both, where
+from diskbench.store.query import (
+    chunks,
+    newest_first,
+    newest_trials,
+    oldest_first,
+    rows_of,
+    runs_by_id,
+)
+from diskbench.store.upsert import upsert
+from diskbench.store.where import Filter, where
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.comparison import Metric
-    from diskbench.store.reader import Reader
-    from diskbench.store.where import Filter
-
-_OF_ROW = ", ".join(
-    f"{ROW_TABLE}.{name}"
+_RUN, _ROW, _HEADLINE = schema.run.c, schema.measurement.c, schema.headline.c
+_COLUMNS = ("step", "iops", "bytes_per_s", "kind", "trust")
+_OF_HEADLINE = tuple(_HEADLINE[name] for name in _COLUMNS)
+_OF_ROW = tuple(
+    _ROW[name]
     for name in (
         "step_index", "step", "role", "direction", "round", "rw", "block_bytes", "iodepth", "ios",
         "bytes", "runtime_ns", "iops", "bytes_per_s",
     )
 )  # fmt: skip
-_ROLE = f"{ROW_TABLE}.role"
 _MEASURED = ("measure", "offered")
+_RANDOM = "rand"
+
+
+def keep_headlines(database: Engine, headlines: Mapping[str, Headline]) -> None:
+    """Keep the headlines of runs, by run id, in place of those that were kept before."""
+    known = load_headlines(database, headlines)
+    rows = [
+        {"run_id": run_id, "judged_by": version()}
+        | {name: getattr(headline, name) for name in _COLUMNS}
+        for run_id, headline in headlines.items()
+        if known.get(run_id) != headline
+    ]
+    if rows:
+        with transaction(database) as connection:
+            upsert(connection, schema.headline, rows)
+
+
+def load_headlines(database: Engine, run_ids: Collection[str]) -> dict[str, Headline]:
+    """The headlines of runs that this version of diskbench judged, by run id."""
+    query = sa.select(_HEADLINE.run_id, *_OF_HEADLINE).where(_HEADLINE.judged_by == version())
+    queries = (query.where(_HEADLINE.run_id.in_(chunk)) for chunk in chunks(sorted(run_ids)))
+    return {run_id: Headline(*row) for run_id, *row in rows_of(database, *queries)}
+
+
+def recent_trials(
+    database: Engine, filters: Sequence[Filter] = (), *, limit: int | None = None
+) -> tuple[list[tuple[Run, Counter[RunState], list[Headline]]], int]:
+    """The trials with runs that meet `filters`, the last measured first and those without a date
+    last: the newest of these runs, how many are in which state, and the headlines of those that
+    were judged. And the number of all such trials, of which at most `limit` are returned.
+    """
+    newest, met = newest_trials(database, filters, limit), where(filters)
+    runs = runs_by_id(database, list(newest.values()))
+    states: dict[str, Counter[RunState]] = defaultdict(Counter)
+    known: dict[str, list[Headline]] = defaultdict(list)
+    query = (
+        sa.select(_RUN.trial_id, _RUN.state, _HEADLINE.judged_by, *_OF_HEADLINE)
+        .join_from(schema.run, schema.headline, isouter=True)
+        .where(met)
+        .order_by(*newest_first())
+    )
+    queries = (query.where(_RUN.trial_id.in_(chunk)) for chunk in chunks(list(newest)))
+    for trial_id, state, judged_by, *headline in rows_of(database, *queries):
+        states[trial_id][state] += 1
+        if judged_by == version():
+            known[trial_id].append(Headline(*headline))
+    headlines = [
+        (runs[run_id], states[trial_id], known[trial_id]) for trial_id, run_id in newest.items()
+    ]
+    if limit is None or len(headlines) < limit:
+        return headlines, len(headlines)
+    ((total,),) = rows_of(database, sa.select(sa.func.count(_RUN.trial_id.distinct())).where(met))
+    return headlines, int(total)
+
+
+def step_loads(database: Engine, run_ids: Collection[str]) -> dict[str, list[ListedStep]]:
+    """The measured steps of runs from their rows: of several rounds the last one, all directions
+    but syncs together."""
+    loads: dict[str, dict[str, tuple[int | None, ListedStep]]] = {}
+    query = (
+        sa.select(
+            _ROW.run_id, _ROW.step, _ROW.round, _ROW.rw, _ROW.block_bytes, _ROW.iops,
+            _ROW.bytes_per_s,
+        )
+        .where(_ROW.scope == "step", _ROW.direction != "sync", _ROW.role.in_(_MEASURED))
+        .order_by(_ROW.run_id, _ROW.step_index, _ROW.position)
+    )  # fmt: skip
+    queries = (query.where(_ROW.run_id.in_(chunk)) for chunk in chunks(sorted(run_ids)))
+    for run_id, step, number, rw, block, iops, moved in rows_of(database, *queries):
+        of_run = loads.setdefault(run_id, {})
+        load = ListedStep(step, (rw or "").startswith(_RANDOM), block, iops, moved)
+        before = of_run.get(step)
+        if before is not None and before[0] == number:
+            load = _together(before[1], load)
+        of_run[step] = number, load
+    return {run_id: [load for _, load in of.values()] for run_id, of in loads.items()}
+
+
+def _together(first: ListedStep, second: ListedStep) -> ListedStep:
+    """Two directions of a step."""
+    return ListedStep(
+        first.step,
+        first.is_random,
+        first.block_bytes,
+        _sum(first.iops, second.iops),
+        _sum(first.bytes_per_s, second.bytes_per_s),
+    )
+
+
+def _sum(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first + second
 
 
 def load_figures(
@@ -49,23 +147,24 @@ def load_figures(
     I/O and steps without the figure are left out.
     """
     names = list(dict.fromkeys(metrics))
-    reader = reader_of(database)
-    met = where(filters, reader.dialect)
-    if trial_ids is not None:
-        met = both(met, among(f"{RUN_TABLE}.trial_id", trial_ids))
-    values, roles = [f"{ROW_TABLE}.{name}" for name in names], among(_ROLE, _MEASURED)
-    some = " OR ".join(f"{value} > 0" for value in values)
     query = (
-        f"SELECT {RUN_TABLE}.run_id, {', '.join(values)}, {_OF_ROW} "  # noqa: S608 - our names
-        f"FROM {RUN_TABLE} "
-        f"JOIN {ROW_TABLE} ON {ROW_TABLE}.run_id = {RUN_TABLE}.run_id "
-        f"WHERE {met.text} AND {RUN_TABLE}.state = 'done' AND {ROW_TABLE}.scope = 'step' "
-        f"AND {roles.text} AND ({ROW_TABLE}.ios IS NULL OR {ROW_TABLE}.ios > 0) AND ({some}) "
-        f"ORDER BY {OLDEST_FIRST}, {ROW_TABLE}.step_index, {ROW_TABLE}.position"
+        sa.select(_RUN.run_id, *(_ROW[name] for name in names), *_OF_ROW)
+        .join_from(schema.run, schema.measurement)
+        .where(
+            where(filters),
+            _RUN.state == "done",
+            _ROW.scope == "step",
+            _ROW.role.in_(_MEASURED),
+            sa.or_(_ROW.ios.is_(None), _ROW.ios > 0),
+            sa.or_(*(_ROW[name] > 0 for name in names)),
+        )
+        .order_by(*oldest_first(), _ROW.step_index, _ROW.position)
     )
-    rows = reader.rows(query, [*met.values, *roles.values])
-    runs = runs_by_id(reader, list(dict.fromkeys(row[0] for row in rows)))
-    rents = rents_of(reader, list(dict.fromkeys(run.trial_id for run in runs.values())))
+    if trial_ids is not None:
+        query = query.where(_RUN.trial_id.in_(trial_ids))
+    rows = rows_of(database, query)
+    runs = runs_by_id(database, list(dict.fromkeys(row[0] for row in rows)))
+    rents = rents_of(database, list(dict.fromkeys(run.trial_id for run in runs.values())))
     figures: dict[Metric, list[MeasuredFigure]] = {name: [] for name in names}
     for run_id, *of_row in rows:
         run, shared = runs[run_id], of_row[len(names) :]
@@ -75,15 +174,12 @@ def load_figures(
     return figures
 
 
-def rents_of(reader: Reader, trial_ids: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
+def rents_of(database: Engine, trial_ids: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
     """What was to be rented for each trial, as typed."""
-    rents: dict[str, Mapping[str, Any] | None] = {}
-    for chunk in chunks(trial_ids):
-        met = among("trial_id", chunk)
-        query = f"SELECT trial_id, rent FROM diskbench_trial WHERE {met.text}"  # noqa: S608
-        for trial_id, rent in reader.rows(query, met.values):
-            rents[trial_id] = json.loads(rent) if isinstance(rent, str) else rent
-    return rents
+    trial = schema.trial.c
+    query = sa.select(trial.trial_id, trial.rent)
+    queries = (query.where(trial.trial_id.in_(chunk)) for chunk in chunks(trial_ids))
+    return {trial_id: rent for trial_id, rent in rows_of(database, *queries)}  # noqa: C416 - rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +194,20 @@ class FinishedTrial:
 def finished_trials(database: Engine, filters: Sequence[Filter]) -> list[FinishedTrial]:
     """The trials with finished runs that meet `filters`, oldest first and those without a date
     last."""
-    reader = reader_of(database)
-    met = where(filters, reader.dialect)
+    first, began = sa.func.min(_RUN.run_id), sa.func.min(_RUN.measured_at)
     query = (
-        f"SELECT {RUN_TABLE}.trial_id, min({RUN_TABLE}.run_id), count(*) FROM {RUN_TABLE} "  # noqa: S608
-        f"WHERE {met.text} AND {RUN_TABLE}.state = 'done' GROUP BY {RUN_TABLE}.trial_id "
-        f"ORDER BY min({RUN_TABLE}.measured_at) NULLS LAST, min({RUN_TABLE}.run_id)"
+        sa.select(_RUN.trial_id, first, sa.func.count())
+        .where(where(filters), _RUN.state == "done")
+        .group_by(_RUN.trial_id)
+        .order_by(began.asc().nulls_last(), first)
     )
-    return [FinishedTrial(*row) for row in reader.rows(query, met.values)]
+    return [FinishedTrial(*row) for row in rows_of(database, query)]
 
 
 def count_trials(database: Engine, campaign_id: str) -> int:
     """How many trials of a campaign have a finished run."""
-    run = schema.run
-    query = sa.select(sa.func.count(run.c.trial_id.distinct())).where(
-        run.c.campaign_id == campaign_id, run.c.state == "done"
+    query = sa.select(sa.func.count(_RUN.trial_id.distinct())).where(
+        _RUN.campaign_id == campaign_id, _RUN.state == "done"
     )
-    with transaction(database) as connection:
-        return int(connection.execute(query).scalar_one())
+    ((count,),) = rows_of(database, query)
+    return int(count)

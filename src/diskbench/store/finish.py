@@ -7,28 +7,24 @@ a power failure its files are as whole as it is.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+
+from sqlalchemy.engine import Engine
 
 from diskbench.errors import EvidenceDamaged
+from diskbench.model.outcome import Problem
+from diskbench.model.result import RunState, StepResult
+from diskbench.model.spec import Plan
+from diskbench.ports import EvidenceStore
 from diskbench.store import archive
 from diskbench.store.audits import audited
 from diskbench.store.clock import now
 from diskbench.store.leases import load_lease
 from diskbench.store.manifest import Manifest, MissingStep, StepEntry
-from diskbench.store.parsed_files import PARSER_VERSION
+from diskbench.store.parse_step import PARSER_VERSION
 from diskbench.store.rows import end_run, run_began
 from diskbench.store.run_row import marks, run_row
 from diskbench.store.step_rows import load_results, save_step
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.outcome import Problem
-    from diskbench.model.result import RunState, StepResult
-    from diskbench.model.spec import Plan
-    from diskbench.ports import EvidenceStore
 
 log = logging.getLogger(__name__)
 

@@ -1,63 +1,35 @@
-"""Rows, series and histograms as polars frames; docs/api.md lists their columns and units."""
+"""Rows, predictions, series and histograms as polars frames; docs/api.md lists their columns and
+units."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
-from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.fio.histogram import step_histograms
-from diskbench.fio.logs import log_name
-from diskbench.fio.totals import totals_of
-from diskbench.importers.fio_report import FIO_REPORTS, report_of, split_steps
-from diskbench.store.archive import read_manifest, read_step, run_prefix, step_folders
-from diskbench.store.bought import COLUMNS, bought_for, with_bought
-from diskbench.store.clauses import oldest_first
-from diskbench.store.content import read_file
+from diskbench.model.result import Direction
+from diskbench.ports import EvidenceStore
 from diskbench.store.database import transaction
-from diskbench.store.derived import derived_folder, derived_key, keep, read_from_logs
-from diskbench.store.outputs import read_output
-from diskbench.store.parallel_evidence import AT_ONCE, is_away
+from diskbench.store.manifest import StepRecord
+from diskbench.store.query import oldest_first
 from diskbench.store.result_tables import STAMP, measurement
+from diskbench.store.run_row import COLUMNS, bought_for, with_bought
 from diskbench.store.schema import run
-from diskbench.store.series import write_series
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import polars as pl
-    import sqlalchemy as sa
-    from sqlalchemy.engine import Engine
 
-    from diskbench.fio.reported import FioOutput
-    from diskbench.model.result import Direction
-    from diskbench.model.spec import Step
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import StepRecord
+from collections.abc import Iterable
 
-SERIES_VERSION = 5
-"""Incremented when the same logs give another series; older Parquet files are then unused.
+from diskbench.model.spec import Plan
+from diskbench.store.result_tables import trial
+from diskbench.store.stored_series import closed_steps, step_outputs, step_series
 
-2: the rate of a second that fio did not log is limited by the log's rates and by the bytes.
-3: a late row is no stall where I/O continued meanwhile.
-4: the only window of a log is one of a second, not of a millisecond.
-5: the first row of a log may be late, too.
-"""
-SERIES_FILE = f"series-{SERIES_VERSION}.parquet"
-LATENCIES_VERSION = 1
-"""Incremented when the same logs give other counts; older Parquet files are then unused."""
-LATENCIES_FILE = f"latencies-{LATENCIES_VERSION}.parquet"
-
-_FIO_JSON = "fio.json"
 _AT_ONCE = 500
-_LARGE_BYTES = 50_000_000
 _STEP_KEYS = ("run_id", "step_index", "step", "round")
 
 
@@ -158,108 +130,6 @@ def histogram_rows(
                     yield of_kind | {"latency_ns": latency, "count": count}
 
 
-def step_outputs(
-    evidence: EvidenceStore, run_id: str, step: str | None
-) -> Iterator[tuple[Step, FioOutput]]:
-    """fio's report on each step. An imported document of several steps is one file."""
-    pairs = _imported_parts(evidence, run_id)
-    if pairs:
-        if step is not None and all(known.name != step for known, _ in pairs):
-            raise UnknownName("step", step, {known.name for known, _ in pairs})
-        yield from (pair for pair in pairs if step is None or pair[0].name == step)
-        return
-    for folder, closed in closed_steps(evidence, run_id, step):
-        output = output_of(evidence, run_id, folder, closed)
-        if output is not None:
-            yield closed.step, output
-
-
-def _imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, FioOutput], ...]:
-    """The steps of a run that was imported from a report of fio; empty for any other run."""
-    manifest = read_manifest(evidence, run_id)
-    record = manifest.imported if manifest else None
-    if not record or record.kind not in FIO_REPORTS:
-        return ()
-    data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
-    return split_steps(report_of(record.kind, data, record.index, where=record.name))
-
-
-def closed_steps(
-    evidence: EvidenceStore, run_id: str, step: str | None = None
-) -> Iterator[tuple[str, StepRecord]]:
-    """The closed steps of a run with their folders, all or those named `step`. Raises UnknownName
-    where there is none."""
-    folders = step_folders(evidence, run_id)
-    records = [(folder, read_step(evidence, run_id, folder)) for folder in folders]
-    closed = [(folder, record) for folder, record in records if record]
-    if not closed:
-        raise UnknownName("run", run_id, (), advice=f"{evidence.url} has no finished step of it")
-    if step is not None and all(record.step.name != step for _, record in closed):
-        raise UnknownName("step", step, {record.step.name for _, record in closed})
-    yield from (pair for pair in closed if step is None or pair[1].step.name == step)
-
-
-def step_series(
-    evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
-) -> pl.DataFrame:
-    """The series of one closed step, from its logs at the first call; see `series_frame`."""
-    import polars as pl
-
-    return pl.read_parquet(series_parquet(evidence, run_id, folder, record))
-
-
-def series_parquet(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> bytes:
-    """The same as the Parquet file that is cached beside the evidence. Latencies by bucket
-    (store/log_latencies.py) that the same pass over the logs counts are cached, too."""
-
-    def write(logs: Sequence[Path], target: Path) -> None:
-        output = output_of(evidence, run_id, folder, record)
-        latencies = target.with_name(LATENCIES_FILE)
-        write_series(
-            logs, target, totals=totals_of(output) if output else None, latencies=latencies
-        )
-        if latencies.exists():
-            keep(evidence, derived_key(run_id, folder, LATENCIES_FILE), latencies.read_bytes())
-
-    return read_from_logs(evidence, run_id, folder, record, SERIES_FILE, write)
-
-
-def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
-    """Compute the missing series of several runs at a time, of large logs one. A series that cannot
-    be read is skipped; the caller that needs it gets the error."""
-    of_large_logs = threading.Lock()  # each takes all cores, and up to 200 MB
-    parsers = min(4, os.cpu_count() or 1)  # DuckDB lets other threads run
-    parses = threading.BoundedSemaphore(parsers)
-
-    def make(run_id: str) -> None:
-        with contextlib.suppress(DiskbenchError):
-            steps = list(closed_steps(evidence, run_id))
-            made = set(evidence.list(derived_folder(run_id)))
-            for folder, record in steps:
-                if derived_key(run_id, folder, SERIES_FILE) not in made:
-                    size = sum(file.bytes for log, file in record.files.items() if log_name(log))
-                    large = of_large_logs if size > _LARGE_BYTES else contextlib.nullcontext()
-                    with large, parses:
-                        series_parquet(evidence, run_id, folder, record)
-
-    workers = AT_ONCE if is_away(evidence) else parsers  # most runs only wait for the network
-    with ThreadPoolExecutor(max_workers=workers) as pool:
-        list(pool.map(make, run_ids))
-
-
-def output_of(
-    evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
-) -> FioOutput | None:
-    """fio's report on a closed step; None where it was not stored. Raises EvidenceDamaged,
-    FioOutputUnreadable."""
-    file = record.files.get(_FIO_JSON)
-    if file is None:  # one step of an imported document of several, or a step with logs only
-        parts = _imported_parts(evidence, run_id)
-        return next((part for step, part in parts if step == record.step), None)
-    data = read_file(evidence, f"{run_prefix(run_id)}/{folder}", _FIO_JSON, file)
-    return read_output(data, where=f"{folder}/{_FIO_JSON}")
-
-
 def _with_step(frame: pl.DataFrame, run_id: str, record: StepRecord) -> pl.DataFrame:
     import polars as pl
 
@@ -316,3 +186,75 @@ def _polars_type(column: sa.Column[Any]) -> Any:  # noqa: ANN401 - polars' own t
         if isinstance(column.type, kind):
             return polars_type
     return pl.String
+
+
+def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
+    """One row per run and step with a prediction; docs/api.md lists the columns.
+
+    Predictions are those of the stored plan, made before the run began. Imported runs have none.
+    """
+    import polars as pl
+
+    rows = [
+        row
+        for run_id, plan in _stored_plans(database, run_ids)
+        for row in _expected_rows(run_id, plan)
+    ]
+    text = dict.fromkeys(("run_id", "step"), pl.String)
+    integers = dict.fromkeys(("step_index", "round"), pl.Int64)
+    schema: dict[str, Any] = {
+        "run_id": text["run_id"], "step_index": integers["step_index"], "step": text["step"],
+        "round": integers["round"],
+        **dict.fromkeys(
+            ("seconds", "mean_iops", "begin_iops", "low_iops", "high_iops", "lasting_iops",
+             "lasts_s"), pl.Float64
+        ),
+        "limited_by": pl.String,
+    }  # fmt: skip
+    return with_runs(pl.DataFrame(rows, schema=schema, orient="row"), database)
+
+
+def _stored_plans(database: Engine, run_ids: Sequence[str] | None) -> Iterable[tuple[str, Plan]]:
+    query = (
+        sa.select(run.c.run_id, trial.c.plan)
+        .join(trial, trial.c.trial_id == run.c.trial_id)
+        .order_by(run.c.run_id)
+    )
+    if run_ids is not None:
+        query = query.where(run.c.run_id.in_(run_ids))
+    with transaction(database) as connection:
+        rows = connection.execute(query).all()
+    for run_id, column in rows:
+        if column is not None:
+            plan = json.loads(column) if isinstance(column, str) else column
+            yield run_id, Plan.model_validate(plan)
+
+
+def _expected_rows(run_id: str, plan: Plan) -> Iterable[tuple[object, ...]]:
+    expectation = plan.expectation
+    if expectation is None or run_id not in plan.run_ids:
+        return
+    run = plan.run_ids.index(run_id) + 1
+    shown = max(
+        (expected_step.run for expected_step in expectation.steps if expected_step.run <= run),
+        default=run,
+    )
+    for step in (
+        expected_step for expected_step in expectation.steps if expected_step.run == shown
+    ):
+        expected = expectation.of(step)
+        if expected is not None:
+            yield (
+                run_id,
+                step.index,
+                step.name,
+                step.round,
+                step.seconds,
+                step.mean_iops,
+                expected.begin.iops,
+                expected.begin.low_iops,
+                expected.begin.high_iops,
+                expected.lasting.iops,
+                expected.lasts_s,
+                expected.begin.words(),
+            )

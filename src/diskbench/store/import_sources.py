@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
-from diskbench.fio.beside import group_of, named_logs
+from diskbench.fio.beside import NamedLogs, group_of, named_logs
 from diskbench.fio.logs import LogName, log_name
 from diskbench.importers.fio_log import check_log
 from diskbench.importers.fio_report import FIO_REPORTS, read_reports
@@ -23,9 +22,6 @@ from diskbench.importers.registry import IMPORTABLE, kind_of, read_imported
 from diskbench.limits import IMPORT_BYTES, IMPORT_FILES, PARSED_BYTES
 from diskbench.store.imports import ImportSource
 from diskbench.units import format_bytes
-
-if TYPE_CHECKING:
-    from diskbench.fio.beside import NamedLogs
 
 
 @dataclass(frozen=True)

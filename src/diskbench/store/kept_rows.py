@@ -1,5 +1,5 @@
 """Rows that do not follow from the files of a run, stored as records in the evidence store, so that
-a database can be rebuilt from the evidence alone (store/restore.py).
+a database can be rebuilt from the evidence alone.
 
     leases/<lease_id>/lease.json          when something was rented or made, and given back
     trials/<trial_id>/trial.json          where the time of a trial went, and the cell it was for
@@ -8,41 +8,42 @@ a database can be rebuilt from the evidence alone (store/restore.py).
 Unlike the files of a run, these records hold a changing state and are overwritten when it changes.
 The writer of a record reads the rows again afterwards, so that of two writers the later rows
 remain.
+
+Restoring them, a row that a database has counts for more than its record: only what is missing is
+added, and a matrix that is over in the database is brought to what its record says. A matrix whose
+record does not say that it ended is over in a database that is made of evidence, because no process
+works on it there. Its cells have the ends that their trials' records contain, the others are
+`cancelled`.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar
 
 import sqlalchemy as sa
 from pydantic import BaseModel, ConfigDict
+from sqlalchemy.engine import Connection, Engine
 
-from diskbench.errors import KeyTaken
+from diskbench.errors import DiskbenchError, EvidenceDamaged, KeyTaken, StoreUnavailable
+from diskbench.model.campaign import CellRow
+from diskbench.ports import EvidenceStore
 from diskbench.store import schema
+from diskbench.store.archive import parse_record
 from diskbench.store.cells import matrix_cell_of_trial
+from diskbench.store.claims import load_timing
+from diskbench.store.clock import ulid_time
 from diskbench.store.database import transaction
-from diskbench.store.timings import load_timing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.campaign import CellRow
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.leases import Lease
+from diskbench.store.database_errors import ABOUT_THE_ROWS
+from diskbench.store.leases import Lease
+from diskbench.store.run_row import campaign_row
+from diskbench.store.upsert import insert_missing, upsert
 
 LEASES, TRIALS, MATRICES = "leases", "trials", "matrices"
 FORMAT: Literal[1] = 1
 _TRIES = 5
 """How often a record is written again because its rows changed meanwhile; our choice."""
-_CELLS_AT_ONCE = 500
-"""Cells of a matrix that are read together; our choice."""
-_NO_CELL = '\n "cells": []'
-_FIRST_CELL = '\n "cells": ['
-_AFTER_LAST_CELL = '\n ],\n "machines": []\n}'
-"""Where the text of a record, which no value can look like, has its cells."""
 
 
 class _Record(BaseModel):
@@ -143,29 +144,19 @@ def keep_matrix(
 
 
 def _matrix_json(database: Engine, campaign_id: str, ending: Mapping[str, object]) -> bytes:
-    """The record of a matrix from its rows. Cells are read and written page by page, so that no
-    more than their text is in memory at once."""
-    cells: list[str] = []
+    """The record of a matrix from its rows."""
     with transaction(database) as connection:
 
-        def rows(query: sa.Select[Any], table: sa.Table) -> tuple[dict[str, Any], ...]:
-            mine = query.where(table.c.campaign_id == campaign_id)
-            rows = connection.execute(mine.order_by(*table.primary_key.columns))
-            return tuple(dict(row) for row in rows.mappings())
+        def rows(table: sa.Table) -> tuple[dict[str, Any], ...]:
+            mine = sa.select(table).where(table.c.campaign_id == campaign_id)
+            found = connection.execute(mine.order_by(*table.primary_key.columns))
+            return tuple(dict(row) for row in found.mappings())
 
-        (matrix,) = rows(sa.select(schema.matrix), schema.matrix)
-        machines = rows(sa.select(schema.machine), schema.machine)
-        cell, last = schema.cell, -1
-        while page := rows(
-            sa.select(cell).where(cell.c.position > last).limit(_CELLS_AT_ONCE), cell
-        ):
-            last = page[-1]["position"]
-            of_page = MatrixRecord(matrix={}, cells=page).model_dump_json(indent=1)
-            cells.append(of_page.partition(_FIRST_CELL)[2].removesuffix(_AFTER_LAST_CELL))
-    record = MatrixRecord(matrix=matrix | dict(ending), machines=machines)
-    before, none, after = record.model_dump_json(indent=1).partition(_NO_CELL)
-    between = f"{_FIRST_CELL}{','.join(cells)}\n ]" if cells else none
-    return f"{before}{between}{after}".encode()
+        (matrix,) = rows(schema.matrix)
+        record = MatrixRecord(
+            matrix=matrix | dict(ending), cells=rows(schema.cell), machines=rows(schema.machine)
+        )
+    return _json(record)
 
 
 def forget_trial(evidence: EvidenceStore, trial_id: str) -> None:
@@ -190,3 +181,136 @@ def _keep(evidence: EvidenceStore, key: str, read: Callable[[], bytes]) -> None:
 
 def _json(record: _Record) -> bytes:
     return record.model_dump_json(indent=1).encode()
+
+
+_RecordT = TypeVar("_RecordT", bound="BaseModel")
+_LEFT = {
+    "state": "cancelled",
+    "error_kind": "NotRebuilt",
+    "error": "not measured when this database was made from the evidence",
+    "advice": "measure it in the database in which the matrix runs",
+}
+
+
+def restore(database: Engine, evidence: EvidenceStore) -> list[tuple[str, DiskbenchError]]:
+    """Add the leases, timings, matrices, cells and machines in the records; returns the keys
+    of records that cannot be read, and why. Raises StoreUnavailable for either store."""
+    failed: list[tuple[str, DiskbenchError]] = []
+
+    def each(
+        folder: str,
+        key_of: Callable[[str], str],
+        kind: type[_RecordT],
+        put: Callable[[Connection, _RecordT], None],
+    ) -> None:
+        for name in evidence.folders(folder):
+            key = key_of(name)
+            try:
+                record = parse_record(kind, evidence.get(key), key)
+                with transaction(database) as connection:
+                    put(connection, record)
+            except (KeyError, TypeError, ValueError) as error:
+                failed.append((key, _unreadable(key, error)))
+            except StoreUnavailable as error:
+                if not isinstance(error.__cause__, ABOUT_THE_ROWS):
+                    raise
+                failed.append((key, error))
+            except DiskbenchError as error:
+                failed.append((key, error))
+
+    attempts: dict[tuple[str, int], CellRow] = {}
+
+    def put_trial(connection: Connection, record: TrialRecord) -> None:
+        _put_timing(connection, record)
+        if record.cell is not None:
+            cell = _cell_row(record.cell)
+            place = (cell.campaign_id, cell.position)
+            if place not in attempts or _reach(attempts[place]) < _reach(cell):
+                attempts[place] = cell
+
+    def put_matrix(connection: Connection, record: MatrixRecord) -> None:
+        _put_matrix(connection, record, attempts)
+
+    each(LEASES, lease_key, LeaseRecord, _put_lease)
+    each(TRIALS, trial_key, TrialRecord, put_trial)
+    each(MATRICES, matrix_key, MatrixRecord, put_matrix)
+    return failed
+
+
+def _unreadable(key: str, error: Exception) -> EvidenceDamaged:
+    return EvidenceDamaged(
+        f"evidence: {key} does not hold the rows that it should: {error}",
+        advice="restore it from a copy of the store; the other records are not affected",
+    )
+
+
+def _put_lease(connection: Connection, record: LeaseRecord) -> None:
+    known = {name: value for name, value in record.lease.items() if name in Lease.model_fields}
+    row = Lease.model_validate(known).model_dump(mode="json")
+    insert_missing(connection, schema.lease, [row])
+
+
+def _put_timing(connection: Connection, record: TrialRecord) -> None:
+    """The timing of a trial that has rows and no timing yet."""
+    trial, timing = schema.trial, schema.timing
+    of_trial = sa.select(trial.c.trial_id).where(trial.c.trial_id == record.trial_id)
+    if connection.execute(of_trial).first() is None:
+        return
+    known = sa.select(timing.c.name).where(timing.c.trial_id == record.trial_id)
+    if connection.execute(known).first() is not None:
+        return
+    rows = [
+        {"trial_id": record.trial_id, "name": name, "position": position, "seconds": seconds}
+        for position, (name, seconds) in enumerate(record.seconds.items())
+    ]
+    insert_missing(connection, schema.timing, rows)
+
+
+def _put_matrix(
+    connection: Connection, record: MatrixRecord, attempts: Mapping[tuple[str, int], CellRow]
+) -> None:
+    matrix = _row_of(schema.matrix, record.matrix)
+    campaign_id = str(matrix["campaign_id"])
+    state = connection.execute(
+        sa.select(schema.matrix.c.state).where(schema.matrix.c.campaign_id == campaign_id)
+    ).scalar_one_or_none()
+    if state not in (None, "done"):
+        return  # it runs here
+    cells = [_cell_row(row) for row in record.cells]
+    if matrix["state"] != "done":
+        if state is not None:
+            return
+        cells = [_ended(cell, attempts.get((campaign_id, cell.position))) for cell in cells]
+        ends = [cell.finished_at for cell in cells if cell.finished_at is not None]
+        matrix |= {"state": "done", "finished_at": max(ends, default=matrix["created_at"])}
+    insert_missing(connection, schema.campaign, [campaign_row(campaign_id)])
+    upsert(connection, schema.matrix, [matrix])
+    upsert(connection, schema.cell, [cell.model_dump(mode="json") for cell in cells])
+    machines = [_row_of(schema.machine, row) for row in record.machines]
+    lease = schema.lease.c.lease_id
+    named = sa.select(lease).where(lease.in_([row["lease_id"] for row in machines]))
+    known = set(connection.execute(named).scalars())
+    upsert(connection, schema.machine, [row for row in machines if row["lease_id"] in known])
+
+
+def _reach(cell: CellRow) -> tuple[int, bool]:
+    """How far an attempt came: a cell that was stopped has its attempt again."""
+    return cell.attempt, cell.finished_at is not None
+
+
+def _ended(cell: CellRow, attempt: CellRow | None) -> CellRow:
+    """The cell of a matrix that did not end, as far as its newest attempt is known."""
+    newest = attempt if attempt is not None and attempt.attempt >= cell.attempt else cell
+    if newest.finished_at is not None:
+        return newest
+    moment = newest.started_at or newest.queued_at or ulid_time(cell.campaign_id)
+    return newest.model_copy(update={**_LEFT, "owner": None, "finished_at": moment})
+
+
+def _cell_row(row: Mapping[str, Any]) -> CellRow:
+    return CellRow.model_validate({k: v for k, v in row.items() if k in CellRow.model_fields})
+
+
+def _row_of(table: sa.Table, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a row that this version knows, each with a value."""
+    return {column.name: row.get(column.name) for column in table.c}

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.logs import Layout, LogName, layout, log_name
 
 if TYPE_CHECKING:
     import duckdb
-    import numpy as np
-    from numpy.typing import NDArray
 
 _HEAD_BYTES = 16 * 1024
 _BUFFER_BYTES = 4_000_000

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
 
 from diskbench.model.campaign import LIVE, CampaignState, CellRow, CellState
 from diskbench.store import schema
@@ -15,11 +16,6 @@ from diskbench.store.campaigns import CampaignRow, campaign_of_row
 from diskbench.store.cells import cell_row
 from diskbench.store.clock import present
 from diskbench.store.database import transaction
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from sqlalchemy.engine import Connection, Engine
 
 
 @dataclass(frozen=True)

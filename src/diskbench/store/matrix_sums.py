@@ -1,19 +1,21 @@
-"""What a matrix is as a whole, summed by the database: it may have 100,000 cells, and who looks at
-it reads as much of one with a hundred."""
+"""What a matrix is as a whole, summed by the database: its states, its waiting cells, how far its
+blocks are (what `until_ci` asks, MR-7), and what its trials cost so far.
+
+The formula of costs is that of catalog/cost.py: hourly price × age of the lease.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
 from diskbench.model.campaign import LIVE, CellState
 from diskbench.store import schema
-from diskbench.store.database import one_statement
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Engine
+from diskbench.store.clock import present, unix_s
+from diskbench.store.database import one_statement, transaction
 
 
 @dataclass(frozen=True)
@@ -164,3 +166,126 @@ def states_of(database: Engine, campaign_id: str) -> dict[int, CellState]:
     query = sa.select(cell.position, cell.state).where(cell.campaign_id == campaign_id)
     with one_statement(database) as connection:
         return {position: cast("CellState", state) for position, state in connection.execute(query)}
+
+
+@dataclass(frozen=True)
+class BlockEnds:
+    """A block: its `cells`, how many of them are `unfinished`, and why its first spared one was
+    spared; None where none was."""
+
+    block: str
+    cells: int
+    unfinished: int
+    spared: str | None
+
+
+def block_ends(database: Engine, campaign_id: str) -> list[BlockEnds]:
+    """The blocks of a matrix in the order of their first cells, counted by the database."""
+    cell = schema.cell
+    mine = cell.c.campaign_id == campaign_id
+    is_open = sa.case((cell.c.finished_at.is_(None), 1), else_=0)
+    first_spared = sa.func.min(sa.case((cell.c.state == "spared", cell.c.position)))
+    blocks = (
+        sa.select(
+            cell.c.block,
+            sa.func.count().label("cells"),
+            sa.func.sum(is_open).label("unfinished"),
+            sa.func.min(cell.c.position).label("first"),
+            first_spared.label("spared"),
+        )
+        .where(mine)
+        .group_by(cell.c.block)
+        .subquery()
+    )
+    spared = cell.alias()
+    query = (
+        sa.select(blocks.c.block, blocks.c.cells, blocks.c.unfinished, spared.c.error)
+        .outerjoin(
+            spared,
+            sa.and_(spared.c.campaign_id == campaign_id, spared.c.position == blocks.c.spared),
+        )
+        .order_by(blocks.c.first)
+    )
+    with one_statement(database) as connection:
+        return [BlockEnds(*row) for row in connection.execute(query)]
+
+
+def done_trials(database: Engine, campaign_id: str) -> frozenset[tuple[str, str]]:
+    """The block and the trial of each cell of a matrix that is done."""
+    cell = schema.cell.c
+    query = sa.select(cell.block, cell.trial_id).where(
+        cell.campaign_id == campaign_id, cell.state == "done", cell.trial_id.is_not(None)
+    )
+    with one_statement(database) as connection:
+        return frozenset((block, trial_id) for block, trial_id in connection.execute(query))
+
+
+_HOUR_S = 3600.0
+
+
+def spent_on_trials(
+    database: Engine, campaign_id: str, assumed_usd_per_hour: float | None
+) -> tuple[float, dict[str, float]]:
+    """The cost in US dollars of a matrix's trials without its running attempts, and that of each
+    running attempt so far, by trial id. A trial that ended counts with the cost in its cell's row
+    where that is more. Where no price is known, an hour costs the assumed one, else nothing."""
+    lease, trial, cell = schema.lease, schema.trial, schema.cell
+    usd = _usd_of(lease, assumed_usd_per_hour)
+    known = sa.func.coalesce(cell.c.cost_usd, 0.0)
+    is_newest = cell.c.trial_id.is_not(None)
+    is_live = sa.and_(is_newest, cell.c.finished_at.is_(None))
+    leases = (
+        lease.join(trial, trial.c.trial_id == lease.c.lease_id)
+        .outerjoin(
+            cell, sa.and_(cell.c.trial_id == lease.c.lease_id, cell.c.campaign_id == campaign_id)
+        )
+    )  # fmt: skip
+    mine = trial.c.campaign_id == campaign_id
+    over = sa.func.sum(sa.case((sa.and_(is_newest, known > usd), known), else_=usd))
+    with transaction(database) as connection:
+        done = connection.execute(
+            sa.select(sa.func.coalesce(over, 0.0)).select_from(leases).where(mine, ~is_live)
+        ).scalar_one()
+        live = connection.execute(
+            sa.select(lease.c.lease_id, usd).select_from(leases).where(mine, is_live)
+        ).all()
+    return float(done), {trial_id: float(so_far) for trial_id, so_far in live}
+
+
+def spent_on_idle_machines(
+    database: Engine, campaign_id: str, assumed_usd_per_hour: float | None
+) -> float:
+    """The cost in US dollars of a matrix's shared machines while no trial used them: of each, its
+    own cost without that of its trials."""
+    lease, machine, run = schema.lease, schema.machine, schema.run
+    usd = _usd_of(lease, assumed_usd_per_hour)
+    machines = (
+        sa.select(lease.c.lease_id, usd.label("usd"))
+        .join(machine, machine.c.lease_id == lease.c.lease_id)
+        .where(machine.c.campaign_id == campaign_id)
+        .subquery()
+    )
+    turns = (
+        sa.select(run.c.machine_lease, sa.func.sum(usd).label("usd"))
+        .join(lease, lease.c.lease_id == run.c.trial_id)
+        .where(
+            run.c.campaign_id == campaign_id,
+            run.c.machine_lease.is_not(None),
+            run.c.run_index == 0,
+        )
+        .group_by(run.c.machine_lease)
+        .subquery()
+    )
+    idle = machines.c.usd - sa.func.coalesce(turns.c.usd, 0.0)
+    query = sa.select(
+        sa.func.coalesce(sa.func.sum(sa.case((idle > 0.0, idle), else_=0.0)), 0.0)
+    ).select_from(machines.outerjoin(turns, turns.c.machine_lease == machines.c.lease_id))
+    with one_statement(database) as connection:
+        return float(connection.execute(query).scalar_one())
+
+
+def _usd_of(lease: sa.Table, assumed_usd_per_hour: float | None) -> sa.ColumnElement[float]:
+    until = unix_s(sa.func.coalesce(lease.c.released_at, present()))
+    age_s = until - unix_s(lease.c.created_at)
+    hourly = sa.func.coalesce(lease.c.hourly_usd, assumed_usd_per_hour or 0.0)
+    return sa.case((age_s > 0.0, hourly * age_s / _HOUR_S), else_=0.0)

@@ -1,8 +1,10 @@
-"""From the files of one step to its result: the one path, taken by a run and by its rebuild."""
+"""From the files of one step to its result: the one path, taken by a run and by its rebuild; which
+files are parsed, and the version of what parses them.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from diskbench.errors import EvidenceDamaged, FioFailed
 from diskbench.fio.canary import canary_warning
@@ -10,23 +12,58 @@ from diskbench.fio.clock import clock_warning, in_order
 from diskbench.fio.company import company_warnings
 from diskbench.fio.ending import END, last_words, why_failed
 from diskbench.fio.offered import saturation_warning
+from diskbench.fio.output import parse_output
 from diskbench.fio.page_cache import cache_warning
 from diskbench.fio.rows import measurements
 from diskbench.fio.samples import parse_samples
 from diskbench.fio.warnings import step_warnings
 from diskbench.fio.written import fill_warning
 from diskbench.model.doubts import FILES_LEFT_OUT
-from diskbench.model.result import LEFT_OUT, StepResult
-from diskbench.store.outputs import read_output
-from diskbench.store.parsed_files import CACHE, FIO_EXIT, FIO_JSON, SAMPLES
+from diskbench.model.facts import HostFacts
+from diskbench.model.result import (
+    LEFT_OUT,
+    StepResult,
+    Warning,  # noqa: A004
+)
+from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+PARSER_VERSION = 5
+"""Raised when the same files give other rows; rows of different versions are not pooled.
 
-    from diskbench.model.facts import HostFacts
-    from diskbench.model.result import Warning  # noqa: A004
-    from diskbench.model.spec import Step
+2: quantiles lie between the exact extremes; a latency stands only where all jobs were timed.
+3: every fsync and fdatasync is counted as a sync, none as a short I/O; fio 2.2 to 2.21 is read in
+   its own units.
+4: what another tool does not print is empty; before, its rows held the figures of one second.
+5: each run of a file with several; syncs of fio's text; no value for a percentile beyond fio's
+   histogram; fio 2.21 in its own units; diskspd's table of all targets.
+"""
+FIO_JSON = "fio.json"
+FIO_EXIT = "fio.exit"
+STDERR = "stderr.txt"
+SAMPLES = "samples.txt"
+CACHE = "cache.txt"
+CANARIES = ("canary-before.txt", "canary-after.txt")
+LIVE = "live.tsv"
+LOCK = "lock.txt"
+PARSED_FILES = (
+    FIO_JSON,
+    FIO_EXIT,
+    STDERR,
+    SAMPLES,
+    CACHE,
+    LIVE,
+    LOCK,
+    "end.txt",
+    *CANARIES,
+    LEFT_OUT,
+)
+"""All that `step_result` reads; logs are read when a series is requested."""
+PARSED_IN_PART = (STDERR, SAMPLES, LIVE)
+"""Those of which the first and the last sample are enough: a day of 192 cores is 1 GB."""
+END_BYTES = 4 * 2**20
+"""Of each end; a sample of 1,000 cores takes 70 kB."""
+
 
 _LARGEST_EXIT = 255
 
@@ -49,7 +86,7 @@ def step_result(
     if why := why_failed(fio_exit, files):
         reason, advice = why
         raise FioFailed(f"step {step.name!r}: {reason}{last_words(files)}", advice=advice)
-    output = read_output(_file(files, FIO_JSON, step), where=f"{step.name}/{FIO_JSON}")
+    output = parse_output(_file(files, FIO_JSON, step), where=f"{step.name}/{FIO_JSON}")
     samples = parse_samples(files[SAMPLES]) if files.get(SAMPLES) else None
     rows = measurements(output, run_id=run_id, step=step)
     seconds = max((row.runtime_ns or 0 for row in rows), default=0) / NS_PER_S

@@ -1,4 +1,5 @@
-"""The phases of a run's steps: read from its series when asked for, never stored with its rows.
+"""The phases of a run's steps: read from its series when asked for, never stored with its rows;
+also as a polars frame.
 
 What was read is kept beside the series, because reading takes seconds: `derived/…phases-….json`,
 named after what it depends on, to be deleted at will. Rounds of a repeated step are one series: a
@@ -12,26 +13,35 @@ import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from diskbench.analysis.changes import SHORTEST_S, SHORTEST_STEP_S
 from diskbench.analysis.phases import step_phases
-from diskbench.model.phase import StepPhases
+from diskbench.model.expectation import Expectation
+from diskbench.model.phase import Phase, StepPhases
+from diskbench.model.spec import Plan
+from diskbench.ports import EvidenceStore
+from diskbench.store.archive import read_plan
 from diskbench.store.derived import derived_key, keep
-from diskbench.store.frames import SERIES_VERSION, closed_steps
-from diskbench.store.series_columns import SeriesColumns, series_columns
+from diskbench.store.manifest import StepRecord
+from diskbench.store.run_row import bought_for, with_bought
+from diskbench.store.stored_series import (
+    SERIES_VERSION,
+    SeriesColumns,
+    closed_steps,
+    series_columns,
+)
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    import polars as pl
 
-    from diskbench.model.expectation import Expectation
-    from diskbench.model.spec import Plan
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import StepRecord
 
-    Floats = NDArray[np.float64]
-    Closed = tuple[str, StepRecord]
+Floats = NDArray[np.float64]
+Closed = tuple[str, StepRecord]
+
 
 PHASES_VERSION = 4
 """Raised when the same series gives other phases; older files are then left unused.
@@ -153,3 +163,91 @@ def _joined(arrays: Sequence[Floats]) -> Floats:
     import numpy as np
 
     return np.concatenate(arrays)
+
+
+def phases_frame(
+    evidence: EvidenceStore, run_ids: Sequence[str], *, step: str | None = None
+) -> pl.DataFrame:
+    """One row a phase of each measured step of a minute or more, in order.
+
+    Raises UnknownName for a run or step without evidence, FioOutputUnreadable for damaged logs.
+    """
+    import polars as pl
+
+    rows = [
+        row
+        for run_id in run_ids
+        for step_phases in _of_run(evidence, run_id, step)
+        for row in _rows(step_phases)
+    ]
+    frame = pl.DataFrame(rows, schema=_schema(), orient="row")
+    return with_bought(frame, {run_id: bought_for(evidence, run_id) for run_id in run_ids})
+
+
+def _of_run(evidence: EvidenceStore, run_id: str, step: str | None) -> Iterable[StepPhases]:
+    """The expectation in the run's own plan; imported runs have none."""
+    if step is not None:
+        next(closed_steps(evidence, run_id, step))
+    try:
+        plan = read_plan(evidence, run_id)
+    except KeyError:
+        phases = run_phases(evidence, run_id)
+    else:
+        phases = run_phases(evidence, run_id, plan, run=plan.run_ids.index(run_id) + 1)
+    return (step_phases for step_phases in phases if step is None or step_phases.step == step)
+
+
+def _rows(step_phases: StepPhases) -> Iterable[tuple[object, ...]]:
+    for number, phase in enumerate(step_phases.phases):
+        cliff = next((edge for edge in step_phases.cliffs if edge.at_s == phase.start_s), None)
+        stalls = [
+            min(stall.end_s, phase.end_s) - max(stall.start_s, phase.start_s)
+            for stall in step_phases.stalls
+            if stall.start_s < phase.end_s and stall.end_s > phase.start_s
+        ]
+        yield (
+            step_phases.run_id,
+            step_phases.step_index,
+            step_phases.step,
+            step_phases.rounds,
+            number,
+            phase.kind,
+            *_figures(phase),
+            cliff is not None,
+            cliff.credits if cliff else None,
+            len(stalls),
+            sum(stalls),
+            step_phases.steady.state,
+            step_phases.steady.kind,
+        )
+
+
+def _figures(phase: Phase) -> tuple[float | None, ...]:
+    return (
+        phase.start_s, phase.end_s, phase.iops, phase.bytes_per_s, phase.from_iops, phase.to_iops,
+    )  # fmt: skip
+
+
+def _schema() -> dict[str, Any]:
+    import polars as pl
+
+    return {
+        "run_id": pl.String,
+        "step_index": pl.Int64,
+        "step": pl.String,
+        "rounds": pl.Int64,
+        "phase": pl.Int64,
+        "kind": pl.String,
+        "start_s": pl.Float64,
+        "end_s": pl.Float64,
+        "iops": pl.Float64,
+        "bytes_per_s": pl.Float64,
+        "from_iops": pl.Float64,
+        "to_iops": pl.Float64,
+        "after_cliff": pl.Boolean,
+        "credits": pl.Float64,
+        "stalls": pl.Int64,
+        "stalled_s": pl.Float64,
+        "steady": pl.String,
+        "steady_kind": pl.String,
+    }

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from diskbench.errors import ProfileError
 from diskbench.files import read_text
 from diskbench.fio.command_line import is_command, job_file
 from diskbench.fio.profiles import (
+    Profile,
     parse_profile,
     shipped_names,
     shipped_profile,
@@ -18,10 +18,6 @@ from diskbench.fio.profiles import (
 )
 from diskbench.limits import TEXT_BYTES
 from diskbench.units import format_bytes
-
-if TYPE_CHECKING:
-    from diskbench.fio.profiles import Profile
-
 
 _INCLUDE = re.compile(r"^[ \t]*include[ \t]+(\S[^;#\n]*?)[ \t]*(?:[;#].*)?$", re.MULTILINE)
 _DEEPEST = 8

@@ -1,68 +1,71 @@
-"""Finding runs and their rows: filters by any field, ids by prefix."""
+"""Finding runs and their rows: filters by any field, ids and short ids, names."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
 from diskbench.errors import UnknownName
-from diskbench.model.ids import LAST, SHORT, SHOWN, Known, beginning, last_number, meant
-from diskbench.model.run import MEASURED_FIELDS, MeasuredRow, Run
-from diskbench.store.reader import (
-    NEWEST_FIRST,
-    OLDEST_FIRST,
-    RUN_COLUMNS,
-    newest_rows,
-    reader_of,
-    run_of,
-    runs_by_id,
-)
-from diskbench.store.where import (
-    ROW_TABLE,
-    RUN_TABLE,
-    Filter,
-    SqlCondition,
-    any_of,
-    both,
-    filter_fields,
-    only,
-    parse_filter,
-    where,
-)
+from diskbench.model.ids import LAST, SHORT, SHOWN, Known, beginning, fits, last_number, meant
+from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS, MeasuredRow, Run
+from diskbench.store import schema
+from diskbench.store.database import one_statement
+from diskbench.store.database_errors import through_breaks
+from diskbench.store.evidence_place import directory_of_engine, whole_url
+from diskbench.store.where import Filter, where
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.store.reader import Reader
-
-__all__ = [
-    "Filter",
-    "any_of",
-    "count_runs",
-    "filter_fields",
-    "find_measurements",
-    "find_run",
-    "find_run_ids",
-    "find_runs",
-    "id_fits",
-    "is_any",
-    "newest_trials",
-    "parse_filter",
-    "place_words",
-    "runs_by_id",
-]
+AT_ONCE = 500
+"""Databases take some thousand parameters in one statement, not any number."""
 _LISTED = "'diskbench results list' shows what there is"
 _FIRST_LOOK = 100
-_LAST_LETTERS = "z" * 26
-"""No id that begins with a text sorts behind it and these."""
-_OF_ROW = ", ".join(
-    f"{ROW_TABLE}.{'error' if name == 'job_error' else name}" for name in MEASURED_FIELDS
-)
+_RUN, _ROW = schema.run.c, schema.measurement.c
+RUN_COLUMNS = tuple(_RUN[name] for name in RUN_FIELDS)
+"""What a Run is made of, in its order."""
+_OF_ROW = tuple(_ROW["error" if name == "job_error" else name] for name in MEASURED_FIELDS)
+Rows = Sequence[Any]
+
+
+def newest_first() -> tuple[sa.ColumnElement[Any], ...]:
+    """The order of runs by when they were measured; those without a date come last."""
+    return _RUN.measured_at.desc().nulls_last(), _RUN.created_at.desc(), _RUN.run_id.desc()
+
+
+def oldest_first() -> tuple[sa.ColumnElement[Any], ...]:
+    """The other way round; those without a date come last here, too."""
+    return _RUN.measured_at.asc().nulls_last(), _RUN.created_at.asc(), _RUN.run_id.asc()
+
+
+def chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Values as few at a time as one statement takes."""
+    for start in range(0, len(values), AT_ONCE):
+        yield values[start : start + AT_ONCE]
+
+
+def rows_of(database: Engine, *queries: sa.Select[Any]) -> Rows:
+    """The rows of queries, one after the other. Raises StoreUnavailable."""
+
+    def read() -> Rows:
+        with one_statement(database) as connection:
+            return [row for query in queries for row in connection.execute(query)]
+
+    return through_breaks(read)
+
+
+def run_of(row: Sequence[Any], directory: Path | None) -> Run:
+    """The run whose RUN_COLUMNS these are, from the database in `directory`."""
+    run = Run(*row)
+    kept = run.evidence_url
+    return run if kept is None else replace(run, evidence_url=whole_url(kept, directory))
 
 
 def find_runs(
-    database: Engine | Reader,
+    database: Engine,
     filters: Sequence[Filter] = (),
     *,
     limit: int | None = None,
@@ -73,64 +76,73 @@ def find_runs(
 
     A filter on a measurement's field is met by a run with at least one merged row that meets it.
     """
-    reader = reader_of(database)
-    rows = newest_rows(reader, RUN_COLUMNS, filters, run_ids=run_ids, limit=limit)
-    return [run_of(row, reader.directory) for row in rows]
+    query = _chosen(RUN_COLUMNS, filters, run_ids).order_by(*newest_first()).limit(limit)
+    directory = directory_of_engine(database)
+    return [run_of(row, directory) for row in rows_of(database, query)]
 
 
 def find_run_ids(
-    database: Engine | Reader,
+    database: Engine,
     filters: Sequence[Filter] = (),
     *,
     run_ids: Sequence[str] | None = None,
-    oldest_first: bool = False,
+    oldest: bool = False,
 ) -> list[str]:
     """The ids of the runs that `find_runs` finds, newest or oldest first, those without a date
     last."""
-    reader = reader_of(database)
-    met = only(where(filters, reader.dialect), run_ids)
-    order = OLDEST_FIRST if oldest_first else NEWEST_FIRST
-    query = f"SELECT {RUN_TABLE}.run_id FROM {RUN_TABLE} WHERE {met.text} ORDER BY {order}"  # noqa: S608
-    return [run_id for (run_id,) in reader.rows(query, met.values)]
+    order = oldest_first() if oldest else newest_first()
+    query = _chosen([_RUN.run_id], filters, run_ids).order_by(*order)
+    return [run_id for (run_id,) in rows_of(database, query)]
 
 
-def count_runs(database: Engine | Reader, filters: Sequence[Filter] = ()) -> int:
+def _chosen(
+    columns: Iterable[sa.ColumnElement[Any]],
+    filters: Sequence[Filter],
+    run_ids: Sequence[str] | None = None,
+    *,
+    on_rows: bool = False,
+) -> sa.Select[Any]:
+    query = sa.select(*columns).where(where(filters, on_rows=on_rows))
+    return query if run_ids is None else query.where(_RUN.run_id.in_(run_ids))
+
+
+def count_runs(database: Engine, filters: Sequence[Filter] = ()) -> int:
     """How many runs meet all `filters`."""
-    reader = reader_of(database)
-    met = where(filters, reader.dialect)
-    ((count,),) = reader.rows(
-        f"SELECT count(*) FROM {RUN_TABLE} WHERE {met.text}",  # noqa: S608 - our own names
-        met.values,
-    )
+    ((count,),) = rows_of(database, _chosen([sa.func.count(_RUN.run_id)], filters))
     return int(count)
 
 
-def is_any(database: Engine | Reader, filters: Sequence[Filter] = ()) -> bool:
+def is_any(database: Engine, filters: Sequence[Filter] = ()) -> bool:
     """Whether a run meets all `filters`."""
-    reader = reader_of(database)
-    met = where(filters, reader.dialect)
-    query = f"SELECT 1 FROM {RUN_TABLE} WHERE {met.text} LIMIT 1"  # noqa: S608 - our own names
-    return bool(reader.rows(query, met.values))
+    return bool(rows_of(database, _chosen([_RUN.run_id], filters).limit(1)))
 
 
-def find_run(database: Engine | Reader, run_id: str) -> Run:
+def runs_by_id(database: Engine, run_ids: Sequence[str]) -> dict[str, Run]:
+    """Runs by their whole ids."""
+    queries = (_chosen(RUN_COLUMNS, (), chunk) for chunk in chunks(sorted(run_ids)))
+    directory = directory_of_engine(database)
+    return {row.run_id: run_of(row, directory) for row in rows_of(database, *queries)}
+
+
+def find_run(database: Engine, run_id: str) -> Run:
     """One run by its full id, the beginning or short form of it (model/ids.py), `last` for the
     newest, which is one without a date only where no run has any, or `last~N` for the newest of the
     trial that N newer ones follow.
 
     Raises UnknownName when there is none, InvalidValue when several begin so, or nothing was typed.
     """
-    reader, typed = reader_of(database), beginning(run_id, "run")
+    typed = beginning(run_id, "run")
     if (number := last_number(typed)) is not None:
-        return _last(reader, number)
-    met = id_fits(f"{RUN_TABLE}.run_id", typed)
+        return _last(database, number)
     # The shortest first: the id that was typed in full is among them.
     query = (
-        f"SELECT {RUN_COLUMNS} FROM {RUN_TABLE} WHERE {met.text} "  # noqa: S608 - our own names
-        f"ORDER BY length({RUN_TABLE}.run_id), {RUN_TABLE}.run_id LIMIT {SHOWN + 1}"
+        sa.select(*RUN_COLUMNS)
+        .where(id_fits(_RUN.run_id, typed))
+        .order_by(sa.func.length(_RUN.run_id), _RUN.run_id)
+        .limit(SHOWN + 1)
     )
-    runs = [run_of(row, reader.directory) for row in reader.rows(query, met.values)]
-    by_id = {run.run_id: run for run in runs}
+    directory = directory_of_engine(database)
+    by_id = {row.run_id: run_of(row, directory) for row in rows_of(database, query)}
     known = [
         Known(name, "run", where=place_words(run.profile, run.provider, run.place))
         for name, run in by_id.items()
@@ -138,52 +150,39 @@ def find_run(database: Engine | Reader, run_id: str) -> Run:
     return by_id[meant(run_id, known, "run", advice=_LISTED).id]
 
 
-def _last(reader: Reader, number: int) -> Run:
+def _last(database: Engine, number: int) -> Run:
     """The newest run of the newest trial but `number`. Raises UnknownName."""
-    trials = newest_trials(reader, (), number + 1)
+    trials = newest_trials(database, (), number + 1)
     if len(trials) > number:
-        trial_id = list(trials.values())[number]
-        return runs_by_id(reader, [trial_id])[trial_id]
+        run_id = list(trials.values())[number]
+        return runs_by_id(database, [run_id])[run_id]
     if not trials:
         raise UnknownName("run", LAST, (), advice=_LISTED)
     raise UnknownName("run", f"{LAST}~{number}", (), advice=f"there are {len(trials)} trials")
 
 
-def newest_trials(reader: Reader, filters: Sequence[Filter], limit: int | None) -> dict[str, str]:
+def newest_trials(database: Engine, filters: Sequence[Filter], limit: int | None) -> dict[str, str]:
     """The trials with runs that meet all `filters`, the last measured first and those without a
     date last, each with the newest of these runs: at most `limit`."""
+    query = _chosen([_RUN.trial_id, _RUN.run_id], filters).order_by(*newest_first())
     look = None if limit is None else limit + _FIRST_LOOK
     while True:
         trials: dict[str, str] = {}
-        rows = newest_rows(reader, f"{RUN_TABLE}.trial_id, {RUN_TABLE}.run_id", filters, limit=look)
+        rows = rows_of(database, query.limit(look))
         for trial_id, run_id in rows:
             if limit is None or len(trials) < limit:
                 trials.setdefault(trial_id, run_id)
-        if look is None or limit is None or len(rows) < look or len(trials) == limit:
+        if look is None or len(rows) < look or len(trials) == limit:
             return trials
-        # As many as the trials so far suggest, and half as many again.
-        look = max(2 * look, 3 * look * limit // (2 * len(trials)))
+        look *= 4
 
 
-def id_fits(column: str, typed: str) -> SqlCondition:
+def id_fits(column: sa.ColumnElement[str], typed: str) -> sa.ColumnElement[bool]:
     """The condition that an id begins with the typed text, or ends with it (model/ids.py)."""
-    begins = SqlCondition(f"substr({column}, 1, {len(typed)}) = ?", (typed,))
-    if typed.isascii() and typed.isalnum():
-        # What an index finds; ids are of these characters, which sort alike in every collation.
-        begins = SqlCondition(
-            f"{column} >= ? AND {column} <= ?", (typed, f"{typed}{_LAST_LETTERS}")
-        )
+    begins = sa.func.substr(column, 1, len(typed)) == typed
     if len(typed) < SHORT:
         return begins
-    # Written as the indexes of the last characters are (result_tables.py).
-    ends = _ends(column, typed[-SHORT:])
-    if len(typed) > SHORT:
-        ends = both(ends, _ends(column, typed))
-    return SqlCondition(f"({begins.text}) OR ({ends.text})", (*begins.values, *ends.values))
-
-
-def _ends(column: str, typed: str) -> SqlCondition:
-    return SqlCondition(f"substr({column}, length({column}) - {len(typed) - 1}) = ?", (typed,))
+    return sa.or_(begins, sa.func.substr(column, sa.func.length(column) - len(typed) + 1) == typed)
 
 
 def place_words(profile: str, provider: str, place: str | None) -> str:
@@ -192,7 +191,7 @@ def place_words(profile: str, provider: str, place: str | None) -> str:
 
 
 def find_measurements(
-    database: Engine | Reader,
+    database: Engine,
     filters: Sequence[Filter] = (),
     *,
     run_ids: Sequence[str] | None = None,
@@ -202,13 +201,49 @@ def find_measurements(
     A filter on a measurement's field picks rows here, not whole runs. With `run_ids` (whole ones)
     only rows of these runs are picked.
     """
-    reader = reader_of(database)
-    met = only(where(filters, reader.dialect, on_rows=True), run_ids)
     query = (
-        f"SELECT {RUN_TABLE}.run_id, {_OF_ROW} FROM {RUN_TABLE} "  # noqa: S608 - our own names
-        f"JOIN {ROW_TABLE} ON {ROW_TABLE}.run_id = {RUN_TABLE}.run_id WHERE {met.text} "
-        f"ORDER BY {OLDEST_FIRST}, {ROW_TABLE}.step_index, {ROW_TABLE}.position"
+        _chosen([_RUN.run_id, *_OF_ROW], filters, run_ids, on_rows=True)
+        .join_from(schema.run, schema.measurement)
+        .order_by(*oldest_first(), _ROW.step_index, _ROW.position)
     )
-    rows = reader.rows(query, met.values)
-    runs = runs_by_id(reader, list({row[0] for row in rows}))
+    rows = rows_of(database, query)
+    runs = runs_by_id(database, list({row[0] for row in rows}))
     return [MeasuredRow(runs[run_id], *row) for run_id, *row in rows]
+
+
+def newest_matrix_named(database: Engine, name: str) -> str | None:
+    """The id of the newest matrix of that name; None where no matrix has it."""
+    matrix = schema.matrix.c
+    query = sa.select(sa.func.max(matrix.campaign_id)).where(
+        matrix.name == name, matrix.kind.is_(None)
+    )
+    ((campaign_id,),) = rows_of(database, query)
+    return None if campaign_id is None else str(campaign_id)
+
+
+def known_labels(database: Engine) -> set[str]:
+    """The label keys of all runs."""
+    text = sa.cast(_RUN.labels, sa.Text)
+    found = rows_of(database, sa.select(text).distinct())
+    return {key for (labels,) in found for key in json.loads(labels)}
+
+
+def ids_that_begin(database: Engine, text: str) -> list[Known]:
+    """The runs, trials and campaigns whose ids begin with `text`, or end with it where it is
+    as long as a short id, each with its parents. `text` is in lower case and not empty."""
+    ids = (_RUN.campaign_id, _RUN.trial_id, _RUN.run_id)
+    query = (
+        sa.select(*ids, _RUN.profile, _RUN.provider, _RUN.address, _RUN.hostname)
+        .where(sa.or_(*(id_fits(column, text) for column in ids)))
+        .order_by(_RUN.run_id)
+    )
+    by_kind: dict[tuple[str, str], Known] = {}
+    for campaign, trial, name, profile, provider, address, hostname in rows_of(database, query):
+        place = place_words(profile, provider, address or hostname)
+        for known in (
+            Known(campaign, "matrix", where=place),
+            Known(trial, "trial", where=place, part_of=(campaign,)),
+            Known(name, "run", where=place, part_of=(campaign, trial)),
+        ):
+            by_kind.setdefault((known.kind, known.id), known)
+    return [known for known in by_kind.values() if fits(known.id, text)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Engine
 
 from diskbench.errors import (
     DiskbenchError,
@@ -16,7 +17,9 @@ from diskbench.errors import (
     StepsMissing,
     StoreUnavailable,
 )
+from diskbench.model.result import StepResult
 from diskbench.model.spec import Plan
+from diskbench.ports import EvidenceStore
 from diskbench.store import archive, schema
 from diskbench.store.audits import audited
 from diskbench.store.content import read_file
@@ -24,24 +27,14 @@ from diskbench.store.database import transaction
 from diskbench.store.database_errors import ABOUT_THE_ROWS
 from diskbench.store.evidence_place import directory_of_engine, kept_url
 from diskbench.store.imports import imported_rows
-from diskbench.store.parallel_evidence import WINDOW, each, is_away
+from diskbench.store.kept_rows import restore
+from diskbench.store.manifest import Manifest, StepEntry, StepRecord
+from diskbench.store.parallel_evidence import WINDOW, ReadOnce, each, is_away
 from diskbench.store.parse_step import step_result
-from diskbench.store.read_once import ReadOnce
-from diskbench.store.restore import restore
 from diskbench.store.rows import ending
 from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.step_rows import write_steps
 from diskbench.store.upsert import insert_missing, upsert
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.result import StepResult
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import Manifest, StepEntry, StepRecord
-
 
 _AT_ONCE = 500
 
@@ -78,7 +71,7 @@ def rebuild(
     database: Engine, evidence: EvidenceStore, *, on_run: Callable[[str], None] | None = None
 ) -> Rebuilt:
     """Make the rows of every finished run in `evidence` again, each run in one transaction, and
-    then those that its records contain (store/restore.py).
+    then those that its records contain (store/kept_rows.py).
 
     Rows of runs that are not in the store, or cannot be read from it, stay as they are: whatever is
     wrong with one of them costs the others nothing. Raises StoreUnavailable when the database

@@ -1,10 +1,36 @@
-"""Tables of results: they follow from the evidence alone, and can be rebuilt from it."""
+"""Tables of results: they follow from the evidence alone, and can be rebuilt from it. Also the name
+conventions, types and shared columns of all tables."""
 
 from secrets import randbits
 
 import sqlalchemy as sa
 
-from diskbench.store.columns import COUNT, JSON, PREFIX, REAL, metadata, run_id, text
+PREFIX = "diskbench_"
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+JSON = sa.JSON(none_as_null=True)
+COUNT = sa.BigInteger
+"""Counts, bytes and nanoseconds exceed PostgreSQL's 32-bit integer."""
+REAL = sa.Double
+
+
+def text(name: str, *, null: bool = True) -> sa.Column[str]:
+    """A text column."""
+    return sa.Column(name, sa.Text, nullable=null)
+
+
+def run_id(*, ondelete: str = "CASCADE") -> sa.Column[str]:
+    """The id of the row's run, the first column of its primary key."""
+    key = sa.ForeignKey(f"{PREFIX}run.run_id", ondelete=ondelete)
+    return sa.Column("run_id", sa.Text, key, primary_key=True)
+
 
 _STAMP_BITS = 48
 """Of random numbers, of which the sum over 32,768 runs of a trial is still a 64-bit integer."""
@@ -96,7 +122,7 @@ run = sa.Table(
     text("machine_lease"),
     # when it was measured: null where nobody knows
     text("measured_at"),
-    # what was bought (store/bought.py)
+    # what was bought (store/run_row.py)
     text("region"),
     text("disk_cloud"),
     text("disk_type"),
@@ -114,18 +140,7 @@ run = sa.Table(
     sa.Index(None, "profile", "created_at"),
     sa.Index(None, "campaign_id"),
     sa.Index(None, "disk_type", "region", "measured_at"),
-    sa.Index(None, "disk_type", "measured_at", "trial_id"),
-    sa.Index(None, "region", "measured_at", "trial_id"),
-)
-LABELS_INDEX = "ix_diskbench_run_labels"
-"""Finds a label by key and value in PostgreSQL; SQLite has no such index."""
-sa.event.listen(
-    run,
-    "after_create",
-    sa.DDL(  # type: ignore[no-untyped-call]
-        f"CREATE INDEX {LABELS_INDEX} ON {run.name} "
-        "USING gin (CAST(labels AS jsonb) jsonb_path_ops)"
-    ).execute_if(dialect="postgresql"),
+    sa.Index(None, "region", "measured_at"),
 )
 
 step = sa.Table(
@@ -194,14 +209,3 @@ warning = sa.Table(
     text("advice", null=False),
     text("step"),
 )
-END_INDEXES = {
-    f"ix_{run.name}_{name}_end": f"substr({name}, length({name}) - 7)"
-    for name in ("run_id", "trial_id", "campaign_id")
-}
-"""Find an id by its short form, its last 8 characters; by name, each with its expression."""
-for _name, _end in END_INDEXES.items():
-    sa.event.listen(
-        run,
-        "after_create",
-        sa.DDL(f"CREATE INDEX {_name} ON {run.name} ({_end})"),  # type: ignore[no-untyped-call]
-    )

@@ -5,36 +5,27 @@ fails.
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from pydantic import ValidationError
+from sqlalchemy.engine import Engine
 
 from diskbench.errors import StoreUnavailable, UnknownName
-from diskbench.model.result import FINAL_STATES
+from diskbench.model.outcome import Problem
+from diskbench.model.result import FINAL_STATES, RunState
 from diskbench.model.spec import Plan
 from diskbench.model.value_fault import value_faults
 from diskbench.store import schema
+from diskbench.store.cells import insert_run_cells, is_of_matrix
 from diskbench.store.clock import now
 from diskbench.store.database import one_statement, transaction
 from diskbench.store.evidence_place import directory_of_engine, kept_url, whole_url
-from diskbench.store.leases import insert_leases
-from diskbench.store.reader import chunks, reader_of
+from diskbench.store.leases import Lease, insert_leases
+from diskbench.store.query import chunks, rows_of
 from diskbench.store.run_row import campaign_row, run_row, trial_row
-from diskbench.store.runs import insert_run_cells, is_of_matrix
 from diskbench.store.upsert import insert_missing, upsert
-from diskbench.store.where import among
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.outcome import Problem
-    from diskbench.model.result import RunState
-    from diskbench.store.leases import Lease
-    from diskbench.store.reader import Reader
 
 
 def save_plan(
@@ -115,18 +106,17 @@ def find_plan(database: Engine, trial_id: str) -> Plan | None:
     return None if stored is None else _plan(trial_id, stored)
 
 
-def find_plans(database: Engine | Reader, trial_ids: Sequence[str]) -> dict[str, Plan]:
+def find_plans(database: Engine, trial_ids: Sequence[str]) -> dict[str, Plan]:
     """The plans of trials, by trial, without those that are not there or have none. Raises as
     `find_plan`."""
-    reader, plans = reader_of(database), dict[str, Plan]()
-    for chunk in chunks(trial_ids):
-        met = among("trial_id", chunk)
-        query = f"SELECT trial_id, plan FROM {schema.trial.name} WHERE {met.text}"  # noqa: S608
-        for name, stored in reader.rows(query, met.values):
-            document = json.loads(stored) if isinstance(stored, str) else stored
-            if document is not None:
-                plans[name] = _plan(name, document)
-    return plans
+    trial = schema.trial.c
+    query = sa.select(trial.trial_id, trial.plan).where(trial.plan.is_not(None))
+    queries = (query.where(trial.trial_id.in_(chunk)) for chunk in chunks(trial_ids))
+    return {
+        trial_id: _plan(trial_id, stored)
+        for trial_id, stored in rows_of(database, *queries)
+        if stored is not None
+    }
 
 
 def _plan(trial_id: str, stored: object) -> Plan:

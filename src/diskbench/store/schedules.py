@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
 
 from diskbench.errors import UnknownName
+from diskbench.model.campaign import CampaignState, CellState
 from diskbench.model.schedule import Occurrence, ScheduleRow
 from diskbench.store import schema
 from diskbench.store.clock import now
 from diskbench.store.database import one_statement, transaction
 from diskbench.store.upsert import insert_missing, upsert
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from sqlalchemy.engine import Connection, Engine
-
-    from diskbench.model.campaign import CampaignState, CellState
 
 
 def save_schedule(database: Engine, row: ScheduleRow) -> None:

@@ -1,23 +1,31 @@
-"""The schema of a database: which revision it has, and how it is created or migrated. Alembic is
-imported only when there is something to migrate."""
+"""The schema of a database: which revision it has, and how it is created or migrated.
+
+From the first tag on, a revision is never changed: a changed table needs one more file in
+`migrations/versions/`, its id at the end of REVISIONS, and its digest in
+tests/unit/store/revisions.sha256. Alembic is imported only when there is something to migrate.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
 
 from diskbench.errors import StoreUnavailable
-from diskbench.store.columns import metadata
 from diskbench.store.database_errors import shown_url
-from diskbench.store.revisions import HEAD, REVISIONS, VERSION_TABLE
+from diskbench.store.result_tables import metadata
 
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Connection, Engine
-
+VERSION_TABLE = "diskbench_alembic_version"
+REVISIONS = ("0001",)
+"""Every schema revision this program knows, oldest first; the last is the one it uses."""
+HEAD = REVISIONS[-1]
 _LOCK_KEY = 0x6469736B62656E63
 """PostgreSQL's advisory lock around making and migrating the schema: "diskbenc"."""
-VERSIONS = sa.table(VERSION_TABLE, sa.column("version_num", sa.String))
+VERSIONS = sa.Table(
+    VERSION_TABLE,
+    sa.MetaData(),
+    sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name=f"{VERSION_TABLE}_pkc"),
+)
 
 
 def revision_of(engine: Engine) -> str | None:
@@ -33,46 +41,47 @@ def _revision_on(connection: Connection) -> str | None:
     return str(revision) if revision is not None else None
 
 
+def refuse_unknown(engine: Engine, revision: str) -> None:
+    """Raise StoreUnavailable for a revision that this program does not know."""
+    if revision not in REVISIONS:
+        raise StoreUnavailable(
+            f"database {shown_url(engine)} has schema {revision}; this diskbench knows "
+            f"{', '.join(REVISIONS)}",
+            advice="another version of diskbench wrote it: use that version, or choose another "
+            "database, which 'diskbench results rebuild' fills from the evidence",
+        )
+
+
 def bring_up_to_date(engine: Engine) -> None:
-    """Create or migrate the schema in one transaction, one process at a time."""
+    """Create or migrate the schema in one transaction, one process at a time. Raises
+    StoreUnavailable for a revision that this program does not know."""
     with engine.connect() as connection:
         if engine.dialect.name == "sqlite":
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         else:
-            connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_LOCK_KEY})"))
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK_KEY)))
         revision = _revision_on(connection)
         if revision is None:
             create(connection)
-        elif revision not in REVISIONS:
-            raise StoreUnavailable(
-                f"database {shown_url(engine)} has schema {revision}; this diskbench knows "
-                f"{REVISIONS[0]} to {HEAD}",
-                advice="a newer diskbench wrote it: upgrade this one, or use another database",
-            )
         elif revision != HEAD:
+            refuse_unknown(engine, revision)
             migrate(connection)
         connection.commit()
 
 
 def create(connection: Connection) -> None:
-    """Create all tables, marked as revision HEAD; a test compares this with the migrations."""
+    """Create all tables, marked as revision HEAD; a test compares this with the revisions."""
     metadata.create_all(connection)
-    versions = sa.Table(
-        VERSION_TABLE,
-        sa.MetaData(),
-        sa.Column("version_num", sa.String(32), nullable=False),
-        sa.PrimaryKeyConstraint("version_num", name=f"{VERSION_TABLE}_pkc"),
-    )
-    versions.create(connection)
-    connection.execute(sa.insert(versions).values(version_num=HEAD))
+    VERSIONS.create(connection)
+    connection.execute(sa.insert(VERSIONS).values(version_num=HEAD))
 
 
-def migrate(connection: Connection, *, to: str = "head") -> None:
-    """Run the migrations up to the revision `to` on `connection`, in its transaction."""
+def migrate(connection: Connection) -> None:
+    """Run the revisions that the database lacks on `connection`, in its transaction."""
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", "diskbench.store:migrations")
     config.attributes["connection"] = connection
-    command.upgrade(config, to)
+    command.upgrade(config, "head")

@@ -8,7 +8,7 @@ what a series is for (axboe/fio #1112). All jobs of a step are summed.
   covers; several windows in one second, as fio writes them now and then (#739, #947), are weighted
   by their length. Mean latencies are weighted by the I/Os of their window, from the iops log.
 * A row that came late stands for all the time since the one before it, if I/O went on meanwhile:
-  that is no stall (store/log_late.py).
+  that is no stall (store/log_windows.py).
 * Quantiles come from the I/Os, else from the histogram log, never from averages; one that too few
   I/Os back is null (MR-10).
 * fio leaves the last, incomplete window out of averaged iops and bw logs. What the JSON counts
@@ -24,14 +24,15 @@ from typing import TYPE_CHECKING
 
 from diskbench.fio.logs import SLIVER_S, LogKind, refuse_years
 from diskbench.fio.quantiles import needed
-from diskbench.store import log_buckets
-from diskbench.store.log_histograms import (
+from diskbench.fio.totals import Total
+from diskbench.model.result import Direction
+from diskbench.store import log_counts
+from diskbench.store.log_counts import (
     SECOND_QUANTILES,
     add_histogram_quantiles,
     read_histograms,
 )
-from diskbench.store.log_late import late_by_latencies, late_by_total
-from diskbench.store.log_rates import axis_of, second_latencies, second_rates
+from diskbench.store.log_rates import axis_of, fill_tail, second_latencies, second_rates
 from diskbench.store.log_scan import (
     Log,
     database,
@@ -42,15 +43,10 @@ from diskbench.store.log_scan import (
     scan,
     union,
 )
-from diskbench.store.log_tail import fill_tail
-from diskbench.store.log_windows import read_windows
+from diskbench.store.log_windows import Windows, late_by_latencies, late_by_total, read_windows
 
 if TYPE_CHECKING:
     import duckdb
-
-    from diskbench.fio.totals import Total
-    from diskbench.model.result import Direction
-    from diskbench.store.log_windows import Windows
 
 SERIES_COLUMNS = (
     "second",
@@ -92,7 +88,7 @@ def write_series(
     with database(logs) as db:
         counted = _collect(db, logs, totals or {}, bucketed=latencies is not None)
         if counted and latencies is not None:
-            log_buckets.copy_to(db, latencies)
+            log_counts.copy_to(db, latencies)
         _finish(db, logs)
         db.execute(
             f"COPY (SELECT {', '.join(SERIES_COLUMNS)} FROM series ORDER BY second, direction) "
@@ -123,14 +119,14 @@ def _collect(
     read_histograms(db, histograms)
     zero_ms = _zero(db, values, single, windows)
     db.execute(f"CREATE TABLE zero AS SELECT {zero_ms} AS ms")
-    log_buckets.create_table(db)
+    log_counts.create_table(db)
     counts_single = bucketed and not histograms and _is_short(totals)
     counted = bool(single) and _read_single(db, single, zero_ms, bucketed=counts_single)
     if windows:
         _count_windows(db, windows, totals, zero_ms, skip_latency=bool(single))
     add_histogram_quantiles(db)
     if bucketed and histograms:
-        log_buckets.count_histograms(db, zero_ms)
+        log_counts.count_histograms(db, zero_ms)
         return True
     return counted
 
@@ -232,7 +228,7 @@ def _read_single(
         f"INSERT INTO latency SELECT second, direction, n, mean, maximum, {quantiles} FROM single"
     )
     if bucketed:
-        log_buckets.add_counted(db, "single")
+        log_counts.add_counted(db, "single")
     return bucketed
 
 
@@ -240,7 +236,7 @@ def _quantiles_of(
     db: duckdb.DuckDBPyConnection, value: str, source: str, second: str, *, bucketed: bool
 ) -> None:
     """Fill table `single`, with the quantiles `q` of the expression `value`."""
-    buckets = f", {log_buckets.bucket_counts('value')} AS buckets" if bucketed else ""
+    buckets = f", {log_counts.bucket_counts('value')} AS buckets" if bucketed else ""
     run(
         db,
         f"CREATE TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from sys import intern
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
 
+from diskbench.model.base import Frozen
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004
 from diskbench.store import schema
 from diskbench.store.database import one_statement, transaction
-from diskbench.store.reader import chunks
+from diskbench.store.query import chunks
 from diskbench.store.upsert import insert_missing, upsert
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy.engine import Connection, Engine
-
-    from diskbench.model.base import Frozen
 
 Row = Mapping[str, Any]
 

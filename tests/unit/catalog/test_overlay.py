@@ -13,7 +13,7 @@ from diskbench.catalog.cost import machine_part
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.yaml_loader import PRICES, Overlay
 from diskbench.errors import InvalidValue
-from diskbench.store.overlays import read_overlays, write_overlay
+from diskbench.results.refreshed_catalogue import read_overlays, write_overlay
 
 SOURCE = {"title": "an API", "as_of": "2026-11-20"}
 FASTER = {
@@ -83,14 +83,13 @@ def test_a_file_that_is_none_of_ours_is_named(tmp_path: Path):
         read_overlays(tmp_path)
 
 
-def test_an_overlay_of_an_earlier_format_is_left_out_with_a_warning(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-):
-    earlier = {"format": 1, "cloud": "aws", "region": "us-east-1", "made_on": "2026-11-20",
-               "patches": {"aws_instances.yaml": {}}}  # fmt: skip
-    (tmp_path / "aws.json").write_text(json.dumps(earlier))
-    assert read_overlays(tmp_path) == ()
-    assert "diskbench catalog instances --refresh --provider aws" in caplog.text
+def test_an_overlay_of_another_format_is_refused_with_what_to_do(tmp_path: Path):
+    other = {"format": 2, "cloud": "aws", "region": "us-east-1", "made_on": "2026-11-20",
+             "patches": {}}  # fmt: skip
+    (tmp_path / "aws.json").write_text(json.dumps(other))
+    with pytest.raises(InvalidValue, match=r"aws\.json") as refused:
+        read_overlays(tmp_path)
+    assert "diskbench catalog instances --refresh --provider aws" in refused.value.advice
 
 
 def test_the_price_that_was_refreshed_goes_before_the_shipped_one():

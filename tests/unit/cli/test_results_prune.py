@@ -20,12 +20,12 @@ from diskbench.store import archive
 from diskbench.store.audits import run_audits
 from diskbench.store.content import read_file
 from diskbench.store.database import open_database
-from diskbench.store.evidence import ObjectEvidence, open_evidence
+from diskbench.store.derived import pruned_key, read_pruned
+from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.frames import series_frame
-from diskbench.store.log_latencies import latency_seconds
-from diskbench.store.pruned import pruned_key, read_pruned
 from diskbench.store.rows import save_plan
+from diskbench.store.stored_series import latency_seconds
 
 pytestmark = pytest.mark.slow
 
@@ -217,7 +217,7 @@ def test_a_kill_between_two_calls_leaves_a_whole_run(call, stores):
     runs = due_runs(database, Selection((f"run_id={RUN_IDS[0]}",)), 0, at)
     for calls, recorded in ((0, False), (3, False), (4, False), (5, True), (2, True)):
         with pytest.raises(KilledError):
-            list(prune(database, runs, Dying(evidence, calls), at=at))
+            list(prune(runs, Dying(evidence, calls), at=at))
         assert (read_pruned(evidence, RUN_IDS[0]) is not None) is recorded
         assert read(call, evidence) == before
     assert call("results", "prune", *NOW)[0] == 0
@@ -225,38 +225,21 @@ def test_a_kill_between_two_calls_leaves_a_whole_run(call, stores):
     assert read(call, evidence) == before
 
 
-def test_a_run_that_was_pruned_is_not_looked_at_again(call, stores, monkeypatch):
-    _, evidence = stores
-    listed = []
-    sizes = ObjectEvidence.sizes
-    monkeypatch.setattr(
-        ObjectEvidence, "sizes", lambda self, key: listed.append(key) or sizes(self, key)
-    )
-    assert call("results", "prune", *NOW)[0] == 0
-    assert len(listed) == 2
-    assert call("results", "prune", *NOW)[2] == "nothing to free\n"
-    assert len(listed) == 2
-    # Rows that were made anew know nothing of it: one look at each run tells.
-    assert call("results", "rebuild")[0] == 0
-    for _ in range(2):
-        assert call("results", "prune", *NOW)[2] == "nothing to free\n"
-        assert len(listed) == 4
-    # Another store may have the logs.
-    code, _, err = call("results", "prune", *NOW, "--evidence-url", f"{evidence.url}/copy")
-    assert (code, err, len(listed)) == (0, "nothing to free\n", 6)
-    code, _, err = call("results", "prune", *NOW, "--evidence-url", f"{evidence.url}/copy")
-    assert (code, err, len(listed)) == (0, "nothing to free\n", 8), "nothing is there: no mark"
-
-
 @pytest.mark.usefixtures("stores")
-def test_logs_that_are_left_because_they_are_small_are_counted_without_a_look(call, monkeypatch):
-    monkeypatch.setattr(pruning, "_derived", lambda *_: dict.fromkeys(("a", "b"), bytes(10**7)))
+def test_a_run_that_was_pruned_has_nothing_to_free(call):
+    assert call("results", "prune", *NOW)[0] == 0
+    assert call("results", "prune", *NOW)[2] == "nothing to free\n"
+    assert call("results", "rebuild")[0] == 0
+    assert call("results", "prune", *NOW)[2] == "nothing to free\n"
+
+
+def test_logs_that_take_less_than_what_would_be_kept_are_left(call, stores, monkeypatch):
+    _, evidence = stores
+    logs = logs_in(evidence)
+    monkeypatch.setattr(pruning, "series_parquet", lambda *_: bytes(10**7))
     monkeypatch.setattr(pruning, "_row_count", lambda _: 1)
-    monkeypatch.setattr(pruning, "SERIES_FILE", "a")
-    first = call("results", "prune", *NOW)
-    assert "2 runs left: the logs take less" in first[2]
-    monkeypatch.setattr(ObjectEvidence, "sizes", lambda *_: pytest.fail("looked at again"))
-    assert call("results", "prune", *NOW) == first
+    assert "2 runs left: the logs take less" in call("results", "prune", *NOW)[2]
+    assert logs_in(evidence) == logs
 
 
 def test_a_run_whose_series_cannot_be_made_is_left_and_named(call, stores):

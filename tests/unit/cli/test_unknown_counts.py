@@ -7,12 +7,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-import sqlalchemy as sa
 
 from diskbench.cli import main
-from diskbench.store import schema
-from diskbench.store.result_tables import STAMP
-from diskbench.store.schema_revision import migrate
 
 CASES = Path(__file__).parents[2] / "cases/imports"
 COUNTS = ("ios", "bytes", "runtime_ns")
@@ -95,64 +91,3 @@ def test_every_reader_takes_them(call, runs, tmp_path):
     call("publish", str(tmp_path / "site"))
     call("results", "rebuild")
     call("regressions")
-
-
-def test_figures_that_earlier_imports_made_up_are_emptied(tmp_path):
-    engine = sa.create_engine(f"sqlite:///{tmp_path}/rows.db")
-    made_up = {"ios": 1, "bytes": 448, "runtime_ns": 10**9, "iops": 448.0, "bytes_per_s": 3.5e6}
-    with engine.begin() as connection:
-        migrate(connection, to="0007")
-        for provider, step in (
-            ("bonnie", "char-write"), ("bonnie", "block-write"), ("bonnie", "seeks"), ("dd", "dd"),
-            ("perfkit", "sequential_write"), ("vdbench", "rd1"), ("fio-json", "dd"),
-        ):  # fmt: skip
-            add_row(connection, f"{provider}-{step}", f"import/{provider}", step, made_up)
-        migrate(connection)
-        rows = connection.execute(sa.select(schema.measurement)).mappings().all()
-    engine.dispose()
-    found = {row["run_id"].partition("-")[2]: row for row in rows if row["run_id"] != "fio-json-dd"}
-    for step, empty in EMPTY.items():
-        assert {name for name in made_up if found[step][name] is None} == empty
-    (ours,) = (row for row in rows if row["run_id"] == "fio-json-dd")
-    assert {name: ours[name] for name in made_up} == made_up
-
-
-def add_row(connection, run_id, provider, step, figures):
-    connection.execute(sa.insert(schema.campaign).values(campaign_id=run_id))
-    of_trial = {"trial_id": run_id, "campaign_id": run_id, "replicate": 0}
-    connection.execute(sa.insert(schema.trial).values(of_trial))
-    columns = [sa.column(name, of.type) for name, of in schema.run.c.items() if name != STAMP]
-    run_then = sa.table(schema.run.name, *columns)  # without what later migrations add
-    connection.execute(
-        sa.insert(run_then).values(
-            of_trial
-            | dict.fromkeys(("emulated", "unverified", "imported"), True)
-            | {key: {} for key in ("labels", "parameters")}
-            | {
-                "run_id": run_id,
-                "run_index": 0,
-                "state": "done",
-                "created_at": "2026",
-                "profile": "x",
-                "provider": provider,
-                "format": 1,
-                "parser_version": 3,
-            }
-        )
-    )
-    connection.execute(
-        sa.insert(schema.measurement).values(
-            figures
-            | dict.fromkeys(("step_index", "position", "clat_samples", "short_ios", "error"), 0)
-            | {
-                "run_id": run_id,
-                "scope": "step",
-                "job_index": -1,
-                "job": "all",
-                "direction": "read",
-                "step": step,
-                "role": "measure",
-                "jobs": 1,
-            }
-        )
-    )

@@ -11,12 +11,11 @@ from diskbench.engine.matrix.campaign import retry_cells
 from diskbench.engine.processes import enrol, trials_at_work
 from diskbench.engine.work import abandoned_plans, abandoned_work, cancel
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.store.campaigns import find_campaign, save_campaign
+from diskbench.store.campaigns import asked_to_stop, find_campaign, save_campaign
 from diskbench.store.cells import claim_cell, load_cells
 from diskbench.store.database import open_database
 from diskbench.store.leases import Lease
 from diskbench.store.rows import end_run, save_plan
-from diskbench.store.wishes import asked_to_stop
 
 assert CAMPAIGN == CAMPAIGN_ID
 

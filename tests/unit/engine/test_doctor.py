@@ -12,7 +12,7 @@ from diskbench.model.finding import Finding, Need, Quota, worst_state
 from diskbench.model.rental import Scope
 from diskbench.providers.registry import provider
 from diskbench.store.database import open_database
-from diskbench.store.revisions import HEAD, VERSION_TABLE
+from diskbench.store.schema_revision import HEAD, VERSION_TABLE
 
 
 def of(findings: list[Finding], check: str) -> Finding:
@@ -72,19 +72,10 @@ class TestStores:
         assert of(found, "evidence").told.endswith("readable and writable")
         assert list((tmp_path / "evidence").rglob("*")) == [], "the probe was removed"
 
-    def test_an_older_schema_is_told_and_not_migrated(self, tmp_path):
-        self.mark(tmp_path, "0001")
-        found = of(self.stores(tmp_path), "database")
-        assert (found.state, f"brings it to {HEAD}" in found.told) == ("ok", True)
-        with sqlite3.connect(tmp_path / "rows.db") as connection:
-            rows = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchall()  # noqa: S608
-        connection.close()
-        assert rows == [("0001",)]
-
-    def test_a_newer_schema_is_a_problem(self, tmp_path):
+    def test_the_schema_of_another_version_is_a_problem(self, tmp_path):
         self.mark(tmp_path, "9999")
         found = of(self.stores(tmp_path), "database")
-        assert (found.state, "upgrade" in found.advice) == ("problem", True)
+        assert (found.state, "use that version" in found.advice) == ("problem", True)
 
     def test_a_file_that_is_no_database_is_a_problem(self, tmp_path):
         (tmp_path / "rows.db").write_text("not a database at all, and long enough to be read " * 9)

@@ -16,9 +16,9 @@ from diskbench.engine.trial.watch import Silent
 from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.aws.cloud import AWSProvider
+from diskbench.results.refreshed_catalogue import write_overlay
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import claim_cell, load_cells
-from diskbench.store.overlays import write_overlay
 from diskbench.store.rows import load_plan
 
 CELL = Cell(

@@ -11,9 +11,8 @@ from diskbench.engine.matrix.run_cells import follow_wishes
 from diskbench.engine.session import open_session
 from diskbench.engine.trial.stop import Stop
 from diskbench.engine.work import cancel
-from diskbench.store.campaigns import save_campaign
+from diskbench.store.campaigns import request_cancel, save_campaign
 from diskbench.store.rows import save_plan
-from diskbench.store.wishes import request_cancel
 
 ALONE = "01jx0000000000000000000001"
 OF_CELL = "01jy0000000000000000000001"

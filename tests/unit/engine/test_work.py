@@ -10,12 +10,10 @@ from diskbench.engine.processes import enrol
 from diskbench.engine.work import abandoned_work, cancel, find_work
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import short
-from diskbench.store.campaigns import find_campaign, save_campaign
-from diskbench.store.cells import load_cells
+from diskbench.store.campaigns import asked_to_stop, find_campaign, save_campaign
+from diskbench.store.cells import end_run_cell, load_cells
 from diskbench.store.database import open_database
 from diskbench.store.rows import save_plan
-from diskbench.store.runs import end_run_cell
-from diskbench.store.wishes import asked_to_stop
 
 ALONE = "01jx0000000000000000000001"
 OF_CELL = "01jy0000000000000000000001"

@@ -17,7 +17,7 @@ from diskbench.providers.aws.cloud import AWSProvider
 from diskbench.providers.azure.cloud import AzureProvider
 from diskbench.providers.gcp.cloud import GCPProvider
 from diskbench.results import refreshed_catalogue
-from diskbench.store.overlays import overlay_directory, read_overlays
+from diskbench.results.refreshed_catalogue import overlay_directory, read_overlays
 
 GOOD = {
     "sources": {"refreshed": {"title": "an API", "as_of": "2026-11-20"}},

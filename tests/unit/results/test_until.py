@@ -12,11 +12,11 @@ from diskbench.engine.matrix.admission import feed
 from diskbench.model.matrix import Limits
 from diskbench.report.terminal.matrix_table import until_words
 from diskbench.results.replicate_set import statuses_of
-from diskbench.store.block_ends import done_trials
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import load_cells
 from diskbench.store.clock import now
 from diskbench.store.database import open_database
+from diskbench.store.matrix_sums import done_trials
 
 CAMPAIGN = ulid(1_790_000_000, 0)
 """The one that `measured` writes its trials into."""

@@ -5,9 +5,6 @@ import json
 
 import polars as pl
 import pytest
-import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
 from tests.rigs.plans import make_plan
 from tests.rigs.replicates import measured
 
@@ -26,13 +23,11 @@ from diskbench.model.run import (
     run_columns,
 )
 from diskbench.providers.azure.options import AzureOptions
-from diskbench.store.bought import COLUMNS, bought, bought_by_others, region_of
-from diskbench.store.csv_rows import csv_lines, measured_header
 from diskbench.store.database import open_database
 from diskbench.store.document import results_document
-from diskbench.store.export import json_text, parquet_pieces
+from diskbench.store.export import csv_text, json_text, parquet_pieces
 from diskbench.store.query import find_measurements, find_runs
-from diskbench.store.run_row import run_row
+from diskbench.store.run_row import COLUMNS, bought, bought_by_others, region_of, run_row
 from diskbench.store.where import parse_filter
 
 
@@ -177,8 +172,9 @@ def test_every_export_has_them(two_disks):
     _, database = two_disks
     assert set(COLUMNS) <= set(RUN_FIELDS)
     found = find_measurements(database, [parse_filter("disk=gp2")])
-    lines = csv_lines((one, {}) for one in found)
-    frame = pl.read_csv(io.StringIO("".join([measured_header(), *lines])))
+    rows = ({**run_columns(one.run), **own_columns(one), AFTER_CLIFF: None} for one in found)
+    text = csv_text(rows, (*RUN_FIELDS, *MEASURED_FIELDS, AFTER_CLIFF))
+    frame = pl.read_csv(io.StringIO(text))
     assert frame["disk_type"].to_list() == ["gp2", "gp2"]
     rows = [{**run_columns(one.run), **own_columns(one), AFTER_CLIFF: None} for one in found]
     frame = pl.read_parquet(io.BytesIO(b"".join(parquet_pieces(rows))))
@@ -211,77 +207,3 @@ def test_a_run_that_is_not_there_is_no_empty_frame(two_disks, named, tmp_path):
     evidence = (tmp_path / "evidence").as_uri()
     with pytest.raises(UnknownName, match="nosuch"):
         diskbench.load_verdicts(named, database=url, evidence=evidence)
-
-
-def at_0004(url):
-    """A database as the program before this schema left it."""
-    engine = sa.create_engine(
-        sa.make_url(url).set(drivername="postgresql+psycopg") if "postgres" in url else url
-    )
-    config = Config()
-    config.set_main_option("script_location", "diskbench.store:migrations")
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0004")
-    return engine
-
-
-@pytest.mark.slow
-def test_runs_of_before_get_them_by_migration(any_database_url):
-    old = at_0004(any_database_url)
-    plans = [
-        plan.model_copy(update={"trial_id": f"trial{n}", "run_ids": (f"run{n}",)})
-        for n, (plan, _) in enumerate(RENTED)
-    ]
-    there = make_plan(("run9",))
-    cloud = CloudFacts(vendor="gcp", zone="europe-west3-b")
-    there = there.model_copy(update={"facts": there.facts.model_copy(update={"cloud": cloud})})
-    metadata = sa.MetaData()
-    metadata.reflect(old, only=lambda name, _: name.startswith("diskbench_"))
-    campaign, trial, run, step = (
-        metadata.tables[f"diskbench_{name}"] for name in ("campaign", "trial", "run", "step")
-    )
-    theirs = {
-        "imported": True,
-        "provider": "import/gobonniego",
-        "labels": {"as_disk": "aws:gp2:20", "as_machine": "c4.xlarge"},
-        "finished_at": "2026-01-01T00:00:00.000000+00:00",
-    }
-    with old.begin() as connection:
-        connection.execute(campaign.insert(), {"campaign_id": there.campaign_id})
-        for plan in [*plans, there]:
-            row = {"trial_id": plan.trial_id, "campaign_id": plan.campaign_id, "replicate": 0}
-            connection.execute(trial.insert(), row | {"plan": plan.model_dump(mode="json")})
-            new = run_row(plan, 0, "file:///e")
-            kept = {name: new[name] for name in run.c.keys()} | {"created_at": "2026-01-01"}  # noqa: SIM118
-            connection.execute(run.insert(), kept)
-        for name, more in (
-            ("dated", {"started_at": "2018-01-01"}),
-            ("undated", {}),
-            ("fio3", {"provider": "import/fio-json", "fio_version": "fio-3.16"}),
-        ):
-            connection.execute(run.insert(), kept | theirs | {"run_id": name, "cloud": None} | more)
-            connection.execute(
-                step.insert(),
-                {
-                    "run_id": name, "step_index": 0, "step": "x", "role": "measure",
-                    "started_at": "2026-01-01", "finished_at": "2026-01-01", "fio_exit": 0,
-                    "fio_version": "", "seconds_in_fio": 0.0,
-                },
-            )  # fmt: skip
-    old.dispose()
-    database = open_database(any_database_url)
-    found = {one.run_id: one for one in find_runs(database)}
-    for n, (_, values) in enumerate(RENTED):
-        assert tuple(getattr(found[f"run{n}"], name) for name in COLUMNS) == values
-        assert found[f"run{n}"].measured_at == "2026-01-01"
-    assert found["run9"].region == "europe-west3"
-    assert found["dated"].measured_at == found["fio3"].measured_at == "2026-01-01"
-    undated = found["undated"]
-    assert (undated.measured_at, undated.finished_at) == (None, None)
-    assert (undated.disk_type, undated.disk_gib) == ("gp2", 20)
-    assert undated.instance_type == "c4.xlarge"
-    with database.connect() as connection:
-        times = dict(connection.execute(sa.select(step.c.run_id, step.c.started_at)).all())
-    assert (times["undated"], times["dated"]) == (None, "2026-01-01")
-    database.dispose()

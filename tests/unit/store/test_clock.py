@@ -3,11 +3,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from diskbench.store.clock import (
+from diskbench.store.clock import now, present
+from diskbench.store.database import (
     _beyond,
     database_time,
-    now,
-    present,
     skew_s,
     skew_text,
 )

@@ -7,10 +7,10 @@ import pytest
 import sqlalchemy as sa
 
 from diskbench.errors import StoreUnavailable
-from diskbench.store.columns import metadata
 from diskbench.store.database import check_writable, open_database, transaction
 from diskbench.store.database_errors import mark_refused
-from diskbench.store.revisions import HEAD, VERSION_TABLE
+from diskbench.store.result_tables import metadata
+from diskbench.store.schema_revision import HEAD, VERSION_TABLE
 
 
 def test_opening_makes_every_table_and_twice_is_as_once(any_database_url):

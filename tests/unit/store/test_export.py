@@ -7,9 +7,8 @@ from tests.rigs.plans import make_plan
 from tests.rigs.runs import a_run
 
 from diskbench.model.run import RUN_FIELDS
-from diskbench.store.csv_rows import csv_text
 from diskbench.store.document import results_document
-from diskbench.store.export import json_text
+from diskbench.store.export import csv_text, json_text
 from diskbench.store.run_row import run_row
 
 

@@ -2,7 +2,7 @@ from tests.rigs.replicates import measured
 from tests.rigs.statements import statements_of
 
 from diskbench.store.figures import load_figures
-from diskbench.store.names import ids_that_begin, known_labels
+from diskbench.store.query import ids_that_begin, known_labels
 from diskbench.store.where import parse_filter
 
 

@@ -16,16 +16,16 @@ import diskbench
 from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.store import archive
 from diskbench.store.evidence import open_evidence
-from diskbench.store.frames import (
-    LATENCIES_FILE,
-    SERIES_FILE,
-    read_series_ahead,
-    series_frame,
-)
+from diskbench.store.frames import series_frame
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import import_source
-from diskbench.store.log_latencies import latency_seconds
 from diskbench.store.rows import save_plan
+from diskbench.store.stored_series import (
+    LATENCIES_FILE,
+    SERIES_FILE,
+    latency_seconds,
+    read_series_ahead,
+)
 
 RUN = RUN_IDS[0]
 LOGGED = """[global]
@@ -128,7 +128,7 @@ def test_a_series_is_made_once_and_kept_beside_the_evidence(kept, monkeypatch):
     assert sorted(derived) == [LATENCIES_FILE, SERIES_FILE]
     # they would fail if asked
     monkeypatch.setattr("diskbench.store.frames.write_series", None)
-    monkeypatch.setattr("diskbench.store.log_latencies.write_latencies", None)
+    monkeypatch.setattr("diskbench.store.log_counts.write_latencies", None)
     assert series_frame(kept, RUN).equals(first)
     assert latency_seconds(kept, RUN).equals(counts)
 

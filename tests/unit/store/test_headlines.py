@@ -8,7 +8,7 @@ from tests.rigs.replicates import measured
 from diskbench.model.run import Headline, ListedStep
 from diskbench.store import schema
 from diskbench.store.database import transaction
-from diskbench.store.headlines import (
+from diskbench.store.figures import (
     keep_headlines,
     load_headlines,
     recent_trials,

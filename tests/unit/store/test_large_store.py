@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from tests.rigs import synthetic_store
 
-from diskbench.model.ids import short
 from diskbench.results.history import find_regressions
-from diskbench.results.selection import Selection, chosen, listed, selected
+from diskbench.results.selection import Selection, chosen, listed
 from diskbench.results.trial_figures import trial_figures
 from diskbench.store.database import open_database
-from diskbench.store.query import find_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
@@ -76,24 +73,11 @@ def of_regressions(engine: sa.Engine) -> object:
     return found
 
 
-def of_short_id(engine: sa.Engine) -> object:
-    with engine.connect() as connection:
-        query = "SELECT max(run_id) FROM diskbench_run"
-        run_id: str = connection.exec_driver_sql(query).scalar_one()
-    assert find_run(engine, short(run_id)).run_id == run_id
-    (found,) = selected(engine, short(run_id))
-    assert found.value == run_id
-    return found
-
-
 CASES: dict[str, Callable[[sa.Engine], object]] = {
-    "the first page": list_of(),
     "disk and region": list_of(*PLACE),
     "provider, disk and region": list_of("provider=aws", *PLACE),
     "region": list_of(PLACE[1]),
     "disk": list_of(PLACE[0]),
-    "short id": of_short_id,
-    "label": list_of("label.team=team-7"),
     "time": list_of(since=NEWEST_DAY),
     "disk, region and time": list_of(*PLACE, since="2026-10-31"),
     "matrix": of_matrix,
@@ -109,28 +93,6 @@ def test_no_large_table_is_read_whole(large: sa.Engine, name: str) -> None:
             rows = connection.exec_driver_sql(f"EXPLAIN {statement}", values)
             plan = "\n".join(row[0] for row in rows)
         assert not LARGE.search(plan), f"{statement}\n{json.dumps(values, default=str)}\n{plan}"
-
-
-@pytest.mark.parametrize("name", ["region", "disk"])
-def test_of_many_runs_only_the_newest_are_taken_from_the_table(large: sa.Engine, name: str) -> None:
-    met = RUNS // len(REGIONS)
-    for statement, values in sent_by(large, CASES[name]):
-        with large.connect() as connection:
-            explained = f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}"
-            (((plan,),),) = connection.exec_driver_sql(explained, values)
-        for node in nodes(plan["Plan"]):
-            if node.get("Relation Name") != "diskbench_run":
-                continue
-            fetched = node["Actual Rows"] * node["Actual Loops"]
-            if node["Node Type"] == "Index Only Scan":
-                fetched = node["Heap Fetches"]
-            assert fetched < met / 4, f"{statement}\n{json.dumps(plan, indent=1)}"
-
-
-def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield plan
-    for part in plan.get("Plans", ()):
-        yield from nodes(part)
 
 
 def sent_by(engine: sa.Engine, run: Callable[[sa.Engine], object]) -> list[tuple[str, object]]:

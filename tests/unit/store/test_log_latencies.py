@@ -12,9 +12,9 @@ from diskbench.store.evidence import open_evidence
 from diskbench.store.frames import series_frame
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import import_source
-from diskbench.store.log_buckets import BUCKETS_A_DOUBLING, write_latencies
-from diskbench.store.log_latencies import latency_seconds
+from diskbench.store.log_counts import BUCKETS_A_DOUBLING, write_latencies
 from diskbench.store.series import write_series
+from diskbench.store.stored_series import latency_seconds
 
 COLUMNS = 29 * 64
 

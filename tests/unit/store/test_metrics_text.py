@@ -8,7 +8,7 @@ from itertools import groupby
 import pytest
 
 from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS
-from diskbench.store.metrics_text import METRICS_FORMATS, metrics_text
+from diskbench.store.export import METRICS_FORMATS, metrics_text
 
 _PAIR = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"'
 SAMPLE = re.compile(

@@ -9,8 +9,7 @@ from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
 from diskbench.errors import EvidenceDamaged, FioFailed, FioOutputUnreadable
 from diskbench.fio.output import parse_output
 from diskbench.fio.rows import measurements
-from diskbench.store.parse_step import step_result
-from diskbench.store.parsed_files import PARSED_FILES, PARSER_VERSION
+from diskbench.store.parse_step import PARSED_FILES, PARSER_VERSION, step_result
 
 CASES = Path(__file__).parents[2] / "cases" / "fio_output"
 

@@ -17,7 +17,7 @@ from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import import_source
 from diskbench.store.manifest import StepRecord
 from diskbench.store.phases import _arrays, _groups, _shortest_s, run_phases
-from diskbench.store.series_columns import SeriesColumns
+from diskbench.store.stored_series import SeriesColumns
 
 
 @pytest.fixture

@@ -6,9 +6,14 @@ import pytest
 
 from diskbench.errors import EvidenceDamaged
 from diskbench.model.result import AuditCheck
+from diskbench.store.derived import (
+    audit_instead,
+    kept_instead,
+    pruned_key,
+    read_pruned,
+)
 from diskbench.store.evidence import open_evidence
 from diskbench.store.manifest import FileRecord, PrunedRun, PrunedStep
-from diskbench.store.pruned import audit_instead, kept_instead, pruned_key, read_pruned
 
 RUN, FOLDER, SERIES = "01kq8z6rj0aaaaaaaaaaaaaaa1", "steps/000-read", b"by the second"
 CHECK = AuditCheck(name="logs", holds=True, message="m")

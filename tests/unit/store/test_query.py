@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 import sqlalchemy as sa
 from tests.rigs.began import begin_run
@@ -10,17 +8,14 @@ from diskbench.model.ids import short
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.run import run_columns
 from diskbench.store import schema
-from diskbench.store.clauses import newest_first
 from diskbench.store.database import transaction
-from diskbench.store.names import ids_that_begin
 from diskbench.store.query import (
     count_runs,
     find_measurements,
     find_run,
     find_runs,
-    newest_trials,
+    newest_first,
 )
-from diskbench.store.reader import reader_of
 from diskbench.store.rows import save_plan
 from diskbench.store.step_rows import save_step
 from diskbench.store.upsert import upsert
@@ -200,34 +195,6 @@ def test_ten_thousand_runs_are_listed_without_a_query_a_run(database):
     found = find_runs(database, [parse_filter("label.team=storage")])
     assert len(found) == 10_001
     assert len(statements) == 1
-
-
-SHORT_ID = short(A)
-INDEXED = {
-    "newest of a disk": lambda reader: newest_trials(reader, [parse_filter("disk=gp2")], 5),
-    "newest of a region": lambda reader: newest_trials(reader, [parse_filter("region=r")], 5),
-    "both": lambda reader: newest_trials(
-        reader, [parse_filter("disk=gp2"), parse_filter("region=r")], 5
-    ),
-    "short id of a run": lambda reader: find_run(reader, SHORT_ID),
-    "short id of anything": lambda reader: ids_that_begin(reader, SHORT_ID),
-    "more than the short id": lambda reader: ids_that_begin(reader, A[-12:]),
-}
-
-
-@pytest.mark.parametrize("name", INDEXED)
-def test_sqlite_reads_by_an_index_too(database, name):
-    save_plan(database, make_plan((A,)), "file:///e")
-    reader, plans = reader_of(database), []
-
-    def rows(query, values):
-        plans.extend(reader.rows(f"EXPLAIN QUERY PLAN {query}", values))
-        return reader.rows(query, values)
-
-    INDEXED[name](replace(reader, rows=rows))
-    steps = [detail for *_, detail in plans if "diskbench_run" in detail]
-    assert steps
-    assert all(step.startswith("SEARCH") for step in steps), plans
 
 
 def test_the_newest_of_runs_and_labels_together_are_the_newest_of_all(any_database):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from diskbench.store.evidence import open_evidence
-from diskbench.store.read_once import ListedOnce, ReadOnce, listed_once
+from diskbench.store.parallel_evidence import ListedOnce, ReadOnce, listed_once
 
 
 class Counting:

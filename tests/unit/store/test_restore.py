@@ -15,13 +15,13 @@ from diskbench.model.matrix import Limits
 from diskbench.store import archive, kept_rows, schema
 from diskbench.store.campaigns import CampaignRow, list_campaigns, save_campaign
 from diskbench.store.cells import load_cells, update_cell
+from diskbench.store.claims import add_timing, load_timing
 from diskbench.store.database import open_database, transaction
 from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, load_lease, release_lease
 from diskbench.store.rebuild import rebuild
 from diskbench.store.rows import evidence_url_of, save_plan
 from diskbench.store.step_rows import load_results
-from diskbench.store.timings import add_timing, load_timing
 
 pytestmark = pytest.mark.slow
 MATRIX = "01kq8z6rj0mmmmmmmmmmmmmmmm"

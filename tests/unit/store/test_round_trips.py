@@ -8,10 +8,10 @@ from tests.rigs.plans import make_plan
 
 from diskbench.store import database as opened
 from diskbench.store import schema
+from diskbench.store.cells import run_cells
 from diskbench.store.database import one_statement, open_database, transaction
 from diskbench.store.leases import Lease
 from diskbench.store.rows import save_plans
-from diskbench.store.runs import run_cells
 from diskbench.store.upsert import insert_missing, upsert
 
 ROWS = [{"campaign_id": f"c{n}", "created_at": f"2026-11-0{n}"} for n in range(1, 6)]

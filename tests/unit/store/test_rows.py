@@ -12,12 +12,16 @@ from diskbench.errors import UnknownName
 from diskbench.model.outcome import Problem
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
 from diskbench.store import claims, leases, rows, schema, step_rows
-from diskbench.store.campaigns import list_campaigns
-from diskbench.store.cells import claim_cell, matrix_cell_of_trial, unfinished_cells
+from diskbench.store.campaigns import asked_to_stop, list_campaigns, request_cancel
+from diskbench.store.cells import (
+    claim_cell,
+    end_run_cell,
+    matrix_cell_of_trial,
+    run_cells,
+    unfinished_cells,
+)
 from diskbench.store.clock import now, ulid_time
 from diskbench.store.query import find_run, find_runs
-from diskbench.store.runs import end_run_cell, run_cells
-from diskbench.store.wishes import asked_to_stop, request_cancel
 
 FINISHED = "2026-11-21T10:00:05.000000+00:00"
 

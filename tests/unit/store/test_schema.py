@@ -1,3 +1,7 @@
+import hashlib
+from importlib.resources import files
+from pathlib import Path
+
 import alembic.autogenerate
 import pytest
 import sqlalchemy as sa
@@ -9,15 +13,14 @@ from tests.rigs.plans import make_plan
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
 from diskbench.store import schema
 from diskbench.store.claims import Executor
-from diskbench.store.columns import PREFIX, metadata
 from diskbench.store.leases import Lease
-from diskbench.store.migrations.filters import ours
-from diskbench.store.result_tables import STAMP
-from diskbench.store.revisions import REVISIONS, VERSION_TABLE
+from diskbench.store.result_tables import PREFIX, STAMP, metadata
 from diskbench.store.run_row import run_row
-from diskbench.store.schema_revision import create, migrate
+from diskbench.store.schema_revision import REVISIONS, VERSION_TABLE, create, migrate
 
-# Alembic does not compare the indexes of expressions (store/migrations/filters.py).
+SUMS = Path(__file__).parent / "revisions.sha256"
+VERSIONS = files("diskbench.store.migrations") / "versions"
+# Alembic does not compare the indexes of expressions (store/migrations/env.py).
 pytestmark = pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression")
 
 
@@ -60,6 +63,17 @@ def test_the_known_revisions_are_those_of_the_migrations():
     assert [s.revision for s in reversed(list(scripts.walk_revisions()))] == list(REVISIONS)
 
 
+def test_no_revision_was_changed_or_taken_away_and_each_has_its_digest():
+    kept = {name: digest for digest, name in map(str.split, SUMS.read_text().splitlines())}
+    there = {file.name: file.read_bytes() for file in VERSIONS.iterdir() if file.name[0] == "v"}
+    found = {name: hashlib.sha256(data).hexdigest() for name, data in there.items()}
+    assert found == kept, (
+        "From the first tag on a revision is never edited, because databases that have run it stay "
+        "as they are: put it back as it was, add one more with the change, and its line to "
+        f"{SUMS.name} (sha256sum v….py). Before the first tag: write the new digest there"
+    )
+
+
 @pytest.mark.parametrize("make", [create, migrate])
 def test_made_at_once_and_migrated_are_the_same_schema(any_database_url, make):
     engine = sa.create_engine(any_database_url)
@@ -73,7 +87,7 @@ def test_made_at_once_and_migrated_are_the_same_schema(any_database_url, make):
             connection,
             opts={
                 "version_table": VERSION_TABLE,
-                "include_name": ours,
+                "include_name": lambda name, kind, _: kind != "table" or name.startswith(PREFIX),
                 "compare_type": True,
             },
         )
@@ -82,16 +96,24 @@ def test_made_at_once_and_migrated_are_the_same_schema(any_database_url, make):
 
 
 @pytest.mark.slow
-def test_the_tables_of_both_ways_read_alike_to_the_letter(tmp_path):
+def test_the_tables_and_indexes_of_both_ways_read_alike_to_the_letter(any_database_url):
     made = []
     for make in (create, migrate):
-        engine = sa.create_engine(f"sqlite:///{tmp_path}/{make.__name__}.db")
+        engine = sa.create_engine(any_database_url)
+        is_sqlite = engine.dialect.name == "sqlite"
+        texts = (
+            "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
+            if is_sqlite
+            else "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1"
+        )
         with engine.begin() as connection:
             make(connection)
-            rows = connection.execute(
-                sa.text("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
-            )
-            # SQLite quotes the name of a table that a migration had to make anew
-            made.append([(name, " ".join(sql.replace('"', "").split())) for name, sql in rows])
+            found = connection.execute(sa.text(texts)).all()
+            made.append([(name, " ".join(text.split())) for name, text in found])
+            metadata.drop_all(connection)
+            connection.execute(sa.text(f"DROP TABLE {VERSION_TABLE}"))
         engine.dispose()
     assert made[0] == made[1]
+    assert {"ix_diskbench_run_region_measured_at", "ix_diskbench_cell_trial_id"} <= {
+        n for n, _ in made[0]
+    }

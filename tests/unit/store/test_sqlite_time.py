@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import sqlalchemy as sa
 
-from diskbench.store.database import open_database
-from diskbench.store.sqlite_time import supply_unixepoch
+from diskbench.store.database import open_database, supply_unixepoch
 
 QUESTION = "SELECT unixepoch('subsec')"
 

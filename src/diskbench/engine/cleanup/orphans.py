@@ -3,8 +3,8 @@ the database knows it: the third net of docs/design.md#three-nets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from diskbench.engine.cleanup.gc import (
     UNKNOWN,
@@ -18,18 +18,24 @@ from diskbench.engine.cleanup.gc import (
     sweep,
 )
 from diskbench.engine.cleanup.named_ids import NamedLeases, choose, ids_of_leases
-from diskbench.engine.session import Session
 from diskbench.engine.trial.release import end_released, mark_released, recorded
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.outcome import Swept, Unlisted, problem_of
-from diskbench.model.rental import NOT_OURS, Found, Scope, was_made
-from diskbench.model.spec import Plan
+from diskbench.model.rental import NOT_OURS, was_made
 from diskbench.parallel import all_of
-from diskbench.ports import Regional, Renter
-from diskbench.store.clock import database_time
-from diskbench.store.leases import Lease, list_leases, load_lease
-from diskbench.store.machines import list_machines
+from diskbench.ports import Regional
+from diskbench.store.database import database_time
+from diskbench.store.leases import list_leases, list_machines, load_lease
 from diskbench.store.rows import find_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from diskbench.engine.session import Session
+    from diskbench.model.rental import Found, Scope
+    from diskbench.model.spec import Plan
+    from diskbench.ports import Renter
+    from diskbench.store.leases import Lease
 
 
 def sweep_provider(

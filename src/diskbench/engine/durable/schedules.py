@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, Serializer
 from pydantic import BaseModel
 
-from diskbench.store.clock import database_time
+from diskbench.store.database import database_time
 from diskbench.store.database_errors import as_unavailable
 from diskbench.store.moments import iso
 

@@ -25,13 +25,11 @@ from diskbench.model.spec import Plan
 from diskbench.plan.admit import AdmissionMoment, admit, full
 from diskbench.plan.until import BlockStatus, turn_of
 from diskbench.results.replicate_set import statuses_of
-from diskbench.store.block_ends import done_trials
 from diskbench.store.campaigns import CampaignRow
-from diskbench.store.leases import Lease
-from diskbench.store.machines import MachineRecord, list_machines
+from diskbench.store.leases import Lease, MachineRecord, list_machines
 from diskbench.store.matrix_lock import NOT_SHARED, Locked, SharedMachines, locked
+from diskbench.store.matrix_sums import done_trials, spent_on_idle_machines, spent_on_trials
 from diskbench.store.moments import iso
-from diskbench.store.spent import spent_on_idle_machines, spent_on_trials
 
 _FIRST_PAGE, _PAGE = 8, 100
 """Number of waiting cells that are read together, first and at most; our choice. Mostly one place

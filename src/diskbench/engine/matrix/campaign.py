@@ -21,11 +21,11 @@ from diskbench.model.matrix import Limits, MatrixCell
 from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook
 from diskbench.store.campaigns import CampaignRow, claim_campaign, save_campaign
+from diskbench.store.cells import cells_at, cells_in
 from diskbench.store.claims import list_executors
 from diskbench.store.clock import now
 from diskbench.store.matrix_lock import locked
 from diskbench.store.matrix_sums import count_states, states_of
-from diskbench.store.shown_cells import cells_at, cells_in
 
 
 def check_outlook(seen: MatrixOutlook) -> None:

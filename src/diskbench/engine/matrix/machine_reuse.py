@@ -9,25 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Collection
 from datetime import timedelta
-
-import sqlalchemy as sa
+from typing import TYPE_CHECKING
 
 from diskbench.engine.processes import new_id
-from diskbench.engine.session import Session
 from diskbench.engine.trial.lease import ends_at, move_end
 from diskbench.engine.trial.release import clean, let_go, mark_released
 from diskbench.errors import DiskbenchError, InvalidValue
-from diskbench.model.campaign import CellRow
-from diskbench.model.spec import Cell, Plan, SharedMachine
+from diskbench.model.spec import SharedMachine
 from diskbench.parallel import all_of
 from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.plan.cost import longest_s
-from diskbench.ports import ExtendsLeases, Provider, SwapsDisks
-from diskbench.store.clock import database_time
-from diskbench.store.leases import Lease
-from diskbench.store.machines import (
+from diskbench.ports import ExtendsLeases, SwapsDisks
+from diskbench.store.database import database_time
+from diskbench.store.leases import (
+    Lease,
     MachineRecord,
     find_machine,
     free_machine,
@@ -44,6 +40,16 @@ from diskbench.store.machines import (
 )
 from diskbench.store.moments import iso
 from diskbench.store.rows import find_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    import sqlalchemy as sa
+
+    from diskbench.engine.session import Session
+    from diskbench.model.campaign import CellRow
+    from diskbench.model.spec import Cell, Plan
+    from diskbench.ports import Provider
 
 log = logging.getLogger(__name__)
 BETWEEN = timedelta(minutes=15)

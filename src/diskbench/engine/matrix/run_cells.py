@@ -29,9 +29,9 @@ from diskbench.errors import InvalidValue, ReleaseFailed, RentalFailed, StoreUna
 from diskbench.model.campaign import CellRow
 from diskbench.model.outcome import Problem, TrialEnd, problem_of
 from diskbench.model.spec import Plan
+from diskbench.store.campaigns import asked_to_stop
 from diskbench.store.cells import claim_cell
 from diskbench.store.database_errors import as_unavailable
-from diskbench.store.wishes import asked_to_stop
 
 
 @dataclass

@@ -33,11 +33,11 @@ from diskbench.plan.admit import serves
 from diskbench.plan.makespan import Task, makespan_s
 from diskbench.results.replicate_set import until_statuses
 from diskbench.store.campaigns import CampaignRow, list_campaigns
-from diskbench.store.cells import owned_cells
+from diskbench.store.cells import cells_in, first_cells, owned_cells, pages_of_cells, run_cells
 from diskbench.store.claims import Executor, SavedProgress, list_executors, progress_of_trials
-from diskbench.store.clock import database_time, ulid_time
-from diskbench.store.leases import Lease, list_leases
-from diskbench.store.machines import list_machines
+from diskbench.store.clock import ulid_time
+from diskbench.store.database import database_time
+from diskbench.store.leases import Lease, list_leases, list_machines
 from diskbench.store.matrix_sums import (
     QueueCount,
     WaitingGroup,
@@ -49,8 +49,6 @@ from diskbench.store.matrix_sums import (
 )
 from diskbench.store.moments import iso
 from diskbench.store.rows import find_plan
-from diskbench.store.runs import run_cells
-from diskbench.store.shown_cells import cells_in, first_cells, pages_of_cells
 from diskbench.units import format_duration_s, format_iops
 
 MOST_IN_ORDER = 500

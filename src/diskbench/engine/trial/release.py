@@ -28,21 +28,23 @@ from diskbench.model.outcome import Problem
 from diskbench.model.result import RunState
 from diskbench.model.spec import Plan
 from diskbench.store.campaigns import CampaignRow
-from diskbench.store.claims import is_unfinished
+from diskbench.store.cells import end_run_cell
+from diskbench.store.claims import add_timing, is_unfinished
 from diskbench.store.finish import finish_run
 from diskbench.store.kept_rows import keep_begun_matrix, keep_lease, keep_matrix, keep_trial
 from diskbench.store.leases import (
     Lease,
+    MachineRecord,
+    end_machine,
+    find_machine,
     lease_and_time,
     load_lease,
+    machine_of_trial,
     note_lease_error,
     release_lease,
 )
-from diskbench.store.machines import MachineRecord, end_machine, find_machine, machine_of_trial
 from diskbench.store.moments import iso
 from diskbench.store.rows import find_plan, unfinished_runs
-from diskbench.store.runs import end_run_cell
-from diskbench.store.timings import add_timing
 
 ATTEMPTS = 5
 """Tries before a host that does not answer is left to `diskbench gc`; our choice."""

@@ -32,7 +32,7 @@ from diskbench.report.charts.point import ChartPoint
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.stored_trial import StoredTrial
 from diskbench.store.frames import histogram_frame, series_frame
-from diskbench.store.log_latencies import latency_seconds
+from diskbench.store.stored_series import latency_seconds
 
 MOST_COURSES = 6
 """Steps of one run that are drawn second by second."""

@@ -6,7 +6,7 @@
 Counts are summed over the jobs of a step, never over runs or rounds: a run at 3,000 IOPS would
 outweigh one at 100.
 
-Over time they are counted by stretch and bucket. Buckets are those of store/log_latencies.py,
+Over time they are counted by stretch and bucket. Buckets are those of store/log_counts.py,
 merged until they can be distinguished; stretches have equal numbers of seconds. A cell holds the
 mean I/Os per second, so that a shorter last stretch is not paler.
 """
@@ -157,7 +157,7 @@ class LatencyMap:
 def latency_maps(
     counted: pl.DataFrame, *, most_stretches: int = MOST_STRETCHES
 ) -> tuple[LatencyMap, ...]:
-    """The maps of one run's steps in order (`store.log_latencies.latency_seconds`); rounds of a
+    """The maps of one run's steps in order (`store.stored_series.latency_seconds`); rounds of a
     repeated step follow each other. Steps of fewer than two seconds have no map."""
     import polars as pl
 

@@ -28,8 +28,8 @@ from diskbench.results.selection import Selection
 from diskbench.results.stored_trial import ReadTrial, StoredTrial, read_trial, read_trials
 from diskbench.results.trial_figures import common_fields, subject_of, words
 from diskbench.store.campaigns import find_matrix
-from diskbench.store.frames import read_series_ahead
-from diskbench.store.read_once import listed_once
+from diskbench.store.parallel_evidence import listed_once
+from diskbench.store.stored_series import read_series_ahead
 
 Row = TypeVar("Row")
 RUNS_AT_ONCE = 64

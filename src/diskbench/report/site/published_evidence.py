@@ -20,8 +20,8 @@ from diskbench.results.run_evidence import warn
 from diskbench.store.archive import STEP_JSON, read_manifest, read_plan, read_step, run_prefix
 from diskbench.store.archive import step_folders as folders_of
 from diskbench.store.content import PACKED, read_ends
-from diskbench.store.parsed_files import PARSED_FILES
-from diskbench.store.pruned import pruned_key, read_pruned
+from diskbench.store.derived import pruned_key, read_pruned
+from diskbench.store.parse_step import PARSED_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

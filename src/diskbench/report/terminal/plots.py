@@ -27,7 +27,7 @@ from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import cut
 from diskbench.report.terminal.layout import sparkline
 from diskbench.store.frames import histogram_rows
-from diskbench.store.series_columns import rate_rows
+from diskbench.store.stored_series import rate_rows
 from diskbench.units import format_iops
 from diskbench.visible import one_line
 

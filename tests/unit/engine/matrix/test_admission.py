@@ -10,11 +10,11 @@ from diskbench.store.campaigns import (
     claim_campaign,
     find_campaign,
     load_campaign,
+    request_end,
     save_campaign,
 )
 from diskbench.store.cells import claim_cell, load_cells, update_cell
 from diskbench.store.database import open_database
-from diskbench.store.wishes import request_end
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from diskbench.errors import DiskbenchError, ReleaseFailed, RentalFailed
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Rental, Scope
 from diskbench.providers.fake.cloud import FakeProvider
-from diskbench.store.clock import database_time
+from diskbench.store.database import database_time
 from diskbench.store.leases import Lease, load_lease
 from diskbench.store.moments import iso
 from diskbench.store.rows import save_plan

@@ -1,0 +1,276 @@
+"""The series of stored steps: what is read from their logs at the first call, and cached as Parquet
+beside the evidence. As bytes, as arrays for verdicts, and as frames for charts and notebooks.
+
+The second by second figures of a step, and how many I/Os took how long in each second
+(store/log_counts.py), which are made with the series where one pass over the logs gives both, else
+when they are first asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from diskbench.errors import DiskbenchError, UnknownName
+from diskbench.fio.logs import log_name
+from diskbench.fio.output import parse_output
+from diskbench.fio.reported import FioOutput
+from diskbench.fio.totals import totals_of
+from diskbench.importers.fio_report import FIO_REPORTS, report_of, split_steps
+from diskbench.model.spec import Step
+from diskbench.ports import EvidenceStore
+from diskbench.store.archive import read_manifest, read_step, run_prefix, step_folders
+from diskbench.store.content import read_file
+from diskbench.store.derived import derived_folder, derived_key, keep, read_from_logs
+from diskbench.store.log_counts import write_latencies
+from diskbench.store.log_scan import database, literal
+from diskbench.store.manifest import StepRecord
+from diskbench.store.parallel_evidence import AT_ONCE, is_away
+from diskbench.store.parse_step import FIO_JSON
+from diskbench.store.series import write_series
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+SERIES_VERSION = 5
+"""Incremented when the same logs give another series; older Parquet files are then unused.
+
+2: the rate of a second that fio did not log is limited by the log's rates and by the bytes.
+3: a late row is no stall where I/O continued meanwhile.
+4: the only window of a log is one of a second, not of a millisecond.
+5: the first row of a log may be late, too.
+"""
+SERIES_FILE = f"series-{SERIES_VERSION}.parquet"
+LATENCIES_VERSION = 1
+"""Incremented when the same logs give other counts; older Parquet files are then unused."""
+LATENCIES_FILE = f"latencies-{LATENCIES_VERSION}.parquet"
+_LARGE_BYTES = 50_000_000
+_KINDS = ("hist", "lat", "clat")
+
+
+def closed_steps(
+    evidence: EvidenceStore, run_id: str, step: str | None = None
+) -> Iterator[tuple[str, StepRecord]]:
+    """The closed steps of a run with their folders, all or those named `step`. Raises UnknownName
+    where there is none."""
+    folders = step_folders(evidence, run_id)
+    records = [(folder, read_step(evidence, run_id, folder)) for folder in folders]
+    closed = [(folder, record) for folder, record in records if record]
+    if not closed:
+        raise UnknownName("run", run_id, (), advice=f"{evidence.url} has no finished step of it")
+    if step is not None and all(record.step.name != step for _, record in closed):
+        raise UnknownName("step", step, {record.step.name for _, record in closed})
+    yield from (pair for pair in closed if step is None or pair[1].step.name == step)
+
+
+def step_outputs(
+    evidence: EvidenceStore, run_id: str, step: str | None
+) -> Iterator[tuple[Step, FioOutput]]:
+    """fio's report on each step. An imported document of several steps is one file."""
+    pairs = _imported_parts(evidence, run_id)
+    if pairs:
+        if step is not None and all(known.name != step for known, _ in pairs):
+            raise UnknownName("step", step, {known.name for known, _ in pairs})
+        yield from (pair for pair in pairs if step is None or pair[0].name == step)
+        return
+    for folder, closed in closed_steps(evidence, run_id, step):
+        output = output_of(evidence, run_id, folder, closed)
+        if output is not None:
+            yield closed.step, output
+
+
+def _imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, FioOutput], ...]:
+    """The steps of a run that was imported from a report of fio; empty for any other run."""
+    manifest = read_manifest(evidence, run_id)
+    record = manifest.imported if manifest else None
+    if not record or record.kind not in FIO_REPORTS:
+        return ()
+    data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
+    return split_steps(report_of(record.kind, data, record.index, where=record.name))
+
+
+def output_of(
+    evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
+) -> FioOutput | None:
+    """fio's report on a closed step; None where it was not stored. Raises EvidenceDamaged,
+    FioOutputUnreadable."""
+    file = record.files.get(FIO_JSON)
+    if file is None:  # one step of an imported document of several, or a step with logs only
+        parts = _imported_parts(evidence, run_id)
+        return next((part for step, part in parts if step == record.step), None)
+    data = read_file(evidence, f"{run_prefix(run_id)}/{folder}", FIO_JSON, file)
+    return parse_output(data, where=f"{folder}/{FIO_JSON}")
+
+
+def series_parquet(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> bytes:
+    """The same as the Parquet file that is cached beside the evidence. Latencies by bucket
+    (store/stored_series.py) that the same pass over the logs counts are cached, too."""
+
+    def write(logs: Sequence[Path], target: Path) -> None:
+        output = output_of(evidence, run_id, folder, record)
+        latencies = target.with_name(LATENCIES_FILE)
+        write_series(
+            logs, target, totals=totals_of(output) if output else None, latencies=latencies
+        )
+        if latencies.exists():
+            keep(evidence, derived_key(run_id, folder, LATENCIES_FILE), latencies.read_bytes())
+
+    return read_from_logs(evidence, run_id, folder, record, SERIES_FILE, write)
+
+
+def step_series(
+    evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
+) -> pl.DataFrame:
+    """The series of one closed step, from its logs at the first call; see `series_frame`."""
+    import polars as pl
+
+    return pl.read_parquet(series_parquet(evidence, run_id, folder, record))
+
+
+def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
+    """Compute the missing series of several runs at a time, of large logs one. A series that cannot
+    be read is skipped; the caller that needs it gets the error."""
+    of_large_logs = threading.Lock()  # each takes all cores, and up to 200 MB
+    parsers = min(4, os.cpu_count() or 1)  # DuckDB lets other threads run
+    parses = threading.BoundedSemaphore(parsers)
+
+    def make(run_id: str) -> None:
+        with contextlib.suppress(DiskbenchError):
+            steps = list(closed_steps(evidence, run_id))
+            made = set(evidence.list(derived_folder(run_id)))
+            for folder, record in steps:
+                if derived_key(run_id, folder, SERIES_FILE) not in made:
+                    size = sum(file.bytes for log, file in record.files.items() if log_name(log))
+                    large = of_large_logs if size > _LARGE_BYTES else contextlib.nullcontext()
+                    with large, parses:
+                        series_parquet(evidence, run_id, folder, record)
+
+    workers = AT_ONCE if is_away(evidence) else parsers  # most runs only wait for the network
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        list(pool.map(make, run_ids))
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesColumns:
+    """One element a row of a series, in the same order; a rate that was not logged is NaN."""
+
+    second: NDArray[np.int64]
+    direction: NDArray[np.str_]
+    iops: NDArray[np.float64]
+    bytes_per_s: NDArray[np.float64]
+
+
+def series_columns(
+    evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
+) -> SeriesColumns:
+    """The series of one closed step, read from its logs the first time. Raises FioOutputUnreadable
+    for damaged logs."""
+    return columns_of(series_parquet(evidence, run_id, folder, record))
+
+
+def rate_rows(evidence: EvidenceStore, run_id: str) -> Iterator[dict[str, Any]]:
+    """The rows of `diskbench.load_series` of a run that rates need: step, step_index, second,
+    direction and iops, None where it was not logged. Raises UnknownName for a run without evidence,
+    FioOutputUnreadable for damaged logs."""
+    for folder, record in closed_steps(evidence, run_id):
+        series = series_columns(evidence, run_id, folder, record)
+        columns = (series.second.tolist(), series.direction.tolist(), series.iops.tolist())
+        for second, direction, iops in zip(*columns, strict=True):
+            yield {
+                "step": record.step.name,
+                "step_index": record.step.index,
+                "second": second,
+                "direction": direction,
+                "iops": None if math.isnan(iops) else iops,
+            }
+
+
+def columns_of(parquet: bytes) -> SeriesColumns:
+    """The columns of a stored series."""
+    import numpy as np
+
+    with tempfile.TemporaryDirectory(prefix="diskbench-series-") as directory, database() as db:
+        file = Path(directory, "series.parquet")
+        file.write_bytes(parquet)
+        db.execute("SET threads = 1")
+        rows = db.execute(
+            "SELECT second::BIGINT AS second, direction, "
+            "coalesce(iops::DOUBLE, 'nan') AS iops, "
+            "coalesce(bytes_per_s::DOUBLE, 'nan') AS bytes_per_s "
+            f"FROM read_parquet({literal(file)}) ORDER BY second, direction"
+        ).fetchnumpy()
+    return SeriesColumns(
+        second=np.asarray(rows["second"], dtype=np.int64),
+        direction=np.asarray(rows["direction"], dtype=np.str_),
+        iops=np.asarray(rows["iops"], dtype=np.float64),
+        bytes_per_s=np.asarray(rows["bytes_per_s"], dtype=np.float64),
+    )
+
+
+def latency_seconds(
+    evidence: EvidenceStore, run_id: str, *, step: str | None = None
+) -> pl.DataFrame:
+    """One row a step, second, direction and bucket that holds I/Os: run_id, step_index, step,
+    round, second, direction, from_ns, to_ns, count.
+
+    Empty for steps whose logs have no single I/Os. Raises UnknownName for a run or step
+    without evidence, FioOutputUnreadable for damaged logs.
+    """
+    import polars as pl
+
+    frames = []
+    for folder, record in closed_steps(evidence, run_id, step):
+        counts = _of_step(evidence, run_id, folder, record)
+        keys = (
+            pl.lit(run_id).alias("run_id"),
+            pl.lit(record.step.index, dtype=pl.Int64).alias("step_index"),
+            pl.lit(record.step.name).alias("step"),
+            pl.lit(record.step.round, dtype=pl.Int64).alias("round"),
+        )
+        frames.append(counts.select(*keys, pl.all()))
+    return pl.concat(frames) if frames else pl.DataFrame()
+
+
+def _of_step(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.read_parquet(latencies_parquet(evidence, run_id, folder, record))
+
+
+def latencies_parquet(
+    evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
+) -> bytes:
+    """The counts of one closed step as the Parquet file that is cached beside the evidence. Raises
+    FioOutputUnreadable, EvidenceDamaged."""
+
+    def write(logs: Sequence[Path], target: Path) -> None:
+        write_latencies(logs, target, zero_ms=_zero_ms(evidence, run_id, folder, record))
+
+    return read_from_logs(
+        evidence, run_id, folder, record, LATENCIES_FILE, write, of_logs=_of_latencies
+    )
+
+
+def _of_latencies(logs: Sequence[str]) -> Sequence[str]:
+    """The logs to count: histograms, and latencies in case the histograms of a short step are
+    empty."""
+    kinds = {log: name.kind for log in logs if (name := log_name(log))}
+    return [log for log, kind in kinds.items() if kind in _KINDS]
+
+
+def _zero_ms(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> int:
+    """When the first second of the step's series begins, by the clock of its logs."""
+    series = step_series(evidence, run_id, folder, record)
+    if not series.height or series["unix_ms"][0] is None:
+        return 0
+    return int(series["unix_ms"][0]) - 1000 * int(series["second"][0])

@@ -16,8 +16,6 @@ from diskbench.cli.opened import close_at_end
 from diskbench.cli.run_command import with_run_options
 from diskbench.cli.run_until import check_until
 from diskbench.cli.stores import session_of
-from diskbench.engine.trial.planning import with_notes
-from diskbench.engine.trial.watch import Timing
 from diskbench.errors import CostRefused
 from diskbench.plan.cost import check_cost
 from diskbench.store.urls import database_file, evidence_directory
@@ -87,6 +85,7 @@ def _start(
     limit: CostLimit,
 ) -> NoReturn:
     """Look at the hosts, say what will be done, save, and measure; ends with the exit code."""
+    from diskbench.engine.trial.watch import Timing
     from diskbench.plan.cells import cells
     from diskbench.providers.registry import Providers
     from diskbench.results.refreshed_catalogue import open_books
@@ -161,7 +160,7 @@ def _prepared(
 
     Raises UserError for what is wrong with every cell. Nothing is rented or written.
     """
-    from diskbench.engine.trial.planning import Prepared, drafts, prepare
+    from diskbench.engine.trial.planning import Prepared, drafts, prepare, with_notes
 
     renter = providers.renter(cells[0].provider)
     if renter is None:

@@ -1,26 +1,34 @@
-"""Which work an id means, for every command that takes one."""
+"""Which work an id means, for every command that takes one.
+
+`diskbench cancel` of a cell, and what else leaves cells to their matrix.
+"""
 
 from __future__ import annotations
 
 import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import CAMPAIGN_ID, TRIAL_ID, make_plan
 
-from diskbench.engine.processes import enrol
-from diskbench.engine.work import abandoned_work, cancel, find_work
+from diskbench.engine.cleanup.gc import is_reached
+from diskbench.engine.matrix.campaign import retry_cells
+from diskbench.engine.processes import enrol, trials_at_work
+from diskbench.engine.work import abandoned_plans, abandoned_work, cancel, find_work
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import short
-from diskbench.store.campaigns import asked_to_stop, find_campaign, save_campaign
-from diskbench.store.cells import end_run_cell, load_cells
+from diskbench.store.campaigns import find_campaign, save_campaign
+from diskbench.store.cells import claim_cell, load_cells
 from diskbench.store.database import open_database
-from diskbench.store.rows import save_plan
+from diskbench.store.leases import Lease
+from diskbench.store.rows import end_run, save_plan
+from diskbench.store.runs import end_run_cell
+from diskbench.store.wishes import asked_to_stop
 
 ALONE = "01jx0000000000000000000001"
 OF_CELL = "01jy0000000000000000000001"
 
 
 @pytest.fixture
-def database(tmp_path):
+def busy(tmp_path):
     """One trial of a dead process, and a matrix of a cell at work and one that waits."""
     engine = open_database(f"sqlite:///{tmp_path}/rows.db")
     plan = make_plan((ALONE,), campaign_id="01jw0000000000000000000001")
@@ -31,62 +39,149 @@ def database(tmp_path):
     engine.dispose()
 
 
-def test_every_kind_of_id_and_its_beginning_means_one_thing(database):
+def test_every_kind_of_id_and_its_beginning_means_one_thing(busy):
     waiting = f"{CAMPAIGN}/1"
     names = [ALONE, ALONE[:5], OF_CELL, OF_CELL[:8], CAMPAIGN, waiting]
-    assert [one.id for one in find_work(database, names)] == [ALONE, OF_CELL, CAMPAIGN, waiting]
+    assert [one.id for one in find_work(busy, names)] == [ALONE, OF_CELL, CAMPAIGN, waiting]
 
 
-def test_last_is_the_newest_unfinished_work_and_a_matrix_has_a_name(database):
-    name = find_campaign(database, CAMPAIGN).name
+def test_last_is_the_newest_unfinished_work_and_a_matrix_has_a_name(busy):
+    name = find_campaign(busy, CAMPAIGN).name
     for typed, newest in zip(("last", "last~1", name), (CAMPAIGN, OF_CELL, CAMPAIGN), strict=True):
-        assert [work.id for work in find_work(database, [typed])] == [newest]
-    assert find_campaign(database, "last").campaign_id == CAMPAIGN
+        assert [work.id for work in find_work(busy, [typed])] == [newest]
+    assert find_campaign(busy, "last").campaign_id == CAMPAIGN
 
 
-def test_what_has_ended_is_named_with_the_command_that_shows_it(database):
+def test_what_has_ended_is_named_with_the_command_that_shows_it(busy):
     ended = "01jv0000000000000000000abc"
-    save_plan(database, make_plan((ended,)), "file:///evidence", owner="other")
-    end_run_cell(database, ended)
+    save_plan(busy, make_plan((ended,)), "file:///evidence", owner="other")
+    end_run_cell(busy, ended)
     with pytest.raises(InvalidValue, match="has ended") as refused:
-        find_work(database, [ended])
+        find_work(busy, [ended])
     assert "results show 00000abc" in refused.value.advice
 
 
-def test_what_is_not_there_and_what_fits_several_is_refused(database):
+def test_what_is_not_there_and_what_fits_several_is_refused(busy):
     for name, kind in (("nothing", UnknownName), ("01j", InvalidValue), ("", InvalidValue)):
         with pytest.raises(kind):
-            find_work(database, [name])
+            find_work(busy, [name])
 
 
-def test_a_matrix_is_cancelled_by_the_command_that_cancels_a_run(database):
-    asked = cancel(database, [CAMPAIGN])
+def test_a_matrix_is_cancelled_by_the_command_that_cancels_a_run(busy):
+    asked = cancel(busy, [CAMPAIGN])
     assert asked.lines == (f"{short(CAMPAIGN)} was asked to stop",)
     assert [one.campaign_id for one in asked.unattended] == [CAMPAIGN]
-    assert find_campaign(database, CAMPAIGN).state == "cancelling"
-    assert asked_to_stop(database, "dead") == {OF_CELL}
+    assert find_campaign(busy, CAMPAIGN).state == "cancelling"
+    assert asked_to_stop(busy, "dead") == {OF_CELL}
 
 
-def test_a_cell_that_waits_for_its_first_turn_is_cancelled(database):
-    (line,) = cancel(database, [f"{CAMPAIGN}/1"]).lines
+def test_a_cell_that_waits_for_its_first_turn_is_cancelled(busy):
+    (line,) = cancel(busy, [f"{CAMPAIGN}/1"]).lines
     assert "will not be measured" in line
-    assert [one.state for one in load_cells(database, CAMPAIGN)] == ["measuring", "cancelled"]
+    assert [one.state for one in load_cells(busy, CAMPAIGN)] == ["measuring", "cancelled"]
 
 
-def test_nothing_is_asked_when_one_of_several_is_refused(database):
+def test_nothing_is_asked_when_one_of_several_is_refused(busy):
     with pytest.raises(InvalidValue, match="has died"):
-        cancel(database, [OF_CELL, ALONE])
-    assert not load_cells(database, CAMPAIGN)[0].cancel
-    assert not asked_to_stop(database, "dead")
+        cancel(busy, [OF_CELL, ALONE])
+    assert not load_cells(busy, CAMPAIGN)[0].cancel
+    assert not asked_to_stop(busy, "dead")
 
 
-def test_resume_takes_a_run_a_cell_and_a_matrix(database):
-    plans, matrices = abandoned_work(database, [ALONE, OF_CELL, CAMPAIGN])
+def test_resume_takes_a_run_a_cell_and_a_matrix(busy):
+    plans, matrices = abandoned_work(busy, [ALONE, OF_CELL, CAMPAIGN])
     assert [plan.trial_id for plan in plans] == [ALONE]
     assert [one.campaign_id for one in matrices] == [CAMPAIGN]
 
 
-def test_what_a_living_process_runs_is_not_resumed(database):
-    enrol(database, "dead")  # it lives after all
+def test_what_a_living_process_runs_is_not_resumed(busy):
+    enrol(busy, "dead")  # it lives after all
     with pytest.raises(InvalidValue, match="process that is alive"):
-        abandoned_work(database, [ALONE])
+        abandoned_work(busy, [ALONE])
+
+
+assert CAMPAIGN == CAMPAIGN_ID
+
+
+@pytest.fixture
+def database(tmp_path):
+    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    yield engine
+    engine.dispose()
+
+
+def begun(database, *cells, **changes):
+    save_campaign(database, campaign_row(**changes), cells)
+
+
+def the_cell(database):
+    return load_cells(database, CAMPAIGN)[0]
+
+
+@pytest.mark.parametrize("state", ["waiting", "queued"])
+def test_a_cell_that_nobody_has_is_cancelled_at_once(database, state):
+    begun(database, cell_row(0, state=state, trial_id=TRIAL_ID, attempt=1), cell_row(1))
+    (told,) = cancel(database, [TRIAL_ID[:20]]).lines
+    assert "will not be measured" in told
+    assert [cell.state for cell in load_cells(database, CAMPAIGN)] == ["cancelled", "waiting"]
+    assert the_cell(database).finished_at is not None
+
+
+def test_a_cell_in_hand_is_asked_to_stop_and_marked(database):
+    begun(database, cell_row(0, state="measuring", trial_id=TRIAL_ID, owner="e1"))
+    save_plan(database, make_plan(), "file:///evidence", owner="e1")
+    (told,) = cancel(database, [TRIAL_ID]).lines
+    assert "was asked to stop" in told
+    assert (the_cell(database).state, the_cell(database).cancel) == ("measuring", True)
+    assert asked_to_stop(database, "e1") == {TRIAL_ID}
+
+
+def test_a_cell_that_was_cancelled_may_be_given_its_turn_again(database):
+    begun(database, cell_row(0, state="queued", trial_id=TRIAL_ID, attempt=1))
+    cancel(database, [TRIAL_ID])
+    assert retry_cells(database, find_campaign(database, CAMPAIGN)) == 1
+    assert (the_cell(database).state, the_cell(database).cancel) == ("waiting", None)
+
+
+def test_a_name_of_nothing_that_runs_is_refused(database):
+    begun(database, cell_row(0, state="done", trial_id=TRIAL_ID, finished_at="2026"))
+    with pytest.raises(UnknownName):
+        cancel(database, [TRIAL_ID])
+
+
+@pytest.mark.parametrize("queue", [None, "matrix-x"])
+def test_a_cell_is_resumed_with_its_matrix_and_never_as_a_run(database, queue):
+    begun(database, cell_row(0, state="measuring", trial_id=TRIAL_ID), queue=queue)
+    save_plan(database, make_plan(), "file:///evidence", owner="dead")
+    assert abandoned_plans(database) == []
+    if queue is None:
+        with pytest.raises(InvalidValue) as raised:
+            abandoned_work(database, [TRIAL_ID])
+        assert "worker" in raised.value.advice
+    else:
+        plans, (matrix,) = abandoned_work(database, [TRIAL_ID])
+        assert (plans, matrix.campaign_id) == ([], CAMPAIGN)
+
+
+def test_a_cell_is_at_work_before_its_trial_is_taken_over_and_after_its_last_run(database):
+    begun(database, cell_row(0, state="measuring", trial_id=TRIAL_ID))
+    save_plan(database, make_plan(), "file:///evidence", owner="dead")
+    enrol(database, "lives")
+    assert trials_at_work(database) == set()
+    assert claim_cell(database, TRIAL_ID, owner="lives", previous=None)
+    assert trials_at_work(database) == {TRIAL_ID}
+    for run_id in make_plan().run_ids:
+        end_run(database, run_id, "done", None, started_at=None, finished_at="2026")
+    assert trials_at_work(database) == {TRIAL_ID}
+
+
+def test_a_worker_sweeps_where_it_reaches(database):
+    cell = cell_row(0, provider="vsphere", partition="vsphere/dc", route="vsphere/site-a")
+    begun(database, cell)
+    save_plan(database, make_plan(), "file:///evidence", owner="dead")
+    of_site = Lease(lease_id=TRIAL_ID, provider="vsphere")
+    assert is_reached(database, of_site, ("vsphere/site-a",))
+    assert not is_reached(database, of_site, ("aws", "vsphere/site-b"))
+    of_nobody = Lease(lease_id="another", provider="aws")
+    assert is_reached(database, of_nobody, ("aws/*",))
+    assert not is_reached(database, of_nobody, ("vsphere",))

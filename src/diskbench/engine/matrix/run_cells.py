@@ -160,7 +160,9 @@ def carry_on(
 
 
 def _say_taken(session: Session, cell: CellRow, *, begun: bool) -> None:
-    if begun:
+    if begun and cell.owner == session.executor_id:
+        log.warning("resumes a cell that no thread works on", extra={"trial": cell.trial_id})
+    elif begun:
         lost = f"{silent_s(session.database, cell):.1f}"
         log.info("takes over %s", cell.key, extra={"trial": cell.trial_id, "lost_s": lost})
     else:

@@ -1,14 +1,37 @@
+"""The end of a lease whose work is resumed: moved everywhere, or nowhere."""
+
+from __future__ import annotations
+
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from tests.rigs.everywhere import replace_everywhere
 from tests.rigs.plans import make_plan, make_step
 
-from diskbench.engine.trial.lease import expiry
-from diskbench.model.spec import Loop
-from diskbench.plan.cost import longest_s
+from diskbench.engine.durable import cells as durable_cells
+from diskbench.engine.matrix import run_cells
+from diskbench.engine.session import Session
+from diskbench.engine.trial.lease import check_lasts, expiry, move_end, renew
+from diskbench.engine.work import claim
+from diskbench.errors import InvalidValue, RentalFailed, StoreUnavailable
+from diskbench.model.ids import short
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import Acquired, Claim, Rental, Scope
+from diskbench.model.spec import Loop, SharedMachine
+from diskbench.plan.cost import left_s, longest_s
+from diskbench.ports import ExtendsLeases
+from diskbench.providers.fake.cloud import FakeProvider
+from diskbench.store import cells
+from diskbench.store.clock import database_time
 from diskbench.store.database import open_database
+from diskbench.store.leases import Lease, create_lease, load_lease
+from diskbench.store.moments import iso
+from diskbench.store.rows import save_plan
+from diskbench.testing.rig import RigOnlooker
 
-STEPS = tuple(
+SHORT_STEPS = tuple(
     make_step(index, name).model_copy(update={"expected_s": seconds})
     for index, (name, seconds) in enumerate([("fill", 100.0), ("read", 60.0), ("write", 60.0)])
 )
@@ -16,7 +39,7 @@ STEPS = tuple(
 
 def test_a_lease_lasts_as_long_again_as_its_runs_and_an_hour(tmp_path):
     database = open_database(f"sqlite:///{tmp_path}/a.db")
-    plan = make_plan(steps=STEPS, expected_s=440.0)
+    plan = make_plan(steps=SHORT_STEPS, expected_s=440.0)
     left = datetime.fromisoformat(expiry(database, plan)) - datetime.now(UTC)
     assert left == pytest.approx(
         timedelta(seconds=2 * 440) + timedelta(hours=1), abs=timedelta(minutes=1)
@@ -25,5 +48,234 @@ def test_a_lease_lasts_as_long_again_as_its_runs_and_an_hour(tmp_path):
 
 def test_a_loop_is_given_the_time_for_its_last_round():
     loop = Loop(first=1, tracked="write", direction="write", min_rounds=5, max_rounds=25)
-    plan = make_plan(("a" * 26, "b" * 26), steps=STEPS, loop=loop, expected_s=2 * 700.0)
+    plan = make_plan(("a" * 26, "b" * 26), steps=SHORT_STEPS, loop=loop, expected_s=2 * 700.0)
     assert longest_s(plan) == 2 * (100 + 25 * 120)
+
+
+SCOPE = Scope(provider="fake", region="fake-1")
+RUN = "01jd3v9c7m8r2k5w6x4y1z0abc"
+MACHINE = "01jd3v9c7m8r2k5w6x4y1z0mac"
+STEPS = tuple(
+    make_step(index, name).model_copy(update={"expected_s": 600.0})
+    for index, name in enumerate(("fill", "read", "write"))
+)
+
+
+class Fixed:
+    """A provider whose switch cannot be moved, as one of a running machine on Google Cloud."""
+
+    name = "gcp"
+
+    def ends_by(self) -> str:
+        return "Google deletes the machine (maxRunDuration)"
+
+
+class Away(FakeProvider):
+    """A cloud that lets nothing be moved now."""
+
+    def extend(self, *_: object) -> None:
+        raise RentalFailed("no answer", advice="look at the network")
+
+
+def rented_plan(session: Session, renter: object, monkeypatch, *, left: timedelta, **changes: Any):
+    """A rented trial of a dead process whose lease has so much time left."""
+    spec = RentSpec(disk="plain", size_gib=1)
+    rental = Rental(scope=SCOPE, spec=spec, offer="a disk", disk=None)
+    acquired = Acquired(address="", directory="/tmp", size_bytes=1, emulated=True)
+    plan = make_plan((RUN,), steps=STEPS, expected_s=1800.0).model_copy(
+        update={"rental": rental, "acquired": acquired, **changes}
+    )
+    monkeypatch.setattr(Session, "renter", lambda *_: renter)
+    ends = database_time(session.database) + left
+    lease = Lease(lease_id=plan.trial_id, provider="fake", expires_at=iso(ends))
+    save_plan(session.database, plan, session.evidence.url, owner="dead", lease=lease)
+    return plan, ends
+
+
+def row_end(session: Session, lease_id: str) -> datetime:
+    lease = load_lease(session.database, lease_id)
+    assert lease is not None
+    assert lease.expires_at is not None
+    return datetime.fromisoformat(lease.expires_at)
+
+
+def made(cloud: FakeProvider, lease_id: str, ends: datetime) -> None:
+    """The machine of a lease, as it stands at the cloud."""
+    before = Claim(lease_id=lease_id, expires_at=ends.timestamp(), owner="me", version="0")
+    cloud._rent(before, "machine", "fake-1a", RigOnlooker())
+
+
+def test_a_lease_that_is_resumed_ends_later_in_its_row_and_on_its_tags(session, monkeypatch):
+    cloud = FakeProvider()
+    plan, ends = rented_plan(session, cloud, monkeypatch, left=timedelta(minutes=1))
+    made(cloud, plan.trial_id, ends)
+    check_lasts(session, plan)
+    assert claim(session, plan)
+    until = row_end(session, plan.trial_id)
+    assert until > ends + timedelta(hours=1)
+    (found,) = cloud.found(SCOPE)
+    assert found.expires_at == pytest.approx(until.timestamp(), abs=1e-3)
+
+
+def test_a_lease_never_ends_earlier_for_being_resumed(session, monkeypatch):
+    plan, ends = rented_plan(session, Away(), monkeypatch, left=timedelta(days=3))
+    move_end(session, plan, iso(ends - timedelta(hours=1)))
+    assert row_end(session, plan.trial_id) == ends
+
+
+def test_what_switches_off_is_moved_before_the_row_says_so(session, monkeypatch):
+    """The row is last: whoever reads it counts on what is moved already."""
+    seen = []
+
+    class Watched(FakeProvider):
+        def extend(self, lease_id, _scope, end, guest, made=()) -> None:
+            seen.append((row_end(session, lease_id), end, guest, made))
+
+    plan, ends = rented_plan(session, Watched(), monkeypatch, left=timedelta(minutes=1))
+    assert claim(session, plan)
+    ((row, end, guest, _),) = seen
+    assert row == ends
+    assert guest is session.connect(plan)
+    until = row_end(session, plan.trial_id)
+    assert end.expires_at == pytest.approx(until.timestamp(), abs=1e-3)
+    assert 0 < end.left_s <= 2 * longest_s(plan) + 3600
+
+
+def test_the_machine_that_trials_share_ends_later_with_the_trial_that_is_resumed(
+    session, monkeypatch
+):
+    cloud, shared = FakeProvider(), SharedMachine(lease_id=MACHINE, turn=2)
+    plan, ends = rented_plan(session, cloud, monkeypatch, left=timedelta(minutes=1), machine=shared)
+    create_lease(session.database, Lease(lease_id=MACHINE, provider="fake", expires_at=iso(ends)))
+    made(cloud, MACHINE, ends)
+    check_lasts(session, plan)
+    assert claim(session, plan)
+    until = row_end(session, MACHINE)
+    assert until > ends + timedelta(hours=1)
+    assert row_end(session, plan.trial_id) == until
+    (found,) = cloud.found(SCOPE)
+    assert found.expires_at == pytest.approx(until.timestamp(), abs=1e-3)
+
+
+def test_where_it_cannot_be_moved_the_row_says_what_the_switch_says(session, monkeypatch):
+    assert not isinstance(Fixed(), ExtendsLeases)
+    plan, ends = rented_plan(session, Fixed(), monkeypatch, left=timedelta(hours=1))
+    check_lasts(session, plan)
+    assert claim(session, plan)
+    assert row_end(session, plan.trial_id) == ends
+
+
+@pytest.mark.parametrize(
+    ("left", "told"), [(timedelta(minutes=29), "in 28 min"), (timedelta(minutes=-5), "5 min ago")]
+)
+def test_work_that_would_outlast_the_switch_is_refused_with_words(session, monkeypatch, left, told):
+    plan, ends = rented_plan(session, Fixed(), monkeypatch, left=left)
+    for refuse in (check_lasts, claim):
+        with pytest.raises(InvalidValue) as refused:
+            refuse(session, plan)
+        said = str(refused.value)
+        assert f"{short(plan.trial_id)} cannot be resumed: it needs up to 30 min more" in said
+        assert f"gcp ends itself at {ends:%Y-%m-%d %H:%M} UTC ({told})" in said
+        assert "Google deletes the machine (maxRunDuration)" in said
+        assert f"diskbench gc {short(plan.trial_id)}" in refused.value.advice
+        assert refused.value.exit_code == 2
+
+
+def test_where_the_provider_does_not_let_it_be_moved_work_that_fits_goes_on(
+    session, monkeypatch, caplog
+):
+    plan, ends = rented_plan(session, Away(), monkeypatch, left=timedelta(hours=1))
+    assert claim(session, plan)
+    assert row_end(session, plan.trial_id) == ends
+    assert "keeps its end: no answer" in caplog.text
+
+
+def test_where_the_provider_does_not_let_it_be_moved_work_that_would_outlast_it_is_refused(
+    session, monkeypatch
+):
+    """Else our own switch would kill our own run."""
+    plan, ends = rented_plan(session, Away(), monkeypatch, left=timedelta(minutes=10))
+    check_lasts(session, plan)
+    with pytest.raises(InvalidValue, match="could not be moved: no answer") as refused:
+        claim(session, plan)
+    assert refused.value.advice.startswith("look at the network; then: diskbench resume")
+    assert row_end(session, plan.trial_id) == ends
+
+
+def test_a_database_that_is_away_is_no_reason_to_go_on_with_the_old_end(session, monkeypatch):
+    class Broken(FakeProvider):
+        def extend(self, *_: object) -> None:
+            raise StoreUnavailable("the database does not answer")
+
+    plan, _ = rented_plan(session, Broken(), monkeypatch, left=timedelta(hours=1))
+    with pytest.raises(StoreUnavailable):
+        claim(session, plan)
+
+
+def test_a_cell_that_would_outlast_its_machine_is_tried_again_on_another(session, monkeypatch):
+    plan, _ = rented_plan(session, Fixed(), monkeypatch, left=timedelta(minutes=1))
+    settled: list[tuple[Any, ...]] = []
+    stations = SimpleNamespace(session=session, settle=lambda *words, **_: settled.append(words))
+    cell = SimpleNamespace(trial_id=plan.trial_id, owner="dead", key="one")
+    replace_everywhere(monkeypatch, cells, "claim_cell", lambda *_, **__: True)
+    replace_everywhere(monkeypatch, run_cells, "silent_s", lambda *_: 1.0)
+    monkeypatch.setattr(durable_cells, "go_on", lambda *_: None)
+    run_cells.take(
+        session,
+        stations,
+        cell,
+        SimpleNamespace(is_over=False, state="PENDING"),
+        (),  # type: ignore[arg-type]
+    )
+    ((trial_id, end, problem),) = settled
+    assert (trial_id, end, problem.kind) == (plan.trial_id, None, "RentalFailed")
+    assert "ends itself at" in problem.message
+
+
+class TestDraft:
+    """A machine that is still to be rented, or half made: its guest was told its end at boot."""
+
+    def test_one_whose_lease_lasts_is_left_alone(self, session, monkeypatch):
+        cloud = FakeProvider()
+        plan, ends = rented_plan(
+            session, cloud, monkeypatch, left=timedelta(hours=1), acquired=None
+        )
+        made(cloud, plan.trial_id, ends)
+        check_lasts(session, plan)
+        assert claim(session, plan)
+        renew(session, plan, RigOnlooker())
+        assert row_end(session, plan.trial_id) == ends
+        (found,) = cloud.found(SCOPE)
+        assert found.expires_at == pytest.approx(ends.timestamp(), abs=1e-3)
+
+    def test_one_whose_lease_is_too_short_is_begun_anew(self, session, monkeypatch):
+        cloud, watch = FakeProvider(), RigOnlooker()
+        plan, ends = rented_plan(
+            session, cloud, monkeypatch, left=timedelta(minutes=10), acquired=None
+        )
+        made(cloud, plan.trial_id, ends)
+        check_lasts(session, plan)
+        assert claim(session, plan)
+        assert row_end(session, plan.trial_id) == ends, "not before what was made is gone"
+        renew(session, plan, watch)
+        assert cloud.found(SCOPE) == []
+        assert row_end(session, plan.trial_id) > ends + timedelta(hours=1)
+        assert "given back and rented again" in watch.notes[0]
+
+    def test_one_on_a_machine_that_others_used_needs_another(self, session, monkeypatch):
+        shared = SharedMachine(lease_id=MACHINE, turn=2)
+        plan, ends = rented_plan(
+            session, FakeProvider(), monkeypatch, left=timedelta(minutes=10), acquired=None,
+            machine=shared,
+        )  # fmt: skip
+        lease = Lease(lease_id=MACHINE, provider="fake", expires_at=iso(ends))
+        create_lease(session.database, lease)
+        with pytest.raises(RentalFailed, match="that cells share cannot be used"):
+            renew(session, plan, RigOnlooker())
+
+
+def test_what_is_left_is_counted_by_the_steps_that_have_ended():
+    plan = make_plan(steps=STEPS)
+    assert left_s(plan, []) == longest_s(plan)
+    assert left_s(plan, ["fill"]) == longest_s(plan) - 600
+    assert left_s(plan, ["fill", "unknown"] + ["read"] * 99) == 0

@@ -1,11 +1,18 @@
-"""A machine is looked at before a run in as few round trips as can be."""
+"""A machine is looked at before a run in as few round trips as can be.
+
+Two addresses of one machine: by its kernel and its disk, never by a name.
+"""
+
+from __future__ import annotations
 
 import pytest
 from tests.rigs.plans import make_plan
 
-from diskbench.engine.trial.probe import probe
+from diskbench.engine.trial.probe import probe, queued_behind, without_canary_of_others
+from diskbench.engine.trial.steps import unit_of
 from diskbench.errors import TargetRefused
 from diskbench.hosts.fake import FakeHost
+from diskbench.model.facts import DiskFacts, MountFacts
 from diskbench.model.spec import TargetSpec
 
 
@@ -26,3 +33,146 @@ def test_facts_and_directory_come_in_one_round_trip(tmp_path):
 def test_a_directory_that_cannot_be_used_is_refused(path):
     with pytest.raises(TargetRefused):
         probe(FakeHost(), cell_at(path), install_fio=False)
+
+
+def plan_of(address, trial, *, boot="b1", machine="m1", disks=("8:0",), if_busy="wait"):
+    plan = make_plan()
+    extra = {"boot_id": boot, "machine_id": machine, "disks": list(disks)}
+    return plan.model_copy(
+        update={
+            "trial_id": trial,
+            "cell": plan.cell.model_copy(
+                update={"provider": "ssh", "address": address, "if_busy": if_busy}
+            ),
+            "facts": plan.facts.model_copy(update={"extra": extra}),
+        }
+    )
+
+
+def test_the_second_address_of_a_machine_waits_and_both_are_named():
+    found = queued_behind(plan_of("b", "t2"), [plan_of("a", "t1")])
+    (note,) = found.notes
+    assert "a and b reach the same machine (machine id and boot id agree)" in note
+    assert "8:0" in note
+
+
+def test_it_is_refused_where_it_is_not_to_wait():
+    with pytest.raises(TargetRefused, match="a and b reach the same machine"):
+        queued_behind(plan_of("b", "t2", if_busy="fail"), [plan_of("a", "t1")])
+
+
+def test_containers_of_one_kernel_are_one_machine_with_two_ids():
+    found = queued_behind(plan_of("b", "t2", machine="m2"), [plan_of("a", "t1")])
+    assert "the same kernel (boot id agrees)" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"boot": "b2"},  # images copied with their machine id
+        {"boot": ""},  # a machine that says nothing
+        {"disks": ()},
+    ],
+)
+def test_other_machines_and_other_disks_are_left_alone(other):
+    plan = plan_of("b", "t2", if_busy="fail", **other)
+    assert queued_behind(plan, [plan_of("a", "t1")]) == plan
+
+
+def test_one_of_several_disks_in_common_is_enough():
+    plan = plan_of("b", "t2", disks=("8:0", "8:16"))
+    assert queued_behind(plan, [plan_of("a", "t1", disks=("8:16", "8:32"))]).notes
+
+
+def test_another_disk_of_the_same_machine_shares_the_limits_of_that():
+    found = queued_behind(plan_of("b", "t2", disks=("8:16",)), [plan_of("a", "t1")])
+    (note,) = found.notes
+    assert note.startswith("a and b")
+    assert "divided" in note
+
+
+def test_the_same_disk_at_once_is_said_to_be_halved():
+    plan = plan_of("b", "t2", if_busy="share")
+    (note,) = queued_behind(plan, [plan_of("a", "t1", if_busy="share")]).notes
+    assert "half" in note
+
+
+def elsewhere(address, trial, *, disk=None, mount=None, **facts):
+    """A plan on a machine of its own."""
+    plan = plan_of(address, trial, boot=f"boot of {address}")
+    changed = {"disk": disk, "mount": mount, **facts}
+    return plan.model_copy(update={"facts": plan.facts.model_copy(update=changed)})
+
+
+def disk(**names):
+    return DiskFacts(name="sdb", path="/dev/sdb", size_bytes=2**34, model="Shared", **names)
+
+
+@pytest.mark.parametrize("named", [{"wwn": "0x6000c29f"}, {"serial": "vol0123456789abcdef"}])
+def test_a_disk_that_two_machines_reach_is_known_by_its_name(named):
+    one, two = (elsewhere(at, at, disk=disk(**named)) for at in ("a", "b"))
+    (note,) = queued_behind(two, [one]).notes
+    assert next(iter(named.values())) in note
+    assert "half" in note
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {},
+        {"serial": "1"},
+        {"wwn": "0x5", "vendor": "QEMU"},
+        {"serial": "drive-scsi0", "vendor": "QEMU"},
+    ],
+)  # fmt: skip
+def test_names_that_many_disks_have_mean_nothing(named):
+    one, two = (elsewhere(at, at, disk=disk(**named)) for at in ("a", "b"))
+    assert queued_behind(two, [one]) == two
+
+
+@pytest.mark.parametrize(("source", "is_one"), [("nas:/export", True), ("127.0.0.1:/x", False)])
+def test_two_clients_of_one_export_halve_each_other(source, is_one):
+    mount = MountFacts(mount_point="/mnt", source=source, fstype="nfs4", options="rw")
+    one, two = (elsewhere(at, at, mount=mount, network_filesystem=True) for at in ("a", "b"))
+    assert bool(queued_behind(two, [one]).notes) == is_one
+
+
+def test_more_than_two_addresses_share_one_note_and_their_part_is_counted():
+    others = [plan_of(f"h{n}", f"t{n}", if_busy="share") for n in (10, 9, 2, 1)]
+    (note,) = queued_behind(plan_of("h11", "t11", if_busy="share"), others).notes
+    assert note.startswith("h1, h2, h9 and 2 more reach")
+    assert "1/5" in note
+
+
+@pytest.mark.parametrize(
+    ("other", "is_beside"),
+    [
+        ({"if_busy": "share"}, True),  # one disk, at once
+        ({"if_busy": "wait"}, False),  # one disk, in turn
+        ({"disks": ("8:16",)}, True),  # two disks of one machine
+        ({"boot": "b2", "disks": ("8:16",)}, False),  # two machines
+    ],
+)
+def test_trials_that_measure_on_one_machine_at_once_have_no_canary(other, is_beside):
+    first = plan_of("a", "t1", if_busy=other.get("if_busy", "wait"))
+    plans = without_canary_of_others([first, plan_of("b", "t2", **other)])
+    assert [plan.shares_machine for plan in plans] == [is_beside, is_beside]
+    step = first.steps[0]
+    units = [unit_of(plan, 0, step) for plan in plans]
+    assert [unit.canary_before for unit in units] == [not is_beside, not is_beside]
+    assert not is_beside or not any(unit.canary_after for unit in units)
+
+
+def test_trials_of_one_address_are_counted():
+    (note,) = queued_behind(plan_of("a", "t2"), [plan_of("a", "t1")]).notes
+    assert note.startswith("2 trials on a reach")
+
+
+def test_a_cell_that_shares_is_beside_one_that_would_have_failed():
+    plans = [plan_of("a", "t1", if_busy="fail"), plan_of("b", "t2", if_busy="share")]
+    assert all(plan.shares_machine for plan in without_canary_of_others(plans))
+
+
+def test_a_machine_of_its_own_keeps_its_canary():
+    (plan,) = without_canary_of_others([plan_of("a", "t1")])
+    assert unit_of(plan, 0, plan.steps[0]).canary_before

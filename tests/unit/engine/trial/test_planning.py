@@ -1,4 +1,7 @@
-"""What `plan` tells without a region, and of a region that there is not."""
+"""Replicates are looked up once, and each is planned once.
+
+What `plan` tells without a region, and of a region that there is not.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,56 @@ import pytest
 from tests.books import SHIPPED
 
 from diskbench.catalog.cost import priced_region
-from diskbench.engine.trial.planning import resolve_rental
-from diskbench.errors import UnknownName
+from diskbench.engine.trial import planning as module
+from diskbench.engine.trial.planning import drafts, resolve_rental
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plugins import plugins
+from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.providers.registry import Providers
+from diskbench.store.profile_file import find_profile
+
+REPLICATES = 3
+
+
+def cells():
+    target = TargetSpec(kind="device", path="/dev/disk")
+    return [
+        Cell(
+            provider="fake", target=target, profile="quick", replicate=n,
+            rent=RentSpec(disk="fast", size_gib=10),
+        )
+        for n in range(REPLICATES)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def renter(monkeypatch):
+    provider = FakeProvider()
+    monkeypatch.setattr(module, "check_rentable", lambda *_: None)
+    return provider
+
+
+def test_a_plan_is_made_for_each_cell_and_none_beside(renter, monkeypatch):
+    made = []
+    real = module.rented_plan
+    monkeypatch.setattr(module, "rented_plan", lambda *a, **k: made.append(a) or real(*a, **k))
+    plans, refused = drafts(renter, cells(), find_profile("quick"), SHIPPED)
+    assert (len(plans), refused) == (REPLICATES, [])
+    assert len(made) == REPLICATES
+
+
+def test_what_cannot_be_planned_is_refused_cell_by_cell(renter, monkeypatch):
+    def fails(*_, **__):
+        raise InvalidValue("no such plan")
+
+    monkeypatch.setattr(module, "rented_plan", fails)
+    plans, refused = drafts(renter, cells(), find_profile("quick"), SHIPPED)
+    assert plans == []
+    assert [str(error) for _, error in refused] == ["no such plan"] * REPLICATES
+
 
 PRICED = [one.name for one in plugins() if one.rents and priced_region(one.name)]
 DISKS = {"aws": "gp2", "azure": "Premium_LRS", "gcp": "pd-ssd"}

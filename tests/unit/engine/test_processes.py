@@ -1,4 +1,9 @@
-"""Telling dead processes from living ones."""
+"""Telling dead processes from living ones.
+
+The secret that workers share.
+
+A worker's look at the database's clock.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +13,27 @@ import subprocess
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from pydantic import SecretBytes
+from tests.rigs.everywhere import replace_everywhere
 from tests.rigs.matrix_rows import campaign_row, cell_row
 
 from diskbench.engine.processes import (
     DEAD_AFTER_S,
+    DatabaseClock,
+    check_shared,
+    enrol,
+    fingerprint,
     forget_dead,
     is_alive,
     living,
     process_started,
     silent_s,
 )
+from diskbench.engine.session import open_session
+from diskbench.errors import InvalidValue
+from diskbench.store import clock
 from diskbench.store.campaigns import save_campaign
-from diskbench.store.claims import Executor, list_executors, register_executor
+from diskbench.store.claims import Executor, describe_executor, list_executors, register_executor
 from diskbench.store.database import open_database
 from diskbench.store.moments import iso
 
@@ -124,3 +138,104 @@ def test_the_time_that_a_cell_stood_alone_counts_from_the_last_beat(database):
     cell = cell_row(0, state="measuring", trial_id="t", owner="lives", started_at=long_ago)
     assert silent_s(database, cell) < 60
     assert silent_s(database, cell.model_copy(update={"owner": "unknown"})) > 1e6
+
+
+ONE, OTHER = (fingerprint(SecretBytes(letter * 40)) for letter in (b"a", b"b"))
+
+
+@pytest.fixture
+def a_worker(database):
+    enrol(database, "e1")
+    describe_executor(database, "e1", name="site-a", queues=["*"], secret_id=ONE)
+
+
+def test_a_session_has_the_secret_of_its_file_unless_one_is_given(tmp_path, monkeypatch):
+    file = tmp_path / "shared"
+    file.write_bytes(b"s" * 40)
+    file.chmod(0o600)
+    monkeypatch.delenv("DISKBENCH_SECRET", raising=False)
+    evidence = (tmp_path / "evidence").as_uri()
+    session = open_session(f"sqlite:///{tmp_path}/rows.db", evidence, secret_file=file)
+    assert session.secret() == SecretBytes(b"s" * 40)
+    monkeypatch.setenv("DISKBENCH_SECRET", "t" * 40)
+    assert session.secret() == SecretBytes(b"t" * 40)
+    session.close()
+
+
+def test_a_fingerprint_tells_secrets_apart_and_gives_nothing_away():
+    assert ONE != OTHER
+    assert len(ONE) == 16
+    assert fingerprint(SecretBytes(b"a" * 40)) == ONE
+
+
+@pytest.mark.usefixtures("a_worker")
+def test_workers_of_one_secret_work_side_by_side(database):
+    check_shared(database, ONE)
+
+
+@pytest.mark.usefixtures("a_worker")
+def test_a_worker_with_another_secret_is_refused_by_name(database):
+    with pytest.raises(InvalidValue) as raised:
+        check_shared(database, OTHER)
+    assert "site-a" in raised.value.message
+    assert "DISKBENCH_SECRET" in raised.value.advice
+
+
+def test_a_dead_worker_s_secret_keeps_nobody_out(database):
+    register_executor(database, "e1", hostname="h", pid=1, process_started="x/1/2")
+    long_ago = "2026-01-01T00:00:00.000000+00:00"
+    describe_executor(database, "e1", secret_id=ONE, beat_at=long_ago)
+    check_shared(database, OTHER)
+
+
+BEGAN = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def seen(tmp_path, monkeypatch):
+    """The clock, and what the database will say is the time, and how far this machine's is off."""
+    said = {"time": BEGAN, "skew": 0.0}
+    replace_everywhere(monkeypatch, clock, "time_and_skew", lambda _: (said["time"], said["skew"]))
+    database = open_database(f"sqlite:///{tmp_path}/a.db")
+    yield DatabaseClock(database), said
+    database.dispose()
+
+
+def test_a_clock_that_jumps_forward_is_told_from_time_that_passes(seen):
+    looks, said = seen
+    assert looks.looked() == 0.0
+    assert looks.looked() < 1.0
+    said["time"] += timedelta(minutes=5)
+    assert looks.looked() == pytest.approx(300, abs=60)
+    said["time"] -= timedelta(minutes=5)
+    assert looks.looked() < -200
+
+
+@pytest.mark.parametrize("seconds", [61.0, -61.0, 86_400.0])
+def test_a_worker_says_once_that_it_takes_nothing_over_and_once_that_it_does_again(
+    seen, caplog, seconds
+):
+    looks, said = seen
+    caplog.set_level("INFO", logger="diskbench")
+    looks.looked()
+    assert not looks.is_skewed
+    said["skew"] = seconds
+    for _ in range(3):
+        looks.looked()
+    assert looks.is_skewed
+    assert [one for one in caplog.messages if "takes over no cells" in one] == caplog.messages
+    assert len(caplog.messages) == 1
+    said["skew"] = 59.0
+    for _ in range(3):
+        looks.looked()
+    assert not looks.is_skewed
+    assert caplog.messages[1:] == ["the clock agrees with the database's again"]
+
+
+def test_an_age_counts_to_the_last_look(seen):
+    looks, _ = seen
+    since = clock.iso(BEGAN - timedelta(minutes=10))
+    assert looks.age_s(since) == 0.0
+    looks.looked()
+    assert looks.age_s(since) == 600.0
+    assert looks.age_s(None) == 0.0

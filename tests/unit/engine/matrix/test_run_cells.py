@@ -1,0 +1,92 @@
+"""Which cells a process takes: those that nobody has, and those of processes that died.
+
+One thread of a process learns what somebody asked to stop, whatever it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
+from tests.rigs.plans import make_plan
+
+from diskbench.engine.durable import cells
+from diskbench.engine.matrix import run_cells
+from diskbench.engine.matrix.run_cells import follow_wishes, take
+from diskbench.engine.session import Session, open_session
+from diskbench.engine.trial.stop import Stop
+from diskbench.engine.work import cancel
+from diskbench.store.campaigns import save_campaign
+from diskbench.store.cells import cell_of_trial
+from diskbench.store.rows import save_plan
+from diskbench.store.wishes import request_cancel
+
+AT_WORK: Any = SimpleNamespace(is_over=False, state="PENDING")
+
+
+@pytest.fixture
+def session(tmp_path, monkeypatch) -> Iterator[Session]:
+    made = open_session(f"sqlite:///{tmp_path}/rows.db", (tmp_path / "evidence").as_uri())
+    monkeypatch.setattr(cells, "go_on", lambda *_: None)
+    monkeypatch.setattr(run_cells, "WISHES_EVERY_S", 0.01)
+    yield made
+    made.close()
+
+
+def owner_after(session: Session, *, alive: set[str]) -> tuple[bool, str | None]:
+    """Whether this process took a cell of the process `other`, and who owns it then."""
+    plan = make_plan()
+    save_plan(session.database, plan, session.evidence.url, owner="other")
+    cell = cell_of_trial(session.database, plan.trial_id)
+    assert cell is not None
+    stations: Any = SimpleNamespace(session=session)
+    took = take(session, stations, cell, AT_WORK, alive)
+    after = cell_of_trial(session.database, plan.trial_id)
+    assert after is not None
+    return took, after.owner
+
+
+def test_the_cell_of_a_living_process_is_left_to_it(session):
+    assert owner_after(session, alive={"other", session.executor_id}) == (False, "other")
+
+
+def test_the_cell_of_a_dead_process_is_taken(session):
+    me = session.executor_id
+    assert owner_after(session, alive={me}) == (True, me)
+
+
+ALONE = "01jx0000000000000000000001"
+OF_CELL = "01jy0000000000000000000001"
+LONGEST_S = 60
+
+
+@pytest.mark.parametrize(
+    ("name", "stopped"), [(ALONE, ALONE), (OF_CELL, OF_CELL), (CAMPAIGN, OF_CELL)]
+)
+def test_a_trial_a_cell_and_a_matrix_are_stopped_by_one_look(session, name, stopped):
+    me = session.executor_id
+    plan = make_plan((ALONE,), campaign_id="01jw0000000000000000000001")
+    save_plan(session.database, plan, "file:///evidence", owner=me)
+    cell = cell_row(0, state="measuring", trial_id=OF_CELL, owner=me, attempt=1)
+    save_campaign(session.database, campaign_row(queue="matrix-x", owner=me), [cell])
+    stop = Stop()
+    follow_wishes(session, stop)
+    cancel(session.database, [name])
+    assert stop.of(stopped).wait(LONGEST_S)
+    assert not stop.asked(OF_CELL if stopped == ALONE else ALONE)
+
+
+def test_a_wish_of_another_process_is_not_followed(session):
+    other = make_plan((ALONE,), campaign_id="01jw0000000000000000000001")
+    save_plan(session.database, other, "file:///evidence", owner="another")
+    stop = Stop()
+    follow_wishes(session, stop)
+    mine = make_plan((OF_CELL,), campaign_id="01jw0000000000000000000002")
+    save_plan(session.database, mine, "file:///evidence", owner=session.executor_id)
+    request_cancel(session.database, ALONE)
+    request_cancel(session.database, OF_CELL)
+    assert stop.of(OF_CELL).wait(LONGEST_S)
+    assert not stop.asked(ALONE)

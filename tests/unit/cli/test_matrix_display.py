@@ -9,9 +9,8 @@ from tests.rigs.whole_matrix import status_of_matrix
 
 from diskbench.cli.matrix_display import print_matrix_status
 from diskbench.engine.matrix.matrix_status import look_at
-from diskbench.report.terminal.layout import print_trimmed
 from diskbench.report.terminal.matrix_table import LISTED, matrix_table
-from diskbench.report.terminal.screen import screen
+from diskbench.report.terminal.screen import print_trimmed, screen
 from diskbench.store.campaigns import load_campaign, save_campaign
 from diskbench.store.clock import now
 from diskbench.store.database import open_database

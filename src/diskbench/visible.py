@@ -5,8 +5,8 @@ file or a person may hold ESC and OSC sequences (they move the cursor, forge lin
 clipboard), bidirectional overrides (they reverse the displayed order) and zero-width characters.
 
 Text is stored unchanged (in evidence, rows and JSON) and made visible on output, because there are
-hundreds of inputs and few outputs. The outputs are report/terminal/screen.py
-(standard output and standard error, logs, tables, the live display), store/export.py and
+hundreds of inputs and few outputs. The outputs are report/terminal/streams.py
+and screen.py (standard output and error, logs, tables, the live display), store/csv_rows.py,
 report/page, report/site and report/charts/figure.py (files).
 """
 

@@ -178,8 +178,7 @@ def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
 )
 def test_a_piped_table_is_whole(cli, capsys, monkeypatch):
     from diskbench.model.campaign import FleetDocument, WorkerSeen
-    from diskbench.report.terminal.layout import print_trimmed
-    from diskbench.report.terminal.screen import screen
+    from diskbench.report.terminal.screen import print_trimmed, screen
     from diskbench.report.terminal.status_text import fleet_table
 
     monkeypatch.delenv("COLUMNS", raising=False)

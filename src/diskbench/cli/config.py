@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from diskbench.report.terminal.layout import print_trimmed
-from diskbench.report.terminal.screen import screen
+from diskbench.report.terminal.screen import print_trimmed, screen
 
 FORMAT = 1
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, TextIO
 
 from diskbench.cli.opened import close_at_end
 from diskbench.errors import DiskbenchError
-from diskbench.report.terminal.screen import OwnText
+from diskbench.report.terminal.streams import OwnText
 from diskbench.visible import one_line, shortened, visible
 
 Format = Literal["human", "json"]

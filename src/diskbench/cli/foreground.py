@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
-from diskbench.report.terminal.screen import OwnText
+from diskbench.report.terminal.streams import OwnText
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,7 +24,7 @@ from diskbench.cli.lazy import LazyGroup
 from diskbench.cli.letters import printable
 from diskbench.cli.opened import close_at_end, closing_all
 from diskbench.errors import InvalidValue, Suspended
-from diskbench.report.terminal.screen import guarded_streams
+from diskbench.report.terminal.streams import guarded_streams
 from diskbench.visible import unstorable
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import typer
 
 from diskbench.cli.matrix_run import Seed, mount
 from diskbench.cli.terminal import print_json
-from diskbench.report.terminal.layout import hanging
+from diskbench.report.terminal.screen import hanging
 
 if TYPE_CHECKING:
     pass

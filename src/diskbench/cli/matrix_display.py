@@ -10,13 +10,12 @@ from diskbench.engine.matrix.campaign import changed_cells
 from diskbench.engine.matrix.status import look_at
 from diskbench.errors import StoreUnavailable
 from diskbench.report.assemble.report_view import rows_of_replicates
-from diskbench.report.terminal.layout import print_trimmed
 from diskbench.report.terminal.matrix_table import (
     LISTED,
     matrix_end,
     matrix_table,
 )
-from diskbench.report.terminal.screen import GuardedLive, screen
+from diskbench.report.terminal.screen import GuardedLive, print_trimmed, screen
 from diskbench.results.replicate_set import replicates_of
 from diskbench.store.campaigns import load_campaign
 from diskbench.store.where import Filter

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from diskbench.errors import InvalidValue
-from diskbench.report.terminal.layout import hanging, print_trimmed
-from diskbench.report.terminal.screen import screen
+from diskbench.report.terminal.screen import hanging, print_trimmed, screen
 from diskbench.units import format_duration_s
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from diskbench.report.terminal.layout import hanging
+from diskbench.report.terminal.screen import hanging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

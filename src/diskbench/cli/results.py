@@ -16,7 +16,7 @@ from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
 from diskbench.limits import COUNTER
-from diskbench.report.terminal.screen import unguarded
+from diskbench.report.terminal.streams import unguarded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

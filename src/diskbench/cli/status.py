@@ -9,8 +9,7 @@ import typer
 
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import print_json
-from diskbench.report.terminal.layout import print_trimmed
-from diskbench.report.terminal.screen import screen
+from diskbench.report.terminal.screen import print_trimmed, screen
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

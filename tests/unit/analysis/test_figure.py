@@ -151,5 +151,5 @@ MEDIANS = [
     "results/verdicts.py",  # of runs, for how much they vary: no figure of a step
     "report/charts/history.py",  # of times
     "report/charts/point.py",  # of machines
-    "report/terminal/layout.py",  # of what a character stands for
+    "report/terminal/screen.py",  # of what a character stands for
 ]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.cli.letters import nearest, printable
-from diskbench.report.terminal.layout import sparkline
+from diskbench.report.terminal.screen import sparkline
 
 
 def printed(text, encoding):

@@ -12,7 +12,7 @@ from diskbench.catalog.published import group
 from diskbench.plan.published import published_verdict
 from diskbench.report.assemble.words import cut, rate_words
 from diskbench.report.published.document import ComparePublishedDocument, FigureBeside, TrialBeside
-from diskbench.report.terminal.layout import wrapped
+from diskbench.report.terminal.screen import wrapped
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 WIDTH = 80

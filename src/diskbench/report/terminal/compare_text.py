@@ -26,7 +26,7 @@ from diskbench.report.assemble.words import (
     figure_text,
     local_time,
 )
-from diskbench.report.terminal.layout import sparkline, wrapped
+from diskbench.report.terminal.screen import sparkline, wrapped
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 _GAP = "  "

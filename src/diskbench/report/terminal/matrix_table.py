@@ -13,8 +13,8 @@ from diskbench.model.campaign import CellState, CellStatus, MatrixStatus, UntilS
 from diskbench.model.ids import short
 from diskbench.report.assemble.report_view import BesideRow
 from diskbench.report.assemble.words import counted
-from diskbench.report.terminal.layout import Fitted
 from diskbench.report.terminal.result_text import beside_table
+from diskbench.report.terminal.screen import Fitted
 from diskbench.units import format_duration_s, format_share
 
 ORDER: tuple[CellState, ...] = (

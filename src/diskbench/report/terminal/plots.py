@@ -25,7 +25,7 @@ from diskbench.model.spec import Plan
 from diskbench.ports import EvidenceStore
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import cut
-from diskbench.report.terminal.layout import sparkline
+from diskbench.report.terminal.screen import sparkline
 from diskbench.store.frames import histogram_rows
 from diskbench.store.stored_series import rate_rows
 from diskbench.units import format_iops

@@ -25,7 +25,7 @@ from diskbench.report.assemble.report_view import BesideRow, rows_of_views
 from diskbench.report.assemble.subject import SHARED, Subject
 from diskbench.report.assemble.trial_view import TrialView
 from diskbench.report.assemble.words import NONE, counted
-from diskbench.report.terminal.layout import print_trimmed, sparkline
+from diskbench.report.terminal.screen import print_trimmed, sparkline
 from diskbench.report.terminal.verdict_text import WIDTH, verdict_lines
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 

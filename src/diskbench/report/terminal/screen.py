@@ -1,78 +1,32 @@
-"""Standard output and standard error: every text for a terminal passes through this module.
-
-Printed, logged and drawn text passes `Shown` or `Screen`, which make control characters visible
-(diskbench/visible.py). The only escape sequences that reach the terminal are our own (colours,
-cursor movements, live display): rich makes them, or they are marked as `OwnText`.
-"""
+"""The console that tables and displays are drawn on, and text laid out in its columns: wrapped,
+cut, a series in one line, without trailing blanks."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any, TextIO, cast
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
+from typing import Any, TextIO
 
 import rich.text
-from rich.console import Console, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.live import Live
+from rich.measure import Measurement
 from rich.segment import Segment
+from rich.text import Text
 
+from diskbench.report.assemble.words import cut
+from diskbench.report.terminal.streams import guard_streams, unguarded
 from diskbench.visible import UNSEEN, visible
 
 WIDE = 100_000
 """Width where no terminal sets a limit: a piped table is never cut."""
-
-
-class OwnText(str):
-    """Text with our own escape sequences; its foreign parts were made visible before."""
-
-    __slots__ = ()
-
-
-class Shown:
-    """A text stream that writes only visible characters, line feeds, tabs and `OwnText`.
-
-    It has no `buffer`: libraries that find a buffer would bypass this class.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        self.unguarded = stream
-
-    def write(self, text: str) -> int:
-        """Write `text`, made visible."""
-        return self.unguarded.write(text if isinstance(text, OwnText) else visible(text))
-
-    def writelines(self, lines: Iterable[str]) -> None:
-        """Write each of `lines`, made visible."""
-        for line in lines:
-            self.write(line)
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the stream
-        if name == "buffer":
-            raise AttributeError(name)
-        return getattr(self.unguarded, name)
-
-
-def guard_streams() -> None:
-    """Wrap standard output and standard error in `Shown`; repeated calls have no effect."""
-    sys.stdout, sys.stderr = _shown(sys.stdout), _shown(sys.stderr)
-
-
-@contextmanager
-def guarded_streams() -> Iterator[None]:
-    """Wrap standard output and standard error in `Shown` inside the block."""
-    before = sys.stdout, sys.stderr
-    guard_streams()
-    try:
-        yield
-    finally:
-        sys.stdout, sys.stderr = before
-
-
-def unguarded(stream: TextIO) -> TextIO:
-    """The stream inside `Shown`: for bytes (Parquet) and for text that was made visible before."""
-    return stream.unguarded if isinstance(stream, Shown) else stream
 
 
 class _Screen(Console):
@@ -114,5 +68,86 @@ class GuardedLive(Live):
         guard_streams()
 
 
-def _shown(stream: TextIO) -> TextIO:
-    return stream if isinstance(stream, Shown) else cast("TextIO", Shown(stream))
+_NARROWEST = 20
+_LEVELS = "▁▂▃▄▅▆▇█"
+
+
+def wrapped(lead: str, text: str, width: int, *, indent: int | None = None) -> list[str]:
+    """`text` after `lead`, wrapped at `width` columns; no line for an empty text. Further lines are
+    indented by the lead's length, or by `indent`. Words are never cut, so that a path, a command or
+    an id can be copied."""
+    if not text:
+        return []
+    return textwrap.wrap(
+        text,
+        max(width, len(lead) + _NARROWEST),
+        initial_indent=lead,
+        subsequent_indent=" " * (len(lead) if indent is None else indent),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def hanging(label: str, text: str, *, width: int | None = None) -> str:
+    """The lines of `wrapped` at COLUMNS, else the terminal's width, else 80; of an empty text the
+    label."""
+    wide = shutil.get_terminal_size().columns if width is None else width
+    return "\n".join(wrapped(label, " ".join(text.split()), wide) or [label.rstrip()])
+
+
+def sparkline(values: Sequence[float], *, width: int = 24) -> str:
+    """`values` as at most `width` blocks, from zero to their maximum; empty for no values.
+
+    The scale starts at zero, so that half the value has half the height. More values than `width`
+    are averaged in groups of nearly equal size.
+    """
+    if not values or width < 1:
+        return ""
+    shown = list(values)
+    if len(shown) > width:
+        edges = [round(i * len(shown) / width) for i in range(width + 1)]
+        shown = [fmean(values[a:b]) for a, b in pairwise(edges)]
+    top = max(shown)
+    if top <= 0:
+        return _LEVELS[0] * len(shown)
+    last = len(_LEVELS) - 1
+    return "".join(_LEVELS[max(0, min(last, round(value / top * last)))] for value in shown)
+
+
+_LEAST = 8
+"""Fewest characters that are left of a text; our choice."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """`text` on one line for each of its own, as wide as the column. A name is cut in its `middle`:
+    its end, the replicate, tells cells apart. `beside` are the characters of the table that other
+    columns need before this one may be wide."""
+
+    text: str
+    middle: bool = False
+    beside: int = 0
+
+    @property
+    def _lines(self) -> list[str]:
+        return visible(self.text).expandtabs().split("\n")
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        most = max(map(cell_len, self._lines))
+        room = min(options.max_width, max(_LEAST, console.width - self.beside))
+        return Measurement(min(most, _LEAST), min(most, room))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        for line in self._lines:
+            yield Text(cut(line, options.max_width, middle=self.middle), no_wrap=True)
+
+
+def print_trimmed(console: Console, *shown: RenderableType) -> None:
+    """Print; if the console is not a terminal, trailing blanks are removed from each line."""
+    if console.is_terminal:
+        console.print(*shown)
+        return
+    with console.capture() as captured:
+        console.print(*shown)
+    text = captured.get()
+    console.file.write("".join(f"{line.rstrip()}\n" for line in text.splitlines()))

@@ -19,7 +19,7 @@ from diskbench.model.campaign import CellSeen, FleetDocument, LeaseSeen, QueueSe
 from diskbench.model.finding import Finding
 from diskbench.model.ids import short
 from diskbench.model.schedule import OccurrenceStatus, ScheduleStatus
-from diskbench.report.terminal.layout import Fitted, wrapped
+from diskbench.report.terminal.screen import Fitted, wrapped
 from diskbench.units import format_duration_s
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.report.terminal.layout import hanging, sparkline
+from diskbench.report.terminal.screen import hanging, sparkline
 
 
 def test_further_lines_hang_below_the_first():

@@ -1,0 +1,71 @@
+"""Standard output and standard error: every text for a terminal passes through this module.
+
+Printed, logged and drawn text passes `Shown` or the console of screen.py, which make control
+characters visible (diskbench/visible.py). The only escape sequences that reach the terminal are our
+own (colours, cursor movements, live display): rich makes them, or they are marked as `OwnText`.
+Apart from screen.py, because every command guards its streams and few draw.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO, cast
+
+from diskbench.visible import visible
+
+
+class OwnText(str):
+    """Text with our own escape sequences; its foreign parts were made visible before."""
+
+    __slots__ = ()
+
+
+class Shown:
+    """A text stream that writes only visible characters, line feeds, tabs and `OwnText`.
+
+    It has no `buffer`: libraries that find a buffer would bypass this class.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.unguarded = stream
+
+    def write(self, text: str) -> int:
+        """Write `text`, made visible."""
+        return self.unguarded.write(text if isinstance(text, OwnText) else visible(text))
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each of `lines`, made visible."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the stream
+        if name == "buffer":
+            raise AttributeError(name)
+        return getattr(self.unguarded, name)
+
+
+def guard_streams() -> None:
+    """Wrap standard output and standard error in `Shown`; repeated calls have no effect."""
+    sys.stdout, sys.stderr = _shown(sys.stdout), _shown(sys.stderr)
+
+
+@contextmanager
+def guarded_streams() -> Iterator[None]:
+    """Wrap standard output and standard error in `Shown` inside the block."""
+    before = sys.stdout, sys.stderr
+    guard_streams()
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def unguarded(stream: TextIO) -> TextIO:
+    """The stream inside `Shown`: for bytes (Parquet) and for text that was made visible before."""
+    return stream.unguarded if isinstance(stream, Shown) else stream
+
+
+def _shown(stream: TextIO) -> TextIO:
+    return stream if isinstance(stream, Shown) else cast("TextIO", Shown(stream))

@@ -1,8 +1,23 @@
+"""The figures of lists and of comparisons in the database: kept, read, forgotten with their run."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
 from tests.rigs.replicates import measured
 from tests.rigs.statements import statements_of
 
-from diskbench.store.figures import load_figures
+from diskbench.model.run import Headline, ListedStep
+from diskbench.store import schema
+from diskbench.store.database import transaction
+from diskbench.store.figures import (
+    keep_headlines,
+    load_figures,
+    load_headlines,
+    recent_trials,
+    step_loads,
+)
 from diskbench.store.query import ids_that_begin, known_labels
+from diskbench.store.rows import delete_runs
 from diskbench.store.where import parse_filter
 
 
@@ -46,3 +61,57 @@ def test_labels_and_beginnings_of_ids_are_known(any_database):
     assert set(found.values()) <= {"matrix", "run"}
     assert all(one.startswith(trial[:12]) for one in found)
     assert ids_that_begin(any_database, "%") == []
+
+
+ONE = Headline("read", 3000.0, 3000.0 * 4096, "baseline", "with care")
+OTHER = Headline("read", 100.0, None, None, "yes")
+
+
+def run_ids(database: sa.Engine) -> list[str]:
+    with transaction(database) as connection:
+        query = sa.select(schema.run.c.run_id).order_by(schema.run.c.run_id)
+        return list(connection.execute(query).scalars())
+
+
+def test_what_is_kept_is_read_and_replaced_and_goes_with_its_run(any_database: sa.Engine) -> None:
+    measured(any_database, [3000.0, 3010.0])
+    first, second = run_ids(any_database)
+    keep_headlines(any_database, {first: ONE, second: ONE})
+    keep_headlines(any_database, {second: OTHER})
+    assert load_headlines(any_database, [first, second]) == {first: ONE, second: OTHER}
+    delete_runs(any_database, [first])
+    assert load_headlines(any_database, [first, second]) == {second: OTHER}
+
+
+def test_what_another_version_judged_counts_for_nothing(any_database: sa.Engine) -> None:
+    measured(any_database, [3000.0])
+    (run_id,) = run_ids(any_database)
+    keep_headlines(any_database, {run_id: ONE})
+    with transaction(any_database) as connection:
+        connection.execute(sa.update(schema.headline).values(judged_by="0.0.0"))
+    assert load_headlines(any_database, [run_id]) == {}
+    keep_headlines(any_database, {run_id: ONE})
+    assert load_headlines(any_database, [run_id]) == {run_id: ONE}
+
+
+def test_trials_come_newest_first_with_their_runs_together(any_database: sa.Engine) -> None:
+    measured(any_database, [3000.0, 3010.0], disk="gp2", runs=[(1.0, 2.0, 3.0), (4.0,)])
+    measured(any_database, [9000.0], disk="gp3", campaign=1)
+    keep_headlines(any_database, dict.fromkeys(run_ids(any_database), ONE))
+    trials, total = recent_trials(any_database)
+    assert total == 3
+    assert [newest.disk_type for newest, *_ in trials] == ["gp3", "gp2", "gp2"]
+    assert [states["done"] for _, states, _ in trials] == [1, 1, 3]
+    assert [len(headlines) for *_, headlines in trials] == [1, 1, 3]
+    trials, total = recent_trials(any_database, [parse_filter("disk=gp2")], limit=1)
+    assert (len(trials), total) == (1, 2)
+
+
+def test_the_loads_of_runs_come_from_their_rows(any_database: sa.Engine) -> None:
+    value = 3000.0
+    measured(any_database, [value])
+    (run_id,) = run_ids(any_database)
+    load = ListedStep(
+        "read", is_random=True, block_bytes=4096, iops=value, bytes_per_s=value * 4096
+    )
+    assert step_loads(any_database, [run_id]) == {run_id: [load]}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from emulators.aws.cloud import Cloud
@@ -22,79 +25,135 @@ from tests.cloud.rented_gcp import Gcp
 from diskbench.providers.vsphere.client import VsphereSessions
 
 
-@pytest.fixture(scope="module")
-def aws_server() -> Iterator[Aws]:
+@contextmanager
+def emulated(name: str) -> Iterator[Any]:
+    """A running emulator of that cloud; a process has one at a time (they set the lab's place)."""
     # On a disk, for direct I/O; where /tmp is a tmpfs, tmp_path would be none.
-    state = Path(tempfile.mkdtemp(prefix="diskbench-test-aws-", dir="/var/tmp"))
-    cloud = Cloud(state)
+    state = Path(tempfile.mkdtemp(prefix=f"diskbench-test-{name}-", dir="/var/tmp"))
     try:
         with pytest.MonkeyPatch.context() as patched:
             # Whoever tests may have an account of their own; moto, too, would look for it.
-            for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
-                patched.delenv(name, raising=False)
-            with running(cloud) as endpoint:
-                yield Aws(cloud, endpoint)
+            for variable in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
+                patched.delenv(variable, raising=False)
+            if name == "vsphere":
+                with vsphere_cloud.running(state) as made:
+                    yield made
+            else:
+                cloud_kind, running, user = KINDS[name]
+                cloud = cloud_kind(state)
+                with running(cloud) as endpoint:
+                    yield user(cloud, endpoint)
     finally:
         shutil.rmtree(state)
+
+
+KINDS: dict[str, Any] = {
+    "aws": (Cloud, running, Aws),
+    "azure": (azure_cloud.Cloud, azure_emulator.running, Azure),
+    "gcp": (gcp_cloud.Cloud, gcp_emulator.running, Gcp),
+}
+
+
+def renew(name: str, server: Any) -> None:
+    """Make the emulator as it was when it began."""
+    if name == "vsphere":
+        server.fresh()
+    else:
+        {"aws": fresh, "azure": azure_emulator.fresh, "gcp": gcp_emulator.fresh}[name](server.cloud)
+
+
+@pytest.fixture(scope="module")
+def emulator(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
+    """The emulator whose name is the parameter, and that name."""
+    with emulated(request.param) as made:
+        yield request.param, made
+
+
+def of(cloud: str) -> pytest.MarkDecorator:
+    """The test is of this cloud: its fixture `emulated_cloud` or `emulator` is that."""
+    return pytest.mark.parametrize("emulator", [cloud], indirect=True)
+
+
+def table(names: str, rows: dict[str, tuple[Any, ...]]) -> pytest.MarkDecorator:
+    """Cases by 'CLOUD WHAT'; `names` are those of their columns."""
+    # An emulator goes on for the next test if the name is the same object.
+    clouds = {key: sys.intern(key.split()[0]) for key in rows}
+    cases = [pytest.param(clouds[key], *row, id=key) for key, row in rows.items()]
+    return pytest.mark.parametrize(
+        f"emulator, {names}", cases, indirect=["emulator"], scope="module"
+    )
+
+
+@pytest.fixture
+def emulated_cloud(
+    emulator: tuple[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[str, Any]]:
+    """The emulator of the test's cloud, new, and the name of that."""
+    name, cloud = emulator
+    renew(name, cloud)
+    with closed_sessions(monkeypatch):
+        yield name, cloud
+    renew(name, cloud)
+
+
+@pytest.fixture(scope="module")
+def aws_server() -> Iterator[Aws]:
+    with emulated("aws") as made:
+        yield made
 
 
 @pytest.fixture
 def aws(aws_server: Aws) -> Iterator[Aws]:
-    fresh(aws_server.cloud)
+    renew("aws", aws_server)
     yield aws_server
-    fresh(aws_server.cloud)
+    renew("aws", aws_server)
 
 
 @pytest.fixture(scope="module")
 def gcp_server() -> Iterator[Gcp]:
-    state = Path(tempfile.mkdtemp(prefix="diskbench-test-gcp-", dir="/var/tmp"))
-    cloud = gcp_cloud.Cloud(state)
-    try:
-        with gcp_emulator.running(cloud) as endpoint:
-            yield Gcp(cloud, endpoint)
-    finally:
-        shutil.rmtree(state)
+    with emulated("gcp") as made:
+        yield made
 
 
 @pytest.fixture
 def gcp(gcp_server: Gcp) -> Iterator[Gcp]:
-    gcp_emulator.fresh(gcp_server.cloud)
+    renew("gcp", gcp_server)
     yield gcp_server
-    gcp_emulator.fresh(gcp_server.cloud)
+    renew("gcp", gcp_server)
 
 
 @pytest.fixture(scope="module")
 def azure_server() -> Iterator[Azure]:
-    state = Path(tempfile.mkdtemp(prefix="diskbench-test-azure-", dir="/var/tmp"))
-    cloud = azure_cloud.Cloud(state)
-    try:
-        with azure_emulator.running(cloud) as endpoint:
-            yield Azure(cloud, endpoint)
-    finally:
-        shutil.rmtree(state)
+    with emulated("azure") as made:
+        yield made
 
 
 @pytest.fixture
 def azure(azure_server: Azure) -> Iterator[Azure]:
-    azure_emulator.fresh(azure_server.cloud)
+    renew("azure", azure_server)
     yield azure_server
-    azure_emulator.fresh(azure_server.cloud)
+    renew("azure", azure_server)
 
 
 @pytest.fixture(scope="module")
 def vsphere_server() -> Iterator[vsphere_cloud.Vsphere]:
-    state = Path(tempfile.mkdtemp(prefix="diskbench-test-vsphere-", dir="/var/tmp"))
-    try:
-        with vsphere_cloud.running(state) as cloud:
-            yield cloud
-    finally:
-        shutil.rmtree(state)
+    with emulated("vsphere") as made:
+        yield made
 
 
 @pytest.fixture
 def vsphere(
     vsphere_server: vsphere_cloud.Vsphere, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[vsphere_cloud.Vsphere]:
+    vsphere_server.fresh()
+    with closed_sessions(monkeypatch):
+        yield vsphere_server
+    vsphere_server.fresh()
+
+
+@contextmanager
+def closed_sessions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Close what providers of vSphere opened: pyVmomi warns of others than a command's."""
     made = list[VsphereSessions]()
     begin = VsphereSessions.__init__
 
@@ -103,8 +162,6 @@ def vsphere(
         made.append(sessions)
 
     monkeypatch.setattr(VsphereSessions, "__init__", noted)
-    vsphere_server.fresh()
-    yield vsphere_server
-    for sessions in made:  # a provider of a command is closed with it; pyVmomi warns of others
+    yield
+    for sessions in made:
         sessions.close()
-    vsphere_server.fresh()

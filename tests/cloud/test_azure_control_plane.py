@@ -8,8 +8,7 @@ import pytest
 import requests
 from emulators import guests
 from emulators.azure import power
-from emulators.azure.faults import DISK, MACHINE
-from tests.cloud.rented import Keys, Login, make_keys, until
+from tests.cloud.rented import Keys, make_keys, until
 from tests.cloud.rented_azure import (
     REGION,
     USER,
@@ -107,14 +106,6 @@ def test_groups_are_found_by_their_tags(azure: Azure) -> None:
 
     assert named("tagName eq 'lease'") == ["one", "two"]
     assert named("tagName eq 'lease' and tagValue eq 'b'") == ["two"]
-
-
-def test_a_group_takes_everything_in_it_along(azure: Azure, here: str, keys: Keys) -> None:
-    launch(azure, here, keys)
-    attach(azure, here, [(disk(azure, here), 0, "None")])
-    azure.resources.resource_groups.begin_delete(here).result()
-    assert azure.left() == []
-    assert list(azure.cloud.state.rglob("*.img")) == []
 
 
 # Disks.
@@ -368,30 +359,6 @@ def test_who_reads_changes_and_writes_back_loses_nothing(
 # Faults.
 
 
-def test_faults_hit_what_they_name(azure: Azure, here: str) -> None:
-    azure.faults.throttle(DISK, retry_after=7)
-    with refused("TooManyRequests", 429) as caught:
-        disk(azure, here)
-    assert caught.value.response.headers["Retry-After"] == "7"
-    azure.faults.forbid(DISK)
-    with refused("AuthorizationFailed", 403):
-        disk(azure, here)
-    azure.faults.reset()
-    azure.faults.fail(DISK, "InternalServerError", "It broke.")
-    with refused("InternalServerError", None):
-        disk(azure, here)
-    azure.faults.expire_credentials()
-    with refused("ExpiredAuthenticationToken", 401):
-        disk(azure, here)
-
-
-def test_every_request_is_noted_with_its_body(azure: Azure, here: str) -> None:
-    disk(azure, here, size=7)
-    (asked,) = azure.faults.calls(DISK)
-    assert asked.body["properties"]["diskSizeGB"] == 7
-    assert azure.faults.calls(MACHINE) == []
-
-
 def test_images_and_sizes_are_listed(azure: Azure) -> None:
     (newest,) = azure.compute.virtual_machine_images.list(
         REGION, "Canonical", "ubuntu-24_04-lts", "server"
@@ -403,17 +370,3 @@ def test_images_and_sizes_are_listed(azure: Azure) -> None:
     told = {one.name: one.value for one in found["Standard_D2s_v3"].capabilities}
     assert told["UncachedDiskIOPS"] == "3200"
     assert found["PremiumV2_LRS"].resource_type == "disks"
-
-
-def test_a_guest_is_who_its_custom_data_says(azure: Azure, here: str, keys: Keys) -> None:
-    launch(azure, here, keys)
-    attach(azure, here, [(disk(azure, here), 3, "None")])
-    address = azure.network.public_ip_addresses.get(here, "guest-card-address")
-    guest = Login(azure, USER, address.properties.ip_address, keys)  # type: ignore[arg-type]
-    path = "/dev/disk/azure/scsi1/lun3"
-    assert guest.run(f"id -un; sudo blockdev --getsize64 {path}").split() == [USER, str(4 * 2**30)]
-    assert 330 <= guest.fio(path)["read"]["iops"] <= 800
-    temporary = guest.run("sudo blockdev --getsize64 /dev/disk/azure/resource")
-    assert temporary.strip() == str(16 * 2**30)
-    attach(azure, here, [])
-    assert guest.run(f"ls {path} 2>/dev/null || echo gone") == "gone\n"

@@ -22,7 +22,6 @@ from diskbench.providers.options import NetworkOptions
 
 pytestmark = pytest.mark.slow
 
-MACHINE = "Microsoft.Compute/virtualMachines/write"
 GROUP = "Microsoft.Resources/subscriptions/resourceGroups/write"
 SKUS = "Microsoft.Compute/skus/read"
 BOTH, NVME_ONLY = "Standard_E4bds_v5", "Standard_D4s_v6"

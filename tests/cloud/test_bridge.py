@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from emulators import guests
 from tests.cloud.rented import (
     UBUNTU,
     Aws,
@@ -13,7 +12,6 @@ from tests.cloud.rented import (
     Login,
     attach,
     attachment_state,
-    described,
     launch,
     make_keys,
     state,
@@ -44,45 +42,6 @@ def path_of(name: str) -> str:
 def detach(aws: Aws, name: str) -> None:
     aws.client().detach_volume(VolumeId=name)
     until(lambda: attachment_state(aws, name) is None)
-
-
-def test_a_disk_is_rented_measured_and_given_back_with_nothing_left(aws: Aws, keys: Keys) -> None:
-    instance = launch(aws, UserData=keys.user_data)
-    guest = login(aws, instance, keys)
-    assert guest.run("id -un; sudo id -un").split() == ["ubuntu", "root"]
-    disk = volume(aws, "io1", 20, Iops=300)
-    attach(aws, disk, instance)
-    device = path_of(disk)
-    assert guest.run(f"readlink -f {device}; sudo blockdev --getsize64 {device}").split() == [
-        "/dev/nvme1n1",
-        str(20 * 2**30),
-    ]
-    # A second of fio may spend what the limit of the moment before it left over.
-    assert 200 <= guest.fio(device)["read"]["iops"] <= 450
-    detach(aws, disk)
-    assert guest.run("ls /dev | grep -c nvme || :") == "0\n"
-    aws.client().delete_volume(VolumeId=disk)
-    aws.client().terminate_instances(InstanceIds=[instance])
-    until(lambda: state(aws, instance) == "terminated")
-    assert "PublicIpAddress" not in described(aws, instance)
-    assert aws.left() == []
-    assert list(aws.cloud.state.rglob("*.img")) == []
-
-
-def test_a_guest_that_switches_itself_off_takes_its_marked_disk_along(aws: Aws, keys: Keys) -> None:
-    instance = launch(aws, UserData=keys.user_data, InstanceInitiatedShutdownBehavior="terminate")
-    guest = login(aws, instance, keys)
-    disk = volume(aws)
-    attach(aws, disk, instance)
-    mapping = [{"DeviceName": "/dev/sdf", "Ebs": {"DeleteOnTermination": True}}]
-    aws.client().modify_instance_attribute(InstanceId=instance, BlockDeviceMappings=mapping)
-    (row,) = aws.client().describe_volumes(VolumeIds=[disk])["Volumes"][0]["Attachments"]
-    assert row["DeleteOnTermination"] is True
-    guest.try_run("sudo kill -TERM 1")
-    until(lambda: state(aws, instance) == "terminated")
-    reason = described(aws, instance)["StateReason"]
-    assert reason["Code"] == "Client.InstanceInitiatedShutdown"
-    assert aws.left() == []
 
 
 def test_a_guest_that_switches_itself_off_is_stopped_where_nothing_else_was_said(
@@ -206,24 +165,6 @@ def test_nobody_gets_in_who_expects_another_host_key(aws: Aws, keys: Keys) -> No
     done = login(aws, instance, keys).try_run("true")
     assert done.returncode == 255
     assert "Host key verification failed" in done.stderr
-
-
-def test_terminating_a_machine_in_the_middle_of_fio_ends_both(aws: Aws, keys: Keys) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    instance = launch(aws, UserData=keys.user_data)
-    guest = login(aws, instance, keys)
-    disk = volume(aws)
-    attach(aws, disk, instance)
-    with ThreadPoolExecutor(1) as pool:
-        load = f"sudo fio --name=t --filename={path_of(disk)} --rw=read --time_based --runtime=60"
-        running = pool.submit(guest.try_run, load)
-        until(lambda: "fio" in guests.programs(instance))
-        aws.client().terminate_instances(InstanceIds=[instance])
-        assert running.result().returncode == 255
-    until(lambda: state(aws, instance) == "terminated")
-    aws.client().delete_volume(VolumeId=disk)
-    assert aws.left() == []
 
 
 def test_the_image_a_parameter_names_is_there_in_every_region(aws: Aws) -> None:

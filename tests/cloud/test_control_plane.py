@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 from emulators.aws.transitions import Pace
 from tests.cloud.rented import (
-    REGION,
     ZONE,
     Aws,
     attach,
@@ -288,109 +287,7 @@ def test_an_action_that_is_not_emulated_is_an_error_and_no_page(aws: Aws) -> Non
         aws.client().describe_volume_attribute(Attribute="autoEnableIO", VolumeId="vol-1")
 
 
-def test_prices_and_quotas_have_answers(aws: Aws) -> None:
-    assert aws.client("pricing").get_products(ServiceCode="AmazonEC2")["PriceList"] == []
-    quotas = aws.client("service-quotas")
-    found = quotas.get_service_quota(ServiceCode="ec2", QuotaCode="L-1216C47A")["Quota"]
-    assert found["QuotaName"] == "Running On-Demand Standard instances"
-    assert len(quotas.list_service_quotas(ServiceCode="ebs")["Quotas"]) == 3
-    with refused("NoSuchResourceException"):
-        quotas.get_service_quota(ServiceCode="ec2", QuotaCode="L-0")
-
-
-def test_evidence_has_a_store(aws: Aws) -> None:
-    s3 = aws.client("s3")
-    s3.create_bucket(Bucket="evidence")
-    s3.put_object(Bucket="evidence", Key="a/b", Body=b"kept")
-    assert s3.get_object(Bucket="evidence", Key="a/b")["Body"].read() == b"kept"
-
-
 # Faults.
-
-
-def test_capacity_is_missing_in_one_zone_and_for_one_type_only(aws: Aws) -> None:
-    aws.faults.capacity(zone=ZONE, instance_type="m5.large", times=2)
-    for _ in range(2):
-        with refused("InsufficientInstanceCapacity", 500):
-            launch(aws, Placement={"AvailabilityZone": ZONE})
-    launch(aws, Placement={"AvailabilityZone": ZONE})
-    aws.faults.capacity(zone=ZONE)
-    launch(aws, Placement={"AvailabilityZone": OTHER_ZONE})
-    subnets = aws.client().describe_subnets()["Subnets"]
-    (subnet,) = [row["SubnetId"] for row in subnets if row["AvailabilityZone"] == ZONE]
-    with refused("InsufficientInstanceCapacity", 500):
-        launch(aws, SubnetId=subnet)
-
-
-def test_a_storm_of_throttling_passes(aws: Aws) -> None:
-    aws.faults.throttle("DescribeVolumes", times=2)
-    for _ in range(2):
-        with refused("RequestLimitExceeded", 503):
-            aws.client().describe_volumes()
-    assert aws.client().describe_volumes()["Volumes"] == []
-    assert len(aws.faults.calls("DescribeVolumes")) == 3
-
-
-def test_a_permission_that_is_missing_is_named(aws: Aws) -> None:
-    aws.faults.forbid("CreateVolume")
-    with refused("UnauthorizedOperation", 403) as caught:
-        volume(aws)
-    assert "ec2:CreateVolume" in str(caught.value)
-
-
-def test_credentials_expire_and_others_work(aws: Aws) -> None:
-    aws.faults.expire_credentials(after_calls=1)
-    aws.client().describe_volumes()
-    for _ in range(2):
-        with refused("RequestExpired"):
-            aws.client().describe_volumes()
-    with refused("ExpiredTokenException"):
-        aws.client("ssm").get_parameter(Name="/x")
-    with refused("ExpiredToken", 403):
-        aws.client("sts").get_caller_identity()
-    assert aws.client(key="AKIADISKBENCH0000002").describe_volumes()["Volumes"] == []
-
-
-def test_a_volume_may_never_be_created_and_can_be_deleted_then(aws: Aws) -> None:
-    aws.faults.stuck_creating()
-    name = aws.client().create_volume(AvailabilityZone=ZONE, VolumeType="gp3", Size=4)["VolumeId"]
-    assert {volume_state(aws, name) for _ in range(20)} == {"creating"}
-    aws.client().delete_volume(VolumeId=name)
-    assert aws.left() == []
-
-
-def test_an_instance_may_never_pass_its_checks(aws: Aws) -> None:
-    aws.faults.never_ready()
-    instance = launch(aws)
-    up(aws, instance)
-    for _ in range(20):
-        (row,) = aws.client().describe_instance_status(InstanceIds=[instance])["InstanceStatuses"]
-        assert row["SystemStatus"]["Status"] == "initializing"
-    aws.client().terminate_instances(InstanceIds=[instance])
-    until(lambda: state(aws, instance) == "terminated")
-    assert aws.left() == []
-
-
-def test_an_attachment_may_be_late(aws: Aws) -> None:
-    instance = launch(aws)
-    up(aws, instance)
-    name = volume(aws)
-    aws.faults.late_attach(looks=20)
-    aws.client().attach_volume(VolumeId=name, InstanceId=instance, Device="/dev/sdf")
-    assert {attachment_state(aws, name) for _ in range(20)} == {"attaching"}
-    until(lambda: attachment_state(aws, name) == "attached")
-
-
-def test_every_request_is_on_record(aws: Aws) -> None:
-    volume(
-        aws,
-        "gp2",
-        20,
-        TagSpecifications=[{"ResourceType": "volume", "Tags": [{"Key": "a", "Value": "b"}]}],
-    )
-    (asked,) = aws.faults.calls("CreateVolume")
-    assert (asked.service, asked.region, asked.params["Size"]) == ("ec2", REGION, 20)
-    assert asked.params["TagSpecifications"][0]["Tags"] == [{"Key": "a", "Value": "b"}]
 
 
 def raw(aws: Aws, body: str) -> bytes:

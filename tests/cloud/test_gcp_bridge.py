@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,6 @@ from tests.cloud.rented_gcp import (
     wanted,
     well,
 )
-from tests.rigs.rates import held_at
 
 pytestmark = pytest.mark.slow
 LINK = "/dev/disk/by-id/google-{}"
@@ -76,14 +74,6 @@ def state(gcp: Gcp) -> str:
     return str(instance(gcp).status)
 
 
-def is_gone(gcp: Gcp) -> bool:
-    return not list(gcp.call("Instances", "list", zone=ZONE))
-
-
-def test_a_machine_has_the_host_key_and_the_user_of_its_user_data(inside: Login) -> None:
-    assert inside.run("id -un").strip() == "ubuntu"
-
-
 def test_without_a_firewall_rule_nobody_gets_in(gcp: Gcp, keys: Keys) -> None:
     machine = login(gcp, keys, launch(gcp, keys))
     assert machine.try_run("true").returncode == 255
@@ -101,43 +91,6 @@ def test_keys_in_the_metadata_count_unless_os_login_is_on(gcp: Gcp, keys: Keys) 
     for name, on, code in (("on", "TRUE", 255), ("off", "FALSE", 0)):
         row = launch(gcp, name=name, **with_metadata(**items, **{"enable-oslogin": on}))
         assert login(gcp, keys, row, "me").try_run("true").returncode == code
-
-
-def test_a_disk_appears_under_its_device_name_and_is_as_fast_as_its_type(
-    gcp: Gcp, inside: Login
-) -> None:
-    well(gcp, attach(gcp, disk(gcp, kind="pd-standard", size=256), device_name="bench"))
-    assert inside.run(f"sudo blockdev --getsize64 {LINK.format('bench')}").strip() == str(2**38)
-    assert held_at(inside.fio(LINK.format("bench"))["read"]["iops"], 192)
-
-
-def test_what_is_provisioned_is_what_the_disk_does(gcp: Gcp, keys: Keys) -> None:
-    well(gcp, let_in(gcp))
-    params = {"disk_type": f"zones/{ZONE}/diskTypes/hyperdisk-balanced", "disk_size_gb": 10}
-    first = {**boot(), "initialize_params": {**params, "source_image": UBUNTU}}
-    second = {
-        "auto_delete": True,
-        "device_name": "bench",
-        "initialize_params": {**params, "disk_name": "bench", "provisioned_iops": 4000},
-    }
-    kind = f"zones/{ZONE}/machineTypes/n4-standard-4"
-    row = launch(gcp, keys, machine_type=kind, disks=[first, second])
-    found = login(gcp, keys, row).fio(LINK.format("bench"))
-    assert held_at(found["read"]["iops"], 4000)
-    well(gcp, delete(gcp))
-    assert [one for one in gcp.left() if "firewalls" not in one] == []
-
-
-def test_local_disks_come_with_their_machine(gcp: Gcp, keys: Keys) -> None:
-    well(gcp, let_in(gcp))
-    local = [
-        {"type_": "SCRATCH", "auto_delete": True, "interface": one} for one in ("NVME", "SCSI")
-    ]
-    row = launch(gcp, keys, disks=[boot(), *local])
-    machine = login(gcp, keys, row)
-    for name in ("local-nvme-ssd-0", "local-ssd-0"):
-        size = machine.run(f"sudo blockdev --getsize64 {LINK.format(name)}")
-        assert int(size) == 375 * 2**30
 
 
 def test_a_disk_keeps_what_is_on_it_from_machine_to_machine(
@@ -186,16 +139,6 @@ def test_auto_delete_can_be_said_later(gcp: Gcp) -> None:
     assert list(gcp.call("Disks", "list", zone=ZONE)) == []
 
 
-def test_a_disk_that_comes_late_is_not_there_before_its_operation_ends(
-    gcp: Gcp, inside: Login
-) -> None:
-    gcp.faults.slow("instances.attachDisk", looks=3)
-    operation = attach(gcp, disk(gcp), device_name="bench")
-    assert inside.try_run(f"test -e {LINK.format('bench')}").returncode == 1
-    well(gcp, operation)
-    inside.run(f"test -e {LINK.format('bench')}")
-
-
 @pytest.mark.usefixtures("inside")
 def test_an_operation_that_fails_leaves_things_as_they_were(gcp: Gcp) -> None:
     gcp.faults.fail("instances.attachDisk", "INTERNAL_ERROR", "Internal error.", status=500)
@@ -203,27 +146,6 @@ def test_an_operation_that_fails_leaves_things_as_they_were(gcp: Gcp) -> None:
     assert error_of(gcp, attach(gcp, link, device_name="bench")).code == "INTERNAL_ERROR"
     assert len(instance(gcp).disks) == 1
     well(gcp, attach(gcp, link, device_name="bench"))
-
-
-def test_a_machine_that_never_comes_up_runs_and_answers_nobody(gcp: Gcp, keys: Keys) -> None:
-    gcp.faults.never_up = True
-    well(gcp, let_in(gcp))
-    row = launch(gcp, keys)
-    assert row.status == "RUNNING"
-    assert login(gcp, keys, row).try_run("true").returncode == 255
-    well(gcp, delete(gcp))
-
-
-def test_a_machine_whose_time_is_up_goes_with_its_disks(gcp: Gcp, keys: Keys) -> None:
-    limited = {"max_run_duration": {"seconds": 3600}, "instance_termination_action": "DELETE"}
-    row = launch(gcp, keys, scheduling=limited)
-    assert row.resource_status.scheduling.termination_timestamp
-    well(gcp, attach(gcp, disk(gcp), device_name="bench", auto_delete=True))
-    gcp.cloud.later_s = 3500.0 - (time.time() - gcp.cloud.started_at)
-    assert state(gcp) == "RUNNING"
-    gcp.cloud.later_s = 3700.0
-    until(lambda: is_gone(gcp))
-    assert gcp.left() == []
 
 
 @pytest.mark.usefixtures("inside")

@@ -162,14 +162,6 @@ def test_a_disk_that_is_being_made_is_not_deleted_yet(gcp: Gcp) -> None:
         gcp.call("Disks", "delete_unary", zone=ZONE, disk="d")
 
 
-def test_a_disk_that_is_stuck_can_be_deleted(gcp: Gcp) -> None:
-    gcp.faults.stuck("disks.insert")
-    make(gcp, size_gb=20)
-    well(gcp, gcp.call("Disks", "delete_unary", zone=ZONE, disk="d"))
-    with refused(404, "notFound"):
-        gcp.call("Disks", "get", zone=ZONE, disk="d")
-
-
 def test_labels_change_for_who_knows_the_last_ones(gcp: Gcp) -> None:
     disk(gcp, "d", labels={"a": "b"})
     known = gcp.call("Disks", "get", zone=ZONE, disk="d").label_fingerprint

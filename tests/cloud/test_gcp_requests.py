@@ -12,12 +12,9 @@ from tests.cloud.rented_gcp import (
     Gcp,
     disk,
     done,
-    error_of,
     launch,
     new_request_id,
     refused,
-    until,
-    wanted,
     well,
 )
 
@@ -166,18 +163,6 @@ def test_a_request_id_is_a_uuid(gcp: Gcp, request_id: str) -> None:
         gcp.call("Disks", "delete_unary", zone=ZONE, disk="d", request_id=request_id)
 
 
-def test_an_answer_that_is_lost_can_be_asked_for_again(gcp: Gcp) -> None:
-    from requests.exceptions import ConnectionError as Broken
-
-    asked = {"zone": ZONE, "disk_resource": {"name": "lost", "size_gb": 20}}
-    asked["request_id"] = new_request_id()
-    gcp.faults.lose_answer("disks.insert")
-    with pytest.raises(Broken):
-        gcp.call("Disks", "insert_unary", **asked)
-    well(gcp, gcp.call("Disks", "insert_unary", **asked))
-    assert [one.name for one in gcp.call("Disks", "list", zone=ZONE)] == ["lost"]
-
-
 # Operations.
 
 
@@ -199,21 +184,6 @@ def test_wait_may_answer_before_the_end(gcp: Gcp) -> None:
     assert done(gcp, waited).status.name == "DONE"
 
 
-def test_who_forgot_the_operation_looks_at_the_thing(gcp: Gcp) -> None:
-    asked = {"zone": ZONE, "disk_resource": {"name": "slow", "size_gb": 20}}
-    gcp.call("Disks", "insert_unary", **asked)
-    until(lambda: gcp.call("Disks", "get", zone=ZONE, disk="slow").status == "READY")
-
-
-def test_an_operation_that_is_stuck_stays_so(gcp: Gcp) -> None:
-    gcp.faults.stuck("disks.insert")
-    asked = {"zone": ZONE, "disk_resource": {"name": "stuck", "size_gb": 20}}
-    operation = gcp.call("Disks", "insert_unary", **asked)
-    for _ in range(5):
-        operation = gcp.call("ZoneOperations", "wait", zone=ZONE, operation=operation.name)
-    assert operation.status.name == "RUNNING"
-
-
 def test_operations_are_listed_and_found_by_what_they_are_about(gcp: Gcp) -> None:
     link = disk(gcp, "a")
     disk(gcp, "b")
@@ -222,77 +192,6 @@ def test_operations_are_listed_and_found_by_what_they_are_about(gcp: Gcp) -> Non
 
 
 # What goes wrong on purpose.
-
-
-def test_a_missing_permission_is_named(gcp: Gcp) -> None:
-    gcp.faults.forbid("disks.insert")
-    with refused(403, "forbidden") as caught:
-        gcp.call("Disks", "insert_unary", zone=ZONE, disk_resource={"name": "d"})
-    assert "compute.disks.create" in str(caught.value)
-
-
-def test_credentials_expire_for_whom_they_were(gcp: Gcp) -> None:
-    gcp.faults.expire_credentials(after_calls=1)
-    gcp.call("Projects", "get")
-    assert gcp.http("GET", "zones")[0] == 401
-    assert gcp.http("GET", "zones", token="another")[0] == 200  # noqa: S106 - a name
-
-
-def test_a_service_account_asks_with_tokens_of_its_own(gcp: Gcp) -> None:
-    from google.api_core.client_options import ClientOptions
-    from google.cloud import compute_v1
-
-    gcp.cloud.roles.clear()  # it owns the project
-    account = compute_v1.ZonesClient.from_service_account_file(
-        str(gcp.cloud.credentials), client_options=ClientOptions(api_endpoint=gcp.endpoint)
-    )
-    assert ZONE in {one.name for one in account.list(project=PROJECT)}
-    asked = {"name": "d", "size_gb": 20}
-    operation = compute_v1.DisksClient.from_service_account_file(
-        str(gcp.cloud.credentials), client_options=ClientOptions(api_endpoint=gcp.endpoint)
-    ).insert_unary(project=PROJECT, zone=ZONE, disk_resource=asked)
-    assert operation.user == "diskbench@diskbench-emulated.iam.gserviceaccount.com"
-
-
-def test_a_service_that_is_not_there_is_back_later(gcp: Gcp) -> None:
-    gcp.faults.unavailable(times=2)
-    for _ in range(2):
-        with refused(503, "backendError"):
-            gcp.call("Projects", "get")
-    gcp.call("Projects", "get")
-
-
-@pytest.mark.parametrize("details", [False, True])
-def test_a_stockout_is_told_by_the_operation_and_the_machine_is_not_there(
-    gcp: Gcp, details: bool
-) -> None:
-    gcp.faults.stockout(details=details)
-    insert = gcp.call("Instances", "insert_unary", zone=ZONE, instance_resource=wanted())
-    error = error_of(gcp, insert)
-    suffix = "_WITH_DETAILS" if details else ""
-    assert error.code == "ZONE_RESOURCE_POOL_EXHAUSTED" + suffix
-    assert ZONE in error.message
-    assert gcp.left() == []
-
-
-def test_what_is_rented_counts_for_the_quota(gcp: Gcp) -> None:
-    gcp.faults.quota("SSD_TOTAL_GB", 500)
-    disk(gcp, "first", size=300)
-    asked = {"name": "second", "type_": PD_SSD, "size_gb": 300}
-    error = error_of(gcp, gcp.call("Disks", "insert_unary", zone=ZONE, disk_resource=asked))
-    assert error.code == "QUOTA_EXCEEDED"
-    assert error.message == "Quota 'SSD_TOTAL_GB' exceeded.  Limit: 500.0 in region us-central1."
-    assert [one.name for one in gcp.call("Disks", "list", zone=ZONE)] == ["first"]
-    region = gcp.call("Regions", "get", region="us-central1")
-    (quota,) = [one for one in region.quotas if one.metric == "SSD_TOTAL_GB"]
-    assert (quota.limit, quota.usage) == (500, 300)
-
-
-def test_requests_are_kept_as_they_came(gcp: Gcp) -> None:
-    disk(gcp, "kept", labels={"lease": "a1"})
-    (asked,) = gcp.faults.calls("disks.insert")
-    assert asked.path["zone"] == ZONE
-    assert asked.body["labels"] == {"lease": "a1"}
 
 
 @pytest.mark.slow

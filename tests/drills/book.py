@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 import pytest
-from tests.rooms import is_thorough
+from tests.rooms import has_quick_case
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "evidence" / "drills.md"
@@ -38,19 +38,19 @@ class Drill:
 
 
 def drill(*, done: str, holds: str, quick: bool = True) -> Callable[[Test], Test]:
-    """Enter a test into the book: what is done, what must hold, and whether `script/test` runs it
-    or only `script/test --all`: that is so for one that is not `quick`, and for what tests/rooms.py
-    does not keep. Raises ValueError for words that break the table."""
+    """Enter a test into the book: what is done, what must hold, and whether `script/test` runs any
+    case of it or only `script/test --all` does: that is so for one that is not `quick`, and for
+    what tests/rooms.py does not keep. Raises ValueError for words that break the table."""
     for words in (done, holds):
         if not words.strip() or any(one in words for one in _NOT_IN_A_CELL):
             raise ValueError(f"a drill is described in one line without '|', not by {words!r}")
 
     def entered(test: Test) -> Test:
         place = test.__module__.replace(".", "/")
-        kept = quick and not is_thorough(f"{place}.py::{test.__name__}")
+        kept = quick and has_quick_case(f"{place}.py::{test.__name__}")
         marked = pytest.mark.drill(done=done, holds=holds, quick=kept)(test)
         marked = pytest.mark.slow(marked)
-        return marked if kept else pytest.mark.thorough(marked)
+        return marked if quick else pytest.mark.thorough(marked)  # conftest.py asks by case
 
     return entered
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,32 +66,5 @@ def test_a_burst_of_broken_connections_costs_nothing(
         timer.cancel()
     assert process.returncode == 0, err
     assert ended[0] > 1
-    (run,) = user.json("results", "show", "last")["runs"]
-    assert [row["step"] for row in merged_rows(run)] == ["write", "read"]
-
-
-@drill(
-    done="PostgreSQL is restarted within 5 seconds while a command measures",
-    holds="the run ends with every row once, as after one broken connection",
-    quick=False,
-)
-def test_a_short_restart_of_the_database_costs_nothing(
-    user: Cli, target: Path, server: Server
-) -> None:
-    user.extra_env["DISKBENCH_DATABASE_URL"] = server.url
-    mine = user.home / "mine.fio"
-    mine.write_text(WRITE_THEN_READ.format(seconds=3))
-    process = user.start("run", "--path", str(target), "--profile", str(mine))
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "step 2 of 2" in line:
-            break
-    server.stop()
-    began = time.monotonic()
-    while time.monotonic() - began < 4:
-        threading.Event().wait(0.5)
-    server.start()
-    _, err = process.communicate(timeout=240)
-    assert process.returncode == 0, err
     (run,) = user.json("results", "show", "last")["runs"]
     assert [row["step"] for row in merged_rows(run)] == ["write", "read"]

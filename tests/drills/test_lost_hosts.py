@@ -23,7 +23,7 @@ from diskbench.providers.lab.processes import find_groups, init_of
 
 @drill(
     done="SSH is cut, then hangs, then refuses connections while fio runs",
-    holds="the run ends with every row once, and nothing is left on the host",
+    holds="the run ends with every row once, no step is cut short, and nothing is left on the host",
 )
 def test_ssh_that_is_cut_hung_and_refused_costs_a_matrix_nothing(
     chaos: Chaos, tmp_path: Path
@@ -47,6 +47,9 @@ def test_ssh_that_is_cut_hung_and_refused_costs_a_matrix_nothing(
     assert process.returncode == 0, said
     books = chaos.books()
     assert (books.cells, books.done, books.rows, books.wrong) == (1, 1, 4, ())
+    for run in chaos.user.json("results", "list")["runs"]:
+        (shown,) = chaos.user.json("results", "show", run["run_id"])["runs"]
+        assert shown["steps"][1]["seconds_in_fio"] >= 12, "by fio's own words"
     assert list(target.iterdir()) == []
 
 

@@ -19,49 +19,6 @@ from tests.rigs.postgres import postgres_server
 
 
 @drill(
-    done="the database does not answer at one of 7 writes",
-    holds="the write is repeated; every row once, nothing rented",
-)
-@pytest.mark.parametrize(
-    "moment",
-    [
-        "before diskbench.store.rows:save_plans 1",
-        "after diskbench.store.rows:save_plans 1",
-        "before diskbench.store.rows:replace_draft 1",
-        "before diskbench.store.step_rows:save_step 2",
-        "before diskbench.store.rows:end_run 1",
-        "before diskbench.store.leases:release_lease 1",
-        "before diskbench.engine.durable.cells:start 1",
-    ],
-)
-def test_a_database_that_does_not_answer_for_a_moment_is_waited_for(
-    chaos: Chaos, moment: str
-) -> None:
-    done = chaos.at(f"fail {moment}").run("matrix", "run", chaos.matrix(max_parallel=2))
-    assert done.returncode == 0, done.stderr
-    books = chaos.books()
-    assert (books.cells, books.done, books.wrong) == (2, 2, ())
-
-
-@drill(
-    done="the database stops answering between the takeover of a dead process's cell and its "
-    "continuation",
-    holds="the cell is continued, every row once",
-)
-def test_a_database_that_fails_during_a_takeover_loses_nothing(
-    chaos: Chaos,
-) -> None:
-    chaos.killed_at(
-        "before diskbench.engine.trial.steps:LiveTrialSteps.measure 1", "run", chaos.matrix()
-    )
-    moment = "fail before diskbench.engine.durable.cells:move_here 1"
-    done = chaos.at(moment).run("matrix", "resume")
-    assert done.returncode == 0, done.stderr
-    books = chaos.books()
-    assert (books.cells, books.done, books.wrong) == (2, 2, ())
-
-
-@drill(
     done="another program holds SQLite's write lock for 8 seconds while two cells are measured",
     holds="the matrix waits, and ends with every row once",
 )

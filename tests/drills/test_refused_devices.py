@@ -1,79 +1,43 @@
-"""Devices that belong to somebody: real loop devices, asked for by `diskbench run --device`."""
+"""Devices that belong to somebody: real loop devices, asked for by `diskbench run --device`.
+
+What the refusal says in each case, and when nothing refuses: tests/unit/hosts/test_device.py.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.drills.book import drill
 from tests.rigs import signatures
 from tests.rigs.cli import Cli
+from tests.rigs.loops import MIB, Loop, attached, empty_image
 
-from diskbench.hosts.device import check_device
+from diskbench.hosts.device import check_device, inspect
 from diskbench.hosts.local import LocalHost
 
 PROFILE = "[write]\nrw=write\nbs=64k\nsize=1m\n"
-MIB = 2**20
-READS = """
-import mmap, os, sys
-device = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
-page, begun = mmap.mmap(-1, 4096), False
-while True:
-    os.lseek(device, 0, os.SEEK_SET)
-    os.readv(device, [page])
-    if not begun:
-        print("begun", flush=True)
-    begun = True
-"""
-"""A process that reads a device past the page cache until it is killed."""
-
-
-@dataclass(frozen=True)
-class Disk:
-    """A loop device and the file behind it."""
-
-    path: str
-    image: Path
-
-    @property
-    def digest(self) -> str:
-        """What is on it."""
-        with self.image.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@contextmanager
-def attached(image: Path, *flags: str) -> Iterator[Disk]:
-    """The image as a loop device."""
-    found = subprocess.run(
-        ["losetup", "--find", "--show", *flags, str(image)],
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
-    path = found.stdout.strip()
-    try:
-        yield Disk(path, image)
-    finally:
-        subprocess.run(["losetup", "-d", path], check=True)
+Measure = Callable[..., subprocess.CompletedProcess[str]]
+State = Callable[[Loop], AbstractContextManager[object]]
+"""Makes a loop device somebody's, for as long as it lasts."""
 
 
 @pytest.fixture
 def image(tmp_path: Path) -> Path:
-    made = tmp_path / "disk.img"
-    with made.open("wb") as file:
-        file.truncate(72 * MIB)  # libblkid looks for ZFS from 64 MiB on
-    return made
+    return empty_image(tmp_path / "disk.img", 320)  # mkfs.xfs makes none below 300 MiB
 
 
 @pytest.fixture
-def measure(user: Cli) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run a profile that writes on a device, under the identity that is typed: it is refused."""
+def measure(user: Cli) -> Measure:
+    """`diskbench run` on a device with the identity that is typed: it is refused."""
 
     def run(device: str, typed: str, *more: str) -> subprocess.CompletedProcess[str]:
         profile = user.home / "write.fio"
@@ -92,7 +56,80 @@ def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
     assert all(word in said for word in words), said
 
 
-OWNERS: dict[str, tuple[Callable[[Path], None], str]] = {
+def digest(image: Path) -> str:
+    with image.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def run(*words: str) -> str:
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def written(*writers: Callable[[Path], object]) -> State:
+    def made(disk: Loop) -> AbstractContextManager[object]:
+        for write in writers:
+            write(disk.image)
+        run("blockdev", "--flushbufs", disk.path)
+        return nullcontext()
+
+    return made
+
+
+def formatted(*words: str) -> State:
+    def made(disk: Loop) -> AbstractContextManager[object]:
+        run(*words, disk.path)
+        run("blockdev", "--flushbufs", disk.path)
+        return nullcontext()
+
+    return made
+
+
+@contextmanager
+def mounted(disk: Loop) -> Iterator[None]:
+    at = disk.image.parent / "mounted here"
+    at.mkdir()
+    run("mkfs.ext4", "-q", disk.path)
+    run("mount", disk.path, str(at))
+    try:
+        (at / "kept").write_text("kept")
+        run("mount", "-o", "remount,ro", str(at))  # ext4 itself writes now and then
+        yield
+        assert (at / "kept").read_text() == "kept"
+        assert str(at).replace(" ", "\\040") in Path("/proc/self/mounts").read_text()
+    finally:
+        run("umount", str(at))
+
+
+@contextmanager
+def swapped(disk: Loop) -> Iterator[None]:
+    run("mkswap", disk.path)
+    run("swapon", disk.path)
+    try:
+        yield
+        assert disk.path in Path("/proc/swaps").read_text()
+    finally:
+        run("swapoff", disk.path)
+
+
+@contextmanager
+def held(disk: Loop, flags: int) -> Iterator[None]:
+    opened = os.open(disk.path, flags)
+    try:
+        holder = subprocess.Popen(["sleep", "infinity"], pass_fds=[opened])
+    finally:
+        os.close(opened)
+    try:
+        yield
+    finally:
+        holder.kill()
+        holder.wait()
+
+
+def below(disk: Loop) -> AbstractContextManager[object]:
+    return attached(Path(disk.path))
+
+
+OWNERS = {
     "a DOS partition table": (signatures.write_mbr, "has a partition table (dos)"),
     "a GUID partition table": (signatures.write_gpt, "has a partition table (gpt)"),
     "an LVM volume": (signatures.write_lvm, "belongs to LVM"),
@@ -100,31 +137,48 @@ OWNERS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a ZFS pool": (signatures.write_zfs, "belongs to a ZFS pool"),
     "a bcache device": (signatures.write_bcache, "belongs to bcache"),
     "a LUKS volume": (signatures.write_luks, "is encrypted (LUKS)"),
+}
+STATES: dict[str, tuple[State, str]] = {
+    **{name: (written(write), words) for name, (write, words) in OWNERS.items()},
     "a pool, a table and a volume at once": (
-        lambda image: [write(image) for write in (signatures.write_zfs, signatures.write_mbr)][-1],
+        written(signatures.write_zfs, signatures.write_mbr),
         "has a partition table",
     ),
+    "ext4": (formatted("mkfs.ext4", "-q"), "ext4"),
+    "xfs": (formatted("mkfs.xfs", "-q"), "xfs"),
+    "ext2": (formatted("mkfs.ext4", "-q", "-b", "1024", "-O", "^has_journal"), "ext"),
+    "swap space": (formatted("mkswap"), "swap"),
+    "mounted": (mounted, "is mounted on"),
+    "swap in use": (swapped, "is in use as swap"),
+    "open to read": (partial(held, flags=os.O_RDONLY), "is held open by process"),
+    "open exclusively": (partial(held, flags=os.O_RDONLY | os.O_EXCL), "is held open by process"),
+    "open to write": (partial(held, flags=os.O_RDWR | os.O_EXCL), "is held open by process"),
+    "below another device": (below, "is the backing device of"),
 }
 
 
 @drill(
-    done="a device with the signature of another owner is to be measured, its identity typed "
-    "correctly",
-    holds="exit 2 with the owner's name, and not a byte of the device changed",
+    done="a device is to be measured, its identity typed correctly, that has the signature of "
+    "another owner, a filesystem or swap space, is mounted, in use as swap, held open by another "
+    "process or below another device, also by a link",
+    holds="exit 2 with the reason, and not a byte of the device changed, also when --filesystem "
+    "asks for mkfs; what used it uses it still",
 )
-@pytest.mark.parametrize("owner", OWNERS)
-def test_a_device_that_belongs_to_another_owner_is_refused(
-    measure: Callable[..., subprocess.CompletedProcess[str]], image: Path, owner: str
+@pytest.mark.parametrize("state", STATES)
+def test_a_device_that_belongs_to_somebody_is_refused(
+    measure: Measure, image: Path, state: str
 ) -> None:
-    write, words = OWNERS[owner]
-    write(image)
-    with attached(image) as disk:
-        before = disk.digest
+    make, words = STATES[state]
+    with attached(image) as disk, make(disk):
+        link = image.with_name("by-id")
+        link.symlink_to(disk.path)
+        before = digest(image)
         refused(measure(disk.path, str(image)), words)
-    assert disk.digest == before
+        refused(measure(str(link), str(image), "--filesystem", "ext4"), words)
+        assert digest(image) == before
 
 
-COPIES: dict[str, tuple[Callable[[Path], None], str]] = {
+COPIES: dict[str, tuple[Callable[[Path], object], str]] = {
     "btrfs at 64 MiB": (signatures.write_btrfs_copy, "copy of a superblock of btrfs at 64 MiB"),
     "btrfs at 256 GiB": (
         lambda image: signatures.write_btrfs_copy(image, 2**38),
@@ -151,7 +205,7 @@ COPIES: dict[str, tuple[Callable[[Path], None], str]] = {
 )
 @pytest.mark.parametrize("owner", COPIES)
 def test_a_device_with_a_copy_of_its_owners_mark_alone_is_refused(
-    measure: Callable[..., subprocess.CompletedProcess[str]], image: Path, owner: str
+    measure: Measure, image: Path, owner: str
 ) -> None:
     write, words = COPIES[owner]
     os.truncate(image, 300 * 2**30)
@@ -179,12 +233,24 @@ def test_a_device_without_an_owner_is_not_refused(image: Path, kind: str) -> Non
             file.write(block)
     with attached(image) as disk:
         if kind.startswith("wiped"):
-            make = {"wiped ext4": ["mkfs.ext4", "-q"], "wiped xfs": ["mkfs.xfs", "-q"]}[kind]
-            subprocess.run([*make, disk.path], check=True, capture_output=True)
-            subprocess.run(["wipefs", "-q", "-a", disk.path], check=True)
+            run(f"mkfs.{kind.split()[1]}", "-q", disk.path)
+            run("wipefs", "-q", "-a", disk.path)
         assert check_device(LocalHost(), disk.path, str(image)).path == disk.path
 
 
+OPENS = "import os, sys; os.open(sys.argv[1], {flags}); print('begun', flush=True)"
+READS = """
+import mmap, os, sys
+device = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+page, begun = mmap.mmap(-1, 4096), False
+while True:
+    os.lseek(device, 0, os.SEEK_SET)
+    os.readv(device, [page])
+    if not begun:
+        print("begun", flush=True)
+    begun = True
+"""
+"""A process that reads a device past the page cache until it is killed."""
 OWN_PIDS = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
 IN_A_CONTAINER = """
 import logging, sys
@@ -207,10 +273,10 @@ except TargetRefused as error:
 @pytest.mark.parametrize(
     ("holder", "words"),
     [
-        ("import os, sys, time; os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)", "exclusive use"),
-        ("import os, sys, time; os.open(sys.argv[1], os.O_RDWR | os.O_EXCL)", "exclusive use"),
+        (OPENS.format(flags="os.O_RDONLY | os.O_EXCL"), "exclusive use"),
+        (OPENS.format(flags="os.O_RDWR | os.O_EXCL"), "exclusive use"),
         (READS, "is read or written by a process that cannot be seen"),
-        ("import os, sys, time; os.open(sys.argv[1], os.O_RDONLY)", "cannot be seen"),
+        (OPENS.format(flags="os.O_RDONLY"), "cannot be seen"),
     ],
     ids=["exclusively", "exclusively to write", "reads", "idle"],
 )
@@ -218,9 +284,8 @@ def test_a_device_that_is_held_outside_the_pid_namespace_is_not_taken_for_free(
     image: Path, holder: str, words: str
 ) -> None:
     with attached(image) as disk:
-        begun = f"{holder}\nprint('begun', flush=True)\n" if holder is not READS else holder
         process = subprocess.Popen(
-            [sys.executable, "-c", f"{begun}\nsys.stdin.read()", disk.path],
+            [sys.executable, "-c", f"{holder}\nsys.stdin.read()", disk.path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -239,208 +304,62 @@ def test_a_device_that_is_held_outside_the_pid_namespace_is_not_taken_for_free(
 
 
 @drill(
-    done="a device with a filesystem or swap space is to be measured",
-    holds="exit 2 with the signature, and not a byte changed, also when --filesystem asks for mkfs",
-)
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (("mkfs.ext4", "-q"), "ext4"),
-        (("mkfs.xfs", "-q"), "xfs"),
-        (("mkfs.ext4", "-q", "-b", "1024", "-O", "^has_journal"), "ext"),
-        (("mkswap",), "swap"),
-    ],
-    ids=["ext4", "xfs", "ext2", "swap"],
-)
-def test_a_device_with_a_filesystem_is_refused(
-    measure: Callable[..., subprocess.CompletedProcess[str]],
-    image: Path,
-    make: tuple[str, ...],
-    words: str,
-) -> None:
-    if words == "xfs":
-        os.truncate(image, 320 * MIB)  # mkfs.xfs makes none below 300 MiB
-    with attached(image) as disk:
-        subprocess.run([*make, disk.path], check=True, capture_output=True)
-        subprocess.run(["blockdev", "--flushbufs", disk.path], check=True)
-        before = disk.digest
-        refused(measure(disk.path, str(image)), words)
-        refused(measure(disk.path, str(image), "--filesystem", "ext4"), words)
-    assert disk.digest == before
-
-
-@drill(
-    done="a device that is mounted is to be measured",
-    holds="exit 2 with the mount point; the filesystem stays mounted and its files are unchanged",
-)
-def test_a_mounted_device_is_refused(
-    measure: Callable[..., subprocess.CompletedProcess[str]], image: Path, tmp_path: Path
-) -> None:
-    at = tmp_path / "mounted here"
-    at.mkdir()
-    with attached(image) as disk:
-        subprocess.run(["mkfs.ext4", "-q", disk.path], check=True)
-        subprocess.run(["mount", disk.path, str(at)], check=True)
-        try:
-            (at / "kept").write_text("kept")
-            refused(measure(disk.path, str(image)), f"is mounted on {at}")
-            assert (at / "kept").read_text() == "kept"
-            assert str(at).replace(" ", "\\040") in Path("/proc/self/mounts").read_text()
-        finally:
-            subprocess.run(["umount", str(at)], check=True)
-
-
-@drill(
-    done="a device in use as swap is to be measured",
-    holds="exit 2, and it is still swap",
-)
-def test_a_device_in_use_as_swap_is_refused(
-    measure: Callable[..., subprocess.CompletedProcess[str]], image: Path
-) -> None:
-    with attached(image) as disk:
-        subprocess.run(["mkswap", disk.path], check=True, capture_output=True)
-        subprocess.run(["swapon", disk.path], check=True)
-        try:
-            refused(measure(disk.path, str(image)), "is in use as swap")
-            assert disk.path in Path("/proc/swaps").read_text()
-        finally:
-            subprocess.run(["swapoff", disk.path], check=True)
-
-
-@drill(
-    done="a device that another process holds open, exclusively or only for reading, is to be "
-    "measured",
-    holds="exit 2 with the number of the process, and not a byte changed",
-)
-@pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_RDONLY | os.O_EXCL, os.O_RDWR | os.O_EXCL])
-def test_a_device_that_is_open_elsewhere_is_refused(
-    measure: Callable[..., subprocess.CompletedProcess[str]], image: Path, flags: int
-) -> None:
-    with attached(image) as disk:
-        held = os.open(disk.path, flags)
-        try:
-            holder = subprocess.Popen(["sleep", "infinity"], pass_fds=[held])
-        finally:
-            os.close(held)
-        try:
-            done = measure(disk.path, str(image))
-            refused(done, f"is held open by process {holder.pid} ")
-        finally:
-            holder.kill()
-            holder.wait()
-    assert image.stat().st_blocks == 0
-
-
-@drill(
-    done="a device below another loop device is to be measured",
-    holds="exit 2 with the name of the upper device, and not a byte changed",
-)
-def test_a_device_under_another_is_refused(
-    measure: Callable[..., subprocess.CompletedProcess[str]], image: Path
-) -> None:
-    with attached(image) as disk, attached(Path(disk.path)) as upper:
-        refused(measure(disk.path, str(image)), "is the backing device of", upper.path)
-    assert image.stat().st_blocks == 0
-
-
-@drill(
     done="the identity that is typed is empty, the path of the device, a part of the identity, or "
     "that of another device",
     holds="exit 2 with the identity that the device has, and not a byte changed",
 )
 @pytest.mark.parametrize("typed", ["", " ", "{path}", "{name}", "{half}", "{other}", "yes", "*"])
 def test_an_identity_that_is_not_the_devices_own_is_refused(
-    measure: Callable[..., subprocess.CompletedProcess[str]],
-    image: Path,
-    tmp_path: Path,
-    typed: str,
+    measure: Measure, image: Path, tmp_path: Path, typed: str
 ) -> None:
-    second = tmp_path / "other.img"
-    second.write_bytes(bytes(32 * MIB))
-    with attached(image) as disk, attached(second) as other:
-        words = {"path": disk.path, "name": image.name, "half": str(image)[:-2], "other": second}
-        done = measure(disk.path, typed.format(**words))
-        assert done.returncode == 2, done.stderr
-        assert "Traceback" not in done.stderr
-        assert image.stat().st_blocks == 0
-        assert other.digest == hashlib.sha256(bytes(32 * MIB)).hexdigest()
-
-
-@drill(
-    done="a device that is read-only, of size 0, smaller than --size, no block device, or the "
-    "disk this system runs from is to be measured",
-    holds="exit 2 with the reason, and nothing changed",
-)
-@pytest.mark.parametrize(
-    "kind", ["read-only", "size 0", "too small", "a character device", "a file", "the root disk"]
-)
-def test_a_device_unfit_to_measure_is_refused(
-    measure: Callable[..., subprocess.CompletedProcess[str]],
-    image: Path,
-    tmp_path: Path,
-    kind: str,
-) -> None:
-    if kind == "read-only":
-        with attached(image, "-r") as disk:
-            refused(measure(disk.path, str(image)), "is read-only")
-    elif kind == "size 0":
-        empty = tmp_path / "empty.img"
-        empty.touch()
-        with attached(empty) as disk:
-            refused(measure(disk.path, str(empty)), "has size 0")
-    elif kind == "too small":
-        with attached(image) as disk:
-            refused(measure(disk.path, str(image), "--size", "1"), "less than the 1 GiB asked")
-    elif kind == "the root disk":
-        refused(measure(root_disk(), "x"), "is the disk this system runs from")
-    else:
-        path = "/dev/null" if kind == "a character device" else str(image)
-        refused(measure(path, str(image)), "is not a block device")
-    assert image.stat().st_blocks == 0
-
-
-@drill(
-    done="the path of a device is a symbolic link to another user's mounted disk",
-    holds="exit 2: the check is about the link's target, not its name",
-)
-def test_a_link_to_a_device_is_judged_by_where_it_leads(
-    measure: Callable[..., subprocess.CompletedProcess[str]], image: Path, tmp_path: Path
-) -> None:
-    link = tmp_path / "by-id"
-    signatures.write_lvm(image)
-    with attached(image) as disk:
-        link.symlink_to(disk.path)
-        before = disk.digest
-        refused(measure(str(link), str(image)), "belongs to LVM")
-        assert disk.digest == before
-
-
-@drill(
-    done="blkid and wipefs are missing on the machine, so that signatures cannot be read",
-    holds="exit 2: a check that is not possible refuses the device",
-)
-def test_a_device_that_cannot_be_examined_is_refused(
-    user: Cli,
-    measure: Callable[..., subprocess.CompletedProcess[str]],
-    image: Path,
-    tmp_path: Path,
-) -> None:
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    for folder in ("/usr/bin", "/bin", "/usr/sbin", "/sbin"):
-        for tool in Path(folder).iterdir():
-            if tool.name not in {"blkid", "wipefs"} and not (tools / tool.name).exists():
-                (tools / tool.name).symlink_to(tool)
-    user.extra_env["PATH"] = str(tools)
-    with attached(image) as disk:
-        refused(measure(disk.path, str(image)), "could not be examined")
-    assert image.stat().st_blocks == 0
+    other = empty_image(tmp_path / "other.img")
+    with attached(image) as disk, attached(other):
+        words = {"path": disk.path, "name": image.name, "half": str(image)[:-2], "other": other}
+        refused(measure(disk.path, typed.format(**words)))
+    assert image.stat().st_blocks == other.stat().st_blocks == 0
 
 
 def root_disk() -> str:
     """The block device that holds the root filesystem."""
-    from diskbench.hosts.device import inspect
-    from diskbench.hosts.local import LocalHost
-
     states = inspect(LocalHost(), None).devices
     return next(one.disk.path for one in states if one.system and one.partition_of is None)
+
+
+@drill(
+    done="a device that is read-only, of size 0, smaller than --size, no block device, or the "
+    "disk this system runs from is to be measured, or one that cannot be examined without blkid "
+    "and wipefs",
+    holds="exit 2 with the reason, and nothing changed",
+)
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("read-only", "is read-only"),
+        ("size 0", "has size 0"),
+        ("too small", "less than the 1 GiB asked"),
+        ("a character device", "is not a block device"),
+        ("a file", "is not a block device"),
+        ("the root disk", "is the disk this system runs from"),
+        ("no tools", "could not be examined"),
+    ],
+)
+def test_a_device_unfit_to_measure_is_refused(
+    user: Cli, measure: Measure, image: Path, tmp_path: Path, kind: str, words: str
+) -> None:
+    if kind == "size 0":
+        os.truncate(image, 0)
+    if kind == "no tools":
+        tools = tmp_path / "bin"
+        tools.mkdir()
+        for folder in ("/usr/bin", "/bin", "/usr/sbin", "/sbin"):
+            for tool in Path(folder).iterdir():
+                if tool.name not in {"blkid", "wipefs"} and not (tools / tool.name).exists():
+                    (tools / tool.name).symlink_to(tool)
+        user.extra_env["PATH"] = str(tools)
+        assert shutil.which("blkid", path=str(tools)) is None
+    paths = {"a character device": "/dev/null", "a file": str(image), "the root disk": root_disk()}
+    with attached(image, *(["-r"] if kind == "read-only" else [])) as disk:
+        more = ("--size", "1") if kind == "too small" else ()
+        typed = "x" if kind == "the root disk" else str(image)
+        refused(measure(paths.get(kind, disk.path), typed, *more), words)
+    assert image.stat().st_blocks == 0

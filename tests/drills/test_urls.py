@@ -171,6 +171,7 @@ def test_a_run_on_postgresql_leaves_its_password_nowhere(cli, postgres):
         raise
     out, err = process.communicate(timeout=240)
     assert process.returncode == 0, err
+    assert not (cli.home / ".local/share/diskbench/diskbench.db").exists(), "nor SQLite beside it"
     done = subprocess.CompletedProcess([], 0, out, err)
     told = [all_text(done, cli.home), *seen]
     for arguments in (

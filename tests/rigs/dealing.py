@@ -48,7 +48,7 @@ LONG = (
     "tests/method/test_mr04_cliff.py",
     "tests/unit/test_core.py",
     "tests/drills/test_clocks.py",
-    "tests/drills/test_killed_between_writes.py",
+    "tests/drills/test_kills.py",
     "tests/plugin/",
     "tests/browser/",
 )

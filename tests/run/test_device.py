@@ -94,24 +94,3 @@ def test_the_commands_that_made_a_filesystem_are_evidence(
     manifest = json.loads((evidence / "manifest.json").read_text())
     assert any("lazy_itable_init=0" in command for command in manifest["preparation"])
     assert any(command.startswith("mount ") for command in manifest["preparation"])
-
-
-def test_a_device_with_another_identity_is_not_written_to(
-    user: Cli, disk: Disk, profile: Path
-) -> None:
-    wrong = Disk(disk.path, "vol0123456789", disk.image)
-    done = user.run(*run_args(wrong, profile))
-    assert done.returncode == 2
-    assert "vol0123456789" in done.stderr
-    assert disk.image.stat().st_blocks == 0
-
-
-def test_a_device_with_a_filesystem_on_it_is_not_written_to(
-    user: Cli, disk: Disk, profile: Path
-) -> None:
-    subprocess.run(["mkfs.ext4", "-q", disk.path], check=True)
-    before = signatures(disk)
-    done = user.run(*run_args(disk, profile))
-    assert done.returncode == 2
-    assert "ext4" in done.stderr
-    assert signatures(disk) == before

@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.rigs.cli import Cli, merged_rows
@@ -71,17 +72,17 @@ def ended(process: subprocess.Popen[str]) -> Iterator[None]:
         process.communicate()
 
 
-def the_run(user: Cli) -> dict[str, object]:
+def the_run(user: Cli) -> dict[str, Any]:
     document = user.json("results", "show", "last")
-    run: dict[str, object] = document["runs"][0]
+    run: dict[str, Any] = document["runs"][0]
     return run
 
 
-def state_directories(run: dict[str, object]) -> list[Path]:
+def state_directories(run: dict[str, Any]) -> list[Path]:
     return list(Path("/var/tmp").glob(f"diskbench-{run['trial_id']}"))
 
 
-def freeze_fio(run: dict[str, object]) -> int:
+def freeze_fio(run: dict[str, Any]) -> int:
     """Stop the second step's fio where it stands; it then takes no signal but SIGKILL and the one
     to go on. Its number."""
     (state,) = state_directories(run)
@@ -95,13 +96,14 @@ def freeze_fio(run: dict[str, object]) -> int:
     return fio
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 def test_one_ctrl_c_keeps_what_is_finished_cleans_up_and_exits_130(
-    user: Cli, target: Path, profile: Callable[[int], Path]
+    user: Cli, target: Path, profile: Callable[[int], Path], number: int
 ) -> None:
     process = start(user, target, profile(60))
     with ended(process):
         read_until(process, "step 2 of 3")
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert "first" in out
@@ -135,16 +137,6 @@ def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_left(
     assert list(target.iterdir()) == []
 
 
-def test_sigterm_is_as_ctrl_c(user: Cli, target: Path, profile: Callable[[int], Path]) -> None:
-    process = start(user, target, profile(60))
-    with ended(process):
-        read_until(process, "step 2 of 3")
-        process.terminate()
-        _, err = process.communicate(timeout=240)
-    assert process.returncode == 130, err
-    assert list(target.iterdir()) == []
-
-
 def test_cancel_stops_a_run_in_another_process(
     user: Cli, target: Path, profile: Callable[[int], Path]
 ) -> None:
@@ -157,19 +149,27 @@ def test_cancel_stops_a_run_in_another_process(
     assert the_run(user)["state"] == "interrupted"
 
 
-@pytest.mark.parametrize("step", ["step 1 of 3", "step 2 of 3", "step 3 of 3", "first done"])
+@pytest.mark.parametrize(
+    ("step", "runs"),
+    [("step 1 of 3", 2), ("step 2 of 3", 2), ("step 3 of 3", 2), ("first done", 2),
+     ("third done", 1)],
+)  # fmt: skip
 def test_a_run_killed_in_any_step_resumes_to_the_rows_of_an_undisturbed_one(
-    user: Cli, target: Path, profile: Callable[[int], Path], step: str
+    user: Cli, target: Path, profile: Callable[[int], Path], step: str, runs: int
 ) -> None:
-    process = start(user, target, profile(2), "--runs", "2")
+    """Nor is a finished step run again. Behind the last one the run is only to be given back."""
+    process = start(user, target, profile(2), "--runs", str(runs))
     with ended(process):
         read_until(process, step)
+        before = the_run(user)
         process.kill()
         process.communicate()
     resumed = user.run("resume", "--output", "json", "--quiet")
     assert resumed.returncode == 0, resumed.stderr
     document = json.loads(resumed.stdout)
-    assert [run["state"] for run in document["runs"]] == ["done", "done"]
+    assert [run["state"] for run in document["runs"]] == ["done"] * runs
+    (same,) = [run for run in document["runs"] if run["run_id"] == before["run_id"]]
+    assert same["steps"][: len(before["steps"])] == before["steps"]
     for run in document["runs"]:
         rows = [(r["step"], r["direction"]) for r in merged_rows(run)]
         assert rows == [("first", "write"), ("second", "read"), ("third", "read")]
@@ -178,19 +178,6 @@ def test_a_run_killed_in_any_step_resumes_to_the_rows_of_an_undisturbed_one(
     again = user.run("resume")
     assert again.returncode == 0
     assert "nothing to resume" in again.stderr
-
-
-def test_finished_steps_are_not_run_again_after_a_kill(
-    user: Cli, target: Path, profile: Callable[[int], Path]
-) -> None:
-    process = start(user, target, profile(2))
-    with ended(process):
-        read_until(process, "step 2 of 3")
-        before = the_run(user)["steps"]
-        process.kill()
-        process.communicate()
-    user.run("resume", "--quiet")
-    assert the_run(user)["steps"][: len(before)] == before  # type: ignore[index, arg-type]
 
 
 def test_a_live_run_is_not_taken_over(
@@ -211,21 +198,6 @@ def test_a_live_run_is_not_taken_over(
     assert process.returncode == 0, err
 
 
-def test_a_run_killed_just_before_giving_back_leaves_nothing_after_resume(
-    user: Cli, target: Path, profile: Callable[[int], Path]
-) -> None:
-    process = start(user, target, profile(1))
-    with ended(process):
-        read_until(process, "third done")
-        process.kill()
-        process.communicate()
-    assert user.run("resume", "--quiet").returncode == 0
-    run = the_run(user)
-    assert run["state"] == "done"
-    assert list(target.iterdir()) == []
-    assert state_directories(run) == []
-
-
 def test_a_fio_that_hangs_is_killed_with_its_workers_when_the_user_stops(
     user: Cli, target: Path, profile: Callable[[int], Path]
 ) -> None:
@@ -240,7 +212,7 @@ def test_a_fio_that_hangs_is_killed_with_its_workers_when_the_user_stops(
     assert fio_processes_of(the_run(user)) == []
 
 
-def fio_processes_of(run: dict[str, object]) -> list[str]:
+def fio_processes_of(run: dict[str, Any]) -> list[str]:
     """The directories in which processes of the trial still stand."""
     found = []
     for link in Path("/proc").glob("[0-9]*/cwd"):

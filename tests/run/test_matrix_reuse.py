@@ -152,22 +152,6 @@ def test_three_disks_are_measured_on_one_machine(user):
     assert rented(user) == []
 
 
-def test_killed_on_the_second_disk_it_goes_on_there_and_leaves_nothing(user):
-    file = matrix(user, seconds=6, defaults={"provider": "lab"}, axes={"volume": LAB_DISKS})
-    process = user.start("matrix", "run", file)
-    until_cell(user, 1, "measuring")
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    assert rented(user), "what is rented stays for whoever goes on"
-    done = user.run("matrix", "resume", timeout_s=180)
-    assert done.returncode == 0, done.stderr
-    found = runs(user)
-    assert len(found) == 3
-    assert len({one["machine_lease"] for one in found}) == 1
-    assert len({one["address"] for one in found}) == 1
-    assert rented(user) == []
-
-
 def test_another_worker_goes_on_with_the_machine_of_one_that_was_killed(user):
     """Each has the secret that the machine's keys derive from, and finds all else by the lease."""
     defaults = {"provider": "lab", "replicates": 3, "disk": "gp2", "size": 1}
@@ -221,18 +205,6 @@ def test_a_machine_that_something_went_wrong_on_is_not_handed_on(user, monkeypat
     again = user.run("matrix", "retry", "--failed")
     assert again.returncode == 0, again.stderr
     assert len({one["machine_lease"] for one in runs(user)}) == 2, "the second had a new machine"
-    assert rented(user) == []
-
-
-def test_ctrl_c_gives_the_machine_back_and_the_rest_is_measured_later(user):
-    process = user.start("matrix", "run", on_fake(user, 3, seconds=5))
-    until_cell(user, 1, "measuring")
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=240)
-    assert process.returncode == 130, err
-    assert rented(user) == []
-    assert user.run("matrix", "resume").returncode == 0
-    assert len(runs(user)) == 3
     assert rented(user) == []
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.rigs import dying
 from tests.rigs.cli import Cli, a_user, merged_rows
 
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
@@ -155,16 +154,6 @@ def test_killed_while_fio_runs_it_is_gone_on_with_on_the_same_machine(user, prof
     assert [row["step"] for row in merged_rows(shown)] == ["first", "second"]
 
 
-def test_killed_right_after_it_was_saved_it_is_rented_by_whoever_goes_on(user, profile):
-    moment = {dying.MOMENT: "kill after diskbench.store.rows:save_plans 1"}
-    dies = Cli(user.home, user.extra_env | moment, (dying.__file__,))
-    assert dies.run("run", *FAKE, "--profile", profile(1)).returncode == -signal.SIGKILL
-    assert the_run(user)["state"] == "suspended"
-    done = user.run("resume")
-    assert done.returncode == 0, done.stderr
-    assert the_run(user)["state"] == "done"
-
-
 def test_killed_and_given_up_gc_takes_everything_away(user, profile):
     process = user.start("run", *LAB, "--profile", profile(600))
     read_until(process, "step 1 of 2")
@@ -255,25 +244,19 @@ def test_what_cannot_be_rented_ends_the_run_with_its_reason_and_leaves_nothing(
     assert rented(user) == []
 
 
-def test_ctrl_c_while_renting_gives_back_what_was_made(user, profile):
+@pytest.mark.parametrize("how", ["Ctrl-C", "cancel"])
+def test_stopped_while_renting_it_gives_back_what_was_made(user, profile, how):
     plan_fault(user, "disk", "fake-1a", "stuck")
     process = user.start("run", *FAKE, "--profile", profile(1))
     read_until(process, "disk: creating")
     assert rented(user) != []
-    process.send_signal(signal.SIGINT)
+    if how == "Ctrl-C":
+        process.send_signal(signal.SIGINT)
+    else:
+        assert user.run("cancel", the_run(user)["run_id"]).returncode == 0
     _, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert the_run(user)["state"] == "interrupted"
-    assert rented(user) == []
-
-
-def test_cancelled_from_elsewhere_while_renting_it_gives_back_what_was_made(user, profile):
-    plan_fault(user, "disk", "fake-1a", "stuck")
-    process = user.start("run", *FAKE, "--profile", profile(1))
-    read_until(process, "disk: creating")
-    assert user.run("cancel", the_run(user)["run_id"]).returncode == 0
-    _, err = process.communicate(timeout=240)
-    assert process.returncode == 130, err
     assert rented(user) == []
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -91,46 +90,6 @@ def test_an_address_without_a_server_is_a_clear_error(
     assert done.returncode == 2
     assert "127.0.0.1" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_connections_that_drop_hang_and_are_refused_change_nothing(
-    user: Cli, sshd: Sshd, target: Path, tmp_path: Path
-) -> None:
-    profile = tmp_path / "longer.fio"
-    profile.write_text(WRITE_THEN_READ.format(seconds=8))
-    with ExitStack() as stack:
-        proxy = FlakyProxy(sshd.port)
-        stack.callback(proxy.close)
-        user = over_ssh(user, sshd.config_block("box", port=proxy.port))
-        process = user.start(*run_args(target, profile, "box"), "--output", "json")
-        assert process.stderr is not None
-        said = ""
-        for line in process.stderr:
-            said += line
-            if "step 2 of 2" in line:
-                break
-        disturbances = [proxy.drop, proxy.drop]
-        for disturb in disturbances:
-            disturb()
-            for line in process.stderr:
-                said += line
-                if "again" in line:
-                    break
-        proxy.refuse()
-        for line in process.stderr:
-            said += line
-            if "refused" in line:
-                break
-        proxy.heal()
-        out, err = process.communicate(timeout=240)
-    assert process.returncode == 0, said + err
-    (run,) = json.loads(out)["runs"]
-    assert [(r["step"], r["direction"]) for r in merged_rows(run)] == [
-        ("write", "write"),
-        ("read", "read"),
-    ]
-    assert run["steps"][1]["seconds_in_fio"] >= 8, "by fio's own words: nothing was cut short"
-    assert list(target.iterdir()) == []
 
 
 def test_a_host_that_is_down_when_a_run_resumes_costs_nothing_but_time(

@@ -65,13 +65,6 @@ def test_what_is_left_is_named_and_put_back(change, named, tmp_path):
     assert before.left() == []
 
 
-@pytest.mark.usefixtures("caplog", "capsys")
-def test_a_test_that_leaves_nothing_is_told_nothing():
-    before = State()
-    logging.getLogger("diskbench").warning("said")
-    assert before.left() == []
-
-
 def test_a_thread_that_ends_is_waited_for_and_one_that_stays_is_named():
     before = State()
     leave = threading.Event()

@@ -1,4 +1,4 @@
-"""What a run of tests prints of failures, signals and dead workers, shown on runs of its own."""
+"""What a run of tests prints of failures, skips and signals, shown on runs of its own."""
 
 from __future__ import annotations
 
@@ -29,17 +29,26 @@ import os, signal
 import pytest
 @pytest.mark.parametrize("number", range(8))
 def test_that_passes(number): pass
-def test_that_is_hit(): os.kill(os.getpid(), signal.{name})
+def test_that_is_hit(): os.kill(os.getpid(), signal.SIGTERM)
 """
 
 pytestmark = pytest.mark.slow
 
 
+SKIPS = """
+import pytest
+def test_that_is_skipped(): pytest.skip("no disk here")
+def test_that_passes(): pass
+@pytest.mark.xfail(strict=True)
+def test_that_is_known_to_fail(): assert False
+"""
+
+
 def run(
-    place: Path, suite: str, *arguments: str
+    place: Path, suite: str, *arguments: str, conftest: str = CONFTEST.read_text()
 ) -> tuple[subprocess.CompletedProcess[str], list[str]]:
     """pytest's end, and the lines of --failures-to."""
-    (place / "conftest.py").write_text(CONFTEST.read_text())
+    (place / "conftest.py").write_text(conftest)
     (place / "test_suite.py").write_text(suite)
     (place / "pytest.ini").write_text("[pytest]\n")
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
@@ -55,9 +64,17 @@ def run(
     return done, sorted((place / "failures.txt").read_text().splitlines())
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2")], ids=["alone", "xdist"])
-def test_each_failure_is_a_line_and_what_passed_is_none(tmp_path, arguments):
-    done, failures = run(tmp_path, SUITE, *arguments)
+def test_a_skip_fails_the_run_unless_it_is_allowed_by_name(tmp_path):
+    found, _ = run(tmp_path, SKIPS)
+    assert found.returncode == 1
+    assert "test_suite.py::test_that_is_skipped: Skipped: no disk here" in found.stdout
+    named = 'ALLOWED_SKIPS: dict[str, str] = {"test_suite.py::*skipped": "shown"}'
+    allowed = CONFTEST.read_text().replace("ALLOWED_SKIPS: dict[str, str] = {}", named)
+    assert run(tmp_path, SKIPS, conftest=allowed)[0].returncode == 0
+
+
+def test_each_failure_is_a_line_and_what_passed_is_none(tmp_path):
+    done, failures = run(tmp_path, SUITE, "-n", "2")
     assert done.returncode == 1
     blamed = "AssertionError: a later test would be blamed (tests/rigs/leftovers.py): "
     wanted = [
@@ -70,23 +87,14 @@ def test_each_failure_is_a_line_and_what_passed_is_none(tmp_path, arguments):
     assert "....." not in done.stdout
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-def test_a_signal_that_hits_a_worker_names_the_test_and_the_line(tmp_path, name):
-    done, failures = run(tmp_path, HIT.format(name=name), "-n", "2", "--max-worker-restart=0")
+def test_a_signal_that_hits_a_worker_names_the_test_and_the_line(tmp_path):
+    done, failures = run(tmp_path, HIT, "-n", "2", "--max-worker-restart=0")
     assert done.returncode == 2
     kinds = [line.partition(": ")[0] for line in failures]
     assert kinds == ["failed", "interrupted", "stopped"]
     assert "during test_suite.py::test_that_is_hit (call)" in failures[1]
     assert "keyboard-interrupt" in failures[2]
     assert "os.kill(os.getpid(), signal." in done.stderr + done.stdout
-
-
-def test_a_worker_that_is_killed_ends_the_session_with_its_test(tmp_path):
-    done, failures = run(tmp_path, HIT.format(name="SIGKILL"), "-n", "2", "--max-worker-restart=0")
-    assert done.returncode != 0
-    [crashed] = [line for line in failures if line.startswith("failed: ")]
-    assert "test_suite.py::test_that_is_hit" in crashed
-    assert "crashed while running" in crashed
 
 
 def test_the_last_lines_of_script_test_name_what_failed(tmp_path):

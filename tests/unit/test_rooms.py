@@ -60,11 +60,16 @@ def test_only_what_a_room_keeps_runs_always() -> None:
     assert not rooms.is_thorough(guard)
     assert not rooms.is_thorough(f"{guard}[before fio-mkswap]")
     assert rooms.is_thorough(f"{guard}[before fio-mkfs]")
+    copies = "tests/drills/test_copies.py::test_a_copied_data_directory_acts_on_itself"
+    assert rooms.has_quick_case(copies)
+    assert not rooms.is_thorough(f"{copies}[cp -r]")
+    assert rooms.is_thorough(f"{copies}[cp -rL]")
 
 
 def test_one_disk_of_each_cloud_is_rented_always() -> None:
     [cloud] = [room for room in rooms.ROOMS if room.prefix == "tests/cloud/"]
-    rented = {pattern.split("_")[1] for pattern in cloud.kept if "_end_to_end" in pattern}
+    disks = [pattern for pattern in cloud.kept if "test_end_to_end" in pattern]
+    rented = {pattern.partition("[[]")[2].split()[0] for pattern in disks}
     assert rented == {"aws", "azure", "gcp", "vsphere"}
 
 

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.rigs.touched import EVERYTHING, changed_files, imported, module_of, touched
+from tests.rigs.touched import EVERYTHING, changed_files, touched
 
 SOURCES = {
     "tests/rigs/cli.py": "from diskbench.cli import main\n",
@@ -47,26 +47,6 @@ def test_a_change_touches_its_folder_and_the_tests_that_import_it(
     changed: list[str], chosen: list[str]
 ) -> None:
     assert touched(changed, SOURCES) == chosen
-
-
-def test_every_form_of_an_import_is_known() -> None:
-    text = (
-        "from diskbench.a import b\nimport diskbench.c as d\nfrom tests.e import (\n  f,\n  g,\n)\n"
-    )
-    assert imported(text) >= {
-        "diskbench.a",
-        "diskbench.a.b",
-        "diskbench.c",
-        "tests.e.f",
-        "tests.e.g",
-    }
-    assert imported("import sys\nfrom diskbenches import a\n") <= {"diskbenches", "diskbenches.a"}
-
-
-def test_a_package_is_named_without_its_file() -> None:
-    assert module_of("src/diskbench/cli/__init__.py") == "diskbench.cli"
-    assert module_of("emulators/aws/cloud.py") == "emulators.aws.cloud"
-    assert module_of("README.md") is None
 
 
 def test_what_changed_is_what_differs_from_main_or_on_main_from_the_commit_before(

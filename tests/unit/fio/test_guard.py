@@ -17,109 +17,68 @@ DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1")
 DEVICE = FioTarget(kind="device", path="/dev/loop9")
 
 ATTACKS = [
-    "filename=/etc/passwd",
-    "filename=../x",
-    "filename=a/../../x",
-    "filename=data:/etc/passwd",
-    "filename=data:",
-    "filename=-",
-    "filename=",
-    "filename",
-    "filename=a\\:b",
-    "filename=${HOME}/x",
-    "filename=$HOME",
-    'filename="/etc/x"',
-    "directory=/etc",
-    "directory=.",
-    "filename_format=/etc/$jobname",
-    "filename_format=../$jobname",
-    "filename_format=$jobname/../../x",
-    "filename_format=$mb_memory",
-    "filename_format=${PATH}",
-    "opendir=/etc",
-    "read_iolog=/tmp/x",
-    "write_iolog=/tmp/x",
-    "replay_redirect=/dev/sda",
-    "merge_blktrace_file=/tmp/x",
-    "exec_prerun=id",
-    "exec_postrun=id",
-    "ioengine=exec",
-    "ioengine=external:/tmp/evil.so",
-    "ioengine=/tmp/evil.so",
-    "ioengine=./evil.so",
-    "ioengine=net",
-    "ioengine=rbd",
-    "ioengine=http",
-    "ioengine=io_uring_cmd",
-    "ioengine=sg",
-    "ioengine=e4defrag",
-    "ioengine",
-    "ioengine=libaio,x",
-    "program=/bin/sh",
-    "hostname=example.org",
-    "ioscheduler=noop",
-    "cgroup=x",
-    "cgroup_weight=100",
-    "cgroup_nodelete=1",
-    "profile=tiobench",
-    "trigger=id",
-    "uid=0",
-    "gid=0",
-    "allow_mounted_write=1",
-    "mem=mmap:/etc/passwd",
-    "mem=mmapshared:/etc/x",
-    "iomem=mmaphuge:/mnt/huge/x",
-    "mem=mmaphuge",
-    "mem=shmhuge",
-    "mem=cudamalloc",
-    "gpu_dev_ids=0",
-    "verify_state_save=1",
-    "verify_state_load=1",
-    "verify_dump=1",
-    "buffer_pattern='/etc/shadow'",
-    "verify_pattern='/etc/shadow'",
-    "buffer_pattern=\"abcd\"'/etc/shadow'",
-    "description='`id`'",
-    "ioscheduler='none'",
-    "write_bw_log=/tmp/x",
-    "write_lat_log",
-    "write_iops_log=/tmp/x",
-    "write_hist_log=/tmp/x",
-    "log_compression=1m",
-    "per_job_logs=0",
-    "percentile_list=1",
-    "clat_percentiles=0",
-    "size=$mb_memory",
-    "size=(1g*2)",
-    "numjobs=$ncpus+1",
-    "description=`id`",
-    "runtime=$(id)",
-    "name=../../x",
-    "name=/a",
-    "name=a/../b",
-    "kb_base=1000",
-    "fill_device=1",
-    "fill_fs",
-    "unified_rw_reporting=1",
-    "stats=0",
-    "an_option_of_fio_4=1",
-    "NAME=x",
-    "comm=sshd",
-    "filetype=block",
-    "dataplacement=fdp",
-]
+    "filename=/etc/passwd", "filename=../x", "filename=a/../../x", "filename=data:/etc/passwd",
+    "filename=data:", "filename=-", "filename=", "filename", "filename=a\\:b",
+    "filename=${HOME}/x", "filename=$HOME", 'filename="/etc/x"', "directory=/etc", "directory=.",
+    "filename_format=/etc/$jobname", "filename_format=../$jobname",
+    "filename_format=$jobname/../../x", "filename_format=$mb_memory", "filename_format=${PATH}",
+    "opendir=/etc", "read_iolog=/tmp/x", "write_iolog=/tmp/x", "replay_redirect=/dev/sda",
+    "merge_blktrace_file=/tmp/x", "exec_prerun=id", "exec_postrun=id", "ioengine=exec",
+    "ioengine=external:/tmp/evil.so", "ioengine=/tmp/evil.so", "ioengine=./evil.so",
+    "ioengine=net", "ioengine=rbd", "ioengine=http", "ioengine=io_uring_cmd", "ioengine=sg",
+    "ioengine=e4defrag", "ioengine", "ioengine=libaio,x", "program=/bin/sh",
+    "hostname=example.org", "ioscheduler=noop", "cgroup=x", "cgroup_weight=100",
+    "cgroup_nodelete=1", "profile=tiobench", "trigger=id", "uid=0", "gid=0",
+    "allow_mounted_write=1", "mem=mmap:/etc/passwd", "mem=mmapshared:/etc/x",
+    "iomem=mmaphuge:/mnt/huge/x", "mem=mmaphuge", "mem=shmhuge", "mem=cudamalloc",
+    "gpu_dev_ids=0", "verify_state_save=1", "verify_state_load=1", "verify_dump=1",
+    "buffer_pattern='/etc/shadow'", "verify_pattern='/etc/shadow'",
+    "buffer_pattern=\"abcd\"'/etc/shadow'", "description='`id`'", "ioscheduler='none'",
+    "write_bw_log=/tmp/x", "write_lat_log", "write_iops_log=/tmp/x", "write_hist_log=/tmp/x",
+    "log_compression=1m", "per_job_logs=0", "percentile_list=1", "clat_percentiles=0",
+    "size=$mb_memory", "size=(1g*2)", "numjobs=$ncpus+1", "description=`id`", "runtime=$(id)",
+    "name=../../x", "name=/a", "name=a/../b", "kb_base=1000", "fill_device=1", "fill_fs",
+    "unified_rw_reporting=1", "stats=0", "an_option_of_fio_4=1", "NAME=x", "comm=sshd",
+    "filetype=block", "dataplacement=fdp", "filename=.", "filename=/proc/self/mem",
+    "filename=/dev/sda", "filename=data\\:/../../x", "directory=a:/etc", "write_lat_log=/tmp/x",
+    "buffer_pattern=\"text\"'/etc/shadow'", "dedupe_file=/etc/shadow",
+    "exec_prerun=/bin/sh -c id", "arguments=-c id", "trigger_file=/tmp/x", "description=$(id)",
+    "size=`cat /etc/shadow`", "ioengine=netsplice", "ioengine=rdma", "ioengine=rados",
+    "ioengine=nbd", "ioengine=gfapi", "ioengine=gfapi_async", "ioengine=libhdfs",
+    "ioengine=cpuio", "ioengine=mtd", "ioengine=splice", "ioengine=dev-dax", "ioengine=libpmem",
+    "ioengine=pmemblk", "ioengine=nfs", "ioengine=libiscsi", "ioengine=xnvme",
+    "ioengine=external:./evil.so", "ioengine=libaio,net", "ioengine=LIBAIO", "ioengine=",
+    "cgroup_weight=1000", "port=22", "fill_fs=1", "an_option_of_fio_9=1", "disk_util=0",
+    "log_avg_msec=1", "numjobs=$ncpus",
+]  # fmt: skip
+
+
+def refused(line, target=DIRECTORY):
+    """Whether the line stands in a job, among the defaults, or before one that replaces it; the
+    refusal names it and says what to do."""
+    for text in (
+        f"[a]\nrw=read\n{line}\n",
+        f"[global]\n{line}\n[a]\nrw=read\n",
+        f"[a]\nrw=read\n{line}\n[b]\nrw=read\n",
+        f"[a]\n  {line}  \nrw=read\n",
+    ):
+        with pytest.raises(ProfileError) as caught:
+            check(parse(text), target)
+        assert line.split("=")[0] in caught.value.message
+        assert "line" in caught.value.message
+        assert caught.value.advice
 
 
 @pytest.mark.parametrize("line", ATTACKS)
 def test_an_option_that_leaves_the_target_is_refused_and_named(line):
-    for text in (f"[global]\n{line}\n[a]\nrw=read\n", f"[a]\nrw=read\n{line}\nrw=read\n"):
-        with pytest.raises(ProfileError) as caught:
-            check(parse(text), DIRECTORY)
-        assert line.split("=")[0] in caught.value.message
-        assert "line" in caught.value.message
+    refused(line)
 
 
-@pytest.mark.parametrize("name", ["/b", "a/../../b", "../x", "..", "a`id`", "a$b", "é", 'a"b'])
+@pytest.mark.parametrize(
+    "name",
+    ["/b", "a/../../b", "../x", "..", ".x", "/etc/x", "a`id`", "a$b", "$(id)", "é", 'a"b',
+     "a;b"],
+)  # fmt: skip
 def test_a_section_name_is_a_file_name_and_must_stay_inside(name):
     with pytest.raises(ProfileError, match="section"):
         check(parse(f"[{name}]\nrw=read\n"), DIRECTORY)
@@ -141,11 +100,36 @@ def test_a_section_name_is_a_file_name_and_must_stay_inside(name):
         "ioengine=filedelete",
         "ioengine=ftruncate",
         "opendir=/dev",
+        "filename=/dev/loop90",
+        "filename=/dev/../dev/sda",
+        "filename=//dev/loop9",
+        "directory=/dev",
     ],
 )
 def test_a_device_is_one_file_and_its_node_stays(line):
+    refused(line, DEVICE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "include /etc/passwd\n[a]\nrw=read\n",
+        "[a]\nrw=read\ninclude ../x.fio\n",
+        "[a]\nrw=read\n  include /tmp/x\n",
+        "[a]\nrw=read\nincludeX /tmp/x\n",
+        "[a]\nrw=read\rfilename=/etc/passwd\n",
+        "[a]\nrw=read\x0bfilename=/etc/passwd\n",
+        "[a]\nrw=read\x00filename=/etc/passwd\n",
+        f"[a]\nrw=read\ndescription={'x' * 4090}filename=/etc/passwd\n",
+        "filename=/etc/passwd\n[a]\nrw=read\n",
+        "[a\nrw=read\n",
+        "[a]]\nfilename=/etc/passwd\n",
+    ],
+    ids=lambda text: repr(text[:30]),
+)
+def test_what_fio_would_read_differently_is_refused(text):
     with pytest.raises(ProfileError):
-        check(parse(f"[a]\nrw=write\n{line}\n"), DEVICE)
+        check(parse(text), DIRECTORY)
 
 
 @pytest.mark.parametrize(

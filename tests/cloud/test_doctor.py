@@ -1,0 +1,678 @@
+"""`diskbench doctor`, also with --live, against each emulated cloud, and what `gc` finds there that
+expired: one story for all clouds, with what differs as data."""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from emulators.azure import identity
+from emulators.azure.authority import make_authority
+from emulators.azure.cloud import SUBSCRIPTION
+from emulators.gcp.server import ACCOUNT
+from emulators.vsphere.authority import make_certificates
+from emulators.vsphere.simulator import ADDRESS as VSPHERE_ADDRESS
+from emulators.vsphere.simulator import PASSWORD, USER
+from tests.books import SHIPPED
+from tests.cloud import rented_azure, rented_gcp
+from tests.cloud.azure_recordings import of_file
+from tests.cloud.azure_replay import Replay
+from tests.cloud.azure_rig import Rig
+from tests.cloud.conftest import of as on
+from tests.cloud.conftest import table
+from tests.cloud.doctored import Doctor, of
+from tests.cloud.eager import GCP
+from tests.cloud.rented import REGION, ZONE, launch, up, volume
+from tests.cloud.rented_gcp import disk
+from tests.cloud.rented_vsphere import clone, listed
+from tests.cloud.replayed import ADDRESS, check_replay, read_recording
+from tests.contract.vsphere_cloud import VsphereCloud
+from tests.rigs.cli import a_user
+
+from diskbench.model.rental import Scope
+from diskbench.providers.azure.policy import actions
+from diskbench.providers.gcp.cloud import GCPProvider
+from diskbench.providers.vsphere.policy import NEEDS, policy, privileges
+from diskbench.testing.rig import RigOnlooker, cell, claim, scope_of
+
+pytestmark = pytest.mark.slow
+
+OF_THE_TESTER = (
+    "AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "CLOUDSDK_COMPUTE_REGION",
+    "CLOUDSDK_COMPUTE_ZONE",
+)  # fmt: skip
+CIDR = ("--ssh-cidr", "203.0.113.7/32")
+AZURE_DISKS = "Microsoft.Compute/disks/write"
+
+
+class Office(Doctor):
+    """A doctor who is asked about one emulated cloud."""
+
+    def __init__(self, name: str, cloud: Any, *more: Any) -> None:
+        super().__init__(*more)
+        self.name, self.cloud = name, cloud
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What names the cloud."""
+        more = {
+            "azure": ("--region", rented_azure.REGION),
+            "vsphere": ("--ca-file", self.ca_file),
+        }.get(self.name, ())
+        return ("--provider", self.name, "--endpoint-url", self.cloud.endpoint, *more)
+
+    @property
+    def ca_file(self) -> str:
+        return str(self.cloud.simulator.ca_file) if self.name == "vsphere" else ""
+
+    @property
+    def live(self) -> tuple[str, ...]:
+        """What names the cloud and a rental for --live."""
+        if self.name == "aws":
+            what = ("--region", REGION, "--disk", "gp3", "--size", "20", *CIDR)
+        elif self.name == "azure":
+            what = ("--disk", "Premium_LRS", "--size", "64", *CIDR)
+        elif self.name == "gcp":
+            project, region = self.cloud.cloud.project, rented_gcp.REGION
+            subnet = f"projects/{project}/regions/{region}/subnetworks/default"
+            what = ("--region", region, "--project", project, "--disk", "pd-ssd", "--size", "64",
+                    *CIDR, "--subnet", subnet)  # fmt: skip
+        else:
+            what = ("--datastore", "nvme", "--size", "8")
+        return (*self.flags, "--live", *what)
+
+    def problems(self, *flags: str, check: str = "") -> list[dict[str, Any]]:
+        """What is found as a problem; the exit code is 2."""
+        code, found = self.asked(*flags)
+        assert code == 2, found
+        return [one for one in found if one["state"] == "problem" and check in one["check"]]
+
+
+@pytest.fixture
+def doctor(
+    emulated_cloud: tuple[str, Any],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Office:
+    name, cloud = emulated_cloud
+    for variable in OF_THE_TESTER:
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in cloud.env.items():
+        monkeypatch.setenv(variable, value)
+    return Office(name, cloud, tmp_path, capsys, monkeypatch)
+
+
+def aws_all(found: list[dict[str, Any]]) -> None:
+    (who,) = of(found, "credentials")
+    assert (who["state"], who["where"]) == ("ok", f"aws {REGION}")
+    (allowed,) = of(found, "permissions")
+    assert re.match(r"(1[5-9]|2\d) of \1 actions tried are allowed", allowed["told"]), found
+    quotas = {one["told"] for one in of(found, "quota")}
+    assert "Running On-Demand Standard instances (vCPUs): 64 of 64 left" in quotas
+    assert "GiB of gp3: 51,200 of 51,200 left" in quotas
+
+
+def azure_all(found: list[dict[str, Any]]) -> None:
+    every = len(actions())
+    assert of(found, "permissions")[0]["told"] == f"{every} of {every} actions are allowed"
+    quotas = {one["told"] for one in of(found, "quota")}
+    assert quotas == {
+        "Total Regional vCPUs: 100 of 100 left", "Public IP Addresses: 1,000 of 1,000 left",
+    }  # fmt: skip
+
+
+def gcp_all(found: list[dict[str, Any]]) -> None:
+    (held,) = of(found, "permissions")
+    assert held["told"] == "39 of 39 permissions are there"
+    assert "CPUS: 2,400 of 2,400 left" in {one["told"] for one in of(found, "quota")}
+
+
+def vsphere_all(found: list[dict[str, Any]]) -> None:
+    told = [one["told"] for one in of(found, "permissions")]
+    assert [line.partition(":")[0] for line in told] == list(privileges())
+    assert all("all" in line for line in told)
+    assert of(found, "quota") == []
+
+
+@table(
+    "more, who, shows",
+    {
+        "aws": ((), "arn:aws:", aws_all),
+        "azure": ((), "in subscription", azure_all),
+        "gcp": (("--region", "europe-west1"), "@", gcp_all),
+        "vsphere": ((), "vCenter", vsphere_all),
+    },
+)
+def test_who_may_all_is_told_who_they_are_and_what_is_left(
+    doctor: Office,
+    more: tuple[str, ...],
+    who: str,
+    shows: Callable[[list[dict[str, Any]]], None],
+) -> None:
+    code, found = doctor.asked(*doctor.flags, *more)
+    assert code == 0, found
+    assert who in of(found, "credentials")[0]["told"]
+    assert of(found, "clock", doctor.name)[0]["state"] == "ok"
+    shows(found)
+    assert doctor.cloud.left() == [], "nothing was made"
+
+
+@on("aws")
+def test_what_is_rented_counts_against_the_quota_of_aws(doctor: Office) -> None:
+    up(doctor.cloud, launch(doctor.cloud, "m5.large"))
+    volume(doctor.cloud, "gp3", 100)  # and 8 GiB of the root disk
+    _, found = doctor.asked(*doctor.flags)
+    quotas = {one["told"] for one in of(found, "quota")}
+    assert "Running On-Demand Standard instances (vCPUs): 62 of 64 left" in quotas
+    assert "GiB of gp3: 51,092 of 51,200 left" in quotas
+
+
+@on("gcp")
+def test_what_is_rented_counts_against_the_quota_of_google(doctor: Office) -> None:
+    disk(doctor.cloud, kind="pd-ssd", size=20, zone="europe-west1-b")
+    _, found = doctor.asked(*doctor.flags, "--region", "europe-west1")
+    quotas = {one["told"] for one in of(found, "quota")}
+    assert "SSD_TOTAL_GB: 131,052 of 131,072 left" in quotas
+
+
+@table(
+    "action, told",
+    {
+        **{
+            f"aws {action}": (action, f"ec2:{action}")
+            for action in ("RunInstances", "CreateVolume", "ImportKeyPair", "DescribeKeyPairs")
+        },
+        "azure": (AZURE_DISKS, f"{AZURE_DISKS} is not allowed"),
+        "gcp": ("disks.insert", "compute.disks.create is missing"),
+    },
+)
+def test_a_permission_that_is_missing_is_named_and_nothing_is_made(
+    doctor: Office, action: str, told: str
+) -> None:
+    """EC2 is asked with DryRun; Azure and Google tell without a trial."""
+    doctor.cloud.faults.forbid(action)
+    (denied,) = doctor.problems(*doctor.flags, check="permissions")
+    assert told in denied["told"]
+    assert f"--print-policy {doctor.name}" in denied["advice"]
+    calls = doctor.cloud.faults.calls(action)
+    if doctor.name == "aws" and not action.startswith("Describe"):
+        assert all(one.params.get("DryRun") for one in calls)
+    assert calls == [] or doctor.name == "aws"
+    assert doctor.cloud.left() == []
+
+
+@table("login", {"aws": ("aws sso login",), "azure": ("az login",), "gcp": ("gcloud auth",)})
+def test_credentials_that_expired_are_the_one_problem(doctor: Office, login: str) -> None:
+    doctor.cloud.faults.expire_credentials()
+    code, found = doctor.asked(*doctor.flags)
+    assert code == 2
+    (problem,) = [one for one in found if one["state"] == "problem"]
+    assert login in problem["advice"]
+    if doctor.name != "azure":
+        assert problem["check"] == "credentials"
+    if doctor.name == "aws":
+        assert of(found, "permissions") == of(found, "quota") == []
+
+
+@on("vsphere")
+def test_a_wrong_password_is_the_one_problem(doctor: Office, tmp_path: Path) -> None:
+    user = a_user(tmp_path)  # in a process of its own: pyVim leaves the refused connection open
+    user.extra_env = doctor.cloud.env | {"VSPHERE_PASSWORD": "wrong"}
+    done = user.run("doctor", *doctor.flags, "--output", "json")
+    assert done.returncode == 2
+    (problem,) = [o for o in json.loads(done.stdout)["findings"] if o["state"] == "problem"]
+    assert (problem["check"], "VSPHERE_USER" in problem["advice"]) == ("credentials", True)
+
+
+@on("aws")
+def test_the_table_fits_eighty_columns(doctor: Office, tmp_path: Path) -> None:
+    doctor.cloud.faults.forbid("RunInstances")
+    code, out, _ = doctor.text(*doctor.flags)
+    assert code == 2
+    # A path is not broken, and those of tests are long.
+    assert max(len(line) for line in out.splitlines() if str(tmp_path) not in line) <= 80
+    assert "problem  permissions  aws us-east-1" in out
+
+
+@on("aws")
+def test_a_matrix_that_takes_more_than_is_left_is_told_before_it_is_run(
+    doctor: Office, tmp_path: Path
+) -> None:
+    up(doctor.cloud, launch(doctor.cloud, "m5.large"))
+    matrix = tmp_path / "many.yaml"
+    matrix.write_text(
+        "name: many\n"
+        f"defaults: {{provider: aws, region: {REGION}, disk: gp3, size: 100, profile: quick, "
+        f"endpoint_url: '{doctor.cloud.endpoint}', instance_type: m5.4xlarge, replicates: 9}}\n"
+        "limits: {max_parallel: 9}\n"
+    )
+    code, found = doctor.asked(*doctor.flags, "--matrix", str(matrix))
+    assert code == 2, found
+    (problem,) = [one for one in found if one["state"] == "problem"]
+    assert problem["where"] == f"aws {REGION}"
+    assert problem["told"].endswith("62 of 64 left, the matrix takes 144 at once")
+    disks = [one for one in of(found, "quota") if "gp3" in one["told"]]
+    assert disks[0]["told"].endswith("the matrix takes 900 at once")
+
+
+@on("azure")
+def test_quotas_that_may_not_be_seen_are_a_warning(doctor: Office) -> None:
+    doctor.cloud.faults.forbid("Microsoft.Compute/locations/usages/read")
+    code, found = doctor.asked(*doctor.flags)
+    assert code == 0
+    assert [one["state"] for one in of(found, "quota")] == ["warning"]
+
+
+@on("azure")
+def test_without_a_region_there_is_no_quota_to_tell(
+    doctor: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AZURE_DEFAULTS_LOCATION", raising=False)
+    _, found = doctor.asked("--provider", "azure", "--endpoint-url", doctor.cloud.endpoint)
+    (told,) = of(found, "quota")
+    assert (told["state"], "--region" in told["advice"]) == ("warning", True)
+
+
+@on("gcp")
+def test_a_quota_that_is_used_up_is_a_warning(doctor: Office) -> None:
+    doctor.cloud.faults.quota("CPUS", 0)
+    code, found = doctor.asked(*doctor.flags)
+    assert code == 0
+    (told,) = [one for one in of(found, "quota") if one["state"] == "warning"]
+    assert told["told"] == "CPUS: 0 of 0 left: none can be rented until something is given back"
+
+
+@on("gcp")
+def test_permissions_that_cannot_be_asked_about_are_a_warning(doctor: Office) -> None:
+    code, found = doctor.asked(*doctor.flags, "--project", "somebody-elses")
+    assert [one["state"] for one in of(found, "permissions")] == ["warning"], found
+    assert code == 0
+
+
+@table(
+    "name, state, says",
+    {
+        "gcp no external address": ("compute.vmExternalIpAccess", "warning", "--iap"),
+        "gcp OS Login": ("compute.requireOsLogin", "problem", "does not use OS Login"),
+        "gcp shielded": ("compute.requireShieldedVm", "ok", ""),
+    },
+)
+def test_a_constraint_of_the_organisation_is_named(
+    doctor: Office, name: str, state: str, says: str
+) -> None:
+    doctor.cloud.cloud.constraints.enforced.add(name)
+    code, found = doctor.asked(*doctor.flags)
+    (told,) = of(found, "constraints")
+    assert told["state"] == state
+    assert f"constraints/{name} is enforced" in told["told"]
+    assert says in told["advice"]
+    assert code == (2 if state == "problem" else 0)
+
+
+@on("gcp")
+def test_constraints_that_cannot_be_read_are_one_warning(doctor: Office) -> None:
+    roles = doctor.cloud.cloud.roles
+    roles[ACCOUNT] = roles[ACCOUNT] - {"orgpolicy.policy.get"}
+    code, found = doctor.asked(*doctor.flags)
+    assert code == 0
+    assert [one["state"] for one in of(found, "constraints")] == ["warning"]
+    (missing,) = [one for one in of(found, "permissions") if one["state"] != "ok"]
+    assert missing["state"] == "warning"
+
+
+@on("vsphere")
+def test_who_may_not_even_ask_is_told_so(doctor: Office) -> None:
+    doctor.cloud.fault("HasPrivilegeOnEntities", "NoPermission", times=1)
+    code, found = doctor.asked(*doctor.flags)
+    assert code == 2
+    assert [one["state"] for one in of(found, "permissions")] == ["problem"]
+
+
+@on("vsphere")
+def test_the_privileges_are_those_of_the_methods_that_are_called(
+    doctor: Office, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Recorded where pyVmomi sends them; what only reads takes no privilege of its own."""
+    from pyVmomi import SoapAdapter
+
+    called: set[str] = set()
+    genuine = SoapAdapter.SoapStubAdapter.InvokeMethod
+
+    def recorded(stub: Any, this: Any, info: Any, args: Any, *more: Any, **named: Any) -> Any:
+        called.add(info.wsdlName)
+        return genuine(stub, this, info, args, *more, **named)
+
+    monkeypatch.setattr(SoapAdapter.SoapStubAdapter, "InvokeMethod", recorded)
+    cloud = VsphereCloud(doctor.cloud, monkeypatch, tmp_path)
+    rental = cloud.provider.resolve(cell(cloud), SHIPPED)
+    cloud.provider.acquire(claim("one"), rental, RigOnlooker())
+    cloud.provider.found(scope_of(cloud))
+    cloud.provider.release("one", scope_of(cloud))
+    reading = {
+        "ContinueRetrievePropertiesEx", "CreateContainerView", "DestroyView", "Fetch", "Login",
+        "Logout", "RetrieveProperties", "RetrievePropertiesEx", "RetrieveServiceContent",
+    }  # fmt: skip
+    only_for_policies = {"PbmQueryProfile"}
+    assert (called - reading) | only_for_policies == set(NEEDS)
+
+
+def test_what_is_printed_for_vsphere_is_a_list_with_remarks() -> None:
+    lines = [line for line in policy().splitlines() if not line.startswith("#")]
+    assert set(lines) == {name for names in privileges().values() for name in names}
+
+
+# What gc finds that expired; of AWS, region by region, test_gc_aws.py.
+
+
+@table("region", {"azure eastus": ("eastus",), "azure westus3": ("westus3",)})
+def test_gc_finds_the_expired_of_every_region_of_azure(doctor: Office, region: str) -> None:
+    """In one listing of the subscription: a resource group goes with all that is in it."""
+    azure = doctor.cloud
+    rig = Rig(azure)
+    tags = {"diskbench-lease": "old", "diskbench-expires": "1"}
+    made = {"location": region, "tags": tags}
+    azure.resources.resource_groups.create_or_update("diskbench-old", made)
+    address = {
+        "location": region,
+        "sku": {"name": "Standard"},
+        "properties": {"publicIPAllocationMethod": "Static"},
+    }
+    addresses = azure.network.public_ip_addresses
+    addresses.begin_create_or_update("diskbench-old", "diskbench-old-ip", address).result()
+    anywhere = rig.scope().model_copy(update={"region": None})
+    (found,) = rig.provider.found(anywhere)
+    assert (found.lease_id, found.scope.region, found.expires_at) == ("old", region, 1.0)
+    assert set(found.resources) == {
+        "resource-group diskbench-old",
+        "publicIPAddresses diskbench-old-ip",
+    }
+    rig.provider.release("old", found.scope)
+    assert azure.left() == []
+
+
+@on("gcp")
+def test_gc_finds_the_expired_of_every_region_of_google_in_one_listing(doctor: Office) -> None:
+    labels = {"diskbench-lease": "old", "diskbench-expires": "1"}
+    zones = ("us-central1-a", "us-east1-b", "europe-west1-c")
+    for zone in zones:
+        disk(doctor.cloud, name="diskbench-old-disk-0", zone=zone, labels=labels)
+    provider = GCPProvider(timing=GCP)
+    (found,) = provider.found(Scope(provider="gcp", endpoint=doctor.cloud.endpoint))
+    assert set(found.resources) == {f"disk {zone}/diskbench-old-disk-0" for zone in zones}
+    provider.release("old", found.scope)
+    assert doctor.cloud.left() == []
+
+
+@on("vsphere")
+def test_gc_finds_the_expired_in_the_whole_inventory_of_vsphere(
+    doctor: Office, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cloud = VsphereCloud(doctor.cloud, monkeypatch, tmp_path)
+    clone(doctor.cloud, "diskbench-old-vm", "diskbench-lease: old\ndiskbench-expires: 1")
+    (found,) = cloud.provider.found(scope_of(cloud))
+    assert (found.lease_id, found.expires_at) == ("old", 1.0)
+    cloud.provider.release("old", found.scope)
+    assert listed(doctor.cloud) == []
+
+
+# --live: every request of a rental is tried where the cloud lets it be tried.
+
+
+def aws_tried(aws: Any, tried: list[dict[str, Any]]) -> None:
+    for action in ("RunInstances", "CreateVolume", "CreateSecurityGroup", "ImportKeyPair"):
+        assert any(action in one["told"] for one in tried)
+        assert all(one.params.get("DryRun") for one in aws.faults.calls(action))
+        assert aws.faults.calls(action)
+
+
+def azure_tried(azure: Any, tried: list[dict[str, Any]]) -> None:
+    assert any("a deployment of" in one["told"] for one in tried)
+    changing = {"PUT", "PATCH", "DELETE"}  # validation of a deployment is none of them
+    assert [one.action for one in azure.faults.asked if one.method in changing] == []
+
+
+def gcp_tried(gcp: Any, tried: list[dict[str, Any]]) -> None:
+    assert any("subnetworks/default" in one["told"] for one in tried)
+    reads = {"get", "list", "aggregatedList", "getFromFamily", "testIamPermissions"}
+    assert {one.method.rpartition(".")[2] for one in gcp.faults.asked} <= reads
+
+
+def vsphere_tried(vsphere: Any, tried: list[dict[str, Any]]) -> None:
+    assert [one for one in tried if "privileges on the datastore" in one["told"]]
+    assert [one for one in tried if "on the datastore nvme" in one["told"]]
+    assert listed(vsphere) == []
+
+
+@table(
+    "shows",
+    {
+        "aws": (aws_tried,),
+        "azure": (azure_tried,),
+        "gcp": (gcp_tried,),
+        "vsphere": (vsphere_tried,),
+    },
+)
+def test_live_tries_a_whole_rental_and_makes_nothing(
+    doctor: Office, tmp_path: Path, shows: Callable[[Any, list[dict[str, Any]]], None]
+) -> None:
+    code, found = doctor.asked(*doctor.live)
+    tried = of(found, "dry run")
+    assert {one["state"] for one in tried} == {"ok"}, tried
+    shows(doctor.cloud, tried)
+    assert doctor.cloud.left() == []
+    assert code == 0, found
+    recording = json.loads((tmp_path / f"diskbench-live-{doctor.name}.json").read_text())
+    assert recording["provider"] == doctor.name
+    assert len(recording["exchanges"]) > (20 if doctor.name == "aws" else 0)
+
+
+@table(
+    "harm, told, advice",
+    {
+        "aws a right": (
+            lambda aws: aws.faults.forbid("RunInstances"),
+            "ec2:RunInstances",
+            "--print-policy aws",
+        ),
+        "azure a right": (
+            lambda azure: azure.faults.forbid(AZURE_DISKS),
+            AZURE_DISKS,
+            "--print-policy azure",
+        ),
+        "azure a quota": (lambda azure: setattr(azure.faults, "quota_cores", 1), "quota", ""),
+        "gcp a right on the subnetwork": (
+            lambda gcp: gcp.faults.forbid("subnetworks.useExternalIp"),
+            "compute.subnetworks.useExternalIp is missing",
+            "--print-policy gcp",
+        ),
+        "vsphere a placement": (
+            lambda vsphere: vsphere.fault("CheckRelocate_Task", "NoPermission", times=1),
+            "the template",
+            "",
+        ),
+    },
+)
+def test_live_names_what_would_be_refused(
+    doctor: Office, tmp_path: Path, harm: Callable[[Any], object], told: str, advice: str
+) -> None:
+    harm(doctor.cloud)
+    refused = doctor.problems(*doctor.live, check="dry run")
+    assert told in refused[0]["told"]
+    assert advice in refused[0]["advice"]
+    if doctor.name == "aws":
+        assert all(told in one["told"] for one in refused)
+        check_replay(doctor, read_recording(tmp_path / "diskbench-live-aws.json"), code=2)
+    elif doctor.name != "azure":
+        assert len(refused) == 1
+
+
+@on("aws")
+def test_live_checks_parameters_and_not_only_rights(doctor: Office) -> None:
+    """EC2 checks a launch with DryRun as it does one without, but for capacity."""
+    assert doctor.problems(*doctor.live, "--subnet", "subnet-0123456789abcdef0")
+    ec2 = doctor.cloud.client()
+    with pytest.raises(ClientError, match=r"InvalidAMIID\.NotFound"):
+        ec2.run_instances(
+            ImageId="ami-0123456789abcdef0", InstanceType="m5.large", MinCount=1, MaxCount=1,
+            DryRun=True,
+        )  # fmt: skip
+    with pytest.raises(ClientError, match="InvalidParameterValue"):
+        ec2.create_volume(AvailabilityZone=ZONE, VolumeType="gp3", Size=1, Iops=10**6,
+                          DryRun=True)  # fmt: skip
+    assert doctor.cloud.left() == []
+
+
+@on("aws")
+def test_live_of_what_rents_nothing_or_names_no_disk_is_refused(doctor: Office) -> None:
+    code, _, err = doctor.text("--provider", "local", "--live")
+    assert (code, "--live cannot be used with --provider local" in err) == (2, True)
+    code, _, err = doctor.text("--provider", "aws", "--live")
+    assert code == 2
+    assert "--disk" in err
+
+
+@on("aws")
+def test_nothing_private_is_in_the_recording_of_aws(
+    doctor: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAABCDEFGHIJKLMNOP")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "FwoGZXIvYXdzEBYaDHqa0AP")
+    doctor.asked(*doctor.live)
+    account = doctor.cloud.client("sts").get_caller_identity()["Account"]
+    text = (tmp_path / "diskbench-live-aws.json").read_text()
+    for private in (
+        account, "AKIAABCDEFGHIJKLMNOP", "wJalrXUtnFEMI", "FwoGZXIvYXdzEBYaDHqa0AP",
+        "203.0.113.7", "PRIVATE KEY", "uthorization",
+    ):  # fmt: skip
+        assert private not in text, private
+
+
+How = tuple[tuple[str, ...], dict[str, Any]]
+"""More flags, and how the recording is served."""
+
+
+def aws_replay(*_: Any) -> How:
+    return (), {}
+
+
+def azure_replay(azure: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> How:
+    ca_file, context = make_authority(tmp_path, ADDRESS)
+
+    def login(method: str, path: str, body: bytes, base: str) -> Any:
+        given = identity.answer(azure.cloud, method, path, body, base)
+        if given is None:
+            return None
+        return given.status, {"Content-Type": "application/json"}, json.dumps(given.body).encode()
+
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(ca_file))
+
+    def told(endpoint: str) -> None:
+        monkeypatch.setenv("AZURE_AUTHORITY_HOST", endpoint)
+
+    return (), {"tls": context, "extra": login, "told": told}
+
+
+def gcp_replay(_: Any, __: Path, monkeypatch: pytest.MonkeyPatch) -> How:
+    monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
+    return (), {}
+
+
+ENVELOPE = (
+    '<?xml version="1.0" encoding="UTF-8"?><soapenv:Envelope '
+    'xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" '
+    'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
+    'xmlns:xsd="http://www.w3.org/2001/XMLSchema"><soapenv:Body>{}</soapenv:Body></soapenv:Envelope>'
+)
+SESSION = (
+    '<LoginResponse xmlns="urn:vim25"><returnval><key>session</key><userName>user</userName>'
+    "<fullName>user</fullName><loginTime>2026-01-01T00:00:00Z</loginTime>"
+    "<lastActiveTime>2026-01-01T00:00:00Z</lastActiveTime><locale>en</locale>"
+    "<messageLocale>en</messageLocale></returnval></LoginResponse>"
+)
+VERSIONS = (
+    '<?xml version="1.0" encoding="UTF-8"?><namespaces version="1.0"><namespace>'
+    "<name>urn:vim25</name><version>8.0.2.0</version></namespace></namespaces>"
+)
+
+
+def vsphere_replay(_: Any, tmp_path: Path, __: pytest.MonkeyPatch) -> How:
+    xml = {"Content-Type": "text/xml"}
+
+    def login(_: str, path: str, body: bytes, __: str) -> Any:
+        if path.endswith(".xml"):
+            return 200, xml, VERSIONS.encode()
+        if b"<Login " in body or b"<Login>" in body:
+            return 200, xml, ENVELOPE.format(SESSION).encode()
+        if b"<Logout" in body:
+            return 200, xml, ENVELOPE.format('<LogoutResponse xmlns="urn:vim25"/>').encode()
+        return None
+
+    ca_file, served = make_certificates(tmp_path / "tls", VSPHERE_ADDRESS)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(served)
+    served_as = {"tls": context, "extra": login, "address": VSPHERE_ADDRESS}
+    return ("--ca-file", str(ca_file)), served_as
+
+
+@table(
+    "private, replayed",
+    {
+        "aws": (lambda _: (), aws_replay),
+        "azure": (
+            lambda _: (
+                SUBSCRIPTION, identity.CLIENT, identity.SECRET, "203.0.113.7", "private key",
+                "bearer", "emulated-token",
+            ),
+            azure_replay,
+        ),
+        "gcp": (
+            lambda gcp: (
+                gcp.cloud.project, json.loads(gcp.cloud.credentials.read_text())["client_email"],
+                "203.0.113.7", "private key", "bearer",
+            ),
+            gcp_replay,
+        ),
+        "vsphere": (
+            lambda _: (
+                USER, USER.partition("@")[0], PASSWORD, VSPHERE_ADDRESS, "DC0_", "<password>",
+            ),
+            vsphere_replay,
+        ),
+    },
+)  # fmt: skip
+def test_a_recording_holds_nothing_private_and_is_replayed(
+    doctor: Office,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    private: Callable[[Any], tuple[str, ...]],
+    replayed: Callable[[Any, Path, pytest.MonkeyPatch], How],
+) -> None:
+    doctor.asked(*doctor.live)
+    file = tmp_path / f"diskbench-live-{doctor.name}.json"
+    text = file.read_text().lower()
+    for secret in private(doctor.cloud):
+        assert secret.lower() not in text, secret
+    recording = read_recording(file)
+    more, how = replayed(doctor.cloud, tmp_path, monkeypatch)
+    faults = getattr(doctor.cloud, "faults", None)
+    before = len(faults.asked) if faults else 0
+    check_replay(doctor, recording, *more, **how)
+    assert faults is None or len(faults.asked) == before, "the replay asked the emulator"
+
+
+@on("azure")
+def test_the_recording_is_read_as_those_of_the_sdk_are(doctor: Office, tmp_path: Path) -> None:
+    """What a user attaches is compared with the emulator as the SDK's own recordings are."""
+    doctor.asked(*doctor.live)
+    replay = Replay(doctor.cloud)
+    replay.play(of_file(tmp_path / "diskbench-live-azure.json"))
+    assert replay.compared
+    assert replay.differences == []

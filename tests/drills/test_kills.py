@@ -1,0 +1,324 @@
+"""A matrix or run that is killed, interrupted, broken or cut off its database at any moment, and
+what people wish then: rows of tables, each on the fake cloud (tests/rigs/dying.py names moments).
+
+Afterwards the books must hold: every row once, no lease open, nothing rented.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections import Counter
+from typing import Any
+
+import pytest
+from tests.drills.book import drill
+from tests.rigs.chaos import Chaos
+from tests.rigs.cli import merged_rows
+
+CELLS = "diskbench.engine.matrix.cell_steps:LiveCells."
+STATIONS = "diskbench.engine.trial.trial_steps:LiveTrialSteps."
+IN_ORDER = (
+    f"{CELLS}open 1",
+    f"{CELLS}rent 1",
+    f"{STATIONS}prepare 1",
+    f"{STATIONS}measure 1",
+    f"{STATIONS}measure 1",
+    f"{STATIONS}finish_run 1",
+    f"{CELLS}settle 1",
+)
+"""The stations of a cell: each process comes to the one at which the last one ended."""
+MEASURE = "before diskbench.engine.trial.trial_steps:LiveTrialSteps.measure 1"
+BEFORE_STATIONS = tuple(f"before {station}" for station in IN_ORDER)
+BEFORE_CHECKPOINTS = tuple(f"after {station}" for station in dict.fromkeys(IN_ORDER))
+CHAINS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "before stations, fake cloud": (BEFORE_STATIONS, {"kind": "fake"}),
+    "before stations, lab": (BEFORE_STATIONS, {"kind": "lab"}),
+    "before checkpoints, fake cloud": (BEFORE_CHECKPOINTS, {"kind": "fake"}),
+    "before checkpoints, lab": (BEFORE_CHECKPOINTS, {"kind": "lab"}),
+    "from the file to the workflow": (
+        (
+            "before diskbench.engine.matrix.campaign:claim_foreground 1",
+            "after diskbench.engine.matrix.campaign:claim_foreground 1",
+            "after diskbench.engine.matrix.worker:feed 1",
+            "after diskbench.engine.durable.cells:start 1",
+            "before diskbench.store.cells:claim_cell 1",
+            "before diskbench.store.rows:save_plans 1",
+            "after diskbench.store.rows:save_plans 1",
+        ),
+        {},
+    ),
+    "from the machine to the rows": (
+        (
+            "after diskbench.providers.fake.cloud:FakeProvider.acquire 1",
+            "before diskbench.engine.matrix.takeover:prolong 1",
+            "after diskbench.store.rows:replace_draft 1",
+            "before diskbench.engine.durable.process:move_here 1",
+            "after diskbench.engine.durable.process:move_here 1",
+            "after diskbench.hosts.jobs:start_and_watch 1",
+            "after diskbench.store.archive:write_step_evidence 1",
+        ),
+        {},
+    ),
+    "from the rows to the end": (
+        (
+            "after diskbench.store.archive:write_manifest 1",
+            "after diskbench.store.rows:end_run 1",
+            "before diskbench.store.leases:release_lease 1",
+            "after diskbench.store.leases:release_lease 1",
+        ),
+        {},
+    ),
+    "a cell is settled, another has its turn": (
+        ("after diskbench.engine.matrix.cell_steps:LiveCells.settle 1",),
+        {},
+    ),
+    "cells share a machine": (
+        (
+            "after diskbench.store.machines:save_machine 1",
+            "after diskbench.providers.fake.cloud:FakeProvider.acquire 1",
+            "after diskbench.store.machines:keep_machine 1",
+            "after diskbench.engine.matrix.cell_steps:LiveCells.settle 1",
+            "after diskbench.store.machines:give_machine 1",
+            "after diskbench.providers.fake.cloud:FakeProvider.swap 1",
+            "before diskbench.engine.matrix.cell_steps:LiveCells.settle 1",
+            "after diskbench.store.machines:end_machine 1",
+            "after diskbench.providers.fake.cloud:FakeProvider.release 1",
+        ),
+        {"reuse_host": True},
+    ),
+}
+
+
+def both_done(chaos: Chaos) -> None:
+    """Both cells are measured, every row once; no lease is open and nothing rented."""
+    books = chaos.books()
+    assert (books.cells, books.done, books.wrong) == (2, 2, ())
+
+
+def states(chaos: Chaos) -> Counter[str]:
+    return Counter(cell["state"] for cell in chaos.cells())
+
+
+@drill(
+    done="SIGKILL before each station of a cell, before each checkpoint, between any two writes "
+    "that belong together and while cells share a machine, each resume killed at the next moment",
+    holds="the last resume ends with every row once, no lease open, nothing rented",
+)
+@pytest.mark.parametrize("chain", CHAINS)
+def test_kills_one_after_another_leak_and_double_nothing(chaos: Chaos, chain: str) -> None:
+    (first, *rest), how = CHAINS[chain]
+    chaos.killed_at(first, "run", chaos.matrix(**how))
+    for moment in rest:
+        chaos.killed_at(moment, "resume")
+    chaos.resumed()
+    both_done(chaos)
+
+
+@drill(
+    done="the database does not answer at one of 7 writes, the provider breaks while it gives a "
+    "machine back, or the thread of a cell ends without an error",
+    holds="it is repeated or resumed; every row once, nothing rented",
+)
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("fail before diskbench.store.rows:save_plans 1", ""),
+        ("fail after diskbench.store.rows:save_plans 1", ""),
+        ("fail before diskbench.store.rows:replace_draft 1", ""),
+        ("fail before diskbench.store.step_rows:save_step 2", ""),
+        ("fail before diskbench.store.rows:end_run 1", ""),
+        ("fail before diskbench.store.leases:release_lease 1", ""),
+        ("fail before diskbench.engine.durable.cells:start 1", ""),
+        ("break before diskbench.providers.fake.cloud:FakeProvider.release 1", ""),
+        ("vanish before diskbench.engine.durable.cells:next_step 2", "resumes a cell"),
+    ],
+)
+def test_a_fault_that_passes_costs_a_matrix_nothing(chaos: Chaos, fault: str, said: str) -> None:
+    parallel = 2 if fault.startswith("fail") else 1
+    done = chaos.at(fault).run("matrix", "run", chaos.matrix(max_parallel=parallel))
+    assert done.returncode == 0, done.stderr
+    assert said in done.stderr
+    both_done(chaos)
+
+
+@drill(
+    done="the database stops answering between the takeover of a dead process's cell and its "
+    "continuation",
+    holds="the cell is continued, every row once",
+)
+def test_a_database_that_fails_during_a_takeover_loses_nothing(chaos: Chaos) -> None:
+    chaos.killed_at(MEASURE, "run", chaos.matrix())
+    moment = "fail before diskbench.engine.durable.process:move_here 1"
+    done = chaos.at(moment).run("matrix", "resume")
+    assert done.returncode == 0, done.stderr
+    both_done(chaos)
+
+
+@drill(
+    done="diskbench itself raises an unexpected error in the middle of a cell, or cannot write "
+    "the manifest that closes a run",
+    holds="that cell fails with its reason and is never done, the next one is measured, and retry "
+    "measures the failed one",
+)
+@pytest.mark.parametrize(
+    ("moment", "kind"),
+    [
+        ("before diskbench.engine.durable.cells:next_step 1", "Broken"),
+        ("before diskbench.store.archive:write_manifest 1", "NotKept"),
+    ],
+)
+def test_a_fault_of_our_own_fails_its_cell_alone(chaos: Chaos, moment: str, kind: str) -> None:
+    done = chaos.at(f"break {moment}").run("matrix", "run", chaos.matrix())
+    assert done.returncode == 1, done.stderr
+    (failed,) = [cell for cell in chaos.cells() if cell["state"] != "done"]
+    assert (failed["state"], failed["error_kind"]) == ("failed", kind)
+    assert chaos.books().wrong == ()
+    again = chaos.user.run("matrix", "retry", "--failed")
+    assert again.returncode == 0, again.stderr
+    both_done(chaos)
+
+
+TWO_STEPS = """[global]
+size=256k
+ioengine=null
+[write]
+rw=write
+[read]
+stonewall
+rw=randread
+time_based
+runtime=1
+"""
+
+
+@drill(
+    done="Ctrl-C at one of 16 moments of a run: right when the plan is saved, renting begins, fio "
+    "is started, the run is closed, the machine is given back, or between two writes",
+    holds="exit 130, or 0 where all was done; nothing rented, and rows of finished steps only",
+)
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "before diskbench.store.rows:save_plans 1",
+        "after diskbench.store.rows:save_plans 1",
+        "before diskbench.store.archive:write_plan 1",
+        "before diskbench.providers.fake.cloud:FakeProvider.acquire 1",
+        "after diskbench.providers.fake.cloud:FakeProvider.acquire 1",
+        "after diskbench.store.rows:replace_draft 1",
+        "before diskbench.hosts.jobs:start_and_watch 1",
+        "after diskbench.hosts.jobs:start_and_watch 1",
+        "before diskbench.store.archive:write_step_evidence 1",
+        "after diskbench.store.archive:write_step_evidence 2",
+        "before diskbench.store.step_rows:save_step 1",
+        "before diskbench.store.archive:write_manifest 1",
+        "after diskbench.store.archive:write_manifest 1",
+        "before diskbench.store.rows:end_run 1",
+        "before diskbench.providers.fake.cloud:FakeProvider.release 1",
+        "before diskbench.store.leases:release_lease 1",
+    ],
+)
+def test_ctrl_c_at_an_odd_moment_ends_in_order(chaos: Chaos, moment: str) -> None:
+    profile = chaos.user.home / "two.fio"
+    profile.write_text(TWO_STEPS)
+    words = ("run", "--provider", "fake", "--disk", "plain", "--size", "1")
+    done = chaos.at(f"interrupt {moment}").run(*words, "--profile", str(profile))
+    assert done.returncode in {0, 130}, done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(chaos.place.glob("fake/resources/*"))
+    runs = chaos.user.json("results", "list")["runs"]
+    for run in runs:
+        assert run["state"] == ("done" if done.returncode == 0 else "interrupted")
+        (shown,) = chaos.user.json("results", "show", run["run_id"])["runs"]
+        steps = [row["step"] for row in merged_rows(shown)]
+        assert steps == ["write", "read"][: len(steps)]
+    ended = chaos.user.call("gc")
+    assert ended.returncode == 0, ended.stderr
+    assert "nothing to give back" in ended.stderr
+
+
+@drill(
+    done="two processes resume the same matrix at the same moment",
+    holds="one resumes it, the other is refused and names the owner; every row once",
+)
+def test_of_two_processes_that_resume_at_once_one_is_refused(chaos: Chaos) -> None:
+    chaos.killed_at(MEASURE, "run", chaos.matrix(seconds=3))
+    both = [chaos.user.start("matrix", "resume") for _ in range(2)]
+    said = [process.communicate(timeout=240)[1] for process in both]
+    assert sorted(process.returncode for process in both) == [0, 2], said
+    (refused,) = [text for text, process in zip(said, both, strict=True) if process.returncode]
+    assert "is run by a process that is alive" in refused
+    both_done(chaos)
+
+
+@drill(
+    done="Ctrl-C twice while cells are measured, then cancel and resume",
+    holds="it exits at once and says how to continue; the cells end as cancelled and nothing is "
+    "rented",
+)
+def test_ctrl_c_twice_exits_at_once_and_resume_continues(chaos: Chaos) -> None:
+    process = chaos.user.start("matrix", "run", chaos.matrix(seconds=20, max_parallel=2))
+    read_until(process, "measuring")
+    process.send_signal(signal.SIGINT)
+    read_until(process, "press Ctrl-C again")
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=240)
+    assert process.returncode == 130
+    assert "matrix resume" in said
+    done = chaos.user.run("matrix", "cancel")
+    assert done.returncode == 0, done.stderr
+    ended = chaos.user.run("matrix", "resume")
+    assert ended.returncode in (1, 2), ended.stderr
+    assert states(chaos) == {"cancelled": 2}
+    assert chaos.books().wrong == ()
+
+
+@drill(
+    done="Ctrl-C once while a cell is measured, on a machine of its own or one that cells share, "
+    "then resume",
+    holds="what was rented is given back at once; resume measures the rest, every row once",
+)
+@pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
+def test_ctrl_c_once_gives_back_and_resume_measures_the_rest(chaos: Chaos, shared: bool) -> None:
+    process = chaos.user.start("matrix", "run", chaos.matrix(seconds=4, reuse_host=shared))
+    read_until(process, "measuring")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=240)
+    assert process.returncode == 130
+    assert chaos.books().leaked == ()
+    chaos.resumed()
+    both_done(chaos)
+
+
+@drill(
+    done="a matrix whose process was killed is cancelled at 3 moments",
+    holds="every cell ends as cancelled and nothing is rented",
+)
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "after diskbench.engine.matrix.worker:feed 1",
+        "after diskbench.engine.matrix.cell_steps:LiveCells.open 1",
+        MEASURE,
+    ],
+)
+def test_a_matrix_that_is_cancelled_without_a_process_gives_everything_back(
+    chaos: Chaos, moment: str
+) -> None:
+    chaos.killed_at(moment, "run", chaos.matrix(seconds=20))
+    done = chaos.user.run("matrix", "cancel")
+    assert done.returncode == 0, done.stderr
+    chaos.user.run("matrix", "resume")
+    assert states(chaos) == {"cancelled": 2}
+    assert chaos.books().wrong == ()
+
+
+def read_until(process: subprocess.Popen[str], text: str) -> None:
+    """Read what it says up to the line that holds `text`."""
+    assert process.stderr is not None
+    said = ""
+    for line in process.stderr:
+        said += line
+        if text in line:
+            return
+    raise AssertionError(f"it ended without saying {text!r}:\n{said}")

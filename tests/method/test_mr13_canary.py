@@ -10,7 +10,7 @@ from tests.rigs.plans import make_plan
 from diskbench.analysis.canary import Reading, off
 from diskbench.analysis.compare import LEAST_DIFFERENCE
 from diskbench.engine.trial.step_unit import unit_of
-from diskbench.fio.canary import parse_canary
+from diskbench.fio.recorded import parse_canary
 from diskbench.model.facts import CpuFacts
 from diskbench.model.ids import short
 from diskbench.report.terminal.replicates_text import replicate_lines

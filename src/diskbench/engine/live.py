@@ -13,7 +13,7 @@ from diskbench.engine.doctor import examine_provider
 from diskbench.engine.redaction import Cleaner
 from diskbench.engine.trial.draft import check_rentable
 from diskbench.errors import DiskbenchError, InvalidValue
-from diskbench.fio.variables import may_be_secret
+from diskbench.fio.jobfile import may_be_secret
 from diskbench.model.finding import Finding, Recording, refusal
 from diskbench.model.options import own_options
 from diskbench.model.rental import Scope

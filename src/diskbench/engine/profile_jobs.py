@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, InvalidValue, ProfileError
 from diskbench.fio.jobfile import parse, read
-from diskbench.fio.mistakes import mistakes
-from diskbench.fio.named_devices import device_names
 from diskbench.fio.offered import stand_in
 from diskbench.fio.retarget import retarget
-from diskbench.fio.steps import build_steps
-from diskbench.fio.target import FioTarget
+from diskbench.fio.steps import build_steps, mistakes
+from diskbench.fio.target import FioTarget, device_names
 from diskbench.fio.template import RenderContext, render
 from diskbench.plan.cells import allowed_options
 from diskbench.units import GIB

@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from diskbench.fio.log_rows import LogRows
 from diskbench.fio.log_windows import (
     UNITS,
     LogWindows,
@@ -24,11 +24,8 @@ from diskbench.fio.log_windows import (
     read_windows,
 )
 from diskbench.fio.logs import SLIVER_S, LogKind, refuse_years
-
-if TYPE_CHECKING:
-    from diskbench.fio.log_rows import LogRows
-    from diskbench.fio.totals import Total
-    from diskbench.model.result import Direction
+from diskbench.fio.reported import Total
+from diskbench.model.result import Direction
 
 DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
 _COLUMNS = ("iops", "bytes_per_s")

@@ -10,13 +10,10 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from diskbench.fio.log_rows import LogRows
 from diskbench.fio.logs import LATE_WINDOWS, MOSTLY, LogKind
-
-if TYPE_CHECKING:
-    from diskbench.fio.log_rows import LogRows
-    from diskbench.fio.totals import Total
+from diskbench.fio.reported import Total
 
 UNITS: dict[LogKind, tuple[str, int]] = {"iops": ("iops", 1), "bw": ("bytes_per_s", 1024)}
 """The column of the series that a log of rates fills, and its unit in units of the column."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ConnectionLost, MeasurementFailed
-from diskbench.fio.live import parse_live, tick
+from diskbench.fio.samples import parse_live, tick
 from diskbench.hosts.cleanup import cleanup
 from diskbench.hosts.collect import collect
 from diskbench.hosts.last_word import NOT_STARTED, LastWord
@@ -28,7 +28,7 @@ from diskbench.model.base import Frozen
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from diskbench.fio.live import LiveTotals
+    from diskbench.fio.samples import LiveTotals
     from diskbench.model.result import Tick
     from diskbench.ports import Host
 

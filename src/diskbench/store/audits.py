@@ -19,7 +19,7 @@ from diskbench.fio.declared import declared
 from diskbench.fio.log_rows import log_rows
 from diskbench.fio.log_sums import log_sums
 from diskbench.fio.logs import log_name
-from diskbench.fio.totals import totals_of
+from diskbench.fio.reported import totals_of
 from diskbench.importers.fio_report import FIO_REPORTS
 from diskbench.model.doubts import FIGURES_DISAGREE
 from diskbench.model.result import AuditCheck, StepAudit
@@ -33,8 +33,7 @@ from diskbench.store.series_columns import SeriesColumns, series_columns
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from diskbench.fio.reported import FioOutput
-    from diskbench.fio.totals import Total
+    from diskbench.fio.reported import FioOutput, Total
     from diskbench.model.result import Direction, StepResult
     from diskbench.model.spec import Step
     from diskbench.ports import EvidenceStore

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from diskbench.fio.canary import Canary, parse_canary
+from diskbench.fio.recorded import Canary, parse_canary
 from diskbench.store import schema
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.content import read_file

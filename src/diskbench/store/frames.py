@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.fio.histogram import step_histograms
 from diskbench.fio.logs import log_name
-from diskbench.fio.totals import totals_of
+from diskbench.fio.reported import totals_of
 from diskbench.importers.fio_report import FIO_REPORTS, report_of, split_steps
 from diskbench.store.archive import read_manifest, read_step, run_prefix, step_folders
 from diskbench.store.bought import COLUMNS, bought_for, with_bought

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from diskbench.fio.histogram import bucket_middle_ns
-from diskbench.fio.quantiles import needed
+from diskbench.fio.histogram import bucket_middle_ns, needed
 from diskbench.store.log_scan import Log, compression, literal, run
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diskbench.fio.histogram import needed
 from diskbench.fio.logs import SLIVER_S, LogKind, refuse_years
-from diskbench.fio.quantiles import needed
 from diskbench.store import log_buckets
 from diskbench.store.log_histograms import (
     SECOND_QUANTILES,
@@ -48,7 +48,7 @@ from diskbench.store.log_windows import read_windows
 if TYPE_CHECKING:
     import duckdb
 
-    from diskbench.fio.totals import Total
+    from diskbench.fio.reported import Total
     from diskbench.model.result import Direction
     from diskbench.store.log_windows import Windows
 

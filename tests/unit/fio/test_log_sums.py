@@ -12,7 +12,7 @@ from tests.rigs.searching import examples
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.log_rows import log_rows
 from diskbench.fio.log_sums import log_sums
-from diskbench.fio.totals import Total
+from diskbench.fio.reported import Total
 from diskbench.store.series import write_series
 
 

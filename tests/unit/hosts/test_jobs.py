@@ -21,8 +21,7 @@ from diskbench.errors import (
     ReleaseFailed,
     StoreUnavailable,
 )
-from diskbench.fio.canary import parse_canary
-from diskbench.fio.page_cache import parse_cache_drop
+from diskbench.fio.recorded import parse_cache_drop, parse_canary
 from diskbench.hosts import collect as collecting
 from diskbench.hosts import jobs, patience
 from diskbench.hosts.cleanup import cleanup

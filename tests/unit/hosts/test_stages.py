@@ -6,7 +6,7 @@ import pytest
 from tests.rigs.ailing import ailing_host
 
 from diskbench.errors import MeasurementFailed
-from diskbench.fio.canary import parse_canary
+from diskbench.fio.recorded import parse_canary
 from diskbench.hosts import last_word
 from diskbench.hosts import unit as units
 from diskbench.hosts.jobs import start_and_watch

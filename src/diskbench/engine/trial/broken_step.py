@@ -6,7 +6,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from diskbench.errors import FioFailed, MeasurementFailed
-from diskbench.fio.ending import last_words, parse_end
+from diskbench.fio.recorded import last_words, parse_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

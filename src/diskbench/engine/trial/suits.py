@@ -17,7 +17,7 @@ def check_profile_suits(profile: Profile, cell: Cell) -> None:
 
         check_several(profile, cell)
     if cell.parameters:
-        from diskbench.fio.overrides import check_override
+        from diskbench.fio.profiles import check_override
 
         for key, text in cell.parameters:
             check_override(profile, key, text)

@@ -29,7 +29,7 @@ from diskbench.errors import (
     Interrupted,
     MeasurementFailed,
 )
-from diskbench.fio.ending import last_words
+from diskbench.fio.recorded import last_words
 from diskbench.hosts.collect import collect
 from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.patience import patiently, undelivered

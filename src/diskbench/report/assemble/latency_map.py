@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.fio.quantiles import needed
+from diskbench.fio.histogram import needed
 
 if TYPE_CHECKING:
     import polars as pl

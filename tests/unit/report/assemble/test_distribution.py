@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.report.inside import histogram, lognormal
 
-from diskbench.fio.histogram import value_at
-from diskbench.fio.quantiles import needed
+from diskbench.fio.histogram import needed, value_at
 from diskbench.report.assemble.distribution import SHOWN, distributions
 
 

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.fio.declared import group_of, named_logs
 from diskbench.fio.logs import LogName, log_name
-from diskbench.importers.fio_log import check_log
-from diskbench.importers.fio_report import FIO_REPORTS, read_reports
+from diskbench.importers.fio_report import FIO_REPORTS, check_log, read_reports
 from diskbench.importers.registry import IMPORTABLE, kind_of, read_imported
 from diskbench.limits import IMPORT_BYTES, IMPORT_FILES, PARSED_BYTES
 from diskbench.store.imports import ImportSource

@@ -16,7 +16,7 @@ from diskbench.engine.matrix.executor import BEAT_S, enrol
 from diskbench.engine.trial.probe import ParsedOnce
 from diskbench.engine.trial.timing import Timing
 from diskbench.errors import DiskbenchError, StoreUnavailable
-from diskbench.hosts.connect import host_at
+from diskbench.hosts.ssh import host_at
 from diskbench.providers.keys import lease_directory, lease_keys, load_secret, write_access
 from diskbench.providers.registry import Providers
 from diskbench.results.refreshed_catalogue import open_books

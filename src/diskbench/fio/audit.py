@@ -43,9 +43,8 @@ from diskbench.fio.declared import (
     is_grouped,
     numjobs,
     options_of,
-    size_of,
 )
-from diskbench.fio.numbers import seconds_of
+from diskbench.fio.numbers import bytes_of, seconds_of
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput
 from diskbench.model.doubts import FIGURES_DISAGREE, RUNS_DISAGREE
 from diskbench.model.processor import percent
@@ -212,7 +211,7 @@ def block_sizes(options: Options, direction: Direction) -> tuple[int, ...]:
     sizes_of_blocks: list[int] = []
     for part in chosen:
         for piece in re.split("[:-]", part or "4k"):
-            size = size_of(piece.partition("/")[0] or "4k")
+            size = bytes_of(piece.partition("/")[0] or "4k")
             if size is None:
                 return ()
             sizes_of_blocks.append(size)

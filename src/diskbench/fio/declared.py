@@ -98,7 +98,7 @@ def block_bytes(options: Options, direction: Direction) -> int | None:
     position = _BLOCK_POSITION[direction]
     # fio: a size that is left out is the one before it; an empty one is the default.
     text = parts[position] if position < len(parts) else parts[-1]
-    return size_of(text or _DEFAULT_BLOCK)
+    return bytes_of(text or _DEFAULT_BLOCK)
 
 
 def iodepth(options: Options) -> int | None:
@@ -123,11 +123,6 @@ def is_grouped(job: FioJob, output: FioOutput, options: Options) -> bool:
 def is_set(options: Options, name: str) -> bool:
     """Whether a switch is on: `direct`, `direct=1`, but not `direct=0` nor its absence."""
     return options.get(name, "0") not in _OFF
-
-
-def size_of(text: str) -> int | None:
-    """A size in bytes; None for percentages and anything else that is no plain size."""
-    return bytes_of(text)
 
 
 _OPTION: Final[Mapping[LogKind, str]] = {

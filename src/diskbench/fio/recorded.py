@@ -236,17 +236,17 @@ def parse_canary(data: bytes) -> Canary:
 
 def canary_warning(files: Mapping[str, bytes], step: Step) -> Warning | None:
     """The doubt in a step whose canary took too long and was ended by step.sh; None without one."""
-    late = [name for name, data in files.items() if name.startswith("canary") and _is_late(data)]
+    late = [
+        name
+        for name, data in files.items()
+        if name.startswith("canary") and data.startswith(b"limit ")
+    ]
     if not late:
         return None
     return NO_CANARY.warning(
         f"the canary beside {step.name} was ended because it took too long: {late[0]}",
         step=step.name,
     )
-
-
-def _is_late(data: bytes) -> bool:
-    return data.startswith(b"limit ")
 
 
 def _null_iops(text: str) -> float | None:

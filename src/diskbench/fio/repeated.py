@@ -1,7 +1,7 @@
 """Which of several reports are of one fio: with --status-interval it reports again and again, each
 time all that was done so far. The last of these counts; reports of other runs count each.
 
-The reports in a text of fio: one job of each as its lines come, and which report is the last.
+Documents tell by their times, terse lines by what grows, and a text by the processes in it.
 """
 
 from collections.abc import Sequence

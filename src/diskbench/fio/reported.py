@@ -182,11 +182,6 @@ SERVER: Final = re.compile(
 """The line with which the client greets a server."""
 
 
-def of_clients(jobs: Sequence[FioJob]) -> bool:
-    """Whether the jobs are those of several servers: their sum is among them."""
-    return any(job.name == ALL_CLIENTS for job in jobs)
-
-
 def without_sum(jobs: Sequence[FioJob], *, where: str) -> tuple[FioJob, ...]:
     """The jobs of the servers; where only the sum was kept, the sum.
 

@@ -40,8 +40,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from diskbench.fio.audit import audit_output, audit_warnings
-from diskbench.fio.declared import Options, declared, iodepth, is_set, options_of, size_of
+from diskbench.fio.declared import Options, declared, iodepth, is_set, options_of
 from diskbench.fio.histogram import longest_ns
+from diskbench.fio.numbers import bytes_of
 from diskbench.fio.reported import FioJob, FioOutput, miscounts
 from diskbench.fio.rows import beyond_histogram
 from diskbench.model.doubts import (
@@ -191,7 +192,7 @@ def _declared_bytes(options: Sequence[Options]) -> int | None:
     """Bytes of the files of all jobs together; None where a job does not give them in bytes."""
     total = 0
     for job_options in options:
-        size = size_of(job_options.get("filesize") or job_options.get("size", ""))
+        size = bytes_of(job_options.get("filesize") or job_options.get("size", ""))
         if not size:
             return None
         total += size

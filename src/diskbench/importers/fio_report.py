@@ -1,9 +1,8 @@
-"""fio's own reports: JSON and json+, terse lines, and normal text.
+"""What fio itself wrote: JSON and json+, terse lines, normal text, and log files.
 
-All three become the same FioOutput (fio/reported.py), so rows, audits and the logs beside a report
-do not depend on its form.
-
-fio's log files: recognised by their name, and read for their seconds by store/series.py.
+All forms of a report become the same FioOutput (fio/reported.py), so rows, audits and the logs
+beside a report do not depend on its form. Log files are recognised by their name, and read for
+their seconds by store/series.py.
 """
 
 import re

@@ -13,7 +13,7 @@ from diskbench.engine.trial.lease import save
 from diskbench.engine.trial.prepare import plan_on_host
 from diskbench.engine.trial.same_machine import queued_behind, without_canary_of_others
 from diskbench.errors import DiskbenchError
-from diskbench.hosts.connect import host_at
+from diskbench.hosts.ssh import host_at
 from diskbench.plan.admit import zone_of
 from diskbench.plan.trial import TrialIds
 from diskbench.store.cells import live_cells

@@ -13,7 +13,7 @@ from diskbench import __version__
 from diskbench.engine.ids import new_id
 from diskbench.engine.trial.suits import check_profile_suits
 from diskbench.errors import DiskbenchError
-from diskbench.hosts.connect import host_at
+from diskbench.hosts.ssh import host_at
 from diskbench.plugins import plugins
 from diskbench.providers.registry import provider
 

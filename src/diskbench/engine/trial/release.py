@@ -21,7 +21,7 @@ from diskbench.errors import (
     ReleaseFailed,
     StoreUnavailable,
 )
-from diskbench.hosts.cleanup import cleanup
+from diskbench.hosts.workspace import cleanup
 from diskbench.model.outcome import Problem
 from diskbench.store.claims import is_unfinished
 from diskbench.store.finish import finish_run

@@ -15,10 +15,10 @@ from diskbench.engine.trial.host_lost import HostLost
 from diskbench.engine.trial.lease import renew
 from diskbench.engine.trial.probe import probe
 from diskbench.errors import Interrupted, InvalidValue, ProfileError, RentalFailed
-from diskbench.hosts.connect import host_at
-from diskbench.hosts.patience import patiently
+from diskbench.hosts.facts import vouched
+from diskbench.hosts.jobs import patiently
+from diskbench.hosts.ssh import host_at
 from diskbench.hosts.stripe import Member, stripe
-from diskbench.hosts.vouch import vouched
 from diskbench.model.rental import Claim
 from diskbench.model.spec import NamedDisk, TargetSpec
 from diskbench.plan.trial import TrialIds, rented_plan

@@ -31,8 +31,7 @@ from diskbench.errors import (
 )
 from diskbench.fio.recorded import last_words
 from diskbench.hosts.collect import collect
-from diskbench.hosts.jobs import start_and_watch
-from diskbench.hosts.patience import patiently, undelivered
+from diskbench.hosts.jobs import patiently, start_and_watch, undelivered
 from diskbench.hosts.workspace import make_workspace
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 from diskbench.store.archive import write_step_evidence

@@ -1,11 +1,11 @@
 """A machine is looked at before a run in as few round trips as can be."""
 
 import pytest
+from tests.rigs.fake_host import FakeHost
 from tests.rigs.plans import make_plan
 
 from diskbench.engine.trial.probe import probe
 from diskbench.errors import TargetRefused
-from diskbench.hosts.fake import FakeHost
 from diskbench.model.spec import TargetSpec
 
 

@@ -12,10 +12,10 @@ from tests.cloud.conftest import (
     vsphere,
     vsphere_server,
 )
+from tests.rigs.fake_host import FakeHost, Fault
 from tests.rigs.flaky_proxy import FlakyProxy
 from tests.rigs.ssh_fixtures import proxy, ssh_config, sshd
 
-from diskbench.hosts.fake import FakeHost, Fault
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.ssh import SshHost
 from diskbench.ports import Host

@@ -17,9 +17,8 @@ from tests.rigs.sshd import free_port
 
 from diskbench.errors import HostUnavailable
 from diskbench.extras import how_to_install, packages_of
-from diskbench.hosts.known_hosts import verify
-from diskbench.hosts.ssh_config import parse_resolved
-from diskbench.hosts.ssh_connect import ConnectLimits, open_transport
+from diskbench.hosts.ssh_config import ConnectLimits, parse_resolved
+from diskbench.hosts.ssh_connect import open_transport, verify
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 

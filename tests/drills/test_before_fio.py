@@ -21,7 +21,6 @@ from tests.drills.book import drill
 
 from diskbench.errors import MeasurementFailed
 from diskbench.hosts import unit as units
-from diskbench.hosts.cleanup import cleanup
 from diskbench.hosts.jobs import (
     UnitExit,
     _follow,
@@ -31,7 +30,7 @@ from diskbench.hosts.jobs import (
 )
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.unit import Unit
-from diskbench.hosts.workspace import make_workspace
+from diskbench.hosts.workspace import cleanup, make_workspace
 from diskbench.model.spec import ResolvedTarget
 
 HERE = LocalHost()

@@ -11,7 +11,7 @@ import pytest
 from tests.drills.book import drill
 from tests.rigs.cli import Cli, a_user, merged_rows
 
-from diskbench.fio.canary import parse_canary
+from diskbench.fio.recorded import parse_canary
 from diskbench.store.archive import read_step, run_prefix, step_folders
 from diskbench.store.content import read_file
 from diskbench.store.evidence import open_evidence

@@ -35,12 +35,11 @@ from tests.rigs.windows import (
 )  # fmt: skip
 
 from diskbench.errors import MeasurementFailed, TargetRefused
-from diskbench.hosts.cleanup import cleanup
 from diskbench.hosts.device import check_device
 from diskbench.hosts.jobs import UnitExit, start_and_watch
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.unit import DeviceGuard, Unit
-from diskbench.hosts.workspace import make_workspace, mount_point
+from diskbench.hosts.workspace import cleanup, make_workspace, mount_point
 from diskbench.model.spec import ResolvedTarget
 
 HERE = LocalHost()

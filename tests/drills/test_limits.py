@@ -52,12 +52,12 @@ def test_a_command_that_prints_without_end_is_cut_off(stream: str, tmp_path: Pat
     holds="the step fails with a message, and memory does not grow",
 )
 def test_live_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from diskbench.hosts import bounded
+    from diskbench.hosts import shell
 
     with pytest.raises(LimitExceeded, match="a line of more than 64 KiB"):
         for _ in LocalHost().stream("tr '\\0' x </dev/zero"):
             pass
-    monkeypatch.setattr(bounded, "FOLLOWED_BYTES", 2**20)
+    monkeypatch.setattr(shell, "FOLLOWED_BYTES", 2**20)
     with pytest.raises(LimitExceeded, match=r"more than 1 MiB of lines"):
         for _ in LocalHost().stream("yes"):
             pass

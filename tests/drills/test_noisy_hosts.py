@@ -22,7 +22,7 @@ from tests.rigs.sshd import running_sshd
 
 from diskbench.errors import HostUnavailable
 from diskbench.hosts import ssh
-from diskbench.hosts.framing import Frame
+from diskbench.hosts.shell import Frame
 from diskbench.hosts.ssh import SshHost
 
 Login = Callable[..., SshHost]

@@ -10,9 +10,9 @@ import pytest
 from tests.lab.conftest import Lab, custom, ssh
 
 from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused, UnknownName
-from diskbench.hosts.connect import ssh_host
 from diskbench.hosts.device import check_device
 from diskbench.hosts.facts import gather
+from diskbench.hosts.ssh import host_at
 from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab.request import LabKeys, LabRequest
 from diskbench.units import GIB
@@ -91,7 +91,7 @@ def test_the_ssh_host_of_diskbench_reaches_it_and_trusts_its_disk(
     made = lab.machines.acquire("one", custom(user="ubuntu"))
     assert made.ssh is not None
     monkeypatch.setenv("DISKBENCH_SSH_CONFIG", made.ssh.config)
-    host = ssh_host(made.address)
+    host = host_at(made.address)
     try:
         facts = gather(host, made.device, device=True)
         assert facts.can_sudo

@@ -142,13 +142,13 @@ def test_the_disks_limits_hold(lab: Lab) -> None:
 def test_it_is_recognised_as_the_disk_that_was_made(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from diskbench.hosts.connect import ssh_host
     from diskbench.hosts.device import check_device
+    from diskbench.hosts.ssh import host_at
 
     made = lab.machines.acquire("one", custom(latency_ms=1))
     assert made.ssh is not None
     monkeypatch.setenv("DISKBENCH_SSH_CONFIG", made.ssh.config)
-    host = ssh_host(made.address)
+    host = host_at(made.address)
     try:
         assert made.device is not None
         assert made.identity is not None

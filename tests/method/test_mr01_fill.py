@@ -4,9 +4,9 @@ that no disk can shrink; else the verdict is `unwritten`."""
 import pytest
 from tests.rigs.plans import make_plan
 
+from diskbench.fio.estimate import fill_warning
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
-from diskbench.fio.written import fill_warning
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.trial import TrialIds

@@ -4,8 +4,14 @@ import random
 
 import pytest
 
-from diskbench.fio.histogram import bucket_index, bucket_middle_ns, merge, value_at
-from diskbench.fio.quantiles import needed, quantile
+from diskbench.fio.histogram import (
+    bucket_index,
+    bucket_middle_ns,
+    merge,
+    needed,
+    quantile,
+    value_at,
+)
 
 
 def counted(values):

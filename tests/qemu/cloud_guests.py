@@ -24,8 +24,7 @@ from tests.qemu.link_local import served
 from tests.qemu.machine import MAC, Hardware
 from tests.qemu.nvme_target import Controller, nvme_target
 
-from diskbench.hosts.facts import gather
-from diskbench.hosts.vouch import vouched
+from diskbench.hosts.facts import gather, vouched
 from diskbench.providers.keys import LeaseKeys, lease_keys
 
 BOOT_S = 900

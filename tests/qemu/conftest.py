@@ -16,7 +16,7 @@ from tests.qemu.machine import PLAIN, Hardware, Machine, new_disk, running
 
 from diskbench.errors import ConnectionLost, HostUnavailable
 from diskbench.hosts.ssh import SshHost
-from diskbench.hosts.ssh_connect import ConnectLimits
+from diskbench.hosts.ssh_config import ConnectLimits
 from diskbench.model.rental import SshAccess
 from diskbench.providers.cloud_init import GuestSpec, ready_script, user_data
 from diskbench.providers.keys import LeaseKeys, lease_keys, write_access

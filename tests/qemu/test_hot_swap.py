@@ -10,11 +10,10 @@ import pytest
 from tests.qemu.conftest import Guest
 
 from diskbench.errors import MeasurementFailed
-from diskbench.hosts.cleanup import cleanup
 from diskbench.hosts.device import check_device
 from diskbench.hosts.jobs import start, start_and_watch
 from diskbench.hosts.unit import DeviceGuard, Unit
-from diskbench.hosts.workspace import make_workspace
+from diskbench.hosts.workspace import cleanup, make_workspace
 from diskbench.model.spec import ResolvedTarget
 
 pytestmark = [

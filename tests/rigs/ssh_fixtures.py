@@ -7,7 +7,7 @@ import pytest
 from tests.rigs.flaky_proxy import FlakyProxy, flaky_proxy
 from tests.rigs.sshd import Sshd, running_sshd
 
-from diskbench.hosts.ssh_connect import ConnectLimits
+from diskbench.hosts.ssh_config import ConnectLimits
 
 QUICK = ConnectLimits(connect_s=5, banner_s=2, auth_s=5)
 

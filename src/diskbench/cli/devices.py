@@ -10,7 +10,7 @@ import typer
 from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
-    from diskbench.hosts.device_state import DeviceState
+    from diskbench.hosts.disks import DeviceState
     from diskbench.ports import Host
 
 FORMAT = 1
@@ -49,9 +49,9 @@ def devices(
 
 
 def _host(address: str | None) -> Host:
-    from diskbench.hosts.connect import local_host, ssh_host
+    from diskbench.hosts.ssh import host_at
 
-    return local_host() if address is None else ssh_host(address)
+    return host_at(address or "")
 
 
 def _entry(state: DeviceState, reasons: tuple[str, ...]) -> dict[str, object]:

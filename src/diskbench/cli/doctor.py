@@ -161,7 +161,7 @@ def doctor(
         examine_providers,
         examine_stores,
     )
-    from diskbench.hosts.connect import host_at
+    from diskbench.hosts.ssh import host_at
     from diskbench.settings import load_settings
 
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings

@@ -4,27 +4,35 @@ records what was asked and answered. Nothing is rented."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from diskbench import __version__
-from diskbench.catalog.books import Books
 from diskbench.engine.doctor import examine_provider
 from diskbench.engine.redaction import Cleaner
-from diskbench.engine.trial.planning import check_rentable
+from diskbench.engine.trial.draft import check_rentable
 from diskbench.errors import DiskbenchError, InvalidValue
-from diskbench.fio.variables import may_be_secret
-from diskbench.model.finding import Exchange, Finding, Recording, refusal
+from diskbench.fio.jobfile import may_be_secret
+from diskbench.model.finding import Finding, Recording, refusal
 from diskbench.model.options import own_options
-from diskbench.model.rental import Rental, Scope
-from diskbench.model.spec import Cell
-from diskbench.plan.cells import Request, cells
+from diskbench.model.rental import Scope
+from diskbench.plan.cells import cells
 from diskbench.plugins import plugin
-from diskbench.ports import Rehearses, Renter
+from diskbench.ports import Rehearses
 from diskbench.providers.recorder import recording
 from diskbench.providers.registry import Providers
 from diskbench.store.profile_file import find_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from diskbench.catalog.books import Books
+    from diskbench.model.finding import Exchange
+    from diskbench.model.rental import Rental
+    from diskbench.model.spec import Cell
+    from diskbench.plan.cells import Request
+    from diskbench.ports import Renter
 
 _PAIRS = frozenset({"--label", "--set"})
 """Flags of KEY=VALUE. The value of a label is the user's own text, and never part of a replay; that

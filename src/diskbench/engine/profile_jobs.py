@@ -7,24 +7,28 @@ import os
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
 from difflib import unified_diff
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, InvalidValue, ProfileError
 from diskbench.fio.jobfile import parse, read
-from diskbench.fio.mistakes import mistakes
-from diskbench.fio.named_devices import device_names
 from diskbench.fio.offered import stand_in
-from diskbench.fio.profiles import Profile
-from diskbench.fio.retarget import JobChange, retarget
-from diskbench.fio.steps import build_steps
-from diskbench.fio.target import FioTarget
+from diskbench.fio.retarget import retarget
+from diskbench.fio.steps import build_steps, mistakes
+from diskbench.fio.target import FioTarget, device_names
 from diskbench.fio.template import RenderContext, render
-from diskbench.model.spec import Loop, Step
 from diskbench.plan.cells import allowed_options
 from diskbench.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from diskbench.fio.profiles import Profile
+    from diskbench.fio.retarget import JobChange
+    from diskbench.model.spec import Loop, Step
+
 
 _MOST = 40
 """How many mistakes a message lists."""

@@ -24,9 +24,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from diskbench.fio.declared import Options, block_bytes, declared, is_set, options_of
-from diskbench.fio.live import LiveTotals, parse_live
 from diskbench.fio.reported import FioOutput
-from diskbench.fio.samples import disk_course
+from diskbench.fio.samples import LiveTotals, disk_course, parse_live
 from diskbench.model.doubts import DISK_SHARED, DISK_UNLOCKED, OTHER_IO
 from diskbench.model.facts import HostFacts
 from diskbench.model.result import Warning  # noqa: A004 - the field's word

@@ -12,11 +12,10 @@ from importlib.resources import files
 from typing import Final
 
 from diskbench.errors import ProfileError
-from diskbench.fio.jobfile import JobFile, JobOption, jobs
+from diskbench.fio.jobfile import JobFile, JobOption, jobs, may_be_secret
 from diskbench.fio.numbers import NUMERIC, unreadable
-from diskbench.fio.refused import ALLOWABLE, ENGINE_OPTIONS, engine_reason, option_reason
+from diskbench.fio.options import ALLOWABLE, ENGINE_OPTIONS, engine_reason, option_reason
 from diskbench.fio.target import FioTarget, check_path
-from diskbench.fio.variables import may_be_secret
 
 # fmt: off
 FILE_ENGINES: Final = frozenset({

@@ -1,18 +1,18 @@
-"""Latency histograms as fio keeps them: latency in ns → number of I/Os.
+"""Latency histograms as fio keeps them (latency in ns → number of I/Os), and the quantiles that may
+be printed, because they rest on enough I/Os (MR-10).
 
 fio sorts a latency v into buckets that are exact below 128 and 1/64 of a power of two wide above
 (stat.h, FIO_IO_U_PLAT_BITS 6); the key of a bucket is its middle, so a value read back is off by at
-most 1/128. Counts of jobs are summed, which loses nothing; percentiles are never averaged (MR-10).
+most 1/128. Counts of jobs are summed, which loses nothing; percentiles are never averaged.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from diskbench.fio.reported import FioOutput
-    from diskbench.model.result import Direction
+from diskbench.fio.reported import FioOutput
+from diskbench.model.result import Direction
 
 Histogram = Mapping[int, int]
 """Middle of a bucket in ns → how many I/Os fell into it."""
@@ -103,3 +103,43 @@ def step_histograms(output: FioOutput, direction: Direction) -> dict[str, dict[i
             if latency and latency.bins:
                 kinds[kind].append(latency.bins)
     return {kind: merge(histograms) for kind, histograms in kinds.items() if histograms}
+
+
+QUANTILES: dict[str, float] = {
+    "p50_ns": 0.50,
+    "p90_ns": 0.90,
+    "p95_ns": 0.95,
+    "p99_ns": 0.99,
+    "p99_9_ns": 0.999,
+    "p99_99_ns": 0.9999,
+}
+"""The quantiles of a Measurement: field name → fraction."""
+
+
+def needed(fraction: float) -> int:
+    """The least N with pᴺ ≤ 0.05, so N ≥ ln 0.05 / ln p: p99 needs 299, p99.9 2,995.
+
+    With fewer I/Os, all of them lie below the true quantile in more than 5 % of cases, and the
+    largest is no upper bound for it.
+    """
+    # The slack keeps an exact whole number from being rounded up by the last bit.
+    return math.ceil(math.log(0.05) / math.log(fraction) - 1e-9)
+
+
+def quantile(histogram: Histogram, fraction: float) -> float | None:
+    """Quantile `fraction` (0.99 for p99) in ns, within 1/128; None with too few I/Os."""
+    if count(histogram) < needed(fraction):
+        return None
+    value_ns = value_at(histogram, fraction)
+    return None if value_ns is None else float(value_ns)
+
+
+def within(value: float | None, low: float, high: float) -> float | None:
+    """A quantile no lower than the exact minimum and no higher than the exact maximum.
+
+    The middle of a bucket may lie beyond the values that were counted in it. Without usable
+    extremes (no maximum, or one below the minimum) the value is unchanged.
+    """
+    if value is None or high <= 0 or high < low:
+        return value
+    return min(max(value, float(low)), float(high))

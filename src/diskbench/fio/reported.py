@@ -1,13 +1,24 @@
-"""What fio reports of one process: its jobs, their directions, their latencies."""
+"""What fio reports of one process: its jobs, their directions, their latencies, and their sums.
+
+Syncs: fio keeps one counter for each direction, `total_io_u[DDIR_RWDIR_SYNC_CNT]`, with places for
+read, write, trim and fsync. fdatasync and sync_file_range have the next two numbers (io_ddir.h:
+DDIR_DATASYNC 4, DDIR_SYNC_FILE_RANGE 5), so `io_completed` adds them beyond the end of that array:
+into `short_io_u[read]` and `short_io_u[write]`, which follow it in `struct thread_stat` (stat.h).
+`sync.total_ios` therefore counts fsync alone, while `sync.lat_ns.N` counts every sync (read in
+fio's source of 2026, and observed with fio 3.33). Correct counts are left unchanged.
+
+Servers: `fio --client` prints the jobs of each, and their sum as one more job (client.c).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
 
-if TYPE_CHECKING:
-    from diskbench.model.result import Direction
+from diskbench.errors import FioOutputUnreadable
+from diskbench.model.result import Direction
 
 MOST_RUNS: Final = 2_000
 """fio processes whose results one file may hold."""
@@ -136,3 +147,111 @@ class FioOutput:
         major, _, after_major = self.version.removeprefix("fio-").partition(".")
         minor = after_major.split("-")[0].split(".")[0]
         return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What fio's JSON counts for one direction of a step: what a series must sum up to."""
+
+    ios: int
+    bytes: int
+    runtime_s: float
+
+
+def totals_of(output: FioOutput) -> dict[Direction, Total]:
+    """The totals that the series of a step must sum up to (jobs of a step run in parallel)."""
+    totals: dict[Direction, Total] = {}
+    for job in output.jobs:
+        for direction, stats in job.directions.items():
+            before = totals.get(direction, Total(0, 0, 0.0))
+            totals[direction] = Total(
+                ios=before.ios + stats.ios,
+                bytes=before.bytes + stats.bytes,
+                runtime_s=max(before.runtime_s, stats.runtime_ns / 1e9),
+            )
+    return totals
+
+
+ALL_CLIENTS: Final = "All clients"
+"""How fio names the sum, which it adds as one more job where it has more than one server."""
+HOST: Final = re.compile(r"^<[^<>\s]{1,255}> ")
+"""What stands before a line that a server printed."""
+SERVER: Final = re.compile(
+    r"^hostname=\S{1,255}, be=.{0,200}\bfio=(?P<version>fio-\d\S{0,40}?)(?:,|$)"
+)
+"""The line with which the client greets a server."""
+
+
+def without_sum(jobs: Sequence[FioJob], *, where: str) -> tuple[FioJob, ...]:
+    """The jobs of the servers; where only the sum was kept, the sum.
+
+    Raises FioOutputUnreadable where the servers' I/Os do not make the sum, as in a text that was
+    cut. Bytes stand in where I/Os are not counted.
+    """
+    own = tuple(job for job in jobs if job.name != ALL_CLIENTS)
+    sums = [job for job in jobs if job.name == ALL_CLIENTS]
+    if not own or not sums:
+        return tuple(jobs)
+    for words, count in (("I/Os", _counted_ios), ("bytes", _bytes)):
+        parts, summed = [count(job) for job in own], [count(job) for job in sums]
+        if None in parts or None in summed:
+            continue
+        of_parts, of_sum = sum(n for n in parts if n), sum(n for n in summed if n)
+        # Terse output has whole KiB, so each job may lack almost one.
+        if abs(of_parts - of_sum) > (1024 * len(jobs) if words == "bytes" else 0):
+            raise FioOutputUnreadable(
+                f"{where}: its servers did {of_parts:,} {words}, and {ALL_CLIENTS!r} says "
+                f"{of_sum:,}",
+                advice="a server's part may be missing: import the whole output, or only that line",
+            )
+        break
+    return own
+
+
+def _counted_ios(job: FioJob) -> int | None:
+    counted = all(stats.counted for stats in job.directions.values())
+    return job.ios if counted else None
+
+
+def _bytes(job: FioJob) -> int:
+    return sum(stats.bytes for name, stats in job.directions.items() if name != "sync")
+
+
+_HIDDEN_IN: tuple[Direction, ...] = ("read", "write")
+_MISCOUNTED = ("fdatasync", "sync_file_range")
+
+
+def count_syncs(
+    directions: Mapping[Direction, DirectionStats],
+) -> dict[Direction, DirectionStats]:
+    """The directions of one job with every sync counted as a sync and no sync as a short I/O.
+
+    The syncs among `short_ios` are those that `sync.lat_ns` counts and `sync.total_ios` lacks.
+    Where fio timed no sync (disable_clat, gtod_reduce, or no N before fio 3.18), only the short
+    I/Os of a direction in excess of its I/Os are known to be syncs.
+    """
+    by_direction = dict(directions)
+    sync = by_direction.get("sync")
+    if sync is None:
+        return by_direction
+    timed = sync.lat.samples if sync.lat else 0
+    hidden = max(0, timed - sync.ios)
+    counted = sync.ios
+    for direction in _HIDDEN_IN:
+        stats = by_direction.get(direction)
+        if stats is None:
+            continue
+        moved = max(min(hidden, stats.short_ios), stats.short_ios - stats.ios)
+        by_direction[direction] = replace(stats, short_ios=stats.short_ios - moved)
+        hidden = max(0, hidden - moved)
+        counted += moved
+    counted = max(counted, timed)
+    # fio 3.3 to 3.17 wrote a mean without N: then every sync that was counted was timed.
+    lat = replace(sync.lat, samples=timed or counted) if sync.lat and counted else None
+    by_direction["sync"] = replace(sync, ios=counted, lat=lat)
+    return by_direction
+
+
+def miscounts(options: Mapping[str, str]) -> bool:
+    """Whether a job asks for syncs that fio counts as short I/Os."""
+    return any(options.get(name, "0") not in {"0", ""} for name in _MISCOUNTED)

@@ -26,8 +26,7 @@ from diskbench.fio.declared import (
     options_of,
     rw_of,
 )
-from diskbench.fio.histogram import longest_ns, merge
-from diskbench.fio.quantiles import QUANTILES, needed, quantile, within
+from diskbench.fio.histogram import QUANTILES, longest_ns, merge, needed, quantile, within
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
 from diskbench.limits import COUNTER
 from diskbench.model.result import Direction, Measurement

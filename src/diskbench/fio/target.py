@@ -1,9 +1,17 @@
-"""Where fio may do I/O, and how its path is written in a job file."""
+"""Where fio may do I/O, and whether it has a disk for each device that a foreign job file names.
+
+A file that names one device, or none, is measured on a target of one disk. A file that names
+several is measured on as many: its first device is the target's first disk, and so on.
+"""
+
+from __future__ import annotations
 
 import re
-from typing import Literal
+from collections.abc import Mapping
+from typing import Final, Literal
 
-from diskbench.errors import TargetRefused
+from diskbench.errors import ProfileError, TargetRefused
+from diskbench.fio.jobfile import JobFile, JobOption, jobs
 from diskbench.model.base import Frozen
 
 
@@ -13,7 +21,7 @@ class FioTarget(Frozen):
 
     `size_bytes` is how much of it (of each device) the user allows, None where the profile decides;
     `capacity_bytes` is the size of a device, of several the smallest. `allowed` are options, of
-    refused.py's ALLOWABLE, that the machine's owner allows.
+    options.ALLOWABLE, that the machine's owner allows.
     """
 
     kind: Literal["directory", "device"]
@@ -45,3 +53,110 @@ def check_path(target: FioTarget) -> None:
 def escape(path: str) -> str:
     """A path escaped for `filename` and `directory`, which fio splits at unescaped colons."""
     return path.replace(":", "\\:")
+
+
+_DEVICE: Final = re.compile(r"/dev/(?!shm/|(?:null|zero|full)$).+|\\\\\.\\.+")
+_WINDOWS: Final = re.compile(r"(?:[A-Za-z]:)?\\")
+
+
+def device_names(file: JobFile) -> dict[str, str]:
+    """Each name in a `filename` that means a device, with the device, in the order of the file.
+
+    The two differ where fio joins the name to `directory=/dev` (axboe/fio, filesetup.c). Raises
+    ProfileError for a name that means two devices, by two directories.
+    """
+    below = _below_dev(file)
+    devices: dict[str, str] = {}
+    for section in file.sections:
+        for option in section.options:
+            for name in split_names(option.value or "") if option.name == "filename" else ():
+                if _DEVICE.fullmatch(name):
+                    devices[name] = name
+                elif name in below:
+                    devices[name] = below[name]
+    return devices
+
+
+def without_devices(file: JobFile) -> JobFile:
+    """The file without the options that name devices."""
+    known = device_names(file)
+
+    def stays(option: JobOption) -> bool:
+        return option.name != "filename" or not known.keys() & split_names(option.value or "")
+
+    return file.model_copy(
+        update={
+            "sections": tuple(
+                section.model_copy(update={"options": tuple(filter(stays, section.options))})
+                for section in file.sections
+            )
+        }
+    )
+
+
+def disk_of_name(file: JobFile, target: FioTarget) -> Mapping[str, str]:
+    """The target's disk for each name of a device, in order; empty for a target of one disk, whose
+    every name is that disk.
+
+    Raises ProfileError unless the file names as many devices as the target has disks.
+    """
+    names = device_names(file)
+    devices, disks = tuple(dict.fromkeys(names.values())), len(target.paths)
+    if len(devices) > 1 and disks == 1:
+        raise ProfileError(
+            f"the job file names {len(devices)} devices, {', '.join(devices)}; the target is one",
+            advice=_advice(len(devices)),
+        )
+    if disks == 1:
+        return {}
+    if len(devices) != disks:
+        listed = f"{len(devices)} devices, {', '.join(devices)}" if devices else "no device"
+        if len(devices) == 1:
+            listed = f"one device, {devices[0]}"
+        raise ProfileError(
+            f"the job file names {listed}; the target has {disks} disks",
+            advice="measure as many disks as the file names devices (filename=); or rent the disks "
+            "with --stripe, which combines them into one device",
+            field="count",
+        )
+    place = dict(zip(devices, target.paths, strict=True))
+    return {name: place[device] for name, device in names.items()}
+
+
+def split_names(value: str) -> list[str]:
+    """The names of a `filename` or `directory`, which fio splits at colons without a backslash
+    (axboe/fio, options.c: get_next_str). A drive of Windows (`C:\\x`) is one name."""
+    if _WINDOWS.match(value):
+        return [value]
+    return [part.replace("\\:", ":") for part in re.split(r"(?<!\\):", value)]
+
+
+def is_absolute(name: str) -> bool:
+    """Whether a name is a path from the root, or of Windows."""
+    return name.startswith("/") or bool(_WINDOWS.match(name))
+
+
+def _below_dev(file: JobFile) -> dict[str, str]:
+    """The relative names that fio joins to a directory below /dev, with the device."""
+    devices: dict[str, str] = {}
+    for job in jobs(file.sections):
+        directory = (job.get("directory") or "").rstrip("/")
+        for option in job.options:
+            for name in split_names(option.value or "") if option.name == "filename" else ():
+                device = f"{directory}/{name}"
+                if not name or is_absolute(name) or not _DEVICE.fullmatch(device):
+                    continue
+                if devices.setdefault(name, device) != device:
+                    raise ProfileError(
+                        f"filename={name} names two devices, {devices[name]} and {device}",
+                        advice="write the whole path of each in filename=, without directory=",
+                    )
+    return devices
+
+
+def _advice(count: int) -> str:
+    return (
+        f"give the target {count} disks, which are taken in order: rent them with --count {count}, "
+        "or name your own with --device and --destroy-data for each. With --stripe too, rented "
+        "disks are one device: name that one in the file"
+    )

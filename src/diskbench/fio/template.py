@@ -16,12 +16,17 @@ from typing import Any, Final
 
 from diskbench.errors import InvalidValue, ProfileError
 from diskbench.fio import template_room
+from diskbench.fio.jobfile import expand_variables, keywords
 from diskbench.fio.options import parse_version
-from diskbench.fio.overrides import check_override, read_value
-from diskbench.fio.profiles import Parameter, Profile, Value, shipped_digests
+from diskbench.fio.profiles import (
+    Parameter,
+    Profile,
+    Value,
+    check_override,
+    read_value,
+    shipped_digests,
+)
 from diskbench.fio.template_room import expand
-from diskbench.fio.variables import expand as expand_variables
-from diskbench.fio.variables import keywords
 from diskbench.limits import (
     TEMPLATE_MEMORY_BYTES,
     TEMPLATE_S,

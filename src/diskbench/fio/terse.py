@@ -15,9 +15,16 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from diskbench.errors import FioOutputUnreadable
-from diskbench.fio.clients import ALL_CLIENTS, without_sum
 from diskbench.fio.repeated import last_reports, periods
-from diskbench.fio.reported import MOST_RUNS, DirectionStats, FioJob, FioOutput, ReportedLatency
+from diskbench.fio.reported import (
+    ALL_CLIENTS,
+    MOST_RUNS,
+    DirectionStats,
+    FioJob,
+    FioOutput,
+    ReportedLatency,
+    without_sum,
+)
 from diskbench.fio.text import RESULT
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction

@@ -16,9 +16,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
-from diskbench.fio.clients import ALL_CLIENTS, HOST, SERVER, without_sum
-from diskbench.fio.reported import MOST_RUNS, DirectionStats, FioJob, FioOutput, ReportedLatency
-from diskbench.fio.text_reports import TextBlock, TextReports, text_unreadable
+from diskbench.fio.repeated import TextBlock, TextReports, text_unreadable
+from diskbench.fio.reported import (
+    ALL_CLIENTS,
+    HOST,
+    MOST_RUNS,
+    SERVER,
+    DirectionStats,
+    FioJob,
+    FioOutput,
+    ReportedLatency,
+    without_sum,
+)
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
 from diskbench.visible import UNKNOWN
@@ -295,7 +304,7 @@ def _issued(block: TextBlock, match: re.Match[str]) -> None:
 
 def _count_syncs(block: TextBlock, totals: Sequence[int], shorts: Sequence[int]) -> None:
     """The syncs that were timed: those that fio counts as syncs, which are fsyncs, and those that
-    it counts as short I/Os of reads and writes, which are others (fio/sync_counts.py). Where there
+    it counts as short I/Os of reads and writes, which are others (fio/reported.py). Where there
     are both, a short I/O may be one; only more short I/Os than I/Os are known to be syncs."""
     fsyncs = totals[3] if len(totals) > 3 else 0
     hidden = 0

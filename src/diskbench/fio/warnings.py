@@ -25,10 +25,14 @@ saturated            an offered load was not served (MR-11; fio/offered.py)
 disk-shared          another measurement used the disk meanwhile (fio/company.py)
 other-io             the disk did more than fio may have caused, by > 10 % (fio/company.py)
 disk-unlocked        nothing, or too little, kept other runs from the disk (fio/company.py)
-cache-kept           the page cache was to be dropped and was still there (fio/page_cache.py)
-clock-moved          the host's clock was moved by ≥ 0.5 s during a step (fio/clock.py)
-no-canary            a canary took too long and was ended (fio/canary.py)
+cache-kept           the page cache was to be dropped and was still there (fio/recorded.py)
+clock-moved          the host's clock was moved by ≥ 0.5 s during a step (fio/recorded.py)
+no-canary            a canary took too long and was ended (fio/recorded.py)
 clock                host and controller disagree by ≥ 1 s
+
+How busy the processor was while a step ran (MR-12), from fio's own figures and the machine's.
+
+This file reads both; the rules that judge them are in model/processor.py.
 """
 
 import os
@@ -36,12 +40,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from diskbench.fio.audit import audit_output, audit_warnings
-from diskbench.fio.client_bound import processor_warnings
-from diskbench.fio.declared import Options, declared, iodepth, is_set, options_of, size_of
+from diskbench.fio.declared import Options, declared, iodepth, is_set, options_of
 from diskbench.fio.histogram import longest_ns
-from diskbench.fio.reported import FioJob, FioOutput
+from diskbench.fio.numbers import bytes_of
+from diskbench.fio.reported import FioJob, FioOutput, miscounts
 from diskbench.fio.rows import beyond_histogram
-from diskbench.fio.sync_counts import miscounts
 from diskbench.model.doubts import (
     CLOCK,
     DEGRADED_OUTPUT,
@@ -57,7 +60,7 @@ from diskbench.model.doubts import (
     UNWRITTEN,
 )
 from diskbench.model.facts import HostFacts
-from diskbench.model.processor import SampleSummary, percent
+from diskbench.model.processor import DOUBT_OF, Processor, SampleSummary, busy_with, percent
 from diskbench.model.result import Direction, Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S, format_bytes
@@ -189,7 +192,7 @@ def _declared_bytes(options: Sequence[Options]) -> int | None:
     """Bytes of the files of all jobs together; None where a job does not give them in bytes."""
     total = 0
     for job_options in options:
-        size = size_of(job_options.get("filesize") or job_options.get("size", ""))
+        size = bytes_of(job_options.get("filesize") or job_options.get("size", ""))
         if not size:
             return None
         total += size
@@ -280,3 +283,47 @@ def _clock(facts: HostFacts) -> Iterator[Warning]:
             f"the host's clock is {abs(offset):.1f} s {'ahead' if offset > 0 else 'behind'}"
             " of this machine's",
         )
+
+
+def processor_of(
+    output: FioOutput | None, rows: Sequence[Measurement], samples: SampleSummary | None
+) -> Processor:
+    """The processor time that a step used, in shares of a core. fio's percentages are means over
+    the jobs of a group, so `busiest_job` is the share of one process."""
+    members = {row.job_index: row.jobs for row in rows if row.scope == "job"}
+    jobs = output.jobs if output is not None else ()
+    busiest = max(jobs, key=lambda job: _share(job) or 0.0, default=None)
+    user = busiest.usr_cpu if busiest is not None else None
+    return Processor(
+        busiest_core=samples.busiest_core if samples else None,
+        core_steal=samples.busiest_core_steal if samples else None,
+        core_interrupts=samples.busiest_core_interrupts if samples else None,
+        steal=samples.steal if samples else None,
+        processes=samples.processes if samples else None,
+        busiest_job=_share(busiest) if busiest is not None else None,
+        job=busiest.name if busiest is not None else "",
+        job_user=None if user is None else user / 100,
+        all_jobs=_all_jobs(jobs, members),
+    )
+
+
+def processor_warnings(
+    output: FioOutput, rows: Sequence[Measurement], samples: SampleSummary | None
+) -> Iterator[Warning]:
+    """A warning for each user of the processor that filled a core; none where no core was full."""
+    for busy in busy_with(processor_of(output, rows, samples)):
+        yield DOUBT_OF[busy.worker].warning("; ".join(busy.words))
+
+
+def _all_jobs(jobs: Sequence[FioJob], members: Mapping[int, int]) -> float | None:
+    """Processor time of all jobs, in cores; None where fio lacks the figure of one of them."""
+    shares = [(_share(job), members.get(job.index, 1)) for job in jobs]
+    if not shares or any(share is None for share, _ in shares):
+        return None
+    return sum((share or 0.0) * count for share, count in shares)
+
+
+def _share(job: FioJob) -> float | None:
+    if job.usr_cpu is None or job.sys_cpu is None:
+        return None
+    return (job.usr_cpu + job.sys_cpu) / 100

@@ -15,15 +15,17 @@ import hashlib
 import re
 import shlex
 import tarfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded, StoreUnavailable
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.parts import Parts, Unpacked
 from diskbench.hosts.scripts import script
-from diskbench.hosts.whole_number import whole
+from diskbench.hosts.shell import whole
+from diskbench.hosts.unit import Unit
 from diskbench.limits import (
     FILE_BYTES,
     NAME_CHARS,
@@ -33,13 +35,8 @@ from diskbench.limits import (
     TAR_READ_BYTES,
 )
 from diskbench.model.result import LEFT_OUT, RECORD_NAMES
+from diskbench.ports import Host
 from diskbench.units import format_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from diskbench.hosts.unit import Unit
-    from diskbench.ports import Host
 
 ATTEMPTS = 8
 """Connections in a row that bring nothing, and damaged archives, after which a fetch is given up
@@ -318,7 +315,7 @@ def _verify(directory: Path, collected: _Collected, unit: Unit, host: Host) -> N
     """Raise EvidenceDamaged unless every file has the checksum taken on the host."""
     if _SUMS not in collected.kept:
         raise EvidenceDamaged(f"step {unit.name} arrived from {host.name} without checksums")
-    if _size(directory / _SUMS) > RECORD_BYTES:
+    if (directory / _SUMS).stat().st_size > RECORD_BYTES:
         raise LimitExceeded(
             f"{_SUMS} of step {unit.name} from {host.name} takes more than "
             f"{format_bytes(RECORD_BYTES)}",
@@ -346,7 +343,3 @@ def _mismatch(name: str, unit: Unit, host: Host) -> EvidenceDamaged:
         f"{name} of step {unit.name} does not match its checksum from {host.name}",
         advice=f"the original is {unit.directory}/{name} there",
     )
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size

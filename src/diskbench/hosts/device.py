@@ -10,18 +10,14 @@ from __future__ import annotations
 import logging
 import shlex
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from diskbench.errors import HostUnavailable, TargetRefused
-from diskbench.hosts.device_state import DeviceState, Inspection, parse_inspection
+from diskbench.hosts.disks import DeviceState, Inspection, parse_inspection
 from diskbench.hosts.scripts import script
 from diskbench.model.base import Frozen
+from diskbench.ports import Host
 from diskbench.units import format_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from diskbench.ports import Host
 
 _LOG = logging.getLogger(__name__)
 _KINDS = {  # libblkid's names of what is more than a filesystem

@@ -11,16 +11,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from diskbench.errors import HostUnavailable, TargetRefused
-from diskbench.hosts.whole_number import whole
+from diskbench.hosts.shell import whole
 from diskbench.limits import COUNTER
 from diskbench.plan.trial import RESERVE
+from diskbench.ports import Completed
 from diskbench.units import MIB, format_bytes
-
-if TYPE_CHECKING:
-    from diskbench.ports import Completed
 
 _LOG = logging.getLogger(__name__)
 _RESERVE_AT_LEAST = 64 * MIB

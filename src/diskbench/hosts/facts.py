@@ -1,27 +1,31 @@
 """The facts of a machine, read in one round trip: a script prints raw text, and a parser reads it.
 
 The parser never raises: a fact that is missing, or in an unknown form, is left out.
+
+Which cloud a guest runs in, its firmware strings and cloud-init say; but any hypervisor can write a
+cloud's name into its firmware. The metadata service at the link-local address knows the machine's
+id: a guest that gets the id which the control plane gave its machine runs in that cloud. The
+request is made inside the guest, never from here. The provider defines the request
+(diskbench.plugin.GuestIdentity).
 """
 
 from __future__ import annotations
 
-import shlex
+import contextlib
+import json
+import re
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from diskbench.errors import HostUnavailable
-from diskbench.hosts.cloud import cloud_facts
-from diskbench.hosts.disk_facts import disk_facts, key_values
-from diskbench.hosts.mounts import is_network, mount_facts
+from diskbench.hosts.disks import disk_facts, is_network, key_values, mount_facts
 from diskbench.hosts.scripts import script
-from diskbench.hosts.whole_number import whole
-from diskbench.model.facts import CpuFacts, HostFacts
-from diskbench.ports import Completed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from diskbench.ports import Host
+from diskbench.hosts.shell import assignments, whole
+from diskbench.model.facts import CloudFacts, CpuFacts, HostFacts
+from diskbench.plugin import GuestIdentity
+from diskbench.plugins import known_plugin, plugins
+from diskbench.ports import Completed, Host
 
 _ARM_PARTS = {  # MIDR part numbers of the clouds' Arm processors: arch/arm64/include/asm/cputype.h
     "0xd08": "Cortex-A72",
@@ -96,11 +100,13 @@ def gather_and_look(
     round trip."""
     host.connect()
     sent = time.time()
-    assignments = (
-        f"path={shlex.quote(path or '')} is_device={int(device)}\nlook={shlex.quote(look)}\n"
-        f"known_fio={shlex.quote(_KNOWN_FIO.identity(host.name))}\n"
-    )
-    done = host.run(assignments + "".join(map(script, _SCRIPTS)))
+    values = {
+        "path": path or "",
+        "is_device": int(device),
+        "look": look,
+        "known_fio": _KNOWN_FIO.identity(host.name),
+    }
+    done = host.run(assignments(values) + "".join(map(script, _SCRIPTS)))
     received = time.time()
     if done.exit or b"== end\n" not in done.stdout:
         words = done.stderr.decode(errors="replace").strip().splitlines()
@@ -262,3 +268,102 @@ def _extra(by_section: dict[str, list[str]], tools: tuple[str, ...]) -> dict[str
 
 def _all_values(lines: list[str], name: str) -> list[str]:
     return [line.partition("=")[2] for line in lines if line.startswith(f"{name}=")]
+
+
+_OTHERS = (
+    ("DigitalOcean", "digitalocean"),
+    ("Hetzner", "hetzner"),
+    ("OpenStack", "openstack"),
+    ("Alibaba", "alibaba"),
+)
+"""Firmware strings of clouds for which there is no provider here, and the names of the clouds."""
+
+
+def cloud_facts(by_section: dict[str, list[str]]) -> CloudFacts:
+    """Vendor and product from firmware; instance type, zone and id where cloud-init has them.
+
+    `verified` stays False, because any hypervisor can write these strings.
+    """
+    dmi = key_values(by_section.get("dmi", []))
+    meta = _cloud_init(by_section.get("cloudinit", []))
+    v1 = _mapping(meta.get("v1"))
+    data = _mapping(_mapping(meta.get("ds")).get("meta_data"))
+    return CloudFacts(
+        vendor=cloud_vendor(dmi) or _text(v1.get("cloud_name")) or dmi.get("sys_vendor") or None,
+        product=dmi.get("product_name") or None,
+        instance_type=_instance_type(dmi, data),
+        zone=_text(v1.get("availability_zone")) or _text(v1.get("region")),
+        instance_id=_text(v1.get("instance_id")),
+    )
+
+
+def cloud_vendor(dmi: Mapping[str, str]) -> str | None:
+    """The provider or the cloud that the firmware names, by the strings that ds-identify of
+    cloud-init uses; None where it names none."""
+    for plugin in plugins():
+        if plugin.guest is not None and _is_named(plugin.guest, dmi):
+            return plugin.name
+    strings = dmi.get("sys_vendor", ""), dmi.get("product_name", "")
+    for word, name in _OTHERS:
+        if any(word in text for text in strings):
+            return name
+    if "OracleCloud" in dmi.get("chassis_asset_tag", ""):
+        return "oracle"
+    return None
+
+
+def _is_named(guest: GuestIdentity, dmi: Mapping[str, str]) -> bool:
+    """Whether the firmware strings match those of a provider's guests."""
+    return any(
+        all(re.search(pattern, dmi.get(field, "")) for field, pattern in marks.items())
+        for marks in guest.firmware
+    )
+
+
+def _instance_type(dmi: Mapping[str, str], data: dict[str, Any]) -> str | None:
+    """The instance type from cloud-init, else the product name where the provider writes it so."""
+    named = _text(data.get("instance-type")) or _text(data.get("instance_type"))
+    compute = _mapping(_mapping(data.get("imds")).get("compute"))
+    named = named or _text(compute.get("vmSize"))
+    product = dmi.get("product_name", "")
+    if named is None and "." in product and _type_is_product(dmi):
+        return product
+    return named.rpartition("/")[2] if named else None
+
+
+def _type_is_product(dmi: Mapping[str, str]) -> bool:
+    guests = (plugin.guest for plugin in plugins() if plugin.guest is not None)
+    return any(guest.type_in_product and _is_named(guest, dmi) for guest in guests)
+
+
+def _cloud_init(lines: list[str]) -> dict[str, Any]:
+    with contextlib.suppress(ValueError, RecursionError):
+        return _mapping(json.loads("\n".join(lines)))
+    return {}
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+_PROOF_S = 15.0
+
+
+def vouched(host: Host, cloud: CloudFacts, provider: str, instance_id: str | None) -> bool:
+    """Whether the guest proves that it is the machine `instance_id` of `provider`.
+
+    False where the firmware names another cloud, the metadata service does not answer or returns
+    another id, and for a provider without such a proof. Raises ConnectionLost.
+    """
+    if instance_id is None or cloud.vendor != provider:
+        return False
+    plugin = known_plugin(provider)
+    guest = plugin.guest if plugin else None
+    if guest is None or guest.is_instance is None:
+        return False
+    printed = host.run(guest.proof, timeout_s=_PROOF_S, root=guest.needs_root).text
+    return guest.is_instance(printed, instance_id)

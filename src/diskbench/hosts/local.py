@@ -9,17 +9,18 @@ import signal
 import subprocess
 import tempfile
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from diskbench.errors import ConnectionLost
-from diskbench.hosts.bounded import OutputLimit, whole_lines
-from diskbench.hosts.shell import argv, put_script, require_put, root_refused
-from diskbench.ports import Completed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from diskbench.ports import ByteSink
+from diskbench.hosts.shell import (
+    OutputLimit,
+    argv,
+    put_script,
+    require_put,
+    root_refused,
+    whole_lines,
+)
+from diskbench.ports import ByteSink, Completed
 
 _CHUNK = 65536
 
@@ -52,7 +53,6 @@ class LocalHost:
     def stream(
         self, script: str, *, stdin: bytes = b"", timeout_s: float = 30.0, root: bool = False
     ) -> Iterator[bytes]:
-        """See ports.Host.stream."""
         with (
             _readable(stdin) as read_end,
             _child(script, root=root, stdin=read_end, stderr=subprocess.DEVNULL) as process,
@@ -60,13 +60,11 @@ class LocalHost:
             yield from whole_lines(_chunks(process, timeout_s), self.name)
 
     def put(self, path: str, data: bytes, *, mode: int = 0o600, root: bool = False) -> None:
-        """See ports.Host.put."""
         require_put(self.run(put_script(path, mode), stdin=data, root=root), path, self.name)
 
     def fetch(
         self, script: str, sink: ByteSink, *, timeout_s: float = 60.0, root: bool = False
     ) -> int:
-        """See ports.Host.fetch."""
         with _child(script, root=root, stderr=subprocess.DEVNULL) as process:
             assert process.stdin is not None
             process.stdin.close()

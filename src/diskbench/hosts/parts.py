@@ -12,20 +12,17 @@ of a host may have. Nothing is held in memory but a block.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 import zstandard
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded
-from diskbench.hosts.bounded import CappedSink
+from diskbench.hosts.shell import CappedSink
+from diskbench.ports import ByteSink
 from diskbench.units import format_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from diskbench.ports import ByteSink
 
 _BLOCK = 64 * 1024
 _WINDOW = 8 * 2**20

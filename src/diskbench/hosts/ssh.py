@@ -1,8 +1,9 @@
-"""A machine over SSH: one connection, one channel a call, its key verified strictly.
+"""A machine over SSH: one connection, one channel a call, its key verified strictly; and any host
+by its address.
 
 paramiko implements the protocol. Address and host key are resolved as OpenSSH does (ssh_config.py,
-known_hosts.py). What a login prints around a command is separated from its output
-(framing.py). paramiko is imported when the first connection is made.
+ssh_connect.py). What a login prints around a command is separated from its output (shell.py).
+paramiko is imported when the first connection is made.
 """
 
 from __future__ import annotations
@@ -12,21 +13,28 @@ import errno
 import logging
 import threading
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ConnectionLost, DiskbenchError, HostUnavailable, Unreachable
-from diskbench.hosts.bounded import OutputLimit, whole_lines
-from diskbench.hosts.framing import ADVICE, Frame, FramedStream, shown_noise
-from diskbench.hosts.shell import put_script, require_put, root_refused
-from diskbench.ports import Completed
+from diskbench.hosts.local import LocalHost
+from diskbench.hosts.shell import (
+    LOGIN_ADVICE,
+    Frame,
+    FramedStream,
+    OutputLimit,
+    put_script,
+    require_put,
+    root_refused,
+    shown_noise,
+    whole_lines,
+)
+from diskbench.hosts.ssh_config import ConnectLimits
+from diskbench.ports import ByteSink, Completed, Host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import paramiko
 
-    from diskbench.hosts.ssh_connect import ConnectLimits
-    from diskbench.ports import ByteSink
 
 _LOG = logging.getLogger(__name__)
 _CHUNK = 65536
@@ -54,11 +62,9 @@ class SshHost:
         """Whether it has run a command."""
 
     def connect(self) -> None:
-        """See ports.Host.connect."""
         self._connected()
 
     def close(self) -> None:
-        """See ports.Host.close."""
         transport, self._transport = self._transport, None
         if transport is not None:
             from diskbench.hosts.ssh_connect import close_transport
@@ -68,7 +74,6 @@ class SshHost:
     def run(
         self, script: str, *, stdin: bytes = b"", timeout_s: float = 60.0, root: bool = False
     ) -> Completed:
-        """See ports.Host.run."""
         out, err = bytearray(), bytearray()
         allowed = OutputLimit(self.name, script)
         deadline = time.monotonic() + timeout_s
@@ -102,7 +107,6 @@ class SshHost:
     def stream(
         self, script: str, *, stdin: bytes = b"", timeout_s: float = 30.0, root: bool = False
     ) -> Iterator[bytes]:
-        """See ports.Host.stream."""
         frame = Frame(script, root=root, errors=False)
         with self._channel(frame, stdin, timeout_s) as channel:
             framed = frame.output(self.name)
@@ -111,13 +115,11 @@ class SshHost:
             self._exit(channel, framed)
 
     def put(self, path: str, data: bytes, *, mode: int = 0o600, root: bool = False) -> None:
-        """See ports.Host.put."""
         require_put(self.run(put_script(path, mode), stdin=data, root=root), path, self.name)
 
     def fetch(
         self, script: str, sink: ByteSink, *, timeout_s: float = 60.0, root: bool = False
     ) -> int:
-        """See ports.Host.fetch."""
         frame = Frame(script, root=root, errors=False)
         with self._channel(frame, b"", timeout_s) as channel:
             framed = frame.output(self.name)
@@ -177,7 +179,7 @@ class SshHost:
             _NOISY.add(self.name)
             _LOG.warning(
                 "%s prints %d bytes before each command, which are left out: %s; %s",
-                *(self.name, len(noise), shown_noise(noise), ADVICE),
+                *(self.name, len(noise), shown_noise(noise), LOGIN_ADVICE),
             )
 
     def _exit(self, channel: paramiko.Channel, framed: FramedStream, *more: FramedStream) -> int:
@@ -186,7 +188,7 @@ class SshHost:
         if framed.status == "unfed":
             raise HostUnavailable(
                 f"{self.name} reads away the standard input of commands at login",
-                advice=ADVICE,
+                advice=LOGIN_ADVICE,
             )
         if framed.status is not None:
             self._understood = True
@@ -206,14 +208,14 @@ class SshHost:
         noise = b"".join(stream.unframed for stream in streams)
         printed = f", and printed {shown_noise(noise)}" if noise else ""
         return HostUnavailable(
-            f"{self.name} runs no commands for this user: {why}{printed}", advice=ADVICE
+            f"{self.name} runs no commands for this user: {why}{printed}", advice=LOGIN_ADVICE
         )
 
     def _connected(self) -> paramiko.Transport:
         if self._transport is not None and self._transport.is_active():
             return self._transport
         self.close()
-        from diskbench.hosts.ssh_connect import ConnectLimits, open_transport
+        from diskbench.hosts.ssh_connect import open_transport
 
         try:
             self._transport = open_transport(
@@ -255,3 +257,9 @@ def _send(channel: paramiko.Channel, data: bytes) -> None:
 def _is_ours(error: BaseException) -> bool:
     """Whether an OSError came from a sink's disk rather than from the network."""
     return isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+
+
+def host_at(address: str, config: str | None = None) -> Host:
+    """The host at an address, reached by the OpenSSH configuration `config` or the user's own; this
+    machine where the address is empty. Connects at first use."""
+    return SshHost(address, config=config) if address else LocalHost()

@@ -27,6 +27,15 @@ ProxyCommand or Match exec hands them to a shell; `$` in a user's name is refuse
 
 
 @dataclass(frozen=True)
+class ConnectLimits:
+    """How long each part of a connection attempt may take, in seconds."""
+
+    connect_s: float = 15.0
+    banner_s: float = 15.0
+    auth_s: float = 20.0
+
+
+@dataclass(frozen=True)
 class TypedHost:
     """The parts of USER@HOST[:PORT]; None for a part that was not typed."""
 

@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import re
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from diskbench.errors import InvalidValue, MeasurementFailed, ReleaseFailed, TargetRefused
 from diskbench.hosts.device import DeviceProof, check_device
-from diskbench.hosts.filesystem import assignments
 from diskbench.hosts.scripts import script
+from diskbench.hosts.shell import assignments
 from diskbench.model.base import Frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from diskbench.ports import Host
+from diskbench.ports import Host
 
 CHUNK_KIB = 512
 """mdadm's default (mdadm(8), --chunk), passed explicitly so that it cannot change."""

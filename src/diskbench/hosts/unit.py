@@ -1,18 +1,25 @@
-"""The unit of one step on the measured host: its directory and its initial files."""
+"""The unit of one step on the measured host: its directory, its initial files, and its last line.
+
+The last line says how the unit ended (scripts/start.sh).
+
+    = EXIT STOPPED STARTED ENDED KEY=VALUE... REASON
+    = lost KEY=VALUE... REASON
+
+Pure: no I/O.
+"""
 
 from __future__ import annotations
 
 import math
-import shlex
+import re
 import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from diskbench.hosts.scripts import script
+from diskbench.hosts.shell import assignments, whole
 from diskbench.model.base import Frozen
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 STOP_PATIENCE_S = 20
 """Seconds that fio may take to end after a stop, before it is killed; our choice."""
@@ -131,7 +138,7 @@ def environment(unit: Unit) -> str:
             f"identity_{number}": disk.identity,
             f"size_{number}": disk.size_bytes,
         }
-    return "".join(f"{key}={shlex.quote(str(value))}\n" for key, value in values.items())
+    return assignments(values)
 
 
 _SCRIPTS = (
@@ -142,19 +149,22 @@ _SCRIPTS = (
 """What every unit is sent beside its own files."""
 
 
+TAR_END = bytes(2 * tarfile.BLOCKSIZE)
+
+
 def payload(unit: Unit) -> bytes:
     """The unit's files as a tar."""
-    own = _members({"job.fio": unit.job, "unit.env": environment(unit)})
-    return own + _scripts() + bytes(2 * tarfile.BLOCKSIZE)
+    own = tar_members({"job.fio": unit.job, "unit.env": environment(unit)})
+    return own + _scripts() + TAR_END
 
 
 @cache
 def _scripts() -> bytes:
     """The members of the scripts, which are the same for each unit."""
-    return _members({name: script(name) for name in _SCRIPTS})
+    return tar_members({name: script(name) for name in _SCRIPTS})
 
 
-def _members(files: Mapping[str, str]) -> bytes:
+def tar_members(files: Mapping[str, str]) -> bytes:
     """The files as members of a tar, without its end."""
     members = bytearray()
     for name, text in files.items():
@@ -173,21 +183,135 @@ def start_script(unit: Unit, first_line: int | None, *, go: bool = False) -> str
         "state": unit.state_dir,
         "dir": unit.directory,
         "unit": unit.system_name,
-        "follow": str(int(first_line is not None)),
-        "go": str(int(go)),
-        "from": str(first_line or 1),
-        "begin_limit": str(BEGIN_LIMIT_S),
+        "follow": int(first_line is not None),
+        "go": int(go),
+        "from": first_line or 1,
+        "begin_limit": BEGIN_LIMIT_S,
     }
-    assignments = "".join(f"{key}={shlex.quote(value)}\n" for key, value in values.items())
-    return assignments + "".join(map(script, ("program.sh", "room.sh", "start.sh")))
+    return assignments(values) + "".join(map(script, ("program.sh", "room.sh", "start.sh")))
 
 
 def stop_script(unit: Unit) -> str:
     """The script that asks the unit to stop, whether or not it was started."""
-    assignments = f"state={shlex.quote(unit.state_dir)}\ndir={shlex.quote(unit.directory)}\n"
-    return assignments + script("stop.sh")
+    return assignments({"state": unit.state_dir, "dir": unit.directory}) + script("stop.sh")
 
 
 def go_script(unit: Unit, asked: int) -> str:
     """The script that lets the unit start fio. `asked` is the host's uptime (s) at the request."""
-    return f"dir={shlex.quote(unit.directory)}\nasked={asked}\n{script('go.sh')}"
+    return assignments({"dir": unit.directory, "asked": asked}) + script("go.sh")
+
+
+NOT_STARTED = frozenset({"sync", "cache-drop", "go"})
+"""Stages before fio; fio is not started where one of them takes too long."""
+_LATEST_UNIX_S = 253_402_300_799.0
+"""The end of the year 9999, the last that a date can hold."""
+_MOST_STATUS = 255
+_KEY = re.compile(r"(seconds|moved|limit|signal|boot|oom_kills)=(\S*)")
+
+
+@dataclass(frozen=True)
+class LastWord:
+    """The last line of a unit, parsed. `reason` says why fio was not started, where it was not."""
+
+    fio_exit: int = 126
+    stopped: bool = False
+    started_unix_s: float = 0.0
+    ended_unix_s: float = 0.0
+    seconds: float = 0.0
+    signal: int | None = None
+    limit: str | None = None
+    rebooted: bool = False
+    oom_kills: int = 0
+    reason: str = ""
+    is_lost: bool = False
+    is_garbled: bool = False
+    """Whether the line is of a form that no unit writes, so that something else wrote it."""
+
+    @staticmethod
+    def of(line: str) -> LastWord:
+        """The contents of a last line; never raises."""
+        words = line.removeprefix("= ").split()
+        if not words or words[0] == "lost":
+            keys, rest = _keys(words[1:] if words else [])
+            return LastWord(
+                is_lost=True,
+                rebooted=keys.get("boot") == "changed",
+                oom_kills=whole(keys.get("oom_kills")) or 0,
+                reason=" ".join(rest),
+            )
+        keys, rest = _keys(words[4:])
+        try:
+            status, started, ended = _status(words[0]), _moment(words[2]), _moment(words[3])
+            seconds = _moment(keys.get("seconds") or str(max(0.0, ended - started)))
+        except (IndexError, ValueError):
+            return LastWord(is_garbled=True)
+        return LastWord(
+            fio_exit=status,
+            stopped=words[1] == "1",
+            started_unix_s=started,
+            ended_unix_s=started + seconds,
+            seconds=seconds,
+            signal=whole(keys.get("signal")),
+            limit=keys.get("limit"),
+            rebooted=keys.get("boot") == "changed",
+            reason=" ".join(rest),
+        )
+
+    @property
+    def why_lost(self) -> str:
+        """Why a unit left no result, as the end of a sentence."""
+        if self.rebooted:
+            return ": the machine was restarted meanwhile (its boot id changed)"
+        if self.oom_kills > 0:
+            return f": out of memory; the kernel killed {self.oom_kills} processes meanwhile"
+        return ": something killed it (the machine was not restarted, and not short of memory)"
+
+    @property
+    def why_not_started(self) -> str:
+        """Why fio was not started, as the end of a sentence."""
+        match self.limit:
+            case "sync":
+                return f"writing out older data (sync) did not end within {SYNC_LIMIT_S} s"
+            case "cache-drop":
+                return f"dropping the page cache did not end within {SYNC_LIMIT_S} s"
+            case "go":
+                return "no diskbench watched it, and fio starts only while one does"
+        return self.reason
+
+    @property
+    def advice(self) -> str:
+        """What to do where fio was not started."""
+        if self.limit in {"sync", "cache-drop"}:
+            return (
+                "fio would share the disk with what is still written; wait until Dirty and "
+                "Writeback in /proc/meminfo there are small, then run again"
+            )
+        if self.limit == "go":
+            return "run it again"
+        return "nothing was written; look at what happened to the disk"
+
+
+def _status(text: str) -> int:
+    """An exit status; ValueError for any other text."""
+    if (status := whole(text, _MOST_STATUS)) is None:
+        raise ValueError(text)
+    return status
+
+
+def _moment(text: str) -> float:
+    """Unix time or a duration in seconds; ValueError for a number out of range."""
+    value = float(text)
+    if not 0 <= value <= _LATEST_UNIX_S:
+        raise ValueError(text)
+    return value
+
+
+def _keys(words: list[str]) -> tuple[dict[str, str], list[str]]:
+    """The leading KEY=VALUE words, and what follows them."""
+    values: dict[str, str] = {}
+    for number, word in enumerate(words):
+        match = _KEY.fullmatch(word)
+        if match is None:
+            return values, words[number:]
+        values[match[1]] = match[2]
+    return values, []

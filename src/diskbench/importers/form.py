@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from diskbench.errors import InvalidValue
-from diskbench.fio.quantiles import QUANTILES, needed
+from diskbench.fio.histogram import QUANTILES, needed
 from diskbench.fio.rows import ALL_JOBS
 from diskbench.limits import COUNTER, FASTEST, JOBS
 from diskbench.model.result import Direction, Measurement

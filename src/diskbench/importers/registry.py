@@ -9,13 +9,11 @@ from typing import Final
 from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.fio.terse import TERSE
 from diskbench.importers.bonnie import BONNIE
-from diskbench.importers.dd import DD
+from diskbench.importers.dd_hdparm import DD, HDPARM
 from diskbench.importers.diskspd import DISKSPD
-from diskbench.importers.fio_log import FIO_LOG
-from diskbench.importers.fio_report import FIO_JSON, FIO_TERSE, FIO_TEXT
+from diskbench.importers.fio_report import FIO_JSON, FIO_LOG, FIO_TERSE, FIO_TEXT
 from diskbench.importers.form import Format, Imported, ImportKind, as_utf8, head_of
 from diskbench.importers.gobonniego import GOBONNIEGO
-from diskbench.importers.hdparm import HDPARM
 from diskbench.importers.perfkit import PERFKIT
 from diskbench.importers.vdbench import VDBENCH
 

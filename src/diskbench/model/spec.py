@@ -73,7 +73,7 @@ class Cell(Frozen):
     fail_if: tuple[Threshold, ...] = ()
     """What the figures have to keep to, or the command fails."""
     allowed: tuple[str, ...] = ()
-    """Options of a job file that the owner of this machine allows (fio/refused.py: ALLOWABLE)."""
+    """Options of a job file that the owner of this machine allows (fio/options.py: ALLOWABLE)."""
 
     @property
     def has_host_cache(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diskbench.errors import InvalidValue, UnknownName, UserError
-from diskbench.fio.refused import ALLOWABLE
+from diskbench.fio.options import ALLOWABLE
 from diskbench.limits import CELLS, REPLICATES, RUNS, VALUE_CHARS
 from diskbench.model.expectation import Promise
 from diskbench.model.options import RentSpec

@@ -21,9 +21,9 @@ from diskbench.catalog.expect import Stage
 from diskbench.errors import InvalidValue
 from diskbench.fio.estimate import count, moved_bytes, request_sizes, seconds, size_bytes
 from diskbench.fio.jobfile import Job, jobs, parse
-from diskbench.fio.named_devices import split_names
 from diskbench.fio.offered import share_of
 from diskbench.fio.profiles import Profile
+from diskbench.fio.target import split_names
 from diskbench.model.expectation import Load
 from diskbench.model.spec import Cell, Step
 from diskbench.units import KIB
@@ -157,7 +157,7 @@ def _read_share(job: Job, rw: str) -> float:
 def check_several(profile: Profile, cell: Cell) -> None:
     """Refuse several disks for a profile that names no device, so that only one would be measured.
 
-    What a job file names is known once its variables are: fio/named_devices.py compares the numbers
+    What a job file names is known once its variables are: fio/target.py compares the numbers
     when the trial is planned. Raises InvalidValue.
     """
     disks = 1 + len(cell.target.others)

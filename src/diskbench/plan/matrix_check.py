@@ -14,8 +14,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from diskbench.errors import DiskbenchError, UnknownName, UserError
-from diskbench.fio.overrides import check_override
-from diskbench.fio.profiles import Profile
+from diskbench.fio.profiles import Profile, check_override
 from diskbench.model.matrix import MAPPING_FIELDS, CellFields, Matrix
 from diskbench.model.spec import Cell
 from diskbench.model.value_fault import near, nearest

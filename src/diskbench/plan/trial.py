@@ -19,14 +19,20 @@ from diskbench.catalog.books import Books
 from diskbench.catalog.bucket import lasts_s, scaled
 from diskbench.catalog.charges import disk_limits
 from diskbench.errors import InvalidValue
-from diskbench.fio.estimate import block_sizes, count, round_up_mib
+from diskbench.fio.estimate import (
+    LOCAL_PASSES,
+    NETWORK_PASSES,
+    block_sizes,
+    count,
+    round_up_mib,
+    with_filled,
+)
 from diskbench.fio.jobfile import Job, JobFile, jobs, parse
 from diskbench.fio.profiles import Profile
 from diskbench.fio.retarget import change_lines
 from diskbench.fio.steps import build_steps, largest_bytes, space_bytes
 from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
-from diskbench.fio.written import LOCAL_PASSES, NETWORK_PASSES, with_filled
 from diskbench.model.facts import HostFacts
 from diskbench.model.rental import Rental
 from diskbench.model.spec import (

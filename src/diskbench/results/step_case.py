@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from diskbench.analysis.limiter import BLOCK_TRANSPORTS
 from diskbench.analysis.queue_depth import Sibling
 from diskbench.analysis.setting import LINKS, Medium, Setting
-from diskbench.fio.client_bound import processor_of
-from diskbench.fio.warnings import step_warnings
+from diskbench.fio.warnings import processor_of, step_warnings
 from diskbench.model.doubts import LOOKS_LIKE, NO_RATE, REQUESTS_MERGED, REQUESTS_SPLIT, Reason
 from diskbench.model.facts import HostFacts
 from diskbench.model.processor import Processor, busiest

@@ -12,8 +12,7 @@ from diskbench.analysis.row_figures import cliff_safe_rows, courses_by_step
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import TrialCost, cost_of_lease
 from diskbench.errors import DiskbenchError
-from diskbench.fio.audit import audit_warnings
-from diskbench.fio.run_spread import run_warnings
+from diskbench.fio.audit import audit_warnings, run_warnings
 from diskbench.model.expectation import Expectation
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement, StepAudit, StepResult

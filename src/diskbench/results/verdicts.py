@@ -20,7 +20,7 @@ from diskbench.analysis.trust import headline_step
 from diskbench.analysis.verdict import verdict
 from diskbench.catalog.books import Books
 from diskbench.errors import StoreUnavailable
-from diskbench.fio.run_spread import FAR_APART, least_variation
+from diskbench.fio.audit import FAR_APART, least_variation
 from diskbench.model.doubts import RUNS_DISAGREE, Reason
 from diskbench.model.result import StepResult
 from diskbench.model.run import Headline, ListedStep, Run

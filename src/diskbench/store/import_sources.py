@@ -1,7 +1,7 @@
 """Collect the files of one import: the typed files, the files in typed folders, and the logs beside
 a JSON.
 
-A log belongs to the JSON file of its folder whose jobs name it (fio/beside.py). A JSON that names
+A log belongs to the JSON file of its folder whose jobs name it (fio/declared.py). A JSON that names
 no log (fio 2 lists no options) gets the logs of its folder, where it is the only JSON there and has
 one step. A typed log that belongs to no JSON is a run of its own; one from a folder is not imported
 and reported.
@@ -12,16 +12,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
-from diskbench.fio.beside import NamedLogs, group_of, named_logs
+from diskbench.fio.declared import group_of, named_logs
 from diskbench.fio.logs import LogName, log_name
-from diskbench.importers.fio_log import check_log
-from diskbench.importers.fio_report import FIO_REPORTS, read_reports
+from diskbench.importers.fio_report import FIO_REPORTS, check_log, read_reports
 from diskbench.importers.registry import IMPORTABLE, kind_of, read_imported
 from diskbench.limits import IMPORT_BYTES, IMPORT_FILES, PARSED_BYTES
 from diskbench.store.imports import ImportSource
 from diskbench.units import format_bytes
+
+if TYPE_CHECKING:
+    from diskbench.fio.declared import NamedLogs
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.fio.arithmetic import evaluate, is_arithmetic
+from diskbench.fio.numbers import evaluate, is_arithmetic
 from diskbench.units import GIB
 
 

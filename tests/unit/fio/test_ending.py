@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.fio.clock import in_order
-from diskbench.fio.ending import parse_end, why_failed
+from diskbench.fio.recorded import in_order, parse_end, why_failed
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,12 @@ from diskbench.fio.histogram import (
     bucket_middle_ns,
     count,
     merge,
+    needed,
+    quantile,
     step_histograms,
     value_at,
 )
 from diskbench.fio.output import parse_output
-from diskbench.fio.quantiles import needed, quantile
 
 LATENCIES = st.integers(0, 2**33)
 HISTOGRAMS = st.dictionaries(LATENCIES, st.integers(1, 10**9), max_size=12)

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.fio.canary import Canary, parse_canary
-from diskbench.fio.page_cache import CacheDrop, cache_warning, parse_cache_drop
+from diskbench.fio.recorded import CacheDrop, Canary, cache_warning, parse_cache_drop, parse_canary
 from diskbench.model.spec import Step
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.fio.live import LiveTotals, Totals, parse_live, tick
+from diskbench.fio.samples import LiveTotals, Totals, parse_live, tick
 
 LINE = b"1795261923.481\t0.814\t100\t409600\t5000000\t100\t50\t204800\t1000000\t50\t0\t0\t0\t0"
 

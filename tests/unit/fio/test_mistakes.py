@@ -4,8 +4,8 @@ import pytest
 
 from diskbench.errors import ProfileError
 from diskbench.fio.jobfile import parse
-from diskbench.fio.mistakes import mistakes
 from diskbench.fio.profiles import parse_profile
+from diskbench.fio.steps import mistakes
 from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext
 

@@ -13,8 +13,13 @@ from tests.rigs.golden import check_part
 from diskbench.errors import ProfileError
 from diskbench.fio.guard import OURS, check, is_checked, settable
 from diskbench.fio.jobfile import ALIASES, parse
-from diskbench.fio.options import option_versions
-from diskbench.fio.refused import ALLOWABLE, ENGINE_OPTIONS, OPTION_REASONS, option_reason
+from diskbench.fio.options import (
+    ALLOWABLE,
+    ENGINE_OPTIONS,
+    OPTION_REASONS,
+    option_reason,
+    option_versions,
+)
 from diskbench.fio.retarget import OUTPUT, retarget
 from diskbench.fio.target import FioTarget
 

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.fio.histogram import bucket_index, bucket_middle_ns, merge, value_at
+from diskbench.fio.histogram import QUANTILES, bucket_index, bucket_middle_ns, merge, value_at
 from diskbench.fio.output import parse_output
-from diskbench.fio.quantiles import QUANTILES
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency
 from diskbench.fio.rows import ALL_JOBS, measurements
 from diskbench.model.spec import Step

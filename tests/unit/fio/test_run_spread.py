@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from diskbench.fio.run_spread import LEAST_VARIATION, least_variation
+from diskbench.fio.audit import LEAST_VARIATION, least_variation
 
 
 def flagged(variation, n, *, cases=300):

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.fio.overrides import check_override
-from diskbench.fio.profiles import parse_profile, shipped_profile
+from diskbench.fio.profiles import check_override, parse_profile, shipped_profile
 from diskbench.fio.template import RenderContext, render
 from diskbench.store.profile_file import find_profile
 

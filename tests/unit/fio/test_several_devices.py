@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from diskbench.errors import ProfileError, TargetRefused
 from diskbench.fio.guard import check
 from diskbench.fio.jobfile import jobs, parse
-from diskbench.fio.named_devices import device_names
 from diskbench.fio.profiles import parse_profile
 from diskbench.fio.retarget import change_lines, retarget
 from diskbench.fio.steps import build_steps, largest_bytes, space_bytes
-from diskbench.fio.target import FioTarget
+from diskbench.fio.target import FioTarget, device_names
 from diskbench.fio.template import RenderContext, render
 from diskbench.units import GIB, MIB
 

@@ -5,9 +5,9 @@ import subprocess
 import pytest
 
 from diskbench.errors import ProfileError
-from diskbench.fio.ending import last_words
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import parse_profile
+from diskbench.fio.recorded import last_words
 from diskbench.fio.steps import build_steps, space_bytes
 from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render

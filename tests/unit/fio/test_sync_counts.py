@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from tests.rigs.plans import make_step
 
 from diskbench.fio.output import parse_output
-from diskbench.fio.reported import DirectionStats, ReportedLatency
+from diskbench.fio.reported import DirectionStats, ReportedLatency, count_syncs
 from diskbench.fio.rows import measurements
-from diskbench.fio.sync_counts import count_syncs
 from diskbench.fio.warnings import step_warnings
 from diskbench.model.facts import HostFacts
 

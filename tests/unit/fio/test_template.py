@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
-from diskbench.fio.overrides import read_value
-from diskbench.fio.profiles import Parameter, parse_profile
+from diskbench.fio.profiles import Parameter, parse_profile, read_value
 from diskbench.fio.template import RenderContext, render
 from diskbench.units import parse_duration_s
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from diskbench.fio.audit import run_warnings
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput
 from diskbench.fio.rows import measurements
-from diskbench.fio.run_spread import run_warnings
 from diskbench.fio.warnings import step_warnings
 from diskbench.model.facts import DiskFacts, HostFacts, MountFacts
 from diskbench.model.processor import SampleSummary

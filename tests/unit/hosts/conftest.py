@@ -7,10 +7,9 @@ import pytest
 import ulid
 from tests.rigs.ssh_fixtures import proxy, ssh_config, sshd
 
-from diskbench.hosts.cleanup import cleanup
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.unit import Unit
-from diskbench.hosts.workspace import make_workspace
+from diskbench.hosts.workspace import cleanup, make_workspace
 from diskbench.model.spec import ResolvedTarget
 
 __all__ = ["proxy", "ssh_config", "sshd"]

@@ -11,7 +11,7 @@ from tests.rigs import signatures
 
 from diskbench.errors import HostUnavailable, TargetRefused
 from diskbench.hosts.device import check_device, inspect, list_devices, refusals
-from diskbench.hosts.device_state import DeviceState, parse_inspection
+from diskbench.hosts.disks import DeviceState, parse_inspection
 from diskbench.hosts.local import LocalHost
 from diskbench.model.facts import DiskFacts
 from diskbench.units import MIB

@@ -13,14 +13,12 @@ from diskbench.errors import (
     ReleaseFailed,
     TargetRefused,
 )
-from diskbench.hosts.cleanup import cleanup
 from diskbench.hosts.directory import LOOK, require_absolute, usable_bytes
 from diskbench.hosts.facts import gather_and_look
-from diskbench.hosts.install import install_fio
+from diskbench.hosts.installed_fio import install_fio, parse_only
 from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.parse_only import parse_only
-from diskbench.hosts.workspace import make_workspace
+from diskbench.hosts.workspace import cleanup, make_workspace
 from diskbench.units import GIB, MIB
 
 HERE = LocalHost()

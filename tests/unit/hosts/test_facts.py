@@ -5,15 +5,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.fake_host import FakeHost
 
 from diskbench.errors import HostUnavailable
 from diskbench.hosts import facts as facts_of
-from diskbench.hosts.cloud import cloud_vendor
-from diskbench.hosts.disk_facts import transport
-from diskbench.hosts.facts import gather, parse_facts
-from diskbench.hosts.fake import FakeHost
+from diskbench.hosts.disks import is_network, parse_mountinfo, transport
+from diskbench.hosts.facts import cloud_vendor, gather, parse_facts
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.mounts import is_network, parse_mountinfo
 
 CASES = Path(__file__).parents[2] / "cases" / "hosts"
 

@@ -9,13 +9,11 @@ import pytest
 from tests.rigs import signatures
 
 from diskbench.errors import MeasurementFailed, ReleaseFailed
-from diskbench.hosts.cleanup import cleanup
 from diskbench.hosts.device import check_device
-from diskbench.hosts.filesystem import filesystem_uuid
 from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.unit import DeviceGuard
-from diskbench.hosts.workspace import make_workspace, mount_point
+from diskbench.hosts.workspace import cleanup, filesystem_uuid, make_workspace, mount_point
 from diskbench.units import MIB
 
 pytestmark = pytest.mark.slow

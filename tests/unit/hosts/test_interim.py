@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from diskbench.fio.live import parse_live, tick
+from diskbench.fio.samples import parse_live, tick
 from diskbench.hosts.scripts import script
 
 pytestmark = pytest.mark.slow

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.rigs.fake_host import FakeHost, Fault
 
 from diskbench.errors import (
     ConnectionLost,
@@ -21,17 +22,14 @@ from diskbench.errors import (
     ReleaseFailed,
     StoreUnavailable,
 )
-from diskbench.fio.canary import parse_canary
-from diskbench.fio.page_cache import parse_cache_drop
+from diskbench.fio.recorded import parse_cache_drop, parse_canary
 from diskbench.hosts import collect as collecting
-from diskbench.hosts import jobs, patience
-from diskbench.hosts.cleanup import cleanup
+from diskbench.hosts import jobs
 from diskbench.hosts.collect import collect
-from diskbench.hosts.fake import FakeHost, Fault
 from diskbench.hosts.jobs import start_and_watch, stop
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.ssh import SshHost
-from diskbench.hosts.workspace import make_workspace
+from diskbench.hosts.workspace import cleanup, make_workspace
 
 pytestmark = pytest.mark.slow
 
@@ -279,7 +277,7 @@ def test_broken_connections_cost_nothing_but_notes(make_unit, tmp_path):
 
 
 def test_after_a_stop_a_host_that_stays_away_is_given_up(make_unit, monkeypatch):
-    monkeypatch.setattr(patience, "LONGEST_WAIT_S", 0.01)
+    monkeypatch.setattr(jobs, "LONGEST_WAIT_S", 0.01)
     unit, stopping = make_unit(0.1), []
     host = FakeHost(faults=[Fault("cut", 0), *[Fault("refuse")] * 50])
     host.connect()
@@ -428,7 +426,7 @@ def test_over_ssh_drops_hangs_and_refusals_leave_the_same_files(
     from tests.rigs.ssh_fixtures import QUICK
 
     monkeypatch.setattr(jobs, "SILENCE_S", 3.0)
-    monkeypatch.setattr(patience, "LONGEST_WAIT_S", 0.3)
+    monkeypatch.setattr(jobs, "LONGEST_WAIT_S", 0.3)
     unit, ticks = make_unit(12), []  # a hang is noticed after 3 s, and a busy machine is slow
     host = SshHost("flaky", limits=QUICK)
     trouble = iter([proxy.drop, proxy.hang, proxy.refuse, proxy.drop])

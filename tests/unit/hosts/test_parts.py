@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from tests.rigs.fake_host import FakeHost, Fault
 from tests.rigs.flaky_proxy import FlakyProxy
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded
 from diskbench.hosts import collect as collecting
 from diskbench.hosts.collect import collect
-from diskbench.hosts.fake import FakeHost, Fault
 from diskbench.hosts.parts import Parts, Unpacked
 from diskbench.hosts.ssh import SshHost
 from diskbench.hosts.unit import Unit

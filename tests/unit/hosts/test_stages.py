@@ -6,12 +6,11 @@ import pytest
 from tests.rigs.ailing import ailing_host
 
 from diskbench.errors import MeasurementFailed
-from diskbench.fio.canary import parse_canary
-from diskbench.hosts import last_word
+from diskbench.fio.recorded import parse_canary
 from diskbench.hosts import unit as units
 from diskbench.hosts.jobs import start_and_watch
-from diskbench.hosts.last_word import LastWord
 from diskbench.hosts.local import LocalHost
+from diskbench.hosts.unit import LastWord
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +28,6 @@ def watch(unit, should_stop=lambda: False, **more):
 
 def test_a_sync_over_its_limit_fails_the_step_before_fio(make_unit, host, monkeypatch):
     monkeypatch.setattr(units, "SYNC_LIMIT_S", 2)
-    monkeypatch.setattr(last_word, "SYNC_LIMIT_S", 2)
     host.hold("sync")
     with pytest.raises(
         MeasurementFailed, match=r"was not started .*\(sync\) did not end within 2 s"

@@ -1,9 +1,9 @@
 """What makes no stripe is said before any host is asked."""
 
 import pytest
+from tests.rigs.fake_host import FakeHost, Fault
 
 from diskbench.errors import InvalidValue
-from diskbench.hosts.fake import FakeHost, Fault
 from diskbench.hosts.stripe import Member, stripe, stripe_uuid
 
 TRIAL = "01jd0000000000000000000001"

@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from diskbench.hosts.vouch import vouched
+from diskbench.hosts.facts import vouched
 from diskbench.model.facts import CloudFacts
 from diskbench.ports import Completed
 from diskbench.providers.aws.plugin import GUEST

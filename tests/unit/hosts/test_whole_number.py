@@ -1,7 +1,7 @@
 import pytest
 
 from diskbench.hosts.facts import parse_facts
-from diskbench.hosts.whole_number import whole
+from diskbench.hosts.shell import whole
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1e3", "٣", "9" * 20, "9" * 5000, "inf", str(2**63)])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.rigs.searching import examples
 
 from diskbench.errors import InvalidValue
-from diskbench.importers.fio_log import check_log
+from diskbench.importers.fio_report import check_log
 from diskbench.importers.registry import kind_of, read_imported
 
 CASES = Path(__file__).parents[2] / "cases"

@@ -8,7 +8,7 @@ from tests.rigs.plans import make_plan
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
 from diskbench.fio.guard import check
 from diskbench.fio.jobfile import jobs, parse
-from diskbench.fio.refused import ALLOWABLE, ENGINE_OPTIONS, OPTION_REASONS
+from diskbench.fio.options import ALLOWABLE, ENGINE_OPTIONS, OPTION_REASONS
 from diskbench.fio.target import FioTarget
 from diskbench.model.facts import HostFacts
 from diskbench.model.options import RentSpec

@@ -22,8 +22,7 @@ from pydantic import SecretBytes
 from tests.rigs.sshd import running_sshd
 
 from diskbench.errors import DiskbenchError, HostUnavailable, InvalidValue
-from diskbench.hosts.connect import ssh_host
-from diskbench.hosts.ssh import SshHost
+from diskbench.hosts.ssh import SshHost, host_at
 from diskbench.hosts.ssh_config import resolve
 from diskbench.providers.keys import lease_keys, load_secret, write_access
 
@@ -415,7 +414,7 @@ def test_it_is_connected_to(keys, tmp_path: Path) -> None:
         )
         config = Path(access.config)
         config.write_text(config.read_text().replace("fd00::7", "::1"))
-        host = ssh_host("ubuntu@::1", access.config)
+        host = host_at("ubuntu@::1", access.config)
         with pytest.raises(DiskbenchError):  # no SSH server is there
             host.connect()
         host.close()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.histogram import bucket_index, bucket_middle_ns
-from diskbench.fio.totals import Total
+from diskbench.fio.reported import Total
 from diskbench.store.evidence import open_evidence
 from diskbench.store.frames import series_frame
 from diskbench.store.import_sources import read_sources

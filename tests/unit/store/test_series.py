@@ -10,7 +10,7 @@ import zstandard
 
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.histogram import bucket_index
-from diskbench.fio.totals import Total
+from diskbench.fio.reported import Total
 from diskbench.store.series import SERIES_COLUMNS, write_series
 
 

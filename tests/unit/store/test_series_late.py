@@ -4,7 +4,7 @@ import pytest
 from tests.unit.store.test_series import column, lines, series
 
 from diskbench.analysis.phases import step_phases
-from diskbench.fio.totals import Total
+from diskbench.fio.reported import Total
 
 AT = [s for s in range(1, 121) if s not in (50, 51, 52)]
 """Seconds with a row: that of second 53 comes three seconds after the one before it."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from diskbench.fio.totals import Total
+from diskbench.fio.reported import Total
 from diskbench.store.series import SERIES_COLUMNS, write_series
 
 

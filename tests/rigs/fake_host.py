@@ -7,17 +7,13 @@ output is lost, cut or damaged by the faults, one fault for each call, in order.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from diskbench.errors import ConnectionLost, HostUnavailable
 from diskbench.hosts.local import LocalHost
-from diskbench.ports import Completed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from diskbench.ports import ByteSink
+from diskbench.ports import ByteSink, Completed
 
 
 @dataclass(frozen=True)
@@ -55,13 +51,11 @@ class FakeHost:
         self._reached = self._connected = True
 
     def close(self) -> None:
-        """See ports.Host.close."""
         self._connected = False
 
     def run(
         self, script: str, *, stdin: bytes = b"", timeout_s: float = 60.0, root: bool = False
     ) -> Completed:
-        """See ports.Host.run."""
         fault = self._begin(script)
         try:
             done = self._here.run(script, stdin=stdin, timeout_s=timeout_s, root=root)
@@ -74,7 +68,6 @@ class FakeHost:
     def stream(
         self, script: str, *, stdin: bytes = b"", timeout_s: float = 30.0, root: bool = False
     ) -> Iterator[bytes]:
-        """See ports.Host.stream."""
         fault = self._begin(script)
         lines = self._here.stream(script, stdin=stdin, timeout_s=timeout_s, root=root)
         passed = 0
@@ -87,7 +80,6 @@ class FakeHost:
             raise self._lost("cut")
 
     def put(self, path: str, data: bytes, *, mode: int = 0o600, root: bool = False) -> None:
-        """See ports.Host.put."""
         fault = self._begin(f"put {path}")
         self._here.put(path, data, mode=mode, root=root)
         if fault is not None:
@@ -96,7 +88,6 @@ class FakeHost:
     def fetch(
         self, script: str, sink: ByteSink, *, timeout_s: float = 60.0, root: bool = False
     ) -> int:
-        """See ports.Host.fetch."""
         fault = self._begin(script)
         if fault is None:
             return self._here.fetch(script, sink, timeout_s=timeout_s, root=root)

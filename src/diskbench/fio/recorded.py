@@ -1,0 +1,266 @@
+"""What a step's unit recorded beside fio: fio's end, the host's clock, the page cache, canaries.
+
+end.txt           why fio ended as it did, with its exit status and stderr; by how much the host's
+                  clock was moved. All durations come from clocks that only go forward (fio's own,
+                  the uptime), so no figure depends on it. Times of day do: the end of a step is its
+                  start plus `seconds_in_fio`
+cache.txt         whether the page cache was dropped before the step
+canary-*.txt      the same short work before and after a trial, to see a machine that is not itself:
+                  the wall time of a fixed sha256 over zeros (8 MiB; 32 MiB before 2026-11-23), and
+                  what fio manages with an engine that does nothing for 0.05 s (MR-13)
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from diskbench.fio.declared import declared, is_set
+from diskbench.model.base import Frozen
+from diskbench.model.doubts import CACHE_KEPT, CLOCK_MOVED, NO_CANARY
+from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.model.spec import Step
+from diskbench.units import format_bytes
+
+STDERR = "stderr.txt"
+END = "end.txt"
+_OUTPUT = "fio.json"
+_TAIL_LINES = 5
+_SIGNALLED = 128
+"""fio's exit status after SIGINT or SIGTERM; a shell adds the number of any other signal to it."""
+_NOT_STARTED = re.compile(r"job startup hung|\d+ jobs? failed to start")
+_JOB_KILLED = re.compile(r"got signal=(\d+)")
+
+
+@dataclass(frozen=True)
+class End:
+    """What a unit recorded about its end; the defaults are for units of older versions."""
+
+    signal: int | None = None
+    clock_moved_s: float = 0.0
+    oom_kills: int = 0
+    is_shutdown: bool = False
+
+
+def parse_end(data: bytes) -> End:
+    """The contents of end.txt. Never raises, whatever the host wrote there."""
+    values = _values(data)
+    try:
+        moved = float(values.get("clock_moved_s", "0"))
+    except ValueError:
+        moved = 0.0
+    return End(
+        signal=_whole(values.get("signal")),
+        clock_moved_s=moved if abs(moved) < float("inf") else 0.0,
+        oom_kills=_whole(values.get("oom_kills")) or 0,
+        is_shutdown=values.get("system") == "stopping",
+    )
+
+
+def why_failed(fio_exit: int, files: Mapping[str, bytes]) -> tuple[str, str] | None:
+    """What went wrong in fio, as the beginning of a message, and what to do next; None where fio
+    ended well. The last lines of its stderr are not included: see `last_words`."""
+    text = "".join(files.get(name, b"").decode(errors="replace") for name in (STDERR, _OUTPUT))
+    killed = _JOB_KILLED.search(text)
+    number = int(killed[1]) if killed else fio_exit - _SIGNALLED
+    oom = parse_end(files.get(END, b"")).oom_kills
+    if _NOT_STARTED.search(files.get(STDERR, b"").decode(errors="replace")):
+        return (
+            "fio gave up before it measured: a job of it did not start in time",
+            "the machine was short of CPU or memory; give it fewer jobs, or a larger machine",
+        )
+    if fio_exit == 0:
+        return None
+    if number == signal.SIGKILL and oom:
+        killed_by_oom = f"the kernel killed {oom} process{'es' if oom > 1 else ''} meanwhile"
+        return (
+            f"fio was killed (signal 9): out of memory, {killed_by_oom}",
+            "give it fewer jobs, a lower queue depth or smaller blocks, or a larger machine",
+        )
+    if number in {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, 0}:
+        signal_name = f"signal {number}" if number else "SIGTERM or SIGINT"
+        return (
+            f"fio was ended by {signal_name} on the host; diskbench did not send it",
+            "look for who did: dmesg and journalctl of the host, or the users logged in there",
+        )
+    if 0 < number < signal.NSIG:
+        return (
+            f"fio crashed: {_name(number)}",
+            "its files are in the evidence; another version of fio may not crash",
+        )
+    if fio_exit in {126, 127}:
+        return (f"fio could not be run (exit {fio_exit})", "install fio on the host")
+    return (
+        f"fio ended with status {fio_exit}",
+        "its job file and output are in the evidence: 'diskbench results show' names it",
+    )
+
+
+def last_words(files: Mapping[str, bytes]) -> str:
+    """The last lines that fio wrote to stderr, or among its output, as the end of a message."""
+    for name in (STDERR, _OUTPUT):
+        text = files.get(name, b"").decode(errors="replace")
+        outside, _, document = f"\n{text}".partition("\n{")
+        # fio begins what it says of a job with the job's name: "r: you need to specify size=".
+        lines = (text if name == STDERR else outside).strip().splitlines()
+        shown = lines or [line for line in document.splitlines() if "fio:" in line]
+        if shown:
+            return ":\n  " + "\n  ".join(shown[-_TAIL_LINES:])
+    return ""
+
+
+def _name(number: int) -> str:
+    try:
+        return f"signal {number}, {signal.Signals(number).name}"
+    except ValueError:
+        return f"signal {number}"
+
+
+def _values(data: bytes) -> dict[str, str]:
+    """The lines `KEY VALUE` of a file."""
+    lines = data.decode(errors="replace").splitlines()
+    return dict(line.split(" ", 1) for line in lines if " " in line)
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text and text.strip().isdecimal() and len(text) < 20 else None
+
+
+def in_order(started_at: str, finished_at: str, seconds: float) -> str:
+    """When a step ended (ISO 8601): `finished_at`, or `started_at` plus `seconds` where the stored
+    end is before the start (older versions of diskbench stored what the host's clock showed)."""
+    started = datetime.fromisoformat(started_at)
+    if datetime.fromisoformat(finished_at) >= started:
+        return finished_at
+    return (started + timedelta(seconds=seconds)).isoformat(timespec="microseconds")
+
+
+def clock_warning(end: bytes, step: Step, started_at: str, finished_at: str) -> Warning | None:
+    """The doubt in the times of day of a step; None without one. `end` is the unit's end.txt."""
+    moved = parse_end(end).clock_moved_s
+    backwards = datetime.fromisoformat(finished_at) < datetime.fromisoformat(started_at)
+    if not moved and not backwards:
+        return None
+    by = f"by {moved:+.1f} s" if moved else "backwards"
+    return CLOCK_MOVED.warning(
+        f"the host's clock was set {by} during {step.name}; durations come from a clock that "
+        "only goes forward and are right",
+        step=step.name,
+    )
+
+
+CACHED_SHARE = 0.01
+"""A drop counts as verified when at most this share of what was cached is still there, or 1 MiB
+(metadata that was read again at once); our choice."""
+_ALWAYS_FINE_BYTES = 2**20
+
+
+class CacheDrop(Frozen):
+    """How the page cache was dropped. `what` was counted: the test files' pages (fincore), or for a
+    raw device the kernel's buffers (/proc/meminfo). Bytes are None where the host has no count."""
+
+    method: Literal["drop_caches", "fadvise", "none", "kept"]
+    what: str = ""
+    before_bytes: int | None = None
+    after_bytes: int | None = None
+
+    @property
+    def verified(self) -> bool | None:
+        """Whether the cache was empty afterwards; None where that is not known."""
+        if self.method == "kept" or self.after_bytes is None:
+            return None
+        if self.method == "none":
+            return False
+        before = self.before_bytes or 0
+        return self.after_bytes <= max(_ALWAYS_FINE_BYTES, before * CACHED_SHARE)
+
+
+def parse_cache_drop(data: bytes) -> CacheDrop | None:
+    """The contents of cache.txt; None where it names no known method."""
+    values = _values(data)
+    method = values.get("method")
+    if method not in ("drop_caches", "fadvise", "none", "kept"):
+        return None
+    return CacheDrop(
+        method=method,
+        what=values.get("what", ""),
+        before_bytes=_whole(values.get("before_bytes")),
+        after_bytes=_whole(values.get("after_bytes")),
+    )
+
+
+def cache_warning(data: bytes, step: Step) -> Warning | None:
+    """The doubt in a buffered step whose page cache was to be dropped and was still there."""
+    drop = parse_cache_drop(data)
+    buffered = any(not is_set(options, "direct") for options in declared(step.job).values())
+    if drop is None or drop.verified is not False or not buffered:
+        return None
+    state = (
+        "could not be dropped" if drop.method == "none" else "was not empty after it was dropped"
+    )
+    amount = f": {format_bytes(drop.after_bytes)} of {drop.what} left" if drop.after_bytes else ""
+    return CACHE_KEPT.warning(
+        f"the page cache {state}{amount}; reads may have come from memory",
+        step=step.name,
+    )
+
+
+class Canary(Frozen):
+    """One canary; None where a part could not be run or read."""
+
+    cpu_s: float | None = None
+    cpu_mib: int = 32
+    """How much `cpu_s` is the checksum of; times of different sizes are not compared."""
+    null_iops: float | None = None
+
+
+_MIB = {"cpu_s": 32, "checksum_8mib_s": 8}
+"""The size of the checksum by the word before its time."""
+
+
+def parse_canary(data: bytes) -> Canary:
+    """The canary of a canary-before.txt or canary-after.txt; never fails."""
+    head, _, after_head = data.decode(errors="replace").partition("\n")
+    word, _, value = head.partition(" ")
+    mib = _MIB.get(word)
+    if mib is None:
+        return Canary(null_iops=_null_iops(after_head))
+    return Canary(cpu_s=_positive(value), cpu_mib=mib, null_iops=_null_iops(after_head))
+
+
+def canary_warning(files: Mapping[str, bytes], step: Step) -> Warning | None:
+    """The doubt in a step whose canary took too long and was ended by step.sh; None without one."""
+    late = [
+        name
+        for name, data in files.items()
+        if name.startswith("canary") and data.startswith(b"limit ")
+    ]
+    if not late:
+        return None
+    return NO_CANARY.warning(
+        f"the canary beside {step.name} was ended because it took too long: {late[0]}",
+        step=step.name,
+    )
+
+
+def _null_iops(text: str) -> float | None:
+    begin, end = text.find("{"), text.rfind("}")
+    try:
+        document = json.loads(text[begin : end + 1])
+        return _positive(document["jobs"][0]["read"]["iops"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+def _positive(value: object) -> float | None:
+    try:
+        number = float(str(value))
+    except ValueError:
+        return None
+    return number if number > 0 and math.isfinite(number) else None

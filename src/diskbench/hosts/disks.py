@@ -1,0 +1,374 @@
+"""Block devices and mounts as the scripts print them: block.sh (KEY=VALUE lines), devices.sh and
+/proc/self/mountinfo (proc(5)). From their state device.py decides whether to write. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from diskbench.hosts.shell import whole
+from diskbench.limits import COUNTER
+from diskbench.model.base import Frozen
+from diskbench.model.facts import DiskFacts, MountFacts
+from diskbench.units import format_bytes
+
+SECTOR_BYTES = 512
+"""sysfs counts in sectors of 512 bytes whatever the device's own are (Documentation/ABI block)."""
+
+
+def key_values(lines: list[str]) -> dict[str, str]:
+    """KEY=VALUE lines; the first of a key counts, lines without `=` do not."""
+    values: dict[str, str] = {}
+    for line in lines:
+        key, equals, value = line.partition("=")
+        if equals:
+            values.setdefault(key.strip(), value.strip())
+    return values
+
+
+def disk_facts(lines: list[str]) -> DiskFacts | None:
+    """The device as facts; None when there is none."""
+    values = key_values(lines)
+    name = values.get("name", "")
+    if not name:
+        return None
+    sectors = whole(values.get("sectors"))
+    driver = _driver(values.get("driver")) or _driver(values.get("parent_driver"))
+    backing = values.get("backing_file") or None
+    return DiskFacts(
+        name=name,
+        path=f"/dev/{name}",
+        number=values.get("number", ""),
+        size_bytes=sectors * SECTOR_BYTES if sectors is not None else None,
+        transport=transport(name, values.get("path", ""), values.get("udev_bus")),
+        driver=driver or ("loop" if name.startswith("loop") else None),
+        model=values.get("model") or values.get("udev_model") or None,
+        vendor=values.get("vendor") or None,
+        serial=values.get("serial") or values.get("device_serial") or None,
+        wwn=values.get("wwid") or values.get("device_wwid") or values.get("udev_wwn") or None,
+        backing_file=backing,
+        backing_inode=whole(values.get("backing_inode")),
+        rotational=_flag(values.get("queue_rotational")),
+        scheduler=_selected(values.get("queue_scheduler")),
+        nr_requests=whole(values.get("queue_nr_requests")),
+        max_sectors_kb=whole(values.get("queue_max_sectors_kb")),
+        read_ahead_kb=whole(values.get("queue_read_ahead_kb")),
+        logical_block_bytes=whole(values.get("queue_logical_block_size")),
+        physical_block_bytes=whole(values.get("queue_physical_block_size")),
+        write_cache=values.get("queue_write_cache") or None,
+    )
+
+
+def transport(name: str, sysfs: str, bus: str | None) -> str | None:
+    """How the disk is attached, from its name and its place in sysfs."""
+    for pattern, kind in (
+        (r"^loop", "loop"),
+        (r"^nvme", "nvme"),
+        (r"^xvd", "xen"),
+        (r"^vd", "virtio"),
+        (r"^mmcblk", "mmc"),
+        (r"^(md|dm-)", "stacked"),
+        (r"^(zram|ram)", "memory"),
+        (r"^nbd|^rbd", "network"),
+    ):
+        if re.match(pattern, name):
+            return kind
+    for part, kind in (
+        (r"/virtio\d+/host", "virtio-scsi"),
+        (r"/VMBUS:|/vmbus", "hyperv"),
+        (r"/usb\d+/", "usb"),
+        (r"/ata\d+/", "ata"),
+        (r"/session\d+/target", "iscsi"),
+        (r"/host\d+/", "scsi"),
+    ):
+        if re.search(part, sysfs):
+            return kind
+    return bus or None
+
+
+def _driver(text: str | None) -> str | None:
+    return text if text and text != "driver" else None
+
+
+def _flag(text: str | None) -> bool | None:
+    return {"0": False, "1": True}.get(text or "")
+
+
+def _selected(text: str | None) -> str | None:
+    """The scheduler in use, which the kernel writes in brackets: `[mq-deadline] none`."""
+    if not text:
+        return None
+    selected = re.search(r"\[([^\]]+)\]", text)
+    return selected[1] if selected else text
+
+
+_NETWORK = frozenset(
+    {
+        "9p",
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "coda",
+        "davfs",
+        "gfs2",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "ocfs2",
+        "orangefs",
+        "panfs",
+        "pvfs2",
+        "smb3",
+        "smbfs",
+        "sshfs",
+        "virtiofs",
+        "wekafs",
+    }
+)
+_NETWORK_FUSE = re.compile(
+    r"^fuse\.(sshfs|ceph|ceph-fuse|glusterfs|s3fs|gcsfuse|rclone|blobfuse2?|goofys|juicefs|"
+    r"mount-s3|curlftpfs|davfs|weed|seaweedfs|moosefs|mfs|bindfs\.nfs)"
+)
+
+
+@dataclass(frozen=True)
+class Mount:
+    """One line of mountinfo."""
+
+    mount_id: str
+    number: str
+    mount_point: str
+    options: str
+    fstype: str
+    source: str
+
+
+def parse_mountinfo(lines: list[str]) -> list[Mount]:
+    """All mounts, in order; lines of another form are skipped."""
+    mounts: list[Mount] = []
+    for line in lines:
+        before, dash, after = line.partition(" - ")
+        left, right = before.split(" "), after.split(" ")
+        if not dash or len(left) < 6 or len(right) < 2:
+            continue
+        options = left[5] if len(right) < 3 else f"{left[5]},{right[2]}"
+        mounts.append(
+            Mount(
+                mount_id=left[0],
+                number=left[2],
+                mount_point=unescape(left[4]),
+                options=",".join(dict.fromkeys(options.split(","))),
+                fstype=right[0],
+                source=unescape(right[1]),
+            )
+        )
+    return mounts
+
+
+def unescape(text: str) -> str:
+    r"""A path as the kernel wrote it: blanks, tabs, newlines and backslashes are octal (\040)."""
+    return re.sub(r"\\([0-3][0-7]{2})", lambda match: chr(int(match[1], 8)), text)
+
+
+def is_network(fstype: str) -> bool:
+    """Whether the filesystem's data lie on another machine."""
+    return fstype in _NETWORK or bool(_NETWORK_FUSE.match(fstype))
+
+
+def mount_facts(by_section: dict[str, list[str]]) -> MountFacts | None:
+    """The mount that holds the directory: by the mount id of an open descriptor, else by the
+    longest mount point above it (of several at one point the last)."""
+    mounts = parse_mountinfo(by_section.get("mountinfo", []))
+    mount_id = next((line.strip() for line in by_section.get("mountid", []) if line.strip()), "")
+    mount = next((m for m in mounts if m.mount_id == mount_id), None)
+    directory = next(iter(by_section.get("directory", [])), "")
+    if mount is None and directory:
+        above = [m for m in mounts if _holds(m.mount_point, directory)]
+        longest = max((len(m.mount_point) for m in above), default=0)
+        mount = next((m for m in reversed(above) if len(m.mount_point) == longest), None)
+    if mount is None:
+        return None
+    size, available = _sizes(by_section.get("statfs", []))
+    return MountFacts(
+        mount_point=mount.mount_point,
+        source=mount.source,
+        fstype=mount.fstype,
+        options=mount.options,
+        size_bytes=size,
+        available_bytes=available,
+    )
+
+
+def _holds(mount_point: str, directory: str) -> bool:
+    return mount_point == "/" or f"{directory}/".startswith(f"{mount_point}/")
+
+
+def _sizes(lines: list[str]) -> tuple[int | None, int | None]:
+    """Total and available bytes from `stat -f -c '%S %b %a'`."""
+    fields = lines[0].split() if lines else []
+    numbers = [whole(field) for field in fields]
+    if len(numbers) != 3 or None in numbers:
+        return None, None
+    block, total, available = (number or 0 for number in numbers)
+    if block * max(total, available) > COUNTER:
+        return None, None
+    return block * total, block * available
+
+
+_F2FS_COPY = 5120
+"""Where f2fs keeps its second superblock, in bytes (F2FS_BLKSIZE + F2FS_SUPER_OFFSET)."""
+
+
+class Backing(Frozen):
+    """The file behind a loop device, by device and inode, and the bytes of it that the loop device
+    maps: from `begin` up to, but not including, `end`."""
+
+    device: str
+    inode: str
+    begin: int
+    end: int
+
+    def overlaps(self, other: Backing) -> bool:
+        """Whether both map a byte of the same file, under any names."""
+        same = (self.device, self.inode) == (other.device, other.inode)
+        return same and self.begin < other.end and other.begin < self.end
+
+
+class DeviceState(Frozen):
+    """One block device and every fact that may refuse it. `looked` is False where only the cheap
+    facts were read: then signatures, openers and permission are unknown.
+    """
+
+    disk: DiskFacts
+    backing: Backing | None = None
+    identities: tuple[str, ...] = ()
+    read_only: bool = False
+    removable: bool = False
+    partition_of: str | None = None
+    partitions: tuple[str, ...] = ()
+    holders: tuple[str, ...] = ()
+    mounts: tuple[str, ...] = ()
+    swap: bool = False
+    system: bool = False
+    looked: bool = False
+    unreadable: str | None = None
+    examined: bool = False
+    partition_table: str | None = None
+    signatures: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    """Filesystems of which only copies of the superblock may be left."""
+    busy: bool = False
+    openers: tuple[str, ...] = ()
+    unseen: str | None = None
+    """Where processes of other PID namespaces are not seen: `active` while somebody reads or writes
+    the device, else `yes`."""
+
+
+class Inspection(Frozen):
+    """All block devices of a machine, and which of them was requested.
+
+    `asked` is a number MAJOR:MINOR, `missing`, `other` (no block device), or None.
+    """
+
+    devices: tuple[DeviceState, ...] = ()
+    asked: str | None = None
+    complete: bool = False
+
+    def find(self, number: str) -> DeviceState | None:
+        """The device with a kernel number MAJOR:MINOR; None without one."""
+        return next((d for d in self.devices if d.disk.number == number), None)
+
+
+def parse_inspection(text: str) -> Inspection:
+    """The output of devices.sh; devices without readable facts are left out."""
+    blocks: list[tuple[str, list[str]]] = []
+    for line in text.splitlines():
+        if line.startswith("== "):
+            blocks.append((line[3:].strip(), []))
+        elif blocks:
+            blocks[-1][1].append(line)
+    shared = {name: lines for name, lines in blocks if name != "device"}
+    mounts: dict[str, list[str]] = {}
+    for mount in parse_mountinfo(shared.get("mountinfo", [])):
+        mounts.setdefault(mount.number, []).append(mount.mount_point)
+        if mount.source.startswith("/dev/"):  # btrfs and its like number their mounts themselves
+            mounts.setdefault(mount.source, []).append(mount.mount_point)
+    swaps, system = set(shared.get("swaps", [])), set(shared.get("system", []))
+    states = [_state(lines, mounts, swaps, system) for name, lines in blocks if name == "device"]
+    asked = next(iter(shared.get("asked", [])), None)
+    return Inspection(
+        devices=tuple(s for s in states if s is not None),
+        asked=asked,
+        complete="end" in shared,
+    )
+
+
+def _state(
+    lines: list[str], mounts: dict[str, list[str]], swaps: set[str], system: set[str]
+) -> DeviceState | None:
+    disk = disk_facts(lines)
+    if disk is None or not disk.number:
+        return None
+
+    def every(key: str) -> tuple[str, ...]:
+        values = [line.partition("=")[2].strip() for line in lines if line.startswith(f"{key}=")]
+        return tuple(dict.fromkeys(v for v in values if v))
+
+    partitions = [p.partition(" ") for p in every("partition")]
+    family = [disk.number, *(number for number, _, _ in partitions)]
+    paths = [disk.path, *(f"/dev/{name}" for _, _, name in partitions)]
+    readable = every("readable")
+    return DeviceState(
+        disk=disk,
+        backing=_backing(every("backing")),
+        identities=every("identity"),
+        read_only=every("ro") == ("1",),
+        removable=every("removable") == ("1",),
+        partition_of=next(iter(every("partition_of")), None),
+        partitions=tuple(name for _, _, name in partitions),
+        holders=every("holder"),
+        mounts=tuple(dict.fromkeys(m for key in (*family, *paths) for m in mounts.get(key, []))),
+        swap=bool(swaps.intersection(family)),
+        system=bool(system.intersection(family)),
+        looked=bool(readable),
+        unreadable=None if readable in {(), ("yes",)} else readable[0],
+        examined=every("tools") == ("yes",),
+        partition_table=next(iter(every("table")), None),
+        signatures=tuple(dict.fromkeys((*every("signature"), *every("wipefs")))),
+        copies=tuple(filter(None, map(_copy, every("copy")))),
+        busy=every("busy") == ("yes",),
+        openers=every("opener"),
+        unseen=next(iter(every("unseen")), None),
+    )
+
+
+def _copy(line: str) -> str | None:
+    """What a copy of a superblock is of, from `OFFSET HEX`: where it lies and its first bytes."""
+    offset_text, _, digits = line.partition(" ")
+    try:
+        offset, data = int(offset_text), bytes.fromhex(digits)
+    except ValueError:
+        return None
+    where = format_bytes(offset)
+    # btrfs says where each copy lies: struct btrfs_super_block, bytenr and magic.
+    if data[0x40:0x48] == b"_BHRfS_M" and data[0x30:0x38] == offset.to_bytes(8, "little"):
+        return f"btrfs at {where}"
+    if offset == _F2FS_COPY and data[:4] == bytes.fromhex("1020f5f2"):
+        return f"f2fs at {where}"
+    return None
+
+
+def _backing(values: tuple[str, ...]) -> Backing | None:
+    """`DEVICE INODE BEGIN END`, as block_backing of block.sh prints it; None for anything else."""
+    words = values[0].split() if values else []
+    if len(words) != 4:
+        return None
+    begin, end = whole(words[2]), whole(words[3])
+    if begin is None or end is None:
+        return None
+    return Backing(device=words[0], inode=words[1], begin=begin, end=end)

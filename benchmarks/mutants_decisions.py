@@ -105,13 +105,13 @@ MUTANTS = (
         "owner: the cell of a living process is taken",
         "        if cell.owner in alive:\n",
         "        if False:\n",
-        ("tests/unit/engine/matrix/test_claim_cell.py",),
+        ("tests/unit/engine/matrix/test_run_cells.py",),
     ),
     Mutant(
         "owner: a wish to stop is nobody's",
         '        sa.or_(cell.c.cancel.is_(True), matrix.c.state == "cancelling"),\n',
         "        sa.false(),\n",
-        ("tests/unit/engine/test_wishes.py",),
+        ("tests/unit/engine/matrix/test_run_cells.py",),
     ),
     Mutant(
         "release: a lease whose release failed is closed",

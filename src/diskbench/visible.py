@@ -6,7 +6,7 @@ clipboard), bidirectional overrides (they reverse the displayed order) and zero-
 
 Text is stored unchanged (in evidence, rows and JSON) and made visible on output, because there are
 hundreds of inputs and few outputs. The outputs are report/terminal/streams.py
-and screen.py (standard output and error, logs, tables, the live display), store/csv_rows.py,
+and screen.py (standard output and error, logs, tables, the live display), store/export.py,
 report/page, report/site and report/charts/figure.py (files).
 """
 

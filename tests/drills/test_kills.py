@@ -16,8 +16,8 @@ from tests.drills.book import drill
 from tests.rigs.chaos import Chaos
 from tests.rigs.cli import merged_rows
 
-CELLS = "diskbench.engine.matrix.cell_steps:LiveCells."
-STATIONS = "diskbench.engine.trial.trial_steps:LiveTrialSteps."
+CELLS = "diskbench.engine.matrix.cells:LiveCells."
+STATIONS = "diskbench.engine.trial.steps:LiveTrialSteps."
 IN_ORDER = (
     f"{CELLS}open 1",
     f"{CELLS}rent 1",
@@ -28,7 +28,7 @@ IN_ORDER = (
     f"{CELLS}settle 1",
 )
 """The stations of a cell: each process comes to the one at which the last one ended."""
-MEASURE = "before diskbench.engine.trial.trial_steps:LiveTrialSteps.measure 1"
+MEASURE = "before diskbench.engine.trial.steps:LiveTrialSteps.measure 1"
 BEFORE_STATIONS = tuple(f"before {station}" for station in IN_ORDER)
 BEFORE_CHECKPOINTS = tuple(f"after {station}" for station in dict.fromkeys(IN_ORDER))
 CHAINS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
@@ -51,10 +51,10 @@ CHAINS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "from the machine to the rows": (
         (
             "after diskbench.providers.fake.cloud:FakeProvider.acquire 1",
-            "before diskbench.engine.matrix.takeover:prolong 1",
+            "before diskbench.engine.work:prolong 1",
             "after diskbench.store.rows:replace_draft 1",
-            "before diskbench.engine.durable.process:move_here 1",
-            "after diskbench.engine.durable.process:move_here 1",
+            "before diskbench.engine.durable.cells:move_here 1",
+            "after diskbench.engine.durable.cells:move_here 1",
             "after diskbench.hosts.jobs:start_and_watch 1",
             "after diskbench.store.archive:write_step_evidence 1",
         ),
@@ -70,19 +70,19 @@ CHAINS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         {},
     ),
     "a cell is settled, another has its turn": (
-        ("after diskbench.engine.matrix.cell_steps:LiveCells.settle 1",),
+        ("after diskbench.engine.matrix.cells:LiveCells.settle 1",),
         {},
     ),
     "cells share a machine": (
         (
-            "after diskbench.store.machines:save_machine 1",
+            "after diskbench.store.leases:save_machine 1",
             "after diskbench.providers.fake.cloud:FakeProvider.acquire 1",
-            "after diskbench.store.machines:keep_machine 1",
-            "after diskbench.engine.matrix.cell_steps:LiveCells.settle 1",
-            "after diskbench.store.machines:give_machine 1",
+            "after diskbench.store.leases:keep_machine 1",
+            "after diskbench.engine.matrix.cells:LiveCells.settle 1",
+            "after diskbench.store.leases:give_machine 1",
             "after diskbench.providers.fake.cloud:FakeProvider.swap 1",
-            "before diskbench.engine.matrix.cell_steps:LiveCells.settle 1",
-            "after diskbench.store.machines:end_machine 1",
+            "before diskbench.engine.matrix.cells:LiveCells.settle 1",
+            "after diskbench.store.leases:end_machine 1",
             "after diskbench.providers.fake.cloud:FakeProvider.release 1",
         ),
         {"reuse_host": True},
@@ -149,7 +149,7 @@ def test_a_fault_that_passes_costs_a_matrix_nothing(chaos: Chaos, fault: str, sa
 )
 def test_a_database_that_fails_during_a_takeover_loses_nothing(chaos: Chaos) -> None:
     chaos.killed_at(MEASURE, "run", chaos.matrix())
-    moment = "fail before diskbench.engine.durable.process:move_here 1"
+    moment = "fail before diskbench.engine.durable.cells:move_here 1"
     done = chaos.at(moment).run("matrix", "resume")
     assert done.returncode == 0, done.stderr
     both_done(chaos)
@@ -298,7 +298,7 @@ def test_ctrl_c_once_gives_back_and_resume_measures_the_rest(chaos: Chaos, share
     "moment",
     [
         "after diskbench.engine.matrix.worker:feed 1",
-        "after diskbench.engine.matrix.cell_steps:LiveCells.open 1",
+        "after diskbench.engine.matrix.cells:LiveCells.open 1",
         MEASURE,
     ],
 )

@@ -9,11 +9,11 @@ from tests.rigs.plans import make_plan
 
 from diskbench.analysis.canary import Reading, off
 from diskbench.analysis.compare import LEAST_DIFFERENCE
-from diskbench.engine.trial.step_unit import unit_of
+from diskbench.engine.trial.steps import unit_of
 from diskbench.fio.recorded import parse_canary
 from diskbench.model.facts import CpuFacts
 from diskbench.model.ids import short
-from diskbench.report.terminal.replicates_text import replicate_lines
+from diskbench.report.terminal.compare_text import replicate_lines
 from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.pool import off_trials
 from diskbench.results.replicate_set import replicates_of

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from diskbench import __version__
 from diskbench.engine.doctor import examine_provider
 from diskbench.engine.redaction import Cleaner
-from diskbench.engine.trial.draft import check_rentable
+from diskbench.engine.trial.planning import check_rentable
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.fio.jobfile import may_be_secret
 from diskbench.model.finding import Finding, Recording, refusal

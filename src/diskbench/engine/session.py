@@ -19,7 +19,7 @@ from diskbench.engine.processes import BEAT_S, enrol, new_id
 from diskbench.engine.trial.probe import ParsedOnce
 from diskbench.engine.trial.watch import Timing
 from diskbench.errors import DiskbenchError, StoreUnavailable
-from diskbench.hosts.connect import host_at
+from diskbench.hosts.ssh import host_at
 from diskbench.model.rental import SshAccess
 from diskbench.model.spec import Plan
 from diskbench.ports import EvidenceStore, Host, Renter

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from diskbench import paramiko
 from diskbench.errors import HostUnavailable, Unreachable
-from diskbench.hosts.bare_paramiko import paramiko
 from diskbench.hosts.ssh_config import ConnectLimits, Route, expand_proxy, resolve
 
 KEEPALIVE_S = 10

@@ -22,7 +22,7 @@ from sqlalchemy.engine import Engine
 from diskbench.analysis.canary import Off, Reading, off
 from diskbench.analysis.repeats import MedianInterval, Sample, repeats
 from diskbench.errors import DiskbenchError, FactsDiffer, UnknownName
-from diskbench.fio.canary import Canary, parse_canary
+from diskbench.fio.recorded import Canary, parse_canary
 from diskbench.model.comparison import Interval, Replicated
 from diskbench.parallel import all_of
 from diskbench.ports import EvidenceStore

@@ -13,8 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diskbench.fio.histogram import PLAT_BITS, bucket_middle_ns
-from diskbench.fio.quantiles import needed
+from diskbench.fio.histogram import PLAT_BITS, bucket_middle_ns, needed
 from diskbench.store.log_scan import Log, compression, database, literal, open_logs, run, union
 
 if TYPE_CHECKING:

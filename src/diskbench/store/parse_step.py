@@ -7,17 +7,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from diskbench.errors import EvidenceDamaged, FioFailed
-from diskbench.fio.canary import canary_warning
-from diskbench.fio.clock import clock_warning, in_order
 from diskbench.fio.company import company_warnings
-from diskbench.fio.ending import END, last_words, why_failed
+from diskbench.fio.estimate import fill_warning
 from diskbench.fio.offered import saturation_warning
 from diskbench.fio.output import parse_output
-from diskbench.fio.page_cache import cache_warning
+from diskbench.fio.recorded import (
+    END,
+    cache_warning,
+    canary_warning,
+    clock_warning,
+    in_order,
+    last_words,
+    why_failed,
+)
 from diskbench.fio.rows import measurements
 from diskbench.fio.samples import parse_samples
 from diskbench.fio.warnings import step_warnings
-from diskbench.fio.written import fill_warning
 from diskbench.model.doubts import FILES_LEFT_OUT
 from diskbench.model.facts import HostFacts
 from diskbench.model.result import (

@@ -22,9 +22,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diskbench.fio.histogram import needed
 from diskbench.fio.logs import SLIVER_S, LogKind, refuse_years
-from diskbench.fio.quantiles import needed
-from diskbench.fio.totals import Total
+from diskbench.fio.reported import Total
 from diskbench.model.result import Direction
 from diskbench.store import log_counts
 from diskbench.store.log_counts import (

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any
 from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.fio.logs import log_name
 from diskbench.fio.output import parse_output
-from diskbench.fio.reported import FioOutput
-from diskbench.fio.totals import totals_of
+from diskbench.fio.reported import FioOutput, totals_of
 from diskbench.importers.fio_report import FIO_REPORTS, report_of, split_steps
 from diskbench.model.spec import Step
 from diskbench.ports import EvidenceStore

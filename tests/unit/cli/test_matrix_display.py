@@ -8,13 +8,13 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.whole_matrix import status_of_matrix
 
 from diskbench.cli.matrix_display import print_matrix_status
-from diskbench.engine.matrix.matrix_status import look_at
+from diskbench.engine.matrix.status import look_at
 from diskbench.report.terminal.matrix_table import LISTED, matrix_table
 from diskbench.report.terminal.screen import print_trimmed, screen
 from diskbench.store.campaigns import load_campaign, save_campaign
+from diskbench.store.cells import PAGE
 from diskbench.store.clock import now
 from diskbench.store.database import open_database
-from diskbench.store.shown_cells import PAGE
 
 STATES = ("done", "failed", "waiting", "measuring", "spared", "refused")
 NOTES = (

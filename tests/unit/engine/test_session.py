@@ -22,11 +22,11 @@ from diskbench.engine.trial.watch import Silent
 from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.aws.cloud import AWSProvider
+from diskbench.results.refreshed_catalogue import write_overlay
 from diskbench.store import database as module
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import claim_cell, load_cells
 from diskbench.store.database import open_database
-from diskbench.store.overlays import write_overlay
 from diskbench.store.rows import load_plan
 
 CELL = Cell(

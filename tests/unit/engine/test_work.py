@@ -15,13 +15,11 @@ from diskbench.engine.processes import enrol, trials_at_work
 from diskbench.engine.work import abandoned_plans, abandoned_work, cancel, find_work
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import short
-from diskbench.store.campaigns import find_campaign, save_campaign
-from diskbench.store.cells import claim_cell, load_cells
+from diskbench.store.campaigns import asked_to_stop, find_campaign, save_campaign
+from diskbench.store.cells import claim_cell, end_run_cell, load_cells
 from diskbench.store.database import open_database
 from diskbench.store.leases import Lease
 from diskbench.store.rows import end_run, save_plan
-from diskbench.store.runs import end_run_cell
-from diskbench.store.wishes import asked_to_stop
 
 ALONE = "01jx0000000000000000000001"
 OF_CELL = "01jy0000000000000000000001"

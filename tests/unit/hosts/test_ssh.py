@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.rigs.ssh_fixtures import QUICK
 from tests.rigs.sshd import keygen, running_sshd
 
+from diskbench import paramiko
 from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.hosts import ssh_connect
-from diskbench.hosts.bare_paramiko import paramiko
 from diskbench.hosts.ssh import SshHost
 from diskbench.hosts.ssh_config import (
     TypedHost,

@@ -25,7 +25,7 @@ from diskbench.engine.trial.steps import LiveTrialSteps, judge_trial
 from diskbench.engine.trial.stop import BY_USER, RetryPolicy, Stop
 from diskbench.engine.trial.watch import Watcher
 from diskbench.errors import DiskbenchError, ReleaseFailed, StoreUnavailable, Suspended
-from diskbench.hosts.connect import host_at
+from diskbench.hosts.ssh import host_at
 from diskbench.model.campaign import LIVE, CellRow
 from diskbench.model.outcome import Outcome, Problem, RunEnd, TrialEnd, problem_of
 from diskbench.model.result import StepResult

@@ -17,7 +17,7 @@ from diskbench.engine.trial.probe import ParsedOnce, probe, queued_behind, witho
 from diskbench.engine.trial.watch import Timing
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.fio.profiles import Profile
-from diskbench.hosts.connect import host_at
+from diskbench.hosts.ssh import host_at
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, Plan
@@ -156,7 +156,7 @@ def check_profile_suits(profile: Profile, cell: Cell) -> None:
 
         check_several(profile, cell)
     if cell.parameters:
-        from diskbench.fio.overrides import check_override
+        from diskbench.fio.profiles import check_override
 
         for key, text in cell.parameters:
             check_override(profile, key, text)

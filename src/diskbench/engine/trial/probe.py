@@ -22,8 +22,8 @@ from diskbench.fio.offered import stand_in
 from diskbench.hosts.device import check_devices
 from diskbench.hosts.directory import LOOK, require_absolute, usable_bytes
 from diskbench.hosts.facts import gather, gather_and_look
-from diskbench.hosts.install import install_fio as install
-from diskbench.hosts.parse_only import parse_only
+from diskbench.hosts.installed_fio import install_fio as install
+from diskbench.hosts.installed_fio import parse_only
 from diskbench.model.facts import DiskFacts, HostFacts
 from diskbench.model.spec import Cell, Plan, TargetSpec
 from diskbench.ports import Host

@@ -22,7 +22,7 @@ from diskbench.errors import (
     ReleaseFailed,
     StoreUnavailable,
 )
-from diskbench.hosts.cleanup import cleanup
+from diskbench.hosts.workspace import cleanup
 from diskbench.model.campaign import CellRow
 from diskbench.model.outcome import Problem
 from diskbench.model.result import RunState

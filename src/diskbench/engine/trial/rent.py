@@ -22,10 +22,10 @@ from diskbench.engine.trial.probe import ParsedOnce, probe
 from diskbench.engine.trial.watch import HostLost
 from diskbench.errors import Interrupted, InvalidValue, ProfileError, RentalFailed
 from diskbench.fio.profiles import Profile
-from diskbench.hosts.connect import host_at
-from diskbench.hosts.patience import patiently
+from diskbench.hosts.facts import vouched
+from diskbench.hosts.jobs import patiently
+from diskbench.hosts.ssh import host_at
 from diskbench.hosts.stripe import Member, stripe
-from diskbench.hosts.vouch import vouched
 from diskbench.model.facts import HostFacts
 from diskbench.model.rental import Acquired, Claim, Rental, SshAccess
 from diskbench.model.spec import NamedDisk, Plan, TargetSpec

@@ -35,10 +35,9 @@ from diskbench.errors import (
     Interrupted,
     MeasurementFailed,
 )
-from diskbench.fio.ending import last_words
+from diskbench.fio.recorded import last_words
 from diskbench.hosts.collect import collect
-from diskbench.hosts.jobs import start_and_watch
-from diskbench.hosts.patience import patiently, undelivered
+from diskbench.hosts.jobs import patiently, start_and_watch, undelivered
 from diskbench.hosts.unit import DeviceGuard, Unit
 from diskbench.hosts.workspace import make_workspace, mount_point
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of

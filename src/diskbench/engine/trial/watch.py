@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 
 from diskbench.errors import DiskbenchError, FioFailed, MeasurementFailed, RentalFailed
-from diskbench.fio.ending import last_words, parse_end
+from diskbench.fio.recorded import last_words, parse_end
 from diskbench.hosts.jobs import UnitExit
 from diskbench.hosts.unit import Unit
 from diskbench.model.result import StepResult, Tick

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from diskbench.fio.quantiles import needed
+from diskbench.fio.histogram import needed
 
 if TYPE_CHECKING:
     import polars as pl

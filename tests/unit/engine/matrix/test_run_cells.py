@@ -19,10 +19,9 @@ from diskbench.engine.matrix.run_cells import follow_wishes, take
 from diskbench.engine.session import Session, open_session
 from diskbench.engine.trial.stop import Stop
 from diskbench.engine.work import cancel
-from diskbench.store.campaigns import save_campaign
+from diskbench.store.campaigns import request_cancel, save_campaign
 from diskbench.store.cells import cell_of_trial
 from diskbench.store.rows import save_plan
-from diskbench.store.wishes import request_cancel
 
 AT_WORK: Any = SimpleNamespace(is_over=False, state="PENDING")
 

@@ -19,8 +19,8 @@ from diskbench.engine.matrix import status
 from diskbench.engine.matrix.status import fleet, look_at
 from diskbench.engine.processes import enrol
 from diskbench.model.matrix import Limits
-from diskbench.report.terminal.fleet_table import fleet_table
 from diskbench.report.terminal.matrix_table import matrix_line
+from diskbench.report.terminal.status_text import fleet_table
 from diskbench.store.campaigns import find_campaign, load_campaign, save_campaign
 from diskbench.store.claims import describe_executor, progress_row, register_executor, save_progress
 from diskbench.store.database import open_database

@@ -24,8 +24,7 @@ from diskbench.plan.cost import left_s, longest_s
 from diskbench.ports import ExtendsLeases
 from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.store import cells
-from diskbench.store.clock import database_time
-from diskbench.store.database import open_database
+from diskbench.store.database import database_time, open_database
 from diskbench.store.leases import Lease, create_lease, load_lease
 from diskbench.store.moments import iso
 from diskbench.store.rows import save_plan

@@ -6,12 +6,12 @@ Two addresses of one machine: by its kernel and its disk, never by a name.
 from __future__ import annotations
 
 import pytest
+from diskbench.hosts.fake import FakeHost
 from tests.rigs.plans import make_plan
 
 from diskbench.engine.trial.probe import probe, queued_behind, without_canary_of_others
 from diskbench.engine.trial.steps import unit_of
 from diskbench.errors import TargetRefused
-from diskbench.hosts.fake import FakeHost
 from diskbench.model.facts import DiskFacts, MountFacts
 from diskbench.model.spec import TargetSpec
 

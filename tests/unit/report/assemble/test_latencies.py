@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.report.inside import counted, histogram, lognormal
 
-from diskbench.fio.histogram import value_at
-from diskbench.fio.quantiles import needed
+from diskbench.fio.histogram import needed, value_at
 from diskbench.report.assemble.latencies import MOST_STRETCHES, SHOWN, distributions, latency_maps
 
 

@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from diskbench import paramiko
+import paramiko
+
 from diskbench.errors import HostUnavailable, Unreachable
 from diskbench.hosts.ssh_config import ConnectLimits, Route, expand_proxy, resolve
 

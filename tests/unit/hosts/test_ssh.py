@@ -6,13 +6,13 @@ import subprocess
 import threading
 from pathlib import Path
 
+import paramiko
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.rigs.ssh_fixtures import QUICK
 from tests.rigs.sshd import keygen, running_sshd
 
-from diskbench import paramiko
 from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.hosts import ssh_connect
 from diskbench.hosts.ssh import SshHost

@@ -6,7 +6,7 @@ Two addresses of one machine: by its kernel and its disk, never by a name.
 from __future__ import annotations
 
 import pytest
-from diskbench.hosts.fake import FakeHost
+from tests.rigs.fake_host import FakeHost
 from tests.rigs.plans import make_plan
 
 from diskbench.engine.trial.probe import probe, queued_behind, without_canary_of_others

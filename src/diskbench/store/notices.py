@@ -12,14 +12,16 @@ import contextlib
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import psycopg
 import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, Engine
 
 from diskbench.store.database import transaction
+
+if TYPE_CHECKING:
+    import psycopg
 
 Notice = Literal["cells", "wish"]
 """`cells`: a cell may begin or be taken: a matrix was begun, a place is free, a process left.

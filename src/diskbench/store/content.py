@@ -127,8 +127,6 @@ def _copy(store: EvidenceStore, place: str, target: IO[bytes]) -> None:
 
 def _pieces(file_on_disk: IO[bytes], place: str, file: FileRecord) -> Iterator[bytes]:
     """The decompressed content of a file in chunks; EvidenceDamaged beyond its recorded size."""
-    import zstandard
-
     packed = file_on_disk.seek(0, 2)
     file_on_disk.seek(0)
     _check_ratio(packed, file.bytes, place)
@@ -151,8 +149,6 @@ def _pieces(file_on_disk: IO[bytes], place: str, file: FileRecord) -> Iterator[b
 
 def _decompress(data: bytes, place: str, size: int) -> bytes:
     """`data` decompressed to at most `size` bytes."""
-    import zstandard
-
     _check_ratio(len(data), size, place)
     try:
         promised = zstandard.frame_content_size(data)
@@ -175,8 +171,6 @@ def _check_ratio(packed: int, size: int, place: str) -> None:
 
 
 def _compressor() -> zstandard.ZstdCompressor:
-    import zstandard
-
     return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
 
 

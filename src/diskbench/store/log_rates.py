@@ -75,8 +75,6 @@ def axis_of(windows: Sequence[Windows], zero_ms: int) -> Axis:
 def second_rates(windows: Sequence[Windows], axis: Axis) -> list[DirectionRates]:
     """I/Os and bytes of each second. Several windows of a job in one second are weighted by their
     width."""
-    import numpy as np
-
     by_direction = []
     for direction in sorted({job_log.direction for job_log in windows}):
         rates: dict[LogKind, Floats] = {}
@@ -95,8 +93,6 @@ def second_rates(windows: Sequence[Windows], axis: Axis) -> list[DirectionRates]
 def second_latencies(windows: Sequence[Windows], axis: Axis) -> list[DirectionLatencies]:
     """Mean latencies of each second, those of each window weighted by its I/Os where they were
     logged; total latencies where there are any, else completion latencies."""
-    import numpy as np
-
     kind = "lat" if any(job_log.kind == "lat" for job_log in windows) else "clat"
     by_direction = []
     for direction in sorted({job_log.direction for job_log in windows if job_log.kind == kind}):
@@ -125,8 +121,6 @@ def _places(job_log: Windows, axis: Axis) -> tuple[Ints, Ints]:
 
 def _rate(job_log: Windows, axis: Axis) -> tuple[Floats, NDArray[np.bool_]]:
     """The rate of one log in each second, and the seconds that it has windows in."""
-    import numpy as np
-
     places, index = _places(job_log, axis)
     weight = np.maximum(job_log.widths, 1)[index]
     weights = np.bincount(places, weight, minlength=axis.size)
@@ -136,8 +130,6 @@ def _rate(job_log: Windows, axis: Axis) -> tuple[Floats, NDArray[np.bool_]]:
 
 def _ios(job_log: Windows, windows: Sequence[Windows], axis: Axis) -> Floats:
     """The mean of the values of a job's iops log in each second; 1 where it has none."""
-    import numpy as np
-
     for other in windows:
         if other.kind == "iops" and (other.job, other.direction) == (
             job_log.job,

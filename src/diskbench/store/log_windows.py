@@ -69,16 +69,12 @@ class Windows:
     @property
     def gaps(self) -> Ints:
         """The time since the row before; for the first `first_gap`, else the usual width."""
-        import numpy as np
-
         first = self.usual if self.first_gap is None else self.first_gap
         return np.diff(self.times, prepend=self.times[0] - first)
 
     @property
     def widths(self) -> Ints:
         """How long each row was measured: 0 for a second row at the same time."""
-        import numpy as np
-
         gaps = self.gaps
         widths = np.minimum(gaps, self.usual)
         return widths if self.late is None else np.where(self.late, gaps, widths)
@@ -86,16 +82,12 @@ class Windows:
     @property
     def reaches(self) -> Ints:
         """How far back each row counts: the usual width, or more where it came late."""
-        import numpy as np
-
         usual = np.full(self.times.size, self.usual, dtype=np.int64)
         return usual if self.late is None else np.where(self.late, self.gaps, usual)
 
     def placed(self, zero_ms: int) -> tuple[Ints, Ints]:
         """The second of each row's middle, and the row's index; a row that reaches over more than a
         second is there once for each second that it covers."""
-        import numpy as np
-
         reaches = self.reaches
         first = whole(self.times - reaches - zero_ms + min(self.usual, 1000) // 2, 1000)
         index = np.arange(self.times.size)
@@ -109,8 +101,6 @@ class Windows:
 
 def whole(counts: Ints, by: int) -> Ints:
     """`counts / by` towards zero."""
-    import numpy as np
-
     return np.where(counts >= 0, counts // by, -(-counts // by))
 
 
@@ -141,8 +131,6 @@ def _parts_of(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> list[list[t
 
 
 def _parts(db: duckdb.DuckDBPyConnection, log: Log) -> list[tuple[int, _Part]]:
-    import numpy as np
-
     arrays = columns(db, f"SELECT * EXCLUDE (bs) FROM ({scan(log)})")
     ways, parts = arrays["direction"], []
     for way in np.unique(ways).tolist():
@@ -154,8 +142,6 @@ def _parts(db: duckdb.DuckDBPyConnection, log: Log) -> list[tuple[int, _Part]]:
 
 def _joined(several: Sequence[_Part]) -> _Part:
     """Several logs of one name as one; without maxima where one has none."""
-    import numpy as np
-
     if len(several) == 1:
         return several[0]
     times, values, maxima = zip(*several, strict=True)
@@ -168,8 +154,6 @@ def _joined(several: Sequence[_Part]) -> _Part:
 
 
 def _in_order(job_log: Windows) -> Windows:
-    import numpy as np
-
     if (job_log.times[1:] >= job_log.times[:-1]).all():
         return job_log
     order = np.argsort(job_log.times, kind="stable")
@@ -180,8 +164,6 @@ def _in_order(job_log: Windows) -> Windows:
 def _usual_ms(windows: Sequence[Windows]) -> int:
     """The usual width of a window: the median of the gaps, to the tenth of a second. fio wakes up a
     little late, never early: the tenth is what was meant."""
-    import numpy as np
-
     counts: Counter[int] = Counter()  # few gaps differ, and all of a day would take 100 MB
     for job_log in windows:
         gaps, many = np.unique(np.diff(job_log.times), return_counts=True)
@@ -249,8 +231,6 @@ def _within(job_log: Windows) -> float:
 
 
 def _late_by_seen(job_log: Windows, windows: Sequence[Windows]) -> Windows:
-    import numpy as np
-
     times_of_latencies = [
         other.times
         for other in windows

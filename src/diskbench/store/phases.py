@@ -144,8 +144,6 @@ def _key(
 
 def _arrays(series: SeriesColumns, *, with_last: bool) -> tuple[Floats, Floats]:
     """I/Os and bytes of each second, all directions summed, from the first second with a row."""
-    import numpy as np
-
     rates = (series.iops, series.bytes_per_s)
     if all(np.isnan(rate).all() for rate in rates):  # a log of latencies has no rate, so no stall
         return np.zeros(0), np.zeros(0)
@@ -160,8 +158,6 @@ def _arrays(series: SeriesColumns, *, with_last: bool) -> tuple[Floats, Floats]:
 
 
 def _joined(arrays: Sequence[Floats]) -> Floats:
-    import numpy as np
-
     return np.concatenate(arrays)
 
 

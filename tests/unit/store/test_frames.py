@@ -130,7 +130,7 @@ def test_a_series_is_made_once_and_kept_beside_the_evidence(kept, monkeypatch):
     derived = [key.partition(".")[2] for key in kept.list(f"runs/{RUN}/derived")]
     assert sorted(derived) == [LATENCIES_FILE, SERIES_FILE]
     # they would fail if asked
-    monkeypatch.setattr("diskbench.store.frames.write_series", None)
+    monkeypatch.setattr("diskbench.store.stored_series.write_series", None)
     monkeypatch.setattr("diskbench.store.log_counts.write_latencies", None)
     assert series_frame(kept, RUN).equals(first)
     assert latency_seconds(kept, RUN).equals(counts)

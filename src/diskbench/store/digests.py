@@ -12,6 +12,7 @@ from diskbench.model.run import RUN_FIELDS, AskedRun, Run
 from diskbench.store import schema
 from diskbench.store.clauses import meets, newest_first
 from diskbench.store.database import transaction
+from diskbench.store.result_tables import STAMP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,6 +75,7 @@ def _rows(
     columns = [
         sa.cast(column, sa.Text) if isinstance(column.type, sa.JSON) else column
         for column in table.c
+        if column.name != STAMP
     ]
     query = sa.select(table.c.run_id, *columns).where(table.c.run_id.in_(run_ids))
     for run_id, *row in connection.execute(query.order_by(*table.primary_key.columns)):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from diskbench.store.database import transaction
-from diskbench.store.result_tables import STAMP
 from diskbench.store.schema import RESULT_TABLES
 
 if TYPE_CHECKING:
@@ -15,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def dump(database: Engine) -> dict[str, list[dict[str, Any]]]:
-    """Table name → its rows, ordered by primary key, without stamps, which each write renews."""
+    """Table name → its rows, ordered by primary key."""
     with transaction(database) as connection:
         return {
             table.name: [
-                {name: value for name, value in row.items() if name != STAMP}
+                dict(row)
                 for row in connection.execute(
                     sa.select(table).order_by(*table.primary_key.columns)
                 ).mappings()

@@ -109,7 +109,7 @@ def _rows_of_time(
                     "started_at": when, "finished_at": when, "measured_at": when,
                     "provider": "aws", "disk_cloud": "aws", "region": region, "zone": f"{region}a",
                     "disk_type": disk, "instance_type": "m7i.large", "emulated": False,
-                    "hostname": f"host-{trial_id[-12:]}", "stamp": chance.getrandbits(48),
+                    "hostname": f"host-{trial_id[-12:]}",
                     "labels": json.dumps({"team": f"team-{number % 40}"}),
                 }
             )  # fmt: skip

@@ -29,7 +29,6 @@ from diskbench.model.result import RunState, StepAudit, StepResult
 from diskbench.model.run import AFTER_CLIFF, Run, run_columns
 from diskbench.model.verdict import Verdict
 from diskbench.store import schema
-from diskbench.store.result_tables import STAMP
 
 FORMAT = 1
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -95,7 +94,7 @@ def results_schema() -> dict[str, Any]:
     audit = StepAudit.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
     definitions |= audit.pop("$defs", {}) | {"StepAudit": audit}
     definitions["TrialCost"] = TrialCost.model_json_schema(mode="serialization")
-    columns = [column for column in schema.run.c if column.name != STAMP]
+    columns = list(schema.run.c)
     run = {
         "type": "object",
         "properties": {

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from diskbench.model.run import AFTER_CLIFF, MEASURED_FIELDS, RUN_FIELDS
 from diskbench.store import schema
-from diskbench.store.result_tables import STAMP
 from diskbench.units import NS_PER_S
 from diskbench.visible import json_escaped, visible
 
@@ -98,7 +97,7 @@ def _types() -> dict[str, type[pl.DataType]]:
         bool: pl.Boolean,
         object: pl.String,
     }
-    columns = {c.name: c for c in (*schema.measurement.c, *schema.run.c) if c.name != STAMP}
+    columns = {c.name: c for c in (*schema.measurement.c, *schema.run.c)}
     types = {name: known[column.type.python_type] for name, column in columns.items()}
     return types | {"job_error": pl.Int64, AFTER_CLIFF: pl.String}
 

@@ -16,7 +16,7 @@ from diskbench.ports import EvidenceStore
 from diskbench.store.database import transaction
 from diskbench.store.manifest import StepRecord
 from diskbench.store.query import oldest_first
-from diskbench.store.result_tables import STAMP, measurement
+from diskbench.store.result_tables import measurement
 from diskbench.store.run_row import COLUMNS, bought_for, with_bought
 from diskbench.store.schema import run
 
@@ -36,7 +36,7 @@ _STEP_KEYS = ("run_id", "step_index", "step", "round")
 def runs_frame(database: Engine) -> pl.DataFrame:
     """One row per run, oldest first, undated runs last: its request, machine, disk and end
     state."""
-    return _table_frame(database, run, order=oldest_first()).drop(STAMP)
+    return _table_frame(database, run, order=oldest_first())
 
 
 def measurements_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:

@@ -1,8 +1,6 @@
 """Tables of results: they follow from the evidence alone, and can be rebuilt from it. Also the name
 conventions, types and shared columns of all tables."""
 
-from secrets import randbits
-
 import sqlalchemy as sa
 
 PREFIX = "diskbench_"
@@ -31,16 +29,6 @@ def run_id(*, ondelete: str = "CASCADE") -> sa.Column[str]:
     key = sa.ForeignKey(f"{PREFIX}run.run_id", ondelete=ondelete)
     return sa.Column("run_id", sa.Text, key, primary_key=True)
 
-
-_STAMP_BITS = 48
-"""Of random numbers, of which the sum over 32,768 runs of a trial is still a 64-bit integer."""
-
-
-def _stamp() -> int:
-    return randbits(_STAMP_BITS)
-
-
-STAMP = "stamp"
 
 campaign = sa.Table(
     f"{PREFIX}campaign",
@@ -131,10 +119,7 @@ run = sa.Table(
     sa.Column("provisioned_iops", COUNT),
     sa.Column("provisioned_bytes_per_s", REAL),
     text("host_cache"),
-    # another one at every write: what was made of a run is out of date where its stamp is another;
-    # 0 where it was written before there were stamps. It is no field of a run.
-    sa.Column(STAMP, COUNT, nullable=False, server_default="0", default=_stamp, onupdate=_stamp),
-    sa.Index(None, "trial_id", STAMP),
+    sa.Index(None, "trial_id"),
     sa.Index(None, "measured_at", "created_at", "run_id"),
     sa.Index(None, "state"),
     sa.Index(None, "profile", "created_at"),

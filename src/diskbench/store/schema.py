@@ -14,7 +14,6 @@ from diskbench.store.result_tables import (
     JSON,
     PREFIX,
     REAL,
-    STAMP,
     campaign,
     measurement,
     metadata,
@@ -27,7 +26,7 @@ from diskbench.store.result_tables import (
 )
 
 __all__ = [
-    "PREFIX", "STAMP", "campaign", "measurement", "metadata", "run",
+    "PREFIX", "campaign", "measurement", "metadata", "run",
     "step", "trial", "warning",
 ]  # fmt: skip
 

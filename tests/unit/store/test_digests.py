@@ -27,6 +27,14 @@ def test_the_same_rows_have_the_same_digest_and_each_run_its_own(any_database):
     assert len(set(first.values())) == 2
 
 
+def test_rows_that_are_written_again_as_they_were_keep_their_digest(any_database):
+    measured(any_database, [1.0, 2.0])
+    before = digests(any_database)
+    with transaction(any_database) as connection:
+        connection.execute(sa.update(schema.run).values(state="done"))
+    assert digests(any_database) == before
+
+
 def test_a_change_in_any_row_of_a_run_changes_its_digest_alone(any_database):
     measured(any_database, [1.0, 2.0])
     before = digests(any_database)

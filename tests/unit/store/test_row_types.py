@@ -10,14 +10,13 @@ from tests.rigs.runs import a_run
 import diskbench
 from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS, run_columns
 from diskbench.store import schema
-from diskbench.store.result_tables import STAMP
 
 SOURCE = Path(diskbench.__file__).parent
 READS = re.compile(r"\b(?:row|run)\[[\"']\w+[\"']\]")
 
 
 def test_a_run_has_the_columns_of_its_table_in_their_order():
-    assert tuple(schema.run.c.keys()) == (*RUN_FIELDS, STAMP)
+    assert tuple(schema.run.c.keys()) == RUN_FIELDS
     assert list(run_columns(a_run())) == list(RUN_FIELDS)
 
 

@@ -274,7 +274,6 @@ def upgrade() -> None:
         sa.Column("provisioned_iops", sa.BigInteger()),
         sa.Column("provisioned_bytes_per_s", sa.Double()),
         sa.Column("host_cache", sa.Text()),
-        sa.Column("stamp", sa.BigInteger(), server_default="0", nullable=False),
         sa.ForeignKeyConstraint(
             ["trial_id"], ["diskbench_trial.trial_id"], name="fk_diskbench_run_trial_id"
         ),
@@ -298,7 +297,7 @@ def upgrade() -> None:
         "ix_diskbench_run_region_measured_at", "diskbench_run", ["region", "measured_at"]
     )
     op.create_index("ix_diskbench_run_state", "diskbench_run", ["state"])
-    op.create_index("ix_diskbench_run_trial_id_stamp", "diskbench_run", ["trial_id", "stamp"])
+    op.create_index("ix_diskbench_run_trial_id", "diskbench_run", ["trial_id"])
     op.create_table(
         "diskbench_timing",
         sa.Column("trial_id", sa.Text(), nullable=False),

@@ -11,8 +11,9 @@ import pytest
 from tests.rigs.golden import check_part
 
 from diskbench.errors import ProfileError
-from diskbench.fio.guard import OURS, check, is_checked, settable
+from diskbench.fio.guard import _SPECIAL, OURS, check, settable
 from diskbench.fio.jobfile import ALIASES, parse
+from diskbench.fio.numbers import NUMERIC
 from diskbench.fio.options import (
     ALLOWABLE,
     ENGINE_OPTIONS,
@@ -99,6 +100,11 @@ OF_THE_COMMAND = frozenset({"readonly"})
 """Read with the command line (command_line.py)."""
 
 
+def _is_checked(name):
+    """Whether a value of an option may be refused where the option itself is not."""
+    return name in _SPECIAL or name in NUMERIC or name in {"trim_percentage", "zonemode"}
+
+
 def option_class(name: str) -> tuple[OptionClass, str]:
     """The class of an option by any of its names, and the reason of one that is refused."""
     name = ALIASES.get(name, name)
@@ -107,7 +113,7 @@ def option_class(name: str) -> tuple[OptionClass, str]:
     if name in OURS:
         return "ours", OURS[name]
     if name in settable():
-        return ("checked" if is_checked(name) else "passes"), ""
+        return ("checked" if _is_checked(name) else "passes"), ""
     if name in OPTION_REASONS or name in ENGINE_OPTIONS:
         return "refused", option_reason(name)
     return "unknown", option_reason(name)

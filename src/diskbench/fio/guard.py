@@ -13,7 +13,7 @@ from typing import Final
 
 from diskbench.errors import ProfileError
 from diskbench.fio.jobfile import JobFile, JobOption, jobs, may_be_secret
-from diskbench.fio.numbers import NUMERIC, unreadable
+from diskbench.fio.numbers import unreadable
 from diskbench.fio.options import ALLOWABLE, ENGINE_OPTIONS, engine_reason, option_reason
 from diskbench.fio.target import FioTarget, check_path
 
@@ -84,11 +84,6 @@ def settable() -> frozenset[str]:
     """The options that `--set` may put into a job file, by their first names; the guard reads
     their values like those in the file."""
     return harmless() | _SPECIAL.keys()
-
-
-def is_checked(name: str) -> bool:
-    """Whether a value of an option may be refused where the option itself is not."""
-    return name in _SPECIAL or name in NUMERIC or name in {"trim_percentage", "zonemode"}
 
 
 def check(jobfile: JobFile, target: FioTarget) -> None:

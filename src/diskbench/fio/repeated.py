@@ -136,6 +136,11 @@ def _key(job: FioJob) -> object:
     return job.name, job.group, job.host
 
 
+def last_is_used(reports: int) -> str:
+    """What is said of the last of several reports of one fio."""
+    return f"{reports} reports (--status-interval): the last one is used"
+
+
 # --- Growth
 
 
@@ -222,7 +227,7 @@ class TextReports:
         """What was unusual, of an fio that reported `passes` times."""
         notes = []
         if passes > 1:
-            notes.append(f"{passes} reports (--status-interval): the last one is used")
+            notes.append(last_is_used(passes))
         if self.greeted > 1 and not self.summed:
             notes.append(
                 f"it names {self.greeted} servers and has no sum of them ({ALL_CLIENTS}): what it "

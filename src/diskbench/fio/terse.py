@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from diskbench.errors import FioOutputUnreadable
-from diskbench.fio.repeated import last_reports, periods
+from diskbench.fio.repeated import last_is_used, last_reports, periods
 from diskbench.fio.reported import (
     ALL_CLIENTS,
     MOST_RUNS,
@@ -127,7 +127,7 @@ def _output(report: _Report, count: int, where: str) -> FioOutput:
     jobs = without_sum(report.jobs, where=where)
     reasons = []
     if count > 1:
-        reasons.append(f"{count} reports (--status-interval): the last one is used")
+        reasons.append(last_is_used(count))
     if not report.disks and len({job.group for job in jobs}) < len(jobs):
         reasons.append(_TOGETHER)
     return FioOutput(

@@ -1,4 +1,4 @@
-"""The guard: a user's job file does I/O on the target and nothing else."""
+"""The guard: nothing but the target, and of a directory nothing that needs a whole device."""
 
 import json
 import subprocess
@@ -219,3 +219,52 @@ def test_a_name_that_fio_takes_passes_and_its_files_stay_inside(name, line, tmp_
     )  # fmt: skip
     assert json.loads(done.stdout)["jobs"][0]["jobname"] == name
     assert [found.name for found in tmp_path.iterdir()] == ["inside"]
+
+
+ANY_DIRECTORY = FioTarget(kind="directory", path="/mnt/x")
+WHOLE_DEVICE = FioTarget(kind="device", path="/dev/nvme1n1", capacity_bytes=2**40)
+ON_DEVICES = ["rw=trim", "rw=randtrim", "rw=trimwrite", "rw=write\ntrim_percentage=5",
+              "rw=write\nzonemode=zbd", "rw=write\nfill_device=1"]  # fmt: skip
+ANYWHERE = ["rw=write\nverify=crc32c", "rw=trim\nioengine=null", "rw=write\nzonemode=strided",
+            "rw=write\ntrim_percentage=0", "rw=write\nfill_device=0"]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", ON_DEVICES)
+def test_it_runs_on_a_whole_device_and_is_refused_on_a_directory(body):
+    file = parse(f"[a]\nsize=1m\n{body}\n")
+    check(file, WHOLE_DEVICE)
+    with pytest.raises(ProfileError, match="--device"):
+        check(file, ANY_DIRECTORY)
+
+
+@pytest.mark.parametrize("body", ANYWHERE)
+def test_the_rest_runs_in_a_directory_too(body):
+    check(parse(f"[a]\nsize=1m\n{body}\n"), ANY_DIRECTORY)
+    check(parse(f"[a]\nsize=1m\n{body}\n"), WHOLE_DEVICE)
+
+
+def test_what_a_global_section_says_counts_for_each_job():
+    file = parse("[global]\nrw=randtrim\n[a]\nsize=1m\n[b]\nsize=1m\nrw=read\n")
+    with pytest.raises(ProfileError) as caught:
+        check(file, ANY_DIRECTORY)
+    assert "[a]" in caught.value.message
+    assert "[b]" not in caught.value.message
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "works"),
+    [
+        (["--rw=trim", "--ioengine=psync"], False),
+        (["--rw=trim", "--ioengine=falloc"], True),
+        (["--rw=write", "--zonemode=zbd", "--zonesize=256k"], False),
+        (["--rw=write", "--zonemode=strided", "--zonesize=256k", "--zonerange=512k"], True),
+        (["--rw=write", "--verify=crc32c"], True),
+    ],
+)
+def test_the_real_fio_agrees_about_files(options, works, tmp_path):
+    done = subprocess.run(
+        ["fio", "--name=a", "--size=1m", "--bs=64k", f"--directory={tmp_path}", *options],
+        capture_output=True, text=True, check=False, start_new_session=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert (done.returncode == 0) == works

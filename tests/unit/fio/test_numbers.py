@@ -1,4 +1,4 @@
-"""Numbers of job files, held to what the fio that is here makes of them."""
+"""Numbers and arithmetic in a job file mean what fio takes them for."""
 
 import subprocess
 import tempfile
@@ -15,6 +15,8 @@ from diskbench.fio.numbers import (
     blocks_of,
     bytes_of,
     count_of,
+    evaluate,
+    is_arithmetic,
     percent_of,
     range_of,
     seconds_of,
@@ -24,6 +26,7 @@ from diskbench.fio.profiles import parse_profile
 from diskbench.fio.steps import build_steps, space_bytes
 from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
+from diskbench.units import GIB
 
 DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1")
 
@@ -214,3 +217,37 @@ def test_what_wraps_at_the_end_of_the_device_only_needs_the_whole_device(body):
 def test_a_user_file_of_odd_numbers_is_refused_before_anything_runs():
     with pytest.raises(ProfileError, match=r"size=1e9.*same number"):
         built("[x]\nrw=write\nsize=1e9\n", DIRECTORY)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("30g/2", 15 * GIB),
+        ("(4k*8)", 32768),
+        ("2^20", 1048576),
+        ("(1g+512m)/2", 805306368),
+        ("7/2*2", 7),
+        ("10%4", 2),
+        ("1m-4k", 1044480),
+    ],
+)
+def test_a_value_is_worked_out_as_its_author_wrote_it(text, value):
+    assert evaluate(text) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["1/0", "4k-8k", "", "2^64", "9^9^9^9", "(1", "a*2", "1g*x", "1.5*2"]
+)
+def test_what_is_no_number_of_63_bits_stays_unread(text):
+    assert evaluate(text) is None
+
+
+@pytest.mark.parametrize("text", ["4k", "10%", "4k-64k", "+4k", "$ncpus"])
+def test_fios_own_forms_are_not_arithmetic(text):
+    assert not is_arithmetic(text)
+
+
+@given(st.text(alphabet="0123456789kmgt()+*/%^- ", max_size=40))
+def test_any_text_gives_a_number_or_none_at_once(text):
+    value = evaluate(text)
+    assert value is None or 0 <= value < 2**63

@@ -1,10 +1,31 @@
-"""Options newer than the target's fio are named before anything runs."""
+"""Which fio knows which option; every option has a class, and the page lists it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import defaultdict
+from pathlib import Path
+from typing import Literal
 
 import pytest
+from tests.rigs.golden import check_part
 
 from diskbench.errors import ProfileError
-from diskbench.fio.jobfile import parse
-from diskbench.fio.options import check_version, option_versions, parse_version, too_new
+from diskbench.fio.guard import _SPECIAL, OURS, check, settable
+from diskbench.fio.jobfile import ALIASES, parse
+from diskbench.fio.numbers import NUMERIC
+from diskbench.fio.options import (
+    ALLOWABLE,
+    ENGINE_OPTIONS,
+    OPTION_REASONS,
+    check_version,
+    option_reason,
+    option_versions,
+    parse_version,
+    too_new,
+)
+from diskbench.fio.retarget import OUTPUT, retarget
+from diskbench.fio.target import FioTarget
 
 
 @pytest.mark.parametrize(
@@ -54,3 +75,111 @@ def test_the_table_reaches_342_and_stays_small():
     assert table.newest == "3.42"
     assert table.options["ramp_size"] == "3.42"
     assert len(table.options) < 100
+
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "evidence" / "fio-options.md"
+BEGIN, END = "<!-- options -->\n", "<!-- end of options -->"
+HEADINGS = {
+    "passes": "Allowed with any value that has no quote, `$`, backtick or backslash",
+    "checked": (
+        "Allowed with values that stay on the target and that fio and diskbench read the same way"
+    ),
+    "retargeted": "Changed to your target, or removed",
+    "ours": "Set by diskbench",
+    "refused": "Refused",
+}
+
+
+OptionClass = Literal["passes", "checked", "retargeted", "ours", "refused", "unknown"]
+"""`passes` with any value, `checked`: with some values (guard.py); `retargeted`: put onto our
+target or taken out; `ours`: set by diskbench alone; `unknown` is refused, too."""
+
+RETARGETED = frozenset({"filename", "directory", "filename_format", "threads"})
+OF_THE_COMMAND = frozenset({"readonly"})
+"""Read with the command line (command_line.py)."""
+
+
+def _is_checked(name):
+    """Whether a value of an option may be refused where the option itself is not."""
+    return name in _SPECIAL or name in NUMERIC or name in {"trim_percentage", "zonemode"}
+
+
+def option_class(name: str) -> tuple[OptionClass, str]:
+    """The class of an option by any of its names, and the reason of one that is refused."""
+    name = ALIASES.get(name, name)
+    if name in RETARGETED | OUTPUT | OF_THE_COMMAND:
+        return "retargeted", ""
+    if name in OURS:
+        return "ours", OURS[name]
+    if name in settable():
+        return ("checked" if _is_checked(name) else "passes"), ""
+    if name in OPTION_REASONS or name in ENGINE_OPTIONS:
+        return "refused", option_reason(name)
+    return "unknown", option_reason(name)
+
+
+def listed() -> list[str]:
+    """The options of fio 3.16 to 3.42, those of its command line without their dashes."""
+    lines = (ROOT / "tests/cases/fio_options.txt").read_text("utf-8").splitlines()
+    return sorted({line.lstrip("-") for line in lines if not line.startswith("#")})
+
+
+def table() -> str:
+    """The page's lists: the options of each class, those refused by their reasons."""
+    classes = defaultdict(list)
+    for name in listed():
+        classes[option_class(name)].append(f"`{name}`")
+    out = []
+    for kind, heading in HEADINGS.items():
+        out += [f"## {heading}", ""]
+        for reason in sorted(reason for found, reason in classes if found == kind):
+            names = ", ".join(classes[kind, reason])
+            out += [f"- {reason}: {names}" if reason else names]
+        out.append("")
+    return "\n".join(out)
+
+
+def test_no_option_of_fio_is_without_a_class() -> None:
+    assert len(listed()) > 350
+    assert [name for name in listed() if option_class(name)[0] == "unknown"] == []
+    assert set(option_versions().options) <= set(listed())
+
+
+def test_the_page_lists_every_option(request: pytest.FixtureRequest) -> None:
+    update = request.config.getoption("--update-golden")
+    check_part(PAGE, (BEGIN, END), table(), update=update)
+
+
+def test_what_is_refused_is_refused_with_its_reason_and_the_rest_is_ours_or_passes() -> None:
+    target = FioTarget(kind="directory", path="/mnt/x")
+    for name in listed():
+        kind, reason = option_class(name)
+        file, changes = retarget(parse(f"[a]\nrw=read\n{name}=1\n"), target)
+        assert ("--allow" in reason) == (name in ALLOWABLE)
+        if kind == "refused":
+            with pytest.raises(ProfileError) as caught:
+                check(file, target)
+            assert reason in caught.value.message
+        elif kind == "ours" or (kind == "retargeted" and name in OUTPUT):
+            assert [change.after for change in changes] == [None]
+            check(file, target)
+        elif kind == "passes":
+            assert changes == ()
+            check(file, target)
+
+
+def test_an_option_of_no_fio_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ProfileError, match=r"no such option"):
+        check(parse("[a]\nrw=read\nbandwith_limit=1\n"), FioTarget(kind="device", path="/dev/x"))
+
+
+@pytest.mark.slow
+def test_the_list_holds_every_option_of_the_installed_fio() -> None:
+    done = subprocess.run(
+        ["fio", "--cmdhelp=all"], check=True, capture_output=True, text=True, start_new_session=True
+    )
+    words = (line.split() for line in done.stdout.splitlines())
+    names = {word[0] for word in words if len(word) > 1 and word[1] == ":"}
+    assert len(names) > 150
+    assert names - set(listed()) == set()

@@ -1,9 +1,14 @@
+"""What is recorded each second beside fio: samples of the machine, and live.tsv."""
+
+import math
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.rigs.plans import SAMPLES
 
-from diskbench.fio.samples import parse_samples
+from diskbench.fio.samples import LiveTotals, Totals, parse_live, parse_samples, tick
 
 
 def test_samples_are_summed_from_the_first_to_the_last():
@@ -41,3 +46,118 @@ def test_a_last_sample_that_was_cut_short_costs_no_more_than_itself():
 @given(st.binary(max_size=400), st.integers(0, len(SAMPLES)))
 def test_any_bytes_give_a_summary_or_none(garbage, at):
     parse_samples(SAMPLES[:at] + garbage + SAMPLES[at:])
+
+
+LINE = b"1795261923.481\t0.814\t100\t409600\t5000000\t100\t50\t204800\t1000000\t50\t0\t0\t0\t0"
+
+
+def test_a_line_gives_totals_by_direction():
+    live = parse_live(LINE)
+    assert live == LiveTotals(
+        1795261923.481,
+        0.814,
+        Totals(100, 409600, 5_000_000, 100),
+        Totals(50, 204800, 1_000_000, 50),
+        Totals(),
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"", b"#", b"= exit 0", LINE[:-3], LINE + b"\t1", LINE.replace(b"100", b"x"), b"\xff" * 20,
+     LINE.replace(b"409600", b"nan"), LINE.replace(b"409600", b"-1")],
+)  # fmt: skip
+def test_anything_else_gives_nothing(line):
+    assert parse_live(line) is None
+
+
+@given(st.binary(max_size=200))
+def test_no_line_makes_the_parser_fail(line):
+    parse_live(line)
+
+
+@given(st.lists(st.text("0123456789.eE+-naifx", max_size=9), min_size=14, max_size=14))
+def test_what_is_parsed_is_finite_and_not_negative(fields):
+    live = parse_live("\t".join(fields).encode())
+    if live is not None:
+        assert math.isfinite(live.read.ios)
+        assert live.unix_s >= 0
+
+
+def test_rates_are_differences_over_the_time_between_two_documents():
+    before = LiveTotals(100.0, 1.0, Totals(100, 1000, 1e6, 100), Totals(10, 100, 1e5, 10))
+    now = LiveTotals(102.0, 3.0, Totals(300, 5000, 3e6, 300), Totals(10, 100, 1e5, 10))
+    made = tick(before, now)
+    assert (made.elapsed_s, made.read_iops, made.write_iops) == (3.0, 100.0, 0.0)
+    assert made.read_bytes_per_s == 2000.0
+
+
+def test_latency_is_that_of_the_ios_in_between_and_not_the_mean_so_far():
+    before = LiveTotals(100.0, 1.0, Totals(1000, 0, 1000 * 50e3, 1000))
+    now = LiveTotals(101.0, 2.0, Totals(1010, 0, 1000 * 50e3 + 10 * 900e3, 1010))
+    assert tick(before, now).latency_ns == pytest.approx(900e3)
+
+
+def test_latency_of_a_second_without_ios_is_unknown():
+    now = LiveTotals(100.0, 1.0, Totals(5, 5, 5, 5))
+    later = LiveTotals(101.0, 2.0, Totals(5, 5, 5, 5))
+    assert tick(now, later).latency_ns is None
+
+
+def test_counts_that_start_again_after_a_ramp_are_taken_from_zero():
+    ramp = LiveTotals(100.0, 5.0, Totals(5000, 0, 0, 0))
+    made = tick(ramp, LiveTotals(101.0, 1.0, Totals(100, 0, 1e6, 100)))
+    assert made.read_iops == 100.0
+
+
+def test_a_ramp_that_ends_for_one_job_of_two_gives_no_rate_below_its_own():
+    """The counts of the job that reads start again; the other writes on, so the sum may grow."""
+    ramp = LiveTotals(100.0, 1.8, Totals(697, 0, 0, 0), Totals(74, 0, 0, 0))
+    after = LiveTotals(101.2, 3.0, Totals(553, 0, 0, 0), Totals(226, 0, 0, 0))
+    assert tick(ramp, after).read_iops == pytest.approx(553 / 3)
+
+
+def test_the_first_tick_counts_from_the_start_of_the_job():
+    assert tick(None, LiveTotals(100.0, 2.0, Totals(400, 0, 0, 0))).read_iops == 200.0
+
+
+def test_the_part_of_a_second_in_which_a_step_ends_has_no_rate():
+    before = LiveTotals(101.787, 2.787, Totals(2808, 0, 1e6, 2808))
+    last = LiveTotals(102.054, 3.006, Totals(3521, 0, 2e6, 3521))
+    assert tick(before, last) is None
+
+
+def test_a_short_while_after_a_ramp_has_no_rate_either():
+    ramp = LiveTotals(100.0, 5.0, Totals(5000, 0, 0, 0))
+    assert tick(ramp, LiveTotals(100.2, 0.2, Totals(100, 0, 1e6, 100))) is None
+
+
+def test_a_step_shorter_than_a_second_has_the_rate_of_all_of_it():
+    assert tick(None, LiveTotals(100.0, 0.5, Totals(100, 0, 0, 0))).read_iops == 200.0
+
+
+@pytest.mark.parametrize("moved", [-7200.0, 7200.0])
+def test_a_clock_that_is_moved_changes_no_rate(moved):
+    before = LiveTotals(9000.0, 1.0, Totals(100, 1000, 1e6, 100))
+    now = LiveTotals(9001.0 + moved, 2.0, Totals(300, 5000, 3e6, 300))
+    assert tick(before, now).read_iops == 200.0
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e15)), min_size=2, max_size=5),
+    st.floats(0, 2e9),
+)
+def test_a_tick_is_never_negative(pairs, start):
+    points = [
+        LiveTotals(start + i, float(i), Totals(ios, size, size, ios))
+        for i, (ios, size) in enumerate(pairs)
+    ]
+    for before, now in pairwise(points):
+        made = tick(before, now)
+        assert made.read_iops >= 0
+        assert made.read_bytes_per_s >= 0
+
+
+@pytest.mark.parametrize("number", ["1e400", "1e308", "1e31", "nan", "-1"])
+def test_a_number_that_no_disk_reaches_is_no_line(number):
+    assert parse_live("\t".join([number] * 14).encode()) is None

@@ -1,13 +1,14 @@
-"""Steps: a stonewall group each, complete, placed on the target, with time and space."""
+"""The steps of a job file, their space and time, and everything that is wrong with one at once."""
 
 import pytest
 
 from diskbench.errors import ProfileError
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import parse_profile
-from diskbench.fio.steps import build_steps, space_bytes
+from diskbench.fio.steps import build_steps, mistakes, space_bytes
 from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
+from diskbench.units import GIB, MIB
 
 DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1")
 DEVICE = FioTarget(kind="device", path="/dev/loop9", capacity_bytes=1 << 30)
@@ -166,3 +167,81 @@ def test_what_a_profile_says_of_logs_is_replaced_by_what_diskbench_logs():
     (step,), _ = build("[a]\nrw=read\nsize=1m\nwrite_lat_log=/tmp/x\n")
     assert "/tmp/x" not in step.job
     assert step.job.count("write_lat_log=fio") == 1
+
+
+BAD = """size=1
+[global
+[a]
+rw=randwrite
+size=${SIZE}
+filename=/dev/sdb:/dev/sdc
+ioengine=rbd
+pool=x
+exec_prerun=x
+bs=1e6
+spr_op=50
+[b]
+stonewall
+=x
+filename=y.$jobnum
+"""
+TARGET = FioTarget(kind="directory", path="/mnt/x")
+
+
+def found(text, version="3.33"):
+    profile = parse_profile(text, name="x")
+    return mistakes(profile, {}, RenderContext(fio_version=version), TARGET)
+
+
+def test_every_stage_tells_its_mistakes_in_their_order():
+    named = ["SIZE", "line 1", "line 2", "line 14", "/dev/sdb, /dev/sdc", "line 7", "line 9",
+             "line 10", "filename_format", "spr_op"]  # fmt: skip
+    listed = found(BAD)
+    assert len(listed) == len(named)
+    for message, part in zip(listed, named, strict=True):
+        assert part in message
+
+
+def test_a_newer_fio_knows_the_option():
+    assert len(found(BAD, "3.42")) == len(found(BAD)) - 1
+
+
+@pytest.mark.parametrize(
+    "text", ["[a]\nrw=read\nsize=1m\n", "[a]\nrw=read\nfilename=/dev/sdb\nsize=1m\n"]
+)
+def test_a_good_job_file_has_none(text):
+    assert found(text) == ()
+
+
+def test_all_lines_that_cannot_be_read_are_named():
+    with pytest.raises(ProfileError) as caught:
+        parse("size=1\n[x\n[a]\n=1\nrw=read\n")
+    for line in (1, 2, 4):
+        assert f"line {line}:" in caught.value.message
+
+
+def steps(body):
+    profile = parse_profile(f"[x]\nrw=write\n{body}\n", name="x")
+    rendered = render(profile, {}, RenderContext(target_kind="device"))
+    return build_steps(profile, rendered, DEVICE, "3.33").steps
+
+
+@pytest.mark.parametrize(
+    ("body", "space"),
+    [
+        ("", GIB),
+        ("filesize=2500G", GIB),
+        ("filesize=64m", 64 * MIB),
+        ("filesize=64m\noffset_increment=10m\nnumjobs=4", 64 * MIB),
+        ("size=64m\noffset=1m", 65 * MIB),
+    ],
+)
+def test_the_space_is_what_fio_uses_of_the_device(body, space):
+    assert space_bytes(steps(body), GIB) == space
+
+
+def test_the_time_is_that_of_the_device():
+    (whole,) = steps("")
+    (part,) = steps("filesize=512m")
+    assert whole.expected_s == pytest.approx(2 * part.expected_s, rel=0.02)
+    assert steps("runtime=5")[0].expected_s == 5.0

@@ -1,3 +1,5 @@
+"""The facts of a machine, from real and from garbled answers."""
+
 import os
 import subprocess
 from pathlib import Path
@@ -12,6 +14,7 @@ from diskbench.hosts import facts as facts_of
 from diskbench.hosts.disks import is_network, parse_mountinfo, transport
 from diskbench.hosts.facts import cloud_vendor, gather, parse_facts
 from diskbench.hosts.local import LocalHost
+from diskbench.hosts.shell import whole
 
 CASES = Path(__file__).parents[2] / "cases" / "hosts"
 
@@ -253,3 +256,21 @@ def test_clouds_by_their_firmware(dmi, vendor):
 def test_mount_points_with_blanks_are_unescaped():
     (mount,) = parse_mountinfo([r"1 2 8:1 / /a\040b\011c rw - ext4 /dev/sd\134a rw"])
     assert (mount.mount_point, mount.source) == ("/a b\tc", "/dev/sd\\a")
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1e3", "٣", "9" * 20, "9" * 5000, "inf", str(2**63)])
+def test_what_is_no_count_of_a_host_is_none(text):
+    assert whole(text) is None
+
+
+def test_a_count_is_read():
+    assert whole("0") == 0
+    assert whole(str(2**63 - 1)) == 2**63 - 1
+    assert whole("9", most=8) is None
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, str(2**62), "-5", "nan"])
+def test_facts_that_no_machine_has_are_not_known(number):
+    facts = parse_facts(f"== online\n{number}\n== meminfo\nMemTotal: {number} kB\n")
+    assert facts.memory_bytes == 0
+    assert facts.cpu.count == 1

@@ -161,9 +161,9 @@ def test_a_run_killed_in_any_step_resumes_to_the_rows_of_an_undisturbed_one(
     process = start(user, target, profile(2), "--runs", str(runs))
     with ended(process):
         read_until(process, step)
-        before = the_run(user)
         process.kill()
         process.communicate()
+    before = the_run(user)
     resumed = user.run("resume", "--output", "json", "--quiet")
     assert resumed.returncode == 0, resumed.stderr
     document = json.loads(resumed.stdout)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -196,11 +195,3 @@ def refused(status: int, reason: str) -> Any:
         yield caught
     assert caught.value.code == status, caught.value
     assert reason in {one.get("reason") for one in caught.value.errors}, caught.value.errors
-
-
-def until(condition: Callable[[], bool], within_s: float = 240) -> None:
-    """Look until it is so: things change with looks, and with what the lab does meanwhile."""
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -100,12 +99,6 @@ class TestWhatIsMade:
         assert storage["osDisk"]["deleteOption"] == "Delete"
         assert [disk["deleteOption"] for disk in storage["dataDisks"]] == ["Delete"]
         assert interface["properties"]["deleteOption"] == "Delete"
-
-    def test_rented_twice_with_the_same_lease_it_is_rented_once(self, rig: Rig) -> None:
-        first = rig.acquire()
-        assert rig.acquire().model_dump() == first.model_dump()
-        assert len(rig.resources("virtualMachines")) == 1
-        assert len(rig.resources("disks")) == 2  # the OS disk is one
 
     @pytest.mark.parametrize(
         ("disk", "size", "more"),
@@ -287,19 +280,6 @@ class TestWhatGoesWrong:
 
 
 class TestGivingBack:
-    def test_nothing_is_left_and_it_may_be_done_again(self, rig: Rig) -> None:
-        rig.acquire()
-        for _ in range(2):
-            rig.release()
-            assert rig.left() == []
-
-    def test_what_belongs_to_others_stays(self, rig: Rig) -> None:
-        rig.acquire("one")
-        rig.acquire("two")
-        rig.release("one")
-        (found,) = rig.provider.found(rig.scope())
-        assert found.lease_id == "two"
-
     def test_what_cannot_be_given_back_is_named(self, rig: Rig) -> None:
         rig.acquire()
         rig.faults.forbid(f"{GROUP}/delete")
@@ -316,27 +296,6 @@ class TestGivingBack:
         assert rig.provider.gone("one", scope) is None
         rig.release()
         assert "lists no machine" in (rig.provider.gone("one", scope) or "")
-
-    def test_released_while_it_is_being_rented_all_goes(self, rig: Rig) -> None:
-        rental, halfway = rig.resolve(), threading.Event()
-        rig.watch.on_note = halfway.set
-        failed: list[DiskbenchError] = []
-
-        def rent() -> None:
-            try:
-                rig.provider.acquire(rig.claim(), rental, rig.watch)
-            except DiskbenchError as error:
-                failed.append(error)
-            halfway.set()
-
-        renting = threading.Thread(target=rent)
-        renting.start()
-        assert halfway.wait(60)
-        rig.watch.stop.set()
-        rig.release()
-        renting.join(60)
-        rig.release()
-        assert rig.left() == []
 
 
 HOUR_S = 3600.0

@@ -222,12 +222,6 @@ def test_an_instance_goes_step_by_step_and_keeps_its_group_until_then(paced: Aws
     assert paced.left() == []
 
 
-def test_a_launch_that_is_only_tried_makes_nothing(aws: Aws) -> None:
-    with refused("DryRunOperation", 412):
-        launch(aws, DryRun=True)
-    assert aws.left() == []
-
-
 def test_a_key_pair_is_deleted_by_name_or_id(aws: Aws) -> None:
     ec2 = aws.client()
     made = [ec2.create_key_pair(KeyName=name, KeyType="ed25519") for name in ("a", "b")]

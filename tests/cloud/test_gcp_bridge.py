@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from emulators import guests
 from emulators.gcp.cloud import Cloud
-from tests.cloud.rented import Keys, Login, make_keys
+from tests.cloud.rented import Keys, Login, make_keys, until
 from tests.cloud.rented_gcp import (
     UBUNTU,
     ZONE,
@@ -25,7 +25,6 @@ from tests.cloud.rented_gcp import (
     launch,
     let_in,
     refused,
-    until,
     wanted,
     well,
 )

@@ -18,6 +18,7 @@ import pytest
 from tests.drills.book import drill
 from tests.rigs.cli import Cli
 from tests.rigs.sshd import running_sshd
+from tests.rigs.waiting import read_until
 
 from diskbench.hosts.scripts import script
 
@@ -179,9 +180,9 @@ def test_a_killed_measurement_leaves_no_lock(tmp_path: Path) -> None:
     target.mkdir()
     killed, waiting = users(tmp_path, 2)
     first = killed.start(*command(killed, target, seconds=300))
-    said = _until(first, "step 2 of 2")
+    said = read_until(first, "step 2 of 2")
     second = waiting.start(*command(waiting, target))
-    said += _until(second, "waits for the disk")
+    said += read_until(second, "waits for the disk")
     os.killpg(first.pid, signal.SIGKILL)
     first.communicate()
     (state,) = _state_of(target)
@@ -203,9 +204,9 @@ def test_a_stop_ends_the_waiting(tmp_path: Path) -> None:
     target.mkdir()
     measuring, waiting = users(tmp_path, 2)
     first = measuring.start(*command(measuring, target, seconds=20))
-    _until(first, "step 2 of 2")
+    read_until(first, "step 2 of 2")
     second = waiting.start(*command(waiting, target))
-    _until(second, "waits for the disk")
+    read_until(second, "waits for the disk")
     second.send_signal(signal.SIGINT)
     _, err = second.communicate(timeout=240)
     assert second.returncode == 130, err
@@ -224,7 +225,7 @@ def test_a_wait_has_the_bound_that_was_asked_for(tmp_path: Path) -> None:
     target.mkdir()
     measuring, waiting = users(tmp_path, 2)
     first = measuring.start(*command(measuring, target, seconds=20))
-    _until(first, "step 2 of 2")
+    read_until(first, "step 2 of 2")
     second = waiting.run(*command(waiting, target, "--if-busy", "1s"))
     assert second.returncode == 1
     assert "is measured by trial" in second.stderr
@@ -437,17 +438,6 @@ def _script(directory: Path, name: str, body: str, **values: str) -> str:
     given = {"trial": name, "state_dir": str(directory), "if_busy": "wait", "stopped": "0"} | values
     head = "".join(f"{key}={shlex.quote(value)}\n" for key, value in given.items())
     return head + script("block.sh") + script("lock.sh") + body
-
-
-def _until(process: subprocess.Popen[str], words: str) -> str:
-    """What a process says on stderr until a line holds `words`."""
-    assert process.stderr is not None
-    said = ""
-    for line in process.stderr:
-        said += line
-        if words in line:
-            return said
-    raise AssertionError(f"it never said {words!r}: {said}")
 
 
 def _state_of(target: Path) -> list[Path]:

@@ -7,7 +7,6 @@ Afterwards the books must hold: every row once, no lease open, nothing rented.
 from __future__ import annotations
 
 import signal
-import subprocess
 from collections import Counter
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from tests.drills.book import drill
 from tests.rigs.chaos import Chaos
 from tests.rigs.cli import merged_rows
+from tests.rigs.waiting import read_until
 
 CELLS = "diskbench.engine.matrix.cells:LiveCells."
 STATIONS = "diskbench.engine.trial.steps:LiveTrialSteps."
@@ -311,14 +311,3 @@ def test_a_matrix_that_is_cancelled_without_a_process_gives_everything_back(
     chaos.user.run("matrix", "resume")
     assert states(chaos) == {"cancelled": 2}
     assert chaos.books().wrong == ()
-
-
-def read_until(process: subprocess.Popen[str], text: str) -> None:
-    """Read what it says up to the line that holds `text`."""
-    assert process.stderr is not None
-    said = ""
-    for line in process.stderr:
-        said += line
-        if text in line:
-            return
-    raise AssertionError(f"it ended without saying {text!r}:\n{said}")

@@ -179,6 +179,10 @@ def test_any_login_shell_passes_a_command_on(login: Login, tmp_path: Path, shell
     assert host.run(f"cat <<'END'\n{odd}\nEND\n: {'x' * 40_000}").text == odd + "\n"
 
 
+@drill(
+    done="any text at all is the script of a command",
+    holds="the line for the login shell is quoted so that no shell would change anything in it",
+)
 @given(st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=300))
 def test_a_command_line_holds_nothing_that_a_login_shell_would_change(script: str) -> None:
     line = Frame(script).line

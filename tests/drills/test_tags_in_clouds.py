@@ -59,40 +59,6 @@ def gc(user: Cli, aws: Aws, *words: str) -> Any:
 
 
 @drill(
-    done="gc --provider aws with 0 from an empty database, while two others rent there",
-    holds="exit 2 with both ids, and the disks of both still exist",
-)
-def test_the_id_0_ends_no_machines_of_others_on_aws(user: Cli, aws: Aws) -> None:
-    left = {volume(aws, one, f"diskbench-{one}-disk-0", YOUNG) for one in (ONE, TWO)}
-    done = gc(user, aws, "0")
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert ONE in done.stderr
-    assert TWO in done.stderr
-    assert there(aws) == left
-
-
-@drill(
-    done="an expired lease's tags are copied to the volume prod-database; gc --provider aws",
-    holds="the lease's disk is deleted, prod-database stays and is listed as not made by us; only"
-    " its own full id deletes it",
-)
-def test_a_volume_that_copied_our_tags_outlives_gc_on_aws(user: Cli, aws: Aws) -> None:
-    ours = volume(aws, ONE, f"diskbench-{ONE}-disk-0")
-    copied = volume(aws, ONE, "prod-database")
-    done = gc(user, aws, "--output", "json")
-    assert done.returncode == 0, done.stderr
-    leases = json.loads(done.stdout)["leases"]
-    told = {one["resources"][0]: (one["outcome"], one["reason"]) for one in leases}
-    assert told[f"volume {ours}"][0] == "gave-back"
-    assert told[f"volume {copied}"] == ("kept", "carries our tags, not made by us")
-    assert there(aws) == {copied}
-    assert gc(user, aws, copied[:-1]).returncode == 2
-    assert there(aws) == {copied}
-    assert gc(user, aws, copied).returncode == 0
-    assert there(aws) == set()
-
-
-@drill(
     done="a volume has all tags of a lease's disk, also its Name, and a run that recorded its "
     "resources gives the lease back",
     holds="the recorded volume is deleted, the other one stays and the log names it",

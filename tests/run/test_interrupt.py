@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.waiting import read_until
 
 pytestmark = pytest.mark.slow
 
@@ -49,17 +50,6 @@ def profile(tmp_path: Path) -> Callable[[int], Path]:
 
 def start(user: Cli, target: Path, profile: Path, *more: str) -> subprocess.Popen[str]:
     return user.start("run", "--path", str(target), "--profile", str(profile), *more)
-
-
-def read_until(process: subprocess.Popen[str], text: str) -> str:
-    """What the process says on stderr up to the line that holds `text`."""
-    assert process.stderr is not None
-    said = ""
-    for line in process.stderr:
-        said += line
-        if text in line:
-            return said
-    raise AssertionError(f"it ended without saying {text!r}:\n{said}")
 
 
 @contextlib.contextmanager
@@ -161,9 +151,9 @@ def test_a_run_killed_in_any_step_resumes_to_the_rows_of_an_undisturbed_one(
     process = start(user, target, profile(2), "--runs", str(runs))
     with ended(process):
         read_until(process, step)
-        before = the_run(user)
         process.kill()
         process.communicate()
+    before = the_run(user)
     resumed = user.run("resume", "--output", "json", "--quiet")
     assert resumed.returncode == 0, resumed.stderr
     document = json.loads(resumed.stdout)

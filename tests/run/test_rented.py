@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.waiting import read_until
 
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
@@ -76,17 +77,6 @@ def profile(tmp_path: Path):
         return str(path)
 
     return write
-
-
-def read_until(process: subprocess.Popen[str], text: str) -> str:
-    """What the process says on stderr up to the line that holds `text`."""
-    assert process.stderr is not None
-    said = ""
-    for line in process.stderr:
-        said += line
-        if text in line:
-            return said
-    raise AssertionError(f"it ended without saying {text!r}:\n{said}")
 
 
 def the_run(user: Cli) -> dict:

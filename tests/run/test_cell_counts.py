@@ -70,8 +70,9 @@ def sent(engine: sa.Engine, *tables: str) -> float:
     """How many statements named one of the tables, by cell; not the database's own, which check
     foreign keys."""
     pattern = "diskbench_({})".format("|".join(tables))
+    looks = "diskbench_(cell|progress|executor|machine)"
     query = f"""SELECT coalesce(sum(calls), 0) FROM pg_stat_statements
-        WHERE query ~ '{pattern}\\y' AND query !~ 'FROM ONLY|diskbench_(cell|progress|executor|machine)\\y'
+        WHERE query ~ '{pattern}\\y' AND query !~ 'FROM ONLY|{looks}\\y'
         AND query !~ 'pg_stat|^CREATE|^ALTER'"""  # noqa: S608 - our own words
     return asked(engine, query) / CELLS
 

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from diskbench.report.terminal.quiet import Progress
 
 Output = Literal["table", "json", "csv"]
-_BEGIN_S = 0.05
-"""Seconds for the first steps to be begun before the rest is imported, since imports share a
-processor with the requests; farther hosts are not waited for. Our choice."""
 _SEVERITY = (3, 130, 2, 1, 0)
 """Which exit code wins when several hosts end differently: what costs money or data first."""
 
@@ -48,19 +45,19 @@ def drive(
     show: Show,
     *,
     begin: Callable[[], None] = lambda: None,
-    meanwhile: Callable[[], None] = lambda: None,
     take_over: bool = False,
     refused: Sequence[int] = (),
 ) -> int:
     """Run `plans` to their end; returns the process's exit code.
 
     `begin` saves them; from then on Ctrl-C ends the runs in order, it no longer ends the process.
-    `meanwhile` is called while their first steps begin on their hosts. `refused` are the exit codes
-    of what the command was asked for and does not run.
+    Everything that they need is imported before, and nothing while fio runs. `refused` are the exit
+    codes of what the command was asked for and does not run.
 
     Results go to stdout, everything else to stderr.
     """
-    from diskbench.engine.trial.first_step import FirstSteps
+    from diskbench.cli.run_results import show_results
+    from diskbench.engine.matrix.execute import execute
     from diskbench.engine.trial.interrupt import StopThenLeave, on_signals
     from diskbench.engine.trial.stop import Stop
 
@@ -89,21 +86,11 @@ def drive(
     try:
         with on_signals(StopThenLeave(stop, stopping, left)):
             begin()
-            ready = () if take_over else [plan for plan in plans if not plan.is_draft]
-            begun = FirstSteps(session, stop, ready)
-            begun.wait_for_all(_BEGIN_S)
             displays.append(_display(session, plans, quiet=show.quiet))
             try:
-                meanwhile()
-                from diskbench.engine.matrix.execute import execute
-
-                endings = execute(
-                    session, plans, displays[0], stop, begun=begun, take_over=take_over
-                )
+                endings = execute(session, plans, displays[0], stop, take_over=take_over)
             finally:
                 displays[0].close()
-        from diskbench.cli.run_results import show_results  # what draws: not before fio has ended
-
         missed = show_results(session, endings, show)
         return worst([*map(exit_code, endings), missed, *refused])
     except Exception as error:  # noqa: BLE001 - reported here, where the other trials' ends are known
@@ -119,13 +106,12 @@ def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progres
     if quiet:
         return QuietProgress()
     from diskbench.report.terminal.progress import open_progress
+    from diskbench.results.run_evidence import phases_of
     from diskbench.store.rows import load_plan
 
     known = {plan.trial_id: plan for plan in plans}
 
     def course_of(trial_id: str, run_index: int, step: str) -> StepPhases | None:
-        from diskbench.results.run_evidence import phases_of
-
         plan = (
             load_plan(session.database, trial_id) if known[trial_id].is_draft else known[trial_id]
         )

@@ -7,7 +7,6 @@ Nothing heavy is imported here: help, completion and `version` need typer alone
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import signal
 import sys
@@ -34,13 +33,6 @@ if TYPE_CHECKING:
 PROGRAM = "diskbench"
 INTERRUPTED = 130
 BROKEN_PIPE = 141  # 128 + SIGPIPE: what a shell reports for any program whose reader left
-_COLLECT_AFTER = (50_000, 20, 50)
-"""For `gc.set_threshold`. Nearly all that a command allocates are modules that live until it ends:
-with Python's 700 objects the collector looked through them 321 times, for 15 % of the CPU of the
-imports of a run, and freed nothing (measured 2026-11-23)."""
-_SWITCH_S = 0.0005
-"""For `sys.setswitchinterval`: how long a thread that imports keeps a host's answer waiting;
-Python's 5 ms count for each message of a handshake."""
 
 app = typer.Typer(
     name=PROGRAM,
@@ -109,8 +101,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging, threads and database connections. So a test may call it in its own process.
     """
     if argv is None:  # a process of our own
-        gc.set_threshold(*_COLLECT_AFTER)
-        sys.setswitchinterval(_SWITCH_S)
         # pydantic looks for plugins in every installed package: 30 ms. Nothing here uses one.
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     arguments = sys.argv[1:] if argv is None else list(argv)
@@ -118,8 +108,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(arguments)
         if code == BROKEN_PIPE and argv is None:
             _forget_stdout()
-    if argv is None:
-        gc.freeze()  # the interpreter looks through all modules again when it ends: 0.1 s of a run
     return code
 
 

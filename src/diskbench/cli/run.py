@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
@@ -24,7 +23,6 @@ from diskbench.plan.cost import check_cost
 from diskbench.store.urls import database_file, evidence_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from diskbench.catalog.books import Books
@@ -38,25 +36,6 @@ if TYPE_CHECKING:
     from diskbench.providers.registry import Providers
 
 INTERRUPTED = 130
-_NEEDED_TO_BEGIN = (
-    "diskbench.engine.trial.first_step",
-    "diskbench.engine.trial.interrupt",
-    "diskbench.engine.trial.lease",
-)
-_NEEDED_AFTER = (
-    "diskbench.engine.matrix.execute",
-    "diskbench.engine.durable.cells",  # DBOS
-    "diskbench.cli.run_results",
-    "diskbench.results.run_evidence",
-    "diskbench.results.stored_trial",
-)
-"""Imported while the first step begins on other machines; on this machine before it begins. Nothing
-is imported while fio runs: fio waits for the permission of the workflow, which needs these."""
-_NEEDED_FOR_A_TABLE = (
-    "diskbench.report.assemble.trial_view",
-    "diskbench.report.assemble.trial_names",
-)
-"""Imported with them where the results are printed as tables."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +103,7 @@ def _start(
     database_url = settings.database_url.get_secret_value()
     profile = find_profile(request.profile)
     try:
-        answer = _preview_command(
+        prepared = _prepared(
             providers,
             cells(request),
             profile,
@@ -133,10 +112,7 @@ def _start(
             timing=timing,
             stores=(database_file(database_url), evidence_directory(settings.evidence_url)),
         )
-        # The hosts answer while this process imports and opens what it stores into.
         session = session_of(settings, timing, books, providers)
-        _import_all(_NEEDED_TO_BEGIN)
-        prepared = answer()
     except KeyboardInterrupt:
         print("interrupted before anything was started", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
@@ -153,15 +129,11 @@ def _start(
         _save_all(session, prepared, owner=None)
         _continue_detached(prepared.plans, session, settings.evidence_url)
         raise typer.Exit(worst(refused))
-    needed = _NEEDED_AFTER + (_NEEDED_FOR_A_TABLE if show.output == "table" else ())
-    if any(plan.address is None for plan in prepared.plans):
-        _import_all(needed)
     code = drive(
         session,
         prepared.plans,
         show,
         begin=lambda: _save_all(session, prepared, owner=session.executor_id),
-        meanwhile=lambda: _import_all(needed),
         refused=refused,
     )
     if prepared.refused and not show.quiet:
@@ -174,7 +146,7 @@ def _start(
     raise typer.Exit(code)
 
 
-def _preview_command(
+def _prepared(
     providers: Providers,
     cells: Sequence[Cell],
     profile: Profile,
@@ -183,29 +155,23 @@ def _preview_command(
     install_fio: bool,
     timing: Timing,
     stores: Sequence[Path | None],
-) -> Callable[[], Prepared]:
-    """Begin to look at the machines, or at what would be rented; gives what waits for the answer.
-    The plan of a machine that is there has a note where one of `stores` is on its disk.
+) -> Prepared:
+    """Look at the machines, or at what would be rented, and plan. The plan of a machine that is
+    there has a note where one of `stores` is on its disk.
 
     Raises UserError for what is wrong with every cell. Nothing is rented or written.
     """
-    from diskbench.engine.trial.prepare import Preparation, Prepared
+    from diskbench.engine.trial.draft import drafts
+    from diskbench.engine.trial.prepare import Prepared, prepare
 
     renter = providers.renter(cells[0].provider)
     if renter is None:
-        preparation = Preparation(cells, profile, books, install_fio=install_fio, timing=timing)
-
-        def noted() -> Prepared:
-            prepared = preparation.result()
-            prepared.plans = [with_notes(plan, stores) for plan in prepared.plans]
-            return prepared
-
-        return noted
-    from diskbench.engine.trial.draft import drafts
-
+        prepared = prepare(cells, profile, books, install_fio=install_fio, timing=timing)
+        prepared.plans = [with_notes(plan, stores) for plan in prepared.plans]
+        return prepared
     with timing.span("look up"):
         plans, refused = drafts(renter, cells, profile, books)
-    return lambda: Prepared(plans=plans, refused=refused)
+    return Prepared(plans=plans, refused=refused)
 
 
 def _hold_to(limit: CostLimit, plans: Sequence[Plan]) -> None:
@@ -219,12 +185,6 @@ def _hold_to(limit: CostLimit, plans: Sequence[Plan]) -> None:
     except CostRefused as error:
         print_error(error)
         raise typer.Exit(error.exit_code) from None
-
-
-def _import_all(names: Sequence[str]) -> None:
-    """Import what is needed next while others work."""
-    for name in names:
-        import_module(name)
 
 
 def _save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None:

@@ -13,6 +13,9 @@ import json
 import sys
 from typing import Any
 
+from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
 _FILE = "<template>"
 _LONGEST = 500
 """Most characters of a message: it may name a key that the template made."""
@@ -21,9 +24,6 @@ _LONGEST = 500
 def expand(text: str, values: dict[str, Any]) -> dict[str, Any]:
     """`{"text": …}`, or `{"kind": …, "message": …, "line": …}` where the template is wrong. Lines
     count from 1."""
-    from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
     # Output is a fio job file: there is no HTML to escape.
     room = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,
@@ -62,8 +62,6 @@ def _main() -> None:
     returns, or `{"kind": "long"}`, to standard output."""
     import resource
     import signal
-
-    import jinja2.sandbox  # noqa: F401 - before the time counts
 
     asked = json.load(sys.stdin)
     resource.setrlimit(resource.RLIMIT_AS, (asked["bytes"], asked["bytes"]))

@@ -15,6 +15,8 @@ import zlib
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
 
+import zstandard
+
 from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded
 from diskbench.hosts.bounded import CappedSink
 from diskbench.units import format_bytes
@@ -172,8 +174,6 @@ def _unpacked_gzip(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def _unpacked_zstd(file: IO[bytes]) -> Iterator[bytes]:
-    import zstandard  # at use: most hosts have no zstd, and a run imports little
-
     decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
     try:
         with decoder.stream_reader(file, closefd=False) as reader:

@@ -6,8 +6,9 @@ import base64
 import contextlib
 from typing import TYPE_CHECKING
 
+import paramiko
+
 from diskbench.errors import HostUnavailable
-from diskbench.hosts.bare_paramiko import paramiko
 from diskbench.hosts.ssh_config import Route
 
 if TYPE_CHECKING:

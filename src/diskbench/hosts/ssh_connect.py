@@ -9,8 +9,9 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import paramiko
+
 from diskbench.errors import Unreachable
-from diskbench.hosts.bare_paramiko import paramiko
 from diskbench.hosts.known_hosts import key_order, known_keys, verify
 from diskbench.hosts.ssh_auth import login
 from diskbench.hosts.ssh_config import Route, expand_proxy, resolve

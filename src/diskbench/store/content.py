@@ -7,6 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+import zstandard
+
 from diskbench.errors import EvidenceDamaged, LimitExceeded
 from diskbench.limits import (
     EXPANSION,
@@ -19,8 +21,6 @@ from diskbench.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    import zstandard
 
     from diskbench.ports import EvidenceStore
     from diskbench.store.manifest import FileRecord
@@ -130,8 +130,6 @@ def _copy(store: EvidenceStore, place: str, target: IO[bytes]) -> None:
 
 def _pieces(file_on_disk: IO[bytes], place: str, file: FileRecord) -> Iterator[bytes]:
     """The decompressed content of a file in chunks; EvidenceDamaged beyond its recorded size."""
-    import zstandard
-
     packed = file_on_disk.seek(0, 2)
     file_on_disk.seek(0)
     _check_ratio(packed, file.bytes, place)
@@ -154,8 +152,6 @@ def _pieces(file_on_disk: IO[bytes], place: str, file: FileRecord) -> Iterator[b
 
 def _decompress(data: bytes, place: str, size: int) -> bytes:
     """`data` decompressed to at most `size` bytes."""
-    import zstandard
-
     _check_ratio(len(data), size, place)
     try:
         promised = zstandard.frame_content_size(data)
@@ -178,8 +174,6 @@ def _check_ratio(packed: int, size: int, place: str) -> None:
 
 
 def _compressor() -> zstandard.ZstdCompressor:
-    import zstandard
-
     return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
 
 

@@ -1,4 +1,4 @@
-"""A run connects to its hosts before it imports what it plans with and stores into."""
+"""What reading the command line of a run loads."""
 
 import ast
 import inspect
@@ -6,22 +6,6 @@ import subprocess
 import sys
 
 import pytest
-
-CONNECTS = ("diskbench.cli.run", "diskbench.engine.trial.prepare")
-STORES = ("sqlalchemy", "dbos", "paramiko", "obstore", "polars", "duckdb", "numpy")
-PLANS = ("jinja2", "diskbench.plan.trial", "diskbench.fio.rows", "diskbench.engine.trial.draft")
-LATER = (*STORES, *PLANS)
-
-
-@pytest.mark.slow
-def test_nothing_that_plans_or_stores_is_imported_before_the_hosts_are_connected_to():
-    code = (
-        f"import importlib, sys\nfor name in {CONNECTS!r}: importlib.import_module(name)\n"
-        f"print([name for name in {LATER!r} if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
 
 ASKED = """
 import sys

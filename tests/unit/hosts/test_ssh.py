@@ -6,6 +6,7 @@ import subprocess
 import threading
 from pathlib import Path
 
+import paramiko
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,6 @@ from tests.rigs.sshd import keygen, running_sshd
 
 from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.hosts import ssh_connect
-from diskbench.hosts.bare_paramiko import paramiko
 from diskbench.hosts.known_hosts import fingerprint_of, known_keys, parse_found
 from diskbench.hosts.ssh import SshHost
 from diskbench.hosts.ssh_config import (

@@ -17,7 +17,8 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from diskbench.engine.durable.bare_dbos import DBOS, SetWorkflowID
+from dbos import DBOS, SetWorkflowID
+
 from diskbench.engine.durable.process import move_here, own_queue, suspensions, wake, working_on
 from diskbench.errors import MeasurementFailed
 from diskbench.model.base import Frozen

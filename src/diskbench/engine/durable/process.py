@@ -19,8 +19,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dbos import DBOS
+
 from diskbench.engine.durable import schedules as clocks
-from diskbench.engine.durable.bare_dbos import DBOS
 from diskbench.engine.durable.serializer import JsonSerializer
 from diskbench.errors import Suspended
 from diskbench.store.database_errors import as_unavailable
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import sqlalchemy as sa
-
-    from diskbench.engine.durable.bare_dbos import WorkflowHandle
+    from dbos import WorkflowHandle
 
 APPLICATION_VERSION = "2"
 """Raised by hand when the sequence of checkpoints changes; cells of another version begin anew."""

@@ -18,8 +18,7 @@ from diskbench.store.moments import iso
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
-
-    from diskbench.engine.durable.bare_dbos import DBOSClient
+    from dbos import DBOSClient
 
 KEPT = timedelta(minutes=10)
 """How long a workflow that ended is kept: a process that took a cell over asks DBOS ten times a

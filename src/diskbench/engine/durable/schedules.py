@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from diskbench.engine.durable.bare_dbos import DBOS, DBOSClient
+from dbos import DBOS, DBOSClient
+
 from diskbench.engine.durable.serializer import JsonSerializer
 from diskbench.store.database_errors import as_unavailable
 

@@ -3,9 +3,8 @@
 import json
 from datetime import datetime
 
+from dbos import Serializer
 from pydantic import BaseModel
-
-from diskbench.engine.durable.bare_dbos import Serializer
 
 
 class JsonSerializer(Serializer):

@@ -6,6 +6,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from diskbench.engine.durable import cells as durable_cells
+from diskbench.engine.durable import process
 from diskbench.errors import StoreUnavailable
 from diskbench.store.wishes import asked_to_stop
 
@@ -28,9 +30,6 @@ def launch_cells(
 ) -> None:
     """Start the workflow engine of this process. With `poll_s` it takes over cells: it polls its
     own queue at this interval."""
-    from diskbench.engine.durable import cells as durable_cells
-    from diskbench.engine.durable import process
-
     session = cells.session
     durable_cells.bind(cells)
     session.ends_work = process.stop

@@ -36,7 +36,6 @@ from diskbench.store.wishes import asked_to_stop
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
-    from diskbench.engine.trial.first_step import FirstSteps
     from diskbench.engine.trial.stop import Stop
     from diskbench.engine.trial.watch import Watcher
     from diskbench.model.campaign import CellRow
@@ -93,8 +92,6 @@ class LiveCells:
     """The problem to record for each trial that was stopped because it took too long."""
     plans: dict[str, Plan] = field(default_factory=dict)
     """The plans that do not change any more and are evidence, by trial."""
-    begun: FirstSteps | None = None
-    """The first steps that were begun on their hosts already."""
     _drafts: dict[str, Plan] = field(default_factory=dict)
     """The drafts that this process opened and does not rent yet."""
 
@@ -106,7 +103,7 @@ class LiveCells:
     @cached_property
     def trials(self) -> LiveTrialSteps:
         """The stations of their trials."""
-        return LiveTrialSteps(self.session, self.stop, self.watcher, self.retry, self.begun)
+        return LiveTrialSteps(self.session, self.stop, self.watcher, self.retry)
 
     def plan(self, trial_id: str) -> Plan:
         """The plan of a trial, read once where it does not change any more. Raises UnknownName."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from diskbench.engine.durable import cells, process
 from diskbench.engine.matrix.executor import silent_s
 from diskbench.engine.matrix.takeover import prolong
 from diskbench.errors import InvalidValue, RentalFailed
@@ -37,8 +38,6 @@ def take(
     """Take a cell that no live process owns and let it run here; False when another process owns
     it. `workflow` is None for a cell that has not begun. A cell whose workflow ended without
     settling it is settled as broken, so that it does not stay open."""
-    from diskbench.engine.durable import cells, process
-
     assert cell.trial_id is not None
     me = session.executor_id
     if cell.owner != me:

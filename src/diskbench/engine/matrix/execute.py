@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from diskbench.engine.durable import cells
 from diskbench.engine.matrix.cell_process import launch_cells
 from diskbench.engine.matrix.cell_steps import CellEnding, LiveCells
 from diskbench.engine.matrix.claim_cell import settle_broken
@@ -25,7 +26,6 @@ from diskbench.store.database_errors import as_unavailable
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
-    from diskbench.engine.trial.first_step import FirstSteps
     from diskbench.engine.trial.stop import Stop
     from diskbench.engine.trial.watch import Watcher
     from diskbench.model.outcome import Problem, TrialEnd
@@ -54,22 +54,23 @@ def execute(
     watcher: Watcher,
     stop: Stop,
     *,
-    begun: FirstSteps | None = None,
     take_over: bool = False,
 ) -> list[TrialEnding]:
     """Run the cells of `plans`, whose rows are saved and owned by this process, to their end or
     suspension; machines of drafts are rented first.
 
-    Returns one report per plan, in order. `begun` are the first steps that begin on their hosts
-    meanwhile. `take_over` continues cells that another process began.
+    Returns one report per plan, in order. `take_over` continues cells that another process began.
     """
     settled: list[CellEnding] = []
     own = {} if take_over else {plan.trial_id: plan for plan in plans if not plan.is_draft}
-    cells = LiveCells(session, stop, watcher, settled.append, waits=False, plans=own, begun=begun)
+    cells = LiveCells(session, stop, watcher, settled.append, waits=False, plans=own)
     with session.timing.span("launch"), as_unavailable(session.database):
         launch_cells(cells, poll_s=_OWN_POLL_S if take_over else None)
     reports = [TrialEnding(plan) for plan in plans]
-    waits = _continued(cells, plans) if take_over else _started(plans, begun)
+    if take_over:
+        waits = _continued(cells, plans)
+    else:
+        waits = (partial(_start, plan.trial_id) for plan in plans)
     threads = [
         _spawn(_to_its_end, session, stop, report, wait)
         for report, wait in zip(reports, waits, strict=True)
@@ -86,26 +87,14 @@ def execute(
     return reports
 
 
-def _started(plans: Sequence[Plan], begun: FirstSteps | None) -> Iterator[Callable[[], object]]:
-    """Functions that start the cell of each plan and wait for its end. A cell is started when the
-    first step of its own host is begun: no host waits for a slower one."""
-    for plan in plans:
-        yield partial(_start, plan.trial_id, begun)
-
-
-def _start(trial_id: str, begun: FirstSteps | None) -> object:
-    from diskbench.engine.durable import cells
-
-    if begun is not None:
-        begun.wait(trial_id)
+def _start(trial_id: str) -> object:
+    """Start a cell and wait for its end, in the thread that waits for it."""
     return cells.start(trial_id)()
 
 
 def _continued(stations: LiveCells, plans: Sequence[Plan]) -> Iterator[Callable[[], object]]:
     """Continue the cell of each plan, which another process began; functions that wait for their
     ends."""
-    from diskbench.engine.durable import cells
-
     workflows = cells.known([plan.trial_id for plan in plans])
     for plan in plans:
         trial_id, workflow = plan.trial_id, workflows.get(plan.trial_id)

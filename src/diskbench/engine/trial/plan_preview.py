@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.engine.ids import new_id
 from diskbench.engine.trial.draft import check_rentable, draft, resolve_rental
-from diskbench.engine.trial.prepare import Preparation
+from diskbench.engine.trial.prepare import prepare
 from diskbench.engine.trial.timing import Timing
 from diskbench.errors import DiskbenchError
 from diskbench.plan.cells import cells
@@ -44,10 +44,7 @@ def preview(
         renter = providers.renter(requested[0].provider)
         if renter is not None:
             return _rented(renter, requested, profile, books, offline=offline)
-    timing = Timing()
-    prepared = Preparation(
-        requested, profile, books, install_fio=install_fio, timing=timing
-    ).result()
+    prepared = prepare(requested, profile, books, install_fio=install_fio, timing=Timing())
     for host in prepared.hosts.values():
         host.close()
     return Previewed([(plan, True) for plan in prepared.plans], prepared.refused)

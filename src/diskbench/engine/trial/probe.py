@@ -27,15 +27,7 @@ MINIMUM_FIO = (3, 16)
 """The oldest fio whose output is parsed and tested: Ubuntu 20.04's (facts/peers.md section 5)."""
 
 
-@dataclass(frozen=True)
-class Probed:
-    """A machine that was examined and can run the cell."""
-
-    cell: Cell
-    facts: HostFacts
-
-
-def probe(host: Host, cell: Cell, *, install_fio: bool) -> Probed:
+def probe(host: Host, cell: Cell, *, install_fio: bool) -> HostFacts:
     """The facts of a machine, after every check that is possible without writing to its target.
 
     Raises HostUnavailable (unreachable, not trusted, no fio …) or TargetRefused.
@@ -57,7 +49,7 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> Probed:
     else:
         require_absolute(spec.path)
         usable_bytes(looked, host.name, spec.path, spec.size_bytes)
-    return Probed(cell=cell, facts=facts)
+    return facts
 
 
 def _with_others(facts: HostFacts, host: Host, spec: TargetSpec) -> HostFacts:

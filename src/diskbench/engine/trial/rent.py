@@ -123,7 +123,7 @@ def _plan_on_machine(
     if draft.rental.spec.stripe:
         acquired = striped(host, draft.trial_id, acquired)
     cell = draft.cell.model_copy(update={"target": _target(draft, acquired)})
-    facts = probe(host, cell, install_fio=True).facts
+    facts = probe(host, cell, install_fio=True)
     facts = _vouched(facts, host, draft, acquired)
     plan = rented_plan(cell, profile, facts, names, draft.rental, books, version=__version__)
     plan = plan.model_copy(

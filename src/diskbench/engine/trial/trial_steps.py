@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from diskbench.engine.trial.broken_step import raise_if_broken
-from diskbench.engine.trial.first_step import hold_credit
 from diskbench.engine.trial.host_lost import HostLost
 from diskbench.engine.trial.host_stages import Stages
 from diskbench.engine.trial.step_unit import unit_of
@@ -35,6 +34,7 @@ from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.patience import patiently, undelivered
 from diskbench.hosts.workspace import make_workspace
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
+from diskbench.ports import HoldsCredit
 from diskbench.store.archive import write_step_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.parse_step import step_result
@@ -43,7 +43,6 @@ from diskbench.store.step_rows import save_step
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
-    from diskbench.engine.trial.first_step import FirstSteps
     from diskbench.engine.trial.retry import RetryPolicy
     from diskbench.engine.trial.stop import Stop
     from diskbench.engine.trial.watch import Watcher
@@ -66,8 +65,6 @@ class LiveTrialSteps:
     stop: Stop
     watcher: Watcher
     retry: RetryPolicy
-    begun: FirstSteps | None = None
-    """The first steps that were begun on their hosts already."""
     progress: ProgressRows = field(init=False)
 
     def __post_init__(self) -> None:
@@ -93,9 +90,6 @@ class LiveTrialSteps:
 
     def _prepare(self, plan: Plan) -> Outcome:
         asked = self.stop.of(plan.trial_id)
-        made = self.begun.take(plan.trial_id) if self.begun and not asked.is_set() else None
-        if made is not None:
-            return Outcome(state="done", commands=made)
         try:
             commands = self._patiently(
                 plan, lambda: make_workspace(self.session.connect(plan), plan.target, asked.is_set)
@@ -134,7 +128,7 @@ class LiveTrialSteps:
     def _measure(self, plan: Plan, run_index: int, step: Step) -> Outcome:
         run_id = plan.run_ids[run_index]
         begin_run(self.session.database, run_id)
-        hold_credit(self.session, plan, step)
+        self._hold_credit(plan, step)
         kept, stopped = self._run_unit(plan, run_index, step)
         if stopped or kept is None:
             return self._stopped(plan)
@@ -150,6 +144,13 @@ class LiveTrialSteps:
             save_step(self.session.database, run_id, result)
         self.watcher.step_finished(plan.trial_id, result)
         return Outcome(state="done", result=result)
+
+    def _hold_credit(self, plan: Plan, step: Step) -> None:
+        """Switch the disk's credit off while it is filled, where the provider can do that, so that
+        filling uses up none (docs/design.md#lab)."""
+        renter: object = self.session.renter(plan)
+        if isinstance(renter, HoldsCredit):
+            renter.set_credit(plan.lease_id, on=step.role != "fill")
 
     def _run_unit(self, plan: Plan, run_index: int, step: Step) -> tuple[KeptStep | None, bool]:
         """Run fio and store its files, however it ended. Returns the files (None where the stop

@@ -18,7 +18,7 @@ def test_facts_and_directory_come_in_one_round_trip(tmp_path):
     host = FakeHost()
     found = probe(host, cell_at(tmp_path), install_fio=False)
     assert len(host.calls) == 1
-    assert found.facts.fio_version
+    assert found.fio_version
     assert list(tmp_path.iterdir()) == []
 
 

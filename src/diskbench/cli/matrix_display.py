@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import sqlalchemy as sa
+from rich.console import Console, RenderableType
 
 from diskbench.engine.matrix.changed_cells import changed_cells
-from diskbench.engine.matrix.matrix_status import look_at
+from diskbench.engine.matrix.matrix_status import MatrixLook, look_at
 from diskbench.errors import StoreUnavailable
+from diskbench.model.campaign import CellState
 from diskbench.report.assemble.beside import rows_of_replicates
 from diskbench.report.terminal.cell_lines import print_cells, widest_of
-from diskbench.report.terminal.matrix_table import (
-    LISTED,
-    matrix_end,
-    matrix_head,
-    matrix_table,
-)
+from diskbench.report.terminal.matrix_table import LISTED, matrix_end, matrix_head, matrix_table
 from diskbench.report.terminal.plain import print_trimmed
 from diskbench.report.terminal.screen import live as live_on
 from diskbench.report.terminal.screen import screen
@@ -26,15 +26,6 @@ from diskbench.store.campaigns import load_campaign
 from diskbench.store.shown_cells import PAGE, texts_of_cells
 from diskbench.store.where import Filter
 from diskbench.visible import json_escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import sqlalchemy as sa
-    from rich.console import Console, RenderableType
-
-    from diskbench.engine.matrix.matrix_status import MatrixLook
-    from diskbench.model.campaign import CellState
 
 Output = Literal["table", "json"]
 _ROWS = 20

@@ -11,6 +11,9 @@ import typer
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
+from diskbench.report.allocator import share_arenas
+from diskbench.report.site.renewal import Wishes, publish_site
+from diskbench.results.selection import chosen
 
 
 def publish(
@@ -58,10 +61,6 @@ def publish(
 
     The site works from files and from any static host. Called again, it writes only changes.
     """
-    from diskbench.report.allocator import share_arenas
-    from diskbench.report.site.renewal import Wishes, publish_site
-    from diskbench.results.selection import chosen
-
     if anonymous and (with_evidence or evidence_base):
         raise InvalidValue(
             "--anonymous leaves the evidence out, which names hosts and paths",

@@ -254,13 +254,11 @@ def in_our_words(error: BadParameter) -> InvalidValue | None:
         return None
     first = cause.errors(include_url=False)[0]
     fault = value_fault(first)
-    # The number in `64m` is not what was meant: the unit is wrong as well.
-    hint = "" if isinstance(fault.meant, int | float) else fault.advice
     name = max(parameter.opts, key=len)
     kind = first["type"].partition("_")[0]
     form = _FORMS.get(parameter.metavar or "") or _FORMS.get(kind, "")
     return InvalidValue(
         f"{name}: {fault.reason}",
-        advice="; ".join(filter(None, (hint, form.format(name)))),
+        advice="; ".join(filter(None, (fault.advice, form.format(name)))),
         field=name.lstrip("-").replace("-", "_"),
     )

@@ -79,6 +79,13 @@ def test_help_and_version_import_nothing_heavy(arguments):
 
 
 @pytest.mark.slow
+def test_a_list_imports_no_engine_and_no_numbers(tmp_path):
+    found = imported(["results", "list"], DISKBENCH_DATABASE_URL=f"sqlite:///{tmp_path}/rows.db")
+    names = "altair azure boto3 dbos duckdb google jinja2 numpy paramiko polars"
+    assert not {*names.split(), "diskbench.engine.session"} & set(found)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["diskbench ", "diskbench re", "diskbench --"])
 def test_completion_of_a_command_imports_nothing_heavy(words):
     asked = {"_DISKBENCH_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "1"}

@@ -1,7 +1,7 @@
 """The optional extras of pyproject.toml: which module belongs to which, and how to install one.
 
 A command that needs an extra imports its modules when it needs them. Where one is missing, the
-ModuleNotFoundError becomes ExtraMissing at the edge (cli/failures.py, `diskbench.load_runs` …),
+ModuleNotFoundError becomes ExtraMissing at the edge (cli/messages.py, `diskbench.load_runs` …),
 with the line that installs it. `pip` gets the names of the packages, not `diskbench-fio[EXTRA]`:
 diskbench is not on a package registry, so a package of that name there would not be ours.
 """

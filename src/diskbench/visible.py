@@ -37,6 +37,8 @@ MOST = 1_000
 """Characters of one name, label or line that are shown to a person; our choice."""
 _PICTURES = 0x2400
 _DEL, _DEL_PICTURE = "\x7f", "\N{SYMBOL FOR DELETE}"
+_QUOTED = 60
+"""Characters of a value that a message quotes."""
 
 
 def visible(text: str) -> str:
@@ -116,3 +118,8 @@ def _picture(match: re.Match[str]) -> str:
 def _escape(match: re.Match[str]) -> str:
     units = match[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
+
+
+def quoted(value: str) -> str:
+    """A value as messages show it: at most its first 60 characters."""
+    return repr(value if len(value) <= _QUOTED else f"{value[:_QUOTED]}…")

@@ -14,12 +14,10 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from diskbench.limits import COUNTER, YAML_VALUES
-from diskbench.visible import unstorable, unstorable_words
+from diskbench.visible import quoted, unstorable, unstorable_words
 
 Place = tuple[str | int, ...]
 """The keys and positions that lead to a value."""
-_SHOWN = 60
-"""Characters of a value that a message shows."""
 _MERGE = "tag:yaml.org,2002:merge"
 _PLAIN = {"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
 
@@ -241,8 +239,3 @@ class _Reader:
         line = node.start_mark.line + 1
         self._lines_with_mistake.add(line)
         self._document.mistakes.append(Mistake(line, message, advice))
-
-
-def quoted(value: str) -> str:
-    """A value as messages show it: at most its first 60 characters."""
-    return repr(value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…")

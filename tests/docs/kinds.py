@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from tests.docs.pages import ROOT, Command
-from tests.rigs.advised import loaded
 
 from diskbench.cli.lazy import COMMANDS
 
@@ -62,8 +61,7 @@ def is_name(words: list[str]) -> bool:
         return True
     if words[0] != "diskbench" or words[1] not in COMMANDS:
         return False
-    subcommands = getattr(loaded(words[1]), "commands", {})
-    return len(words) == 2 or (len(words) == 3 and words[2] in subcommands)
+    return len(words) == 2 or (len(words) == 3 and " ".join(words[1:]) in COMMANDS)
 
 
 def is_light(words: list[str]) -> bool:

@@ -87,8 +87,7 @@ def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
 )
 @pytest.mark.parametrize("cause", ["host", "database"])
 def test_a_suspended_run_is_continued_and_not_started_again(cause, capsys):
-    from diskbench.cli.run_results import print_problems
-    from diskbench.cli.run_tables import print_table
+    from diskbench.cli.run_results import print_problems, print_table
     from diskbench.engine.matrix.run_cells import TrialEnding
     from diskbench.errors import ConnectionLost, StoreUnavailable
     from diskbench.report.assemble.subject import SUSPENDED, subject_of_plan

@@ -14,7 +14,7 @@ from typing import Any
 from typer.exceptions import TyperException
 
 import diskbench
-from diskbench.cli.lazy import COMMANDS, load
+from diskbench.cli.lazy import COMMANDS, is_group, load
 from diskbench.cli.run_command import provider_in
 from diskbench.plugins import plugin_names
 
@@ -85,17 +85,16 @@ def fault(one: Advised) -> str | None:
     provider = provider_in(words)
     decide = ["--provider", provider] if provider in plugin_names() else []
     decide += {"--live"}.intersection(words)  # of `doctor`: it then takes the options of `run`
-    command = loaded(words[0], *decide)
-    rest = words[1:]
-    while hasattr(command, "commands"):
-        if not rest or rest[0] not in command.commands:
+    name, rest = words[0], words[1:]
+    if is_group(name):
+        if not rest or f"{name} {rest[0]}" not in COMMANDS:
             if rest and one.quoted and _is_word(rest[0]):
-                return f"{command.name} has no command {rest[0]!r}"
+                return f"{name} has no command {rest[0]!r}"
             if rest and one.quoted and rest[0].startswith("-"):
-                return _refused(command, rest[:1])  # an option of the group, or of none
+                return _refused(loaded(name), rest[:1])  # an option of the group, or of none
             return None
-        command, rest = command.commands[rest[0]], rest[1:]
-    return _refused(command, rest if one.quoted else _until_prose(rest))
+        name, rest = f"{name} {rest[0]}", rest[1:]
+    return _refused(loaded(name, *decide), rest if one.quoted else _until_prose(rest))
 
 
 def _refused(command: Any, words: list[str]) -> str | None:

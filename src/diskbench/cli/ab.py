@@ -3,28 +3,47 @@
 from __future__ import annotations
 
 import inspect
+import os
+import signal
+import subprocess
 import sys
+import threading
 import typing
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import typer
+from sqlalchemy.engine import Engine
 
-from diskbench.cli.ab_runs import measure_in_turn
-from diskbench.cli.compare import ComparedAs, MoreFigures
-from diskbench.cli.compare_selections import ALL_METRICS, METRICS, print_comparison
-from diskbench.cli.panels import PanelledCommand, TypedCommand
-from diskbench.cli.run_command import common_options, taking
+from diskbench.cli.compare import ALL_METRICS, METRICS, MoreFigures, print_comparison
+from diskbench.cli.lazy import PanelledCommand, TypedCommand
+from diskbench.cli.run_command import asked_for, common_options, taking
 from diskbench.cli.stores import database
+from diskbench.cli.terminal import TableOrJson
+from diskbench.engine.processes import new_id
+from diskbench.engine.trial.planning import preview
 from diskbench.errors import InvalidValue
-from diskbench.model.comparison import SERIES, SIDE
-
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Engine
-
-    from diskbench.model.comparison import Comparison
-    from diskbench.plan.cells import Request
+from diskbench.model.comparison import (
+    BLOCK,
+    ORDER,
+    SERIES,
+    SIDE,
+    Comparison,
+    RunInTurn,
+    labels_at,
+    turns,
+)
+from diskbench.model.ids import short
+from diskbench.plan.cells import Request
+from diskbench.report.assemble.words import counted
+from diskbench.results.compare_runs import compare_metrics
+from diskbench.results.refreshed_catalogue import open_books
+from diskbench.store.query import find_runs
+from diskbench.store.where import Filter
+from diskbench.units import format_duration_s
 
 _TAKEN = (
     "host", "path", "size", "profile", "set_", "label", "install_fio", "quiet", "database_url",
@@ -96,7 +115,7 @@ def _own(
             help="Exit 1 if B differs from A and is worse by this share or more: 5%.",
         ),
     ] = None,
-    output: ComparedAs = "table",
+    output: TableOrJson = "table",
     verbose: MoreFigures = False,
 ) -> None:
     """The options of `ab` beside those that it shares with `run`."""
@@ -108,13 +127,11 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     For a new kernel, driver, mount option or setting: commands switch the machine between the
     states. The interval covers this machine only.
     """
-    from diskbench.cli.asked import asked_for
-
     series = _series(typed)
     worse = _share(typed["fail_worse"])
     nothing = dict.fromkeys(
         ("provider", "device", "destroy_data", "filesystem", "promise", "disk", "max_cost",
-         "assume_price", "fail_if", "allow")
+         "assume_price", "fail_if", "allow", "until_ci", "max_replicates", "deadline")
     )  # fmt: skip
     usual = {"runs": 1, "replicates": 1, "if_busy": "wait"}
     request = asked_for(nothing | usual | typed).request
@@ -142,9 +159,6 @@ def command_for(_arguments: Sequence[str]) -> TypedCommand:
 
 def _series(typed: dict[str, Any]) -> _Series:
     """What was typed of the series. Raises InvalidValue."""
-    from diskbench.engine.processes import new_id
-    from diskbench.model.ids import short
-
     sides = tuple(typed["states"] or _SIDES)
     if len(sides) != 2 or sides[0] == sides[1]:
         raise InvalidValue(
@@ -194,9 +208,6 @@ def _share(text: str | None) -> float | None:
 
 def _expected_s(request: Request, *, install_fio: bool) -> float:
     """The seconds that one run should take, from a look at the machine. Raises what is wrong."""
-    from diskbench.engine.trial.planning import preview
-    from diskbench.results.refreshed_catalogue import open_books
-
     previewed = preview(request, open_books(), install_fio=install_fio)
     for _, error in previewed.refused:
         raise error
@@ -204,9 +215,6 @@ def _expected_s(request: Request, *, install_fio: bool) -> float:
 
 
 def _compared(engine: Engine, series: _Series, *, verbose: bool) -> Comparison:
-    from diskbench.results.compare_runs import compare_metrics
-    from diskbench.store.where import Filter
-
     a, b = (f"label.{SIDE}={side}" for side in series.sides)
     within = [Filter(f"label.{SERIES}", "=", series.name)]
     metrics = ALL_METRICS if verbose else METRICS
@@ -229,3 +237,151 @@ def _judge(comparison: Comparison, worse: float | None) -> int:
             )
             code = 1
     return code
+
+
+INTERRUPTED = 130
+
+
+class InTurn(Protocol):
+    """A series of runs in blocks: its name, its states A and B, and the commands that make them
+    (None: the user does)."""
+
+    @property
+    def name(self) -> str:
+        """The value of the label `ab`."""
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """A and B."""
+
+    @property
+    def commands(self) -> tuple[str, str] | None:
+        """What brings the machine into A, and into B."""
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks are to be done."""
+
+
+def measure_in_turn(
+    database: Engine, typed: Mapping[str, Any], series: InTurn, expected_s: float
+) -> None:
+    """Do the runs of the series that are not done yet. Ends the command where a run fails or is
+    interrupted, with its exit code; raises InvalidValue where a command fails."""
+    to_measure = turns(series.sides, series.blocks, _done_before(database, series.name))
+    _say_plan(series, len(to_measure), expected_s, quiet=typed["quiet"])
+    for number, turn in enumerate(to_measure, 1):
+        if not typed["quiet"]:
+            place = f"block {turn.block} of {series.blocks}"
+            print(f"{number}/{len(to_measure)}  {place}: {turn.side}", file=sys.stderr, flush=True)
+        _switch(series, turn)
+        code = _run(arguments_of(typed, series.name, turn), _environment(typed))
+        if code != 0:
+            print(
+                f"error: the run of {turn.side} in block {turn.block} ended with exit code {code}\n"
+                f"  the runs before it are kept; continue with the same command and --series "
+                f"{series.name}",
+                file=sys.stderr,
+            )
+            raise typer.Exit(code if code > 0 else INTERRUPTED)
+
+
+def _done_before(database: Engine, series: str) -> Mapping[RunInTurn, int]:
+    """How many runs of each turn of a series are done."""
+    filters = [Filter(f"label.{SERIES}", "=", series), Filter("state", "=", "done")]
+    return Counter(
+        RunInTurn(int(run.labels[BLOCK]), run.labels[SIDE])
+        for run in find_runs(database, filters)
+        if run.labels.get(BLOCK, "").isdigit() and SIDE in run.labels
+    )
+
+
+def arguments_of(typed: Mapping[str, Any], series: str, turn: RunInTurn) -> list[str]:
+    """The words of the `diskbench run` of a turn. Those that may hold a password go by the
+    environment."""
+    words = ["run", "--quiet", "--output", "json", "--profile", typed["profile"]]
+    for flag, name in (("--path", "path"), ("--size", "size")):
+        if typed[name] is not None:
+            words += [flag, str(typed[name])]
+    labels = [f"{key}={value}" for key, value in labels_at(series, turn.side, turn.block).items()]
+    for flag, values in (
+        ("--host", typed["host"]),
+        ("--set", typed["set_"]),
+        ("--label", [*(typed["label"] or ()), *labels]),
+    ):
+        words += [word for value in values or () for word in (flag, value)]
+    return [*words, "--install-fio"] if typed["install_fio"] else words
+
+
+def _say_plan(series: InTurn, count: int, expected_s: float, *, quiet: bool) -> None:
+
+    planned = series.blocks * len(ORDER)
+    before = f" ({planned - count} were done before)" if count < planned else ""
+    if not quiet:
+        a, b = series.sides
+        print(
+            f"series {series.name}: A {a}, B {b}, {counted(series.blocks, 'block')} of A B B A\n"
+            f"{counted(count, 'run')}{before}, each about {format_duration_s(expected_s)}, "
+            f"in all {format_duration_s(expected_s * count)} and the commands",
+            file=sys.stderr,
+        )
+
+
+def _switch(series: InTurn, turn: RunInTurn) -> None:
+    """Bring the machine into the state of a turn. Raises InvalidValue where its command fails."""
+    if series.commands is None:
+        print(f"bring the machine into state {turn.side!r}, then press Enter", file=sys.stderr)
+        if not sys.stdin.readline():
+            raise KeyboardInterrupt
+        return
+    at = series.sides.index(turn.side)
+    flag = ("--before", "--after")[at]
+    # The user's own command, typed for this purpose; what it prints does not belong to the result.
+    done = subprocess.run(  # noqa: S602
+        series.commands[at], shell=True, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False
+    )
+    if done.returncode != 0:
+        raise InvalidValue(
+            f"the command of {flag} ended with exit code {done.returncode} before a run of block "
+            f"{turn.block}",
+            advice=f"the runs before it are kept; correct the command and continue with --series "
+            f"{series.name}",
+        )
+
+
+def _environment(typed: Mapping[str, Any]) -> dict[str, str]:
+    names = {
+        "DISKBENCH_DATABASE_URL": typed["database_url"],
+        "DISKBENCH_EVIDENCE_URL": typed["evidence_url"],
+    }
+    return os.environ | {name: value for name, value in names.items() if value is not None}
+
+
+def _run(words: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run diskbench and return its exit code; what stops this process stops it in order, too."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "diskbench", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # its figures are in the database
+        env=environment,
+        start_new_session=True,  # a key in the terminal reaches it once: from here
+    )
+    with _handed_on(process):
+        return process.wait()
+
+
+@contextmanager
+def _handed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Hand SIGINT and SIGTERM on to a process instead of ending; only the main thread may."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [
+        signal.signal(number, lambda *_: process.send_signal(signal.SIGINT)) for number in signals
+    ]
+    try:
+        yield
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)

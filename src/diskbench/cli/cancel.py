@@ -8,7 +8,11 @@ from typing import Annotated
 import typer
 
 from diskbench.cli.foreground import worst
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, opened
+from diskbench.cli.matrix_foreground import end_here
+from diskbench.cli.selecting import ids
+from diskbench.cli.sessions import opened
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database
+from diskbench.engine.work import cancel as cancel_work
 
 
 def cancel(
@@ -16,6 +20,7 @@ def cancel(
         list[str],
         typer.Argument(
             metavar="ID",
+            autocompletion=ids,
             help="Runs, trials, cells or matrices: ids, long or short, `last`, or a matrix's name.",
         ),
     ],
@@ -28,32 +33,9 @@ def cancel(
     A cell of a matrix is marked as cancelled; the other cells continue. If no process works on a
     matrix, this command ends its cells.
     """
-    from diskbench.engine.work import cancel as cancel_work
-
     cancelled = cancel_work(database(database_url), ids)
     for line in cancelled.lines:
         print(line, file=sys.stderr)
     if cancelled.unattended:
-        from diskbench.cli.matrix_foreground import end_here
-
         session = opened(database_url, evidence_url, gives_back=False)
         raise typer.Exit(worst([end_here(session, campaign) for campaign in cancelled.unattended]))
-
-
-def cancel_matrix(
-    matrix: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="MATRIX", help="The matrix's name or id, or `last` (default: the newest)."
-        ),
-    ] = None,
-    database_url: DatabaseUrl = None,
-    evidence_url: EvidenceUrl = None,
-) -> None:
-    """Stop all cells of a matrix and give everything back."""
-    from diskbench.engine.matrix.campaign import check_running
-    from diskbench.store.campaigns import find_campaign
-
-    campaign = find_campaign(database(database_url), matrix)
-    check_running(campaign)
-    cancel([campaign.campaign_id], database_url, evidence_url)

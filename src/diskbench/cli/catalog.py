@@ -4,45 +4,33 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
-from diskbench.cli.terminal import print_json
+from diskbench.catalog.books import Books
+from diskbench.catalog.entry import catalogue
+from diskbench.catalog.listing import CatalogItem, disk_entries, find, machine_rows, parts
+from diskbench.catalog.yaml_loader import check_catalogue
+from diskbench.cli import completion
+from diskbench.cli.terminal import TableOrJson, print_json
 from diskbench.errors import DiskbenchError
 from diskbench.report.terminal.catalog_text import disk_table, machine_table, part_table, thing_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from diskbench.catalog.books import Books
-    from diskbench.catalog.listing import CatalogItem
-
-app = typer.Typer(help="Documented limits and prices of disks and machines, with their sources.")
+from diskbench.results import refreshed_catalogue
 
 FORMAT = 1
 """Format number of the JSON documents."""
 
-
-def _with_catalogue(incomplete: str) -> list[str]:
-    """The providers that bring a catalogue, for the shell's completion."""
-    from diskbench.catalog.yaml_loader import catalogues
-
-    return [name for name in catalogues() if name.startswith(incomplete)]
-
-
-OutputOption = Annotated[
-    Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
-]
 Cloud = Annotated[
     str | None,
     typer.Option(
         "--provider",
         metavar="NAME",
         help="Only what this provider rents out.",
-        autocompletion=_with_catalogue,
+        autocompletion=completion.providers_with_catalogue,
     ),
 ]
 Refresh = Annotated[
@@ -54,12 +42,8 @@ Refresh = Annotated[
 ]
 
 
-@app.command()
-def disks(cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = "table") -> None:
+def disks(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "table") -> None:
     """List the disk types: sizes, IOPS and throughput by formula, bursts; and other parts."""
-    from diskbench.catalog.entry import catalogue
-    from diskbench.catalog.listing import disk_entries, parts
-
     _open(cloud, refresh=refresh)
     disks_shown = [row for row in disk_entries() if cloud in (None, row[0])]
     by_cloud = {
@@ -84,13 +68,8 @@ def disks(cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = 
     _print_json("disks", rows, **parts_by_cloud)
 
 
-@app.command()
-def instances(
-    cloud: Cloud = None, refresh: Refresh = False, output: OutputOption = "table"
-) -> None:
+def instances(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "table") -> None:
     """List the machines: what each sustains towards its disks, and its price."""
-    from diskbench.catalog.listing import machine_rows
-
     books = _open(cloud, refresh=refresh)
     machines = list(machine_rows(books, cloud))
     if output == "table":
@@ -101,7 +80,6 @@ def instances(
         _print_json("instances", [machine.model_dump() for machine in machines])
 
 
-@app.command()
 def show(
     name: Annotated[
         str,
@@ -110,11 +88,9 @@ def show(
         ),
     ],
     refresh: Refresh = False,
-    output: OutputOption = "table",
+    output: TableOrJson = "table",
 ) -> None:
     """Show all figures of one disk type or machine, each with its source and date."""
-    from diskbench.catalog.listing import find
-
     items = find(_open(None, refresh=refresh), name)
     if output == "json":
         _print_json("found", [_part(item) for item in items])
@@ -125,9 +101,6 @@ def show(
 
 def _open(cloud: str | None, *, refresh: bool) -> Books:
     """The catalogue with the stored refreshes; `refresh` queries the clouds first."""
-    from diskbench.catalog.yaml_loader import check_catalogue
-    from diskbench.results import refreshed_catalogue
-
     if cloud is not None:
         check_catalogue(cloud)
     if not refresh:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import typer
+from sqlalchemy.engine import Engine
 
-from diskbench.cli.compare_published import compare_published
-from diskbench.cli.compare_selections import ALL_METRICS, METRICS, compare_two
-from diskbench.cli.selecting import Filters, Since, Until, asked
-from diskbench.cli.stores import DatabaseUrl, database
+from diskbench.cli.selecting import Filters, Since, Until, asked, selections
+from diskbench.cli.stores import DatabaseUrl, database, evidence
+from diskbench.cli.terminal import TableOrJson, print_json, terminal_width
 from diskbench.errors import InvalidValue
-from diskbench.model.comparison import Metric
+from diskbench.model.comparison import Comparison, Metric
 from diskbench.model.run import SELECTION_HELP
+from diskbench.report.published.document import compared
+from diskbench.report.published.text import beside_lines
+from diskbench.report.terminal.compare_text import compare_lines
+from diskbench.results.compare_runs import compare_metrics
+from diskbench.results.pool import facts_to_pool
+from diskbench.results.run_evidence import EvidenceOfRuns
+from diskbench.results.selection import Selection, conditions
 
-ComparedAs = Annotated[
-    Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
-]
 MoreFigures = Annotated[
     bool,
     typer.Option(
@@ -30,6 +36,7 @@ def compare(
         list[str] | None,
         typer.Argument(
             metavar="A B",
+            autocompletion=selections,
             help=f"Which runs: {SELECTION_HELP}. With --published any number of them, and "
             "published figures by id.",
         ),
@@ -67,7 +74,7 @@ def compare(
             "…); `all` ignores every fact.",
         ),
     ] = None,
-    output: ComparedAs = "table",
+    output: TableOrJson = "table",
     verbose: MoreFigures = False,
     database_url: DatabaseUrl = None,
 ) -> None:
@@ -100,3 +107,65 @@ def compare(
         include_emulated=include_emulated,
         output=output,
     )
+
+
+METRICS: tuple[Metric, ...] = ("iops", "bytes_per_s", "p99_ns")
+ALL_METRICS: tuple[Metric, ...] = ("iops", "bytes_per_s", "lat_mean_ns", "p99_ns", "p99_9_ns")
+
+
+def compare_two(
+    database: Engine,
+    asked: Selection,
+    *,
+    metrics: Sequence[Metric],
+    pool: Sequence[str] = (),
+    output: Literal["table", "json"],
+    verbose: bool = False,
+) -> None:
+    """Print the second of the two names that were asked for beside the first, of the runs that meet
+    the filters. Raises UnknownName, InvalidValue."""
+    a, b = asked.names
+    within = conditions(database, asked.filters, since=asked.since, until=asked.until)
+    comparison = compare_metrics(
+        database, a, b, metrics=metrics, pool=facts_to_pool(pool), within=within
+    )
+    print_comparison(comparison, output=output, verbose=verbose)
+
+
+def print_comparison(
+    comparison: Comparison, *, output: Literal["table", "json"], verbose: bool
+) -> None:
+    """Print a comparison as tables or as one document."""
+    if output == "json":
+        print_json(comparison.model_dump_json(indent=2))
+        return
+    for line in compare_lines(comparison, width=terminal_width(), verbose=verbose):
+        print(line)
+
+
+def compare_published(
+    engine: Engine,
+    asked: Selection,
+    *,
+    alone: bool,
+    include_emulated: bool,
+    output: Literal["table", "json"],
+) -> None:
+    """Set runs (or all of their trials) beside published figures, and print that.
+
+    Names with a slash, or of a post, are figures; others are runs. Raises UnknownName for either,
+    InvalidValue where no run is left that says anything about a cloud's disk.
+    """
+    run_evidence = EvidenceOfRuns(evidence)
+    document = compared(engine, asked, run_evidence, alone=alone, include_emulated=include_emulated)
+    if document.left_out:
+        _say(f"left out, because no cloud sells them: {', '.join(document.left_out)}")
+    if output == "json":
+        print_json(document.model_dump_json())
+        return
+    for line in beside_lines(document):
+        print(line)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)

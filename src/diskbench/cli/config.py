@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Literal
 
-import typer
+from rich.table import Table
 
+from diskbench.cli.terminal import TableOrJson
 from diskbench.report.terminal.screen import print_trimmed, screen
+from diskbench.settings import Settings, load_settings
 
 FORMAT = 1
 
 
 def config(
-    output: Annotated[
-        Literal["table", "json"], typer.Option(help="What to print on stdout.")
-    ] = "table",
+    output: TableOrJson = "table",
 ) -> None:
     """Print each setting, its value, and where it came from; passwords are never shown.
 
     Flag > DISKBENCH_* environment > ./diskbench.toml > the user's config.toml > default.
     """
-    from diskbench.settings import Settings, load_settings
-
     loaded = load_settings()
     rows = [
         (name, loaded.settings.shown(name), loaded.origins[name]) for name in Settings.model_fields
@@ -32,8 +29,6 @@ def config(
         settings = {name: {"value": value, "origin": origin} for name, value, origin in rows}
         print(json.dumps({"format": FORMAT, "settings": settings}, indent=2))
     else:
-        from rich.table import Table
-
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in ("setting", "value", "from"):
             table.add_column(column, overflow="fold")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from diskbench.cli.terminal import TableOrJson
+from diskbench.hosts.device import list_devices
+from diskbench.hosts.disks import DeviceState
+from diskbench.hosts.ssh import host_at
+from diskbench.ports import Host
 from diskbench.units import format_bytes
-
-if TYPE_CHECKING:
-    from diskbench.hosts.disks import DeviceState
-    from diskbench.ports import Host
 
 FORMAT = 1
 """Format number of the JSON document printed here."""
@@ -26,16 +27,12 @@ def devices(
             show_default="this machine",
         ),
     ] = None,
-    output: Annotated[
-        Literal["table", "json"], typer.Option(help="What to print on stdout.")
-    ] = "table",
+    output: TableOrJson = "table",
 ) -> None:
     """List the disks of a machine: the identity to give to --destroy-data, or why one is refused.
 
     Writes nothing. Needs root on that machine, to read signatures and to see what uses a disk.
     """
-    from diskbench.hosts.device import list_devices
-
     machine = _host(host)
     try:
         devices_seen = list_devices(machine)
@@ -49,8 +46,6 @@ def devices(
 
 
 def _host(address: str | None) -> Host:
-    from diskbench.hosts.ssh import host_at
-
     return host_at(address or "")
 
 

@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
+from typer._click import Context
 
-from diskbench.cli.panels import PanelledCommand, TypedCommand
-from diskbench.cli.run_command import RunCommand, with_run_options
+from diskbench.cli import completion
+from diskbench.cli.lazy import PanelledCommand, TypedCommand
+from diskbench.cli.run_command import RunCommand, asked_for, with_run_options
 from diskbench.cli.scopes import Where, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
-from diskbench.cli.terminal import print_json, terminal_width
+from diskbench.cli.terminal import TableOrJson, print_json, terminal_width
+from diskbench.engine.doctor import (
+    examine_machine,
+    examine_matrix,
+    examine_providers,
+    examine_stores,
+)
+from diskbench.engine.live import Typed, check_live
 from diskbench.errors import StoreUnavailable, UnknownName
+from diskbench.files import write_whole
+from diskbench.hosts.ssh import host_at
+from diskbench.model.finding import DoctorDocument, Finding, worst_state
 from diskbench.plugins import working
+from diskbench.ports import Governed
+from diskbench.providers.registry import provider, provider_names
 from diskbench.report.terminal.status_text import finding_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from typer._click import Context
-
-    from diskbench.model.finding import Finding
+from diskbench.results.refreshed_catalogue import open_books
+from diskbench.settings import load_settings
 
 _LIVE = "--live"
 _HOW_TO_CHECK_LIVE = (
@@ -81,12 +91,6 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
 
     Costs nothing. The flags are those of `diskbench run`. Exit 2: a problem.
     """
-    from diskbench.cli.asked import asked_for
-    from diskbench.engine.live import Typed, check_live
-    from diskbench.files import write_whole
-    from diskbench.model.finding import Finding
-    from diskbench.results.refreshed_catalogue import open_books
-
     request = asked_for(typed).request
     findings, made = check_live(request, open_books(), Typed(words, typed))
     file = recording or Path(f"diskbench-live-{made.provider}.json")
@@ -117,13 +121,16 @@ def doctor(
         typer.Option(
             "--provider",
             metavar="NAME",
+            autocompletion=completion.providers,
             help="Also check this provider: credentials, permissions, quota.",
         ),
     ] = None,
     region: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Region to check (default: the cloud's own configuration)."
+            metavar="NAME",
+            autocompletion=completion.regions,
+            help="Region to check (default: the cloud's own configuration).",
         ),
     ] = None,
     matrix: Annotated[
@@ -140,9 +147,7 @@ def doctor(
         ),
     ] = None,
     live: Live = False,  # noqa: ARG001 - `command_for` has another command for it
-    output: Annotated[
-        Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
-    ] = "table",
+    output: TableOrJson = "table",
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
     *,
@@ -155,15 +160,6 @@ def doctor(
     if print_policy is not None:
         print(_policy_of(print_policy))
         return
-    from diskbench.engine.doctor import (
-        examine_machine,
-        examine_matrix,
-        examine_providers,
-        examine_stores,
-    )
-    from diskbench.hosts.ssh import host_at
-    from diskbench.settings import load_settings
-
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
     planned = None if matrix is None else examine_matrix(matrix)
     places = planned.places if planned else {}
@@ -181,9 +177,6 @@ def doctor(
 
 def _policy_of(name: str) -> str:
     """The policy of a provider. Raises UnknownName for one that needs none."""
-    from diskbench.ports import Governed
-    from diskbench.providers.registry import provider, provider_names
-
     named: object = provider(name)
     if isinstance(named, Governed):
         return named.policy().rstrip("\n")
@@ -193,8 +186,6 @@ def _policy_of(name: str) -> str:
 
 
 def _print(findings: Sequence[Finding], output: str) -> None:
-
-    from diskbench.model.finding import DoctorDocument, worst_state
 
     state = worst_state(tuple(findings))
     if output == "json":

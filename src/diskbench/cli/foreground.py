@@ -1,41 +1,32 @@
-"""What `run` and `resume` share: drive plans in this process, show them, end with an exit code."""
+"""Drive plans in this process, show them, and end with an exit code (`run`, `resume`); or hand a
+command to a process of its own, which outlives this terminal (`--detach`)."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
 
+from diskbench.cli.messages import report
+from diskbench.cli.run_results import Show, show_results
+from diskbench.engine.matrix.run_cells import TrialEnding, execute
+from diskbench.engine.session import Session
+from diskbench.engine.trial.release import left_behind, where
+from diskbench.engine.trial.stop import Stop, StopThenLeave, on_signals
 from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
+from diskbench.files import append_private, log_directory
+from diskbench.model.phase import StepPhases
+from diskbench.model.spec import Plan
+from diskbench.report.terminal.progress import Progress, open_progress
 from diskbench.report.terminal.streams import OwnText
+from diskbench.results.run_evidence import phases_of
+from diskbench.store.rows import load_plan
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from diskbench.engine.matrix.run_cells import TrialEnding
-    from diskbench.engine.session import Session
-    from diskbench.model.phase import StepPhases
-    from diskbench.model.spec import Plan
-    from diskbench.report.terminal.progress import Progress
-
-Output = Literal["table", "json", "csv"]
 _SEVERITY = (3, 130, 2, 1, 0)
 """Which exit code wins when several hosts end differently: what costs money or data first."""
-
-
-@dataclass(frozen=True)
-class Show:
-    """What the user wants to see."""
-
-    output: Output = "table"
-    quiet: bool = False
-    timing: bool = False
-    verbose: bool = False
-    """Everything about the result, and the whole plan before it."""
-    junit: Path | None = None
-    """Where to write the steps as a JUnit report."""
 
 
 def drive(
@@ -55,10 +46,6 @@ def drive(
 
     Results go to stdout, everything else to stderr.
     """
-    from diskbench.cli.run_results import show_results
-    from diskbench.engine.matrix.run_cells import execute
-    from diskbench.engine.trial.stop import Stop, StopThenLeave, on_signals
-
     stop = Stop()
     displays: list[Progress] = []
 
@@ -71,8 +58,6 @@ def drive(
             print(text, file=sys.stderr)
 
     def left() -> str:
-        from diskbench.engine.trial.release import left_behind, where
-
         for display in displays:
             _give_back_terminal(display)
         paths = "; ".join(f"{', '.join(left_behind(p))} on {where(p)}" for p in plans)
@@ -92,8 +77,6 @@ def drive(
         missed = show_results(session, endings, show)
         return worst([*map(exit_code, endings), missed, *refused])
     except Exception as error:  # noqa: BLE001 - reported here, where the other trials' ends are known
-        from diskbench.cli.failures import report
-
         return worst([report(error), *map(exit_code, endings), *refused])
     finally:
         stop.leave()  # after an error, what still runs is suspended
@@ -101,13 +84,8 @@ def drive(
 
 def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progress:
     """The live display of running plans; finished steps are shown with their phases."""
-    from diskbench.report.terminal.progress import Progress, open_progress
-    from diskbench.results.run_evidence import phases_of
-    from diskbench.store.rows import load_plan
-
     if quiet:
         return Progress()
-
     known = {plan.trial_id: plan for plan in plans}
 
     def course_of(trial_id: str, run_index: int, step: str) -> StepPhases | None:
@@ -151,3 +129,24 @@ def exit_code(ending: TrialEnding) -> int:
 def worst(codes: Sequence[int]) -> int:
     """The most serious of `codes`; 0 if there are no codes."""
     return next((code for code in _SEVERITY if code in codes), 0)
+
+
+def in_background(
+    command: Sequence[str], session: Session, evidence_url: str, *, name: str
+) -> Path:
+    """Start `diskbench COMMAND` on the stores of `session`; returns the log to which it writes,
+    which is named `name`."""
+    log = log_directory() / f"{name}.log"
+    # The stores are in the environment: arguments can be read by every user of the machine.
+    url = session.database.url.render_as_string(hide_password=False)
+    stores = {"DISKBENCH_DATABASE_URL": url, "DISKBENCH_EVIDENCE_URL": evidence_url}
+    with append_private(log) as sink:
+        subprocess.Popen(
+            [sys.executable, "-m", "diskbench", *command],
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,
+            env=os.environ | stores,
+        )
+    return log

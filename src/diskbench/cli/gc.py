@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal, TextIO
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import typer
 
-from diskbench.cli.failures import print_problem
+from diskbench.cli import completion
+from diskbench.cli.messages import print_problem
 from diskbench.cli.scopes import Where, scoped
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
+from diskbench.cli.selecting import ids
+from diskbench.cli.sessions import opened, print_swept, sweep_code
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import print_json
+from diskbench.engine.cleanup.gc import sweep
+from diskbench.engine.cleanup.orphans import sweep_provider
+from diskbench.engine.work import abandoned_plans
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ids import short
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from diskbench.model.outcome import SweepDocument, Swept, Unlisted
+from diskbench.model.outcome import SweepDocument, Swept, Unlisted
 
 
 @scoped
@@ -26,6 +29,7 @@ def gc(
         list[str] | None,
         typer.Argument(
             metavar="ID",
+            autocompletion=ids,
             help="Leases, trials or runs to give back now, expired or not: ids, long or "
             "short, or `last`. Leases that only --provider lists need their full id.",
         ),
@@ -41,12 +45,17 @@ def gc(
         typer.Option(
             "--provider",
             metavar="NAME",
+            autocompletion=completion.providers,
             help="Also list all diskbench resources at this provider; give back expired ones.",
         ),
     ] = None,
     region: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Region of --provider (default: all regions)."),
+        typer.Option(
+            metavar="NAME",
+            autocompletion=completion.regions,
+            help="Region of --provider (default: all regions).",
+        ),
     ] = None,
     not_mine: Annotated[
         bool,
@@ -65,10 +74,6 @@ def gc(
 
     The exit code is 3 if something could not be given back.
     """
-    from diskbench.engine.cleanup.gc import sweep
-    from diskbench.engine.cleanup.orphans import sweep_provider
-    from diskbench.engine.work import abandoned_plans
-
     named = list(ids or [])
     if not_mine and (provider is None or not named):
         raise InvalidValue(
@@ -104,45 +109,9 @@ def gc(
     raise typer.Exit(3 if unlisted else sweep_code(swept))
 
 
-def print_swept(swept: Sequence[Swept], *, stream: TextIO) -> None:
-    """What became of each lease: what it held, where, why, and what it cost; errors on stderr."""
-    from diskbench.model.ids import owned
-
-    for item in swept:
-        verb = item.outcome.replace("-", " ")
-        print(f"{verb} {', '.join(item.resources)} on {item.where}: {item.reason}", file=stream)
-        if not item.in_database:
-            print(f"  {owned(item.lease_id, item.owner)}", file=stream)
-        if item.copied:
-            print(f"  its tags name lease {item.lease_id}", file=stream)
-        elif item.outcome != "kept" and (cost := _cost(item)):
-            print(f"  {cost}", file=stream)
-        if item.problem:
-            print_problem(item.problem)
-
-
-def sweep_code(swept: Sequence[Swept]) -> int:
-    """3 when something could not be given back, else 0."""
-    return 3 if any(item.problem for item in swept) else 0
-
-
-def _cost(item: Swept) -> str:
-    """What a lease cost, for a person; "" where it cost nothing."""
-    if item.cost is None:
-        return "cost unknown: its lease is not in this database"
-    hours = f"in {item.cost.hours:,.1f} h since {item.cost.since[:16].replace('T', ' ')} UTC"
-    if item.cost.usd is None:
-        return f"cost unknown: no price is known, {hours}"
-    if item.cost.usd == 0:
-        return ""
-    return f"cost about ${item.cost.usd:,.2f} {hours}, at ${item.cost.hourly_usd:,.4f} an hour"
-
-
 def _document(
     swept: Sequence[Swept], unlisted: Sequence[Unlisted], *, dry_run: bool
 ) -> SweepDocument:
-    from diskbench.model.outcome import SweepDocument
-
     gone = [item for item in swept if item.outcome != "kept"]
     known = [item.cost.usd for item in gone if item.cost and item.cost.usd is not None]
     return SweepDocument(

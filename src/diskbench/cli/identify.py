@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from diskbench.catalog.entry import clouds
+from diskbench.cli import completion
+from diskbench.cli.selecting import ids
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
-from diskbench.cli.terminal import print_json
+from diskbench.cli.terminal import TableOrJson, print_json
 from diskbench.errors import UnknownName
+from diskbench.results.identified import identified
+from diskbench.results.selection import Selection, run_or_set
 
 _MOST = 8
 
 
 def identify(
     run: Annotated[
-        str, typer.Argument(metavar="RUN", help="A run: its id, long or short, or `last`.")
+        str,
+        typer.Argument(
+            metavar="RUN", autocompletion=ids, help="A run: its id, long or short, or `last`."
+        ),
     ],
     cloud: Annotated[
         str | None,
-        typer.Option("--provider", metavar="NAME", help="Only disks of this provider."),
+        typer.Option(
+            "--provider",
+            metavar="NAME",
+            autocompletion=completion.providers,
+            help="Only disks of this provider.",
+        ),
     ] = None,
-    output: Annotated[
-        Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
-    ] = "table",
+    output: TableOrJson = "table",
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
@@ -34,10 +45,6 @@ def identify(
     Rates and falls are compared with the dated limits of every disk type and size. Exit code 0
     also where nothing fits.
     """
-    from diskbench.catalog.entry import clouds
-    from diskbench.results.identified import identified
-    from diskbench.results.selection import Selection, run_or_set
-
     if cloud is not None and cloud not in clouds():
         raise UnknownName("provider with disks in the catalogue", cloud, clouds())
     engine = database(database_url)

@@ -1,42 +1,78 @@
 """Commands that are imported when they are run, not when they are listed.
 
-`diskbench --help` and shell completion know every command's name and one line about it from
-COMMANDS; its module, and all that imports, is loaded when that command is run.
+`diskbench --help` and shell completion know the words of every command and one line about it from
+COMMANDS; its module, and all that imports, is loaded when that command is run. Help is plain text:
+rich costs 0.15 s and adds boxes.
 """
 
 from __future__ import annotations
 
-import difflib
 import importlib
-from typing import TYPE_CHECKING, Any
+import keyword
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer._click import Command, Context, HelpFormatter
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command
 
-from diskbench.cli.panels import PanelledCommand, PlainGroup
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from typer._click import Command, Context
-
-COMMANDS: dict[str, str] = {
+COMMANDS: Mapping[str, str] = {
     "run": "Measure a disk: here, over SSH, or on a rented machine.",
     "plan": "Expected figures, duration and cost of a run; rents nothing.",
     "matrix": "Measure many regions, machines, disks and times from a file.",
+    "matrix list": "List the matrices that come with diskbench.",
+    "matrix show": "Print a matrix file, for example to start your own.",
+    "matrix schema": "Print the JSON schema of matrix files, for an editor.",
+    "matrix plan": "Show cells, order, duration, cost, quota and credit of a matrix.",
+    "matrix run": "Measure every cell of a matrix.",
+    "matrix status": "Show the state of every cell, the cost and the expected end.",
+    "matrix cancel": "Stop all cells of a matrix and give everything back.",
+    "matrix resume": "Resume a matrix whose process ended; keep finished cells.",
+    "matrix retry": "Measure failed, refused and cancelled cells again.",
     "worker": "Measure cells of matrices; resume those of dead workers.",
     "schedule": "Measure a matrix regularly, with workers.",
+    "schedule add": "Add a schedule for a matrix, or change an existing one.",
+    "schedule list": "List the schedules with next time and last outcome.",
+    "schedule show": "Show the next five times, the last twenty, and the last figures.",
+    "schedule pause": "Start nothing until it is resumed; a running matrix continues.",
+    "schedule resume": "Start again at the next due time; skip missed times.",
+    "schedule remove": "Remove a schedule; keep its results and a running matrix.",
+    "schedule trigger": "Start the matrix now, or after the running one.",
+    "schedule backfill": "Run missed, skipped or failed times now, one after the other.",
     "status": "Show running work, the queue and rented resources.",
     "resume": "Resume runs whose process died.",
     "cancel": "Stop a running trial, keep its results and clean up.",
     "gc": "Give back rented resources that runs left behind.",
     "doctor": "Check access, quota, clocks and stores before a run.",
     "profiles": "List, show, render and validate profiles.",
+    "profiles list": "List the profiles that come with diskbench, with the time each takes.",
+    "profiles show": "Show the question that a profile answers, its source and its parameters.",
+    "profiles render": "Print the exact job files that would run on this machine, one per step.",
+    "profiles validate": "Check a profile: template, parameters, safety, and each job file with "
+    "fio --parse-only.",
     "catalog": "Documented limits and prices of disks and machines.",
+    "catalog disks": "List the disk types: sizes, IOPS and throughput by formula, bursts; and "
+    "other parts.",
+    "catalog instances": "List the machines: what each sustains towards its disks, and its price.",
+    "catalog show": "Show all figures of one disk type or machine, each with its source and date.",
     "published": "Measurements of cloud disks that others published.",
+    "published list": "List the figures, one per line; ! marks doubtful ones.",
+    "published show": "Show figures with machine, method, samples, doubts and verdict.",
     "devices": "List the block devices of a machine.",
     "results": "List, show, export, import and delete results.",
+    "results list": "List what was measured, newest first, the runs of a trial as one line.",
+    "results show": "Show a run with the others on the same machine and disk: figures, verdict, "
+    "next step.",
+    "results export": "Write measurement rows as CSV or Parquet, each with its run's columns; JSON "
+    "as in `show`.",
+    "results delete": "Delete runs: their evidence and their rows.",
+    "results prune": "Remove the raw fio logs of old runs; their rows and per-second series are "
+    "kept.",
+    "results rebuild": "Rebuild all rows from the evidence, in an empty or an existing database.",
+    "results import": "Import measurements of other tools, as runs marked `imported`; a file is "
+    "imported once.",
     "identify": "Find the disk types that fit the figures of a run.",
     "report": "Write a page about runs: verdict, tables and charts.",
     "publish": "Publish all runs as a static site.",
@@ -48,83 +84,122 @@ COMMANDS: dict[str, str] = {
     "schema": "Print the JSON schemas of the output.",
     "version": "Print the version of diskbench.",
 }
-"""Command → its line in the help. The module is `diskbench.cli.<command>`; what is mounted is its
-`app` (a typer.Typer) or, without one, the function named like the command."""
+"""The words of a command → its line in the help, in the order of the help. Words with others below
+them are a group."""
+_MODULES: Mapping[str, str] = {
+    "matrix run": "matrix_run",
+    "matrix status": "matrix_run",
+    "matrix cancel": "matrix_run",
+    "matrix resume": "matrix_run",
+    "matrix retry": "matrix_run",
+    "results list": "results_list",
+    "results show": "results_show",
+    "results export": "results_files",
+    "results delete": "results_delete",
+    "results prune": "results_delete",
+    "results rebuild": "results_files",
+    "results import": "results_files",
+}
+"""Commands whose module in `diskbench.cli` is not named like their first word."""
+_ARGUMENTS = "Arguments"
+_NO_PANEL = "Options"
 
 
-class LazyGroup(PlainGroup):
-    """A group that lists COMMANDS and loads one only to run it."""
+class PanelledCommand(TyperCommand):
+    """A command whose help lists its options under their `rich_help_panel`."""
 
-    def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002 - typer's
-        """The names, in the order of the help."""
-        return list(COMMANDS)
+    def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write arguments, then the options of each panel in the order of its first one."""
+        panels: dict[str, list[tuple[str, str]]] = {_ARGUMENTS: []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is None:
+                continue
+            if isinstance(param, TyperArgument):
+                panels[_ARGUMENTS].append(_without_type(param, record, ctx))
+                continue
+            panel = getattr(param, "rich_help_panel", None) or _NO_PANEL
+            panels.setdefault(panel, []).append(record)
+        for name, records in panels.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
 
-    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:  # noqa: ARG002
-        """A placeholder with the command's one line: enough for help and completion."""
-        line = COMMANDS.get(cmd_name)
-        return TyperCommand(cmd_name, help=line, rich_markup_mode=None) if line else None
+
+def _without_type(param: TyperArgument, record: tuple[str, str], ctx: Context) -> tuple[str, str]:
+    """The line of an argument without typer's `<str>`: its name and its help say what it is."""
+    kind = param.display_type_rich(ctx=ctx)
+    return record[0].removesuffix(f" {kind}") if kind else record[0], record[1]
+
+
+class LazyGroup(TyperGroup):
+    """The commands below some words, or of the root: placeholders with their line in the help, of
+    which one is loaded to run it."""
+
+    def __init__(self, *, words: str = "", **options: Any) -> None:  # noqa: ANN401 - typer's
+        super().__init__(**options)
+        self._words = words
+        self.commands = {
+            name: TyperCommand(name, help=COMMANDS[below], rich_markup_mode=None)
+            for below in COMMANDS
+            for group, _, name in (below.rpartition(" "),)
+            if group == words
+        }
 
     def resolve_command(
         self, ctx: Context, args: list[str]
     ) -> tuple[str | None, Command | None, list[str]]:
-        """The real command that `args` begin with; for an unknown name the nearest ones."""
-        name, *arguments = args
-        if name in COMMANDS:
-            command = load(name, arguments)
-            if ctx.resilient_parsing:  # a shell asks what may follow
-                from diskbench.cli.completion import with_values
+        """The real command that `args` begin with."""
+        name, command, arguments = super().resolve_command(ctx, args)
+        if name is not None:
+            command = load(f"{self._words} {name}".strip(), arguments)
+        return name, command, arguments
 
-                command = with_values(command, (name,))
-            return name, command, arguments
-        if not ctx.resilient_parsing and not name.startswith("-"):
-            near = difflib.get_close_matches(name, COMMANDS, n=3)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(COMMANDS)}"
-            ctx.fail(f"unknown command {name!r}: {hint}")
-        return super().resolve_command(ctx, args)
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002
+        """Write each command with its whole line, on several lines if it is long."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, below.help or "") for name, below in self.commands.items()])
 
 
-def load(name: str, arguments: Sequence[str] = ()) -> Command:
-    """Import the module of a command and make the command.
+@dataclass(frozen=True)
+class TypedCommand:
+    """A command whose options depend on what is typed: its function, its class, and what stands
+    below its help."""
 
-    A module whose options depend on what is typed (those of a provider) has `command_for`, which is
-    given the arguments and returns a TypedCommand.
+    function: Callable[..., None]
+    kind: type[TyperCommand]
+    end_of_help: str | None = None
+
+
+def is_group(words: str) -> bool:
+    """Whether the words stand for several commands."""
+    return any(below.startswith(f"{words} ") for below in COMMANDS)
+
+
+def load(words: str, arguments: Sequence[str] = ()) -> Command:
+    """Import the module of a command and make the command, or the group, with these words.
+
+    The function has the name of the last word (`list_` for `list`). A module whose options depend
+    on what is typed (those of a provider) has `command_for`, which is given the arguments and
+    returns a TypedCommand.
     """
-    module = importlib.import_module(f"diskbench.cli.{name}")
-    group: Any = getattr(module, "app", None)
-    if not isinstance(group, typer.Typer):
-        group = typer.Typer()
-        if hasattr(module, "command_for"):
-            typed = module.command_for(arguments)
-            group.command(name, cls=typed.kind, epilog=typed.end_of_help)(typed.function)
-        else:
-            group.command(name)(getattr(module, name))
-    group.rich_markup_mode = None  # plain help everywhere: rich costs 0.15 s and adds boxes
-    group._add_completion = False  # noqa: SLF001 - a sub-app has no completion flags of its own
-    group.info.cls = PlainGroup
-    for inner in group.registered_commands:
-        if inner.cls is TyperCommand:
-            inner.cls = PanelledCommand
-    command = get_command(group)
-    command.name = name
-    if isinstance(command, TyperGroup) and not command.invoke_without_command:
-        command.no_args_is_help = True  # a group alone lists its commands
+    first, _, last = words.rpartition(" ")
+    if is_group(words):
+        return LazyGroup(
+            words=words,
+            name=words,
+            help=COMMANDS[words],
+            no_args_is_help=True,
+            rich_markup_mode=None,
+        )
+    module = importlib.import_module(f"diskbench.cli.{_MODULES.get(words, first or last)}")
+    if hasattr(module, "command_for"):
+        typed = module.command_for(arguments)
+    else:
+        name = f"{last}_" if keyword.iskeyword(last) or last == "list" else last
+        typed = TypedCommand(getattr(module, name), PanelledCommand)
+    alone = typer.Typer(rich_markup_mode=None, add_completion=False)
+    alone.command(last, cls=typed.kind, epilog=typed.end_of_help)(typed.function)
+    command = get_command(alone)
+    command.name = last
     return command
-
-
-def commands_taking(flag: str) -> list[str]:
-    """The commands that have the option `flag`, as `plan` or `matrix run`, in the help's order.
-
-    It loads every command (0.5 s), which only an error message is worth.
-    """
-    paths = []
-    for name in COMMANDS:
-        waiting = [(name, load(name))]
-        while waiting:
-            path, command = waiting.pop(0)
-            waiting += [
-                (f"{path} {inner}", below)
-                for inner, below in getattr(command, "commands", {}).items()
-            ]
-            if any(flag in (*param.opts, *param.secondary_opts) for param in command.params):
-                paths.append(path)
-    return paths

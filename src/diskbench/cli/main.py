@@ -21,8 +21,8 @@ from typer.exceptions import Abort, TyperException
 from typer.main import get_command
 
 from diskbench.cli.lazy import LazyGroup
-from diskbench.cli.letters import printable
 from diskbench.cli.opened import close_at_end, closing_all
+from diskbench.cli.terminal import printable
 from diskbench.errors import InvalidValue, Suspended
 from diskbench.report.terminal.streams import guarded_streams
 from diskbench.visible import unstorable
@@ -48,7 +48,7 @@ app = typer.Typer(
 def _set_up_events(
     log_format: Literal["human", "json"] | None,
 ) -> Literal["human", "json"] | None:
-    from diskbench.cli.events import set_up
+    from diskbench.cli.messages import set_up
 
     set_up(log_format)
     return log_format
@@ -88,7 +88,7 @@ def diskbench(
     ] = False,
 ) -> None:
     """Measure how fast a disk really is: run fio, keep the evidence and say what limits it."""
-    from diskbench.cli.events import set_up
+    from diskbench.cli.messages import set_up
 
     set_up(log_format, verbose=verbose, debug=debug)
 
@@ -156,7 +156,7 @@ def _invoke(arguments: list[str]) -> int:
     try:
         code = get_command(app).main(args=arguments, prog_name=PROGRAM, standalone_mode=False)
     except BadParameter as error:
-        from diskbench.cli.typed_value import in_our_words
+        from diskbench.cli.messages import in_our_words
 
         if (refused := in_our_words(error)) is not None:
             raise refused from None
@@ -175,13 +175,13 @@ def _invoke(arguments: list[str]) -> int:
 
 
 def _fail(error: Exception) -> int:
-    from diskbench.cli.failures import report
+    from diskbench.cli.messages import report
 
     return report(error)
 
 
 def _wrong_usage(error: TyperException) -> int:
-    from diskbench.cli.failures import report_usage
+    from diskbench.cli.messages import report_usage
 
     return report_usage(error)
 

@@ -1,26 +1,35 @@
-"""`diskbench matrix`: many cells from one file. What is there, what may stand in it, what it does.
-
-Commands that run a matrix are added to `app` by modules of their own, at the end of this one.
-"""
+"""`diskbench matrix list`, `show`, `schema` and `plan`: matrix files, what may stand in them, and
+what they would do."""
 
 from __future__ import annotations
 
 import json
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
 
 import typer
 
-from diskbench.cli.matrix_run import Seed, mount
-from diskbench.cli.terminal import print_json
-from diskbench.report.terminal.screen import hanging
-
-if TYPE_CHECKING:
-    pass
-
-app = typer.Typer(
-    help="Plan and run many combinations of region, machine, disk and profile from a file."
+from diskbench.catalog.entry import clouds
+from diskbench.catalog.lookup import disk_types
+from diskbench.cli import completion
+from diskbench.cli.terminal import TableOrJson, print_json
+from diskbench.engine.matrix.matrix_file import (
+    MatrixFile,
+    load_matrix,
+    outlook_of,
+    seed_of,
+    shipped_matrices,
 )
+from diskbench.errors import InvalidValue
+from diskbench.fio.profiles import shipped_names
+from diskbench.plan.cells import FILESYSTEMS
+from diskbench.plan.matrix import expand
+from diskbench.plan.matrix_form import matrix_schema, own_values
+from diskbench.providers.registry import provider_names
+from diskbench.report.terminal.matrix_text import render_outlook
+from diskbench.report.terminal.screen import hanging
+from diskbench.results.refreshed_catalogue import open_books
 
 FORMAT = 1
 """Format number of the JSON document of `list`."""
@@ -28,31 +37,30 @@ PROBLEM = 2
 """Exit code of a plan with blocks that cannot be measured."""
 
 
-class MatrixOutput(StrEnum):
-    """How a result is printed."""
-
-    table = "table"
-    json = "json"
-
-
 File = Annotated[
     str,
-    typer.Argument(metavar="FILE|NAME", help="A file, or a name from `diskbench matrix list`."),
+    typer.Argument(
+        metavar="FILE|NAME",
+        autocompletion=completion.matrices,
+        help="A file, or a name from `diskbench matrix list`.",
+    ),
 ]
-OutputOption = Annotated[MatrixOutput, typer.Option("--output", help="What to print on stdout.")]
+AssumePrice = Annotated[
+    float | None,
+    typer.Option(metavar="USD_PER_HOUR", help="US dollars an hour to assume if no price is known."),
+]
+Seed = Annotated[
+    int | None, typer.Option(min=0, help="Seed of the order (default: the file's, else a new one).")
+]
 
 
-@app.command("list")
-def list_matrices(output: OutputOption = MatrixOutput.table) -> None:
+def list_(output: TableOrJson = "table") -> None:
     """List the matrices that come with diskbench."""
-    from diskbench.engine.matrix.matrix_file import load_matrix, shipped_matrices
-    from diskbench.plan.matrix import expand
-
     rows = []
     for name in shipped_matrices():
         matrix = load_matrix(name).matrix
         rows.append((name, matrix.title, len(expand(matrix, seed=0))))
-    if output is MatrixOutput.json:
+    if output == "json":
         listed = [{"name": name, "title": title, "cells": n} for name, title, n in rows]
         typer.echo(json.dumps({"format": FORMAT, "matrices": listed}, indent=2))
         return
@@ -61,45 +69,66 @@ def list_matrices(output: OutputOption = MatrixOutput.table) -> None:
         typer.echo(hanging(f"{name:<{width}}  {count:>4} cells  ", title))
 
 
-@app.command()
 def show(file: File) -> None:
     """Print a matrix file, for example to start your own."""
-    from diskbench.engine.matrix.matrix_file import load_matrix
-
     typer.echo(load_matrix(file).text, nl=False)
 
 
-@app.command()
 def schema() -> None:
     """Print the JSON schema of matrix files, for an editor."""
-    from diskbench.cli.matrix_schema import schema_for_editors
-
     typer.echo(json.dumps(schema_for_editors(), indent=2))
 
 
-@app.command()
 def plan(
     file: File,
-    output: OutputOption = MatrixOutput.table,
+    output: TableOrJson = "table",
     offline: Annotated[
         bool, typer.Option("--offline", help="Ask no cloud: plan from the catalogue only.")
     ] = False,
     seed: Seed = None,
 ) -> None:
     """Show cells, order, duration, cost, quota and credit of a matrix. Rents nothing."""
-    from diskbench.engine.matrix.matrix_file import load_matrix, outlook_of, seed_of
-    from diskbench.results.refreshed_catalogue import open_books
-
     loaded = load_matrix(file)
     outlook = outlook_of(loaded, open_books(), seed=seed_of(loaded.matrix, seed), offline=offline)
-    if output is MatrixOutput.json:
+    if output == "json":
         print_json(outlook.model_dump_json(indent=2))
     else:
-        from diskbench.report.terminal.matrix_text import render_outlook
-
         typer.echo(render_outlook(outlook), nl=False)
     if any(block.problem is not None for block in outlook.blocks):
         raise typer.Exit(PROBLEM)
 
 
-mount(app)
+def schema_for_editors() -> dict[str, Any]:
+    """The JSON schema of matrix files, with the values that an editor may propose."""
+    sold = [name for cloud in clouds() for name in disk_types(cloud)]
+    known = {
+        "provider": provider_names(),
+        "profile": shipped_names(),
+        "disk": list(dict.fromkeys([*sold, "root"])),
+        "filesystem": FILESYSTEMS,
+        **own_values(),
+    }
+    return matrix_schema(known)
+
+
+def with_money(file: MatrixFile, budget: float | None, assume_price: float | None) -> MatrixFile:
+    """The matrix with the limits that were typed. Raises InvalidValue for what is no money."""
+    typed = {"budget_usd": budget, "assume_price_usd_per_hour": assume_price}
+    change = {name: value for name, value in typed.items() if value is not None}
+    for name, value in change.items():
+        if not 0 < value < float("inf"):
+            flag = "--budget" if name == "budget_usd" else "--assume-price"
+            raise InvalidValue(
+                f"{flag} {value:g} is not an amount of money",
+                advice="write an amount in US dollars above 0",
+            )
+    limits = file.matrix.limits.model_copy(update=change)
+    return replace(file, matrix=file.matrix.model_copy(update={"limits": limits}))
+
+
+def with_conditions(file: MatrixFile, fail_if: Sequence[str]) -> MatrixFile:
+    """The matrix with conditions for all cells that have none of their own."""
+    if not fail_if:
+        return file
+    defaults = file.matrix.defaults.model_copy(update={"fail_if": tuple(fail_if)})
+    return replace(file, matrix=file.matrix.model_copy(update={"defaults": defaults}))

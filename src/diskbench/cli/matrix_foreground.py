@@ -3,40 +3,32 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
-from diskbench.cli.background import in_background
-from diskbench.cli.events import emit_problem
-from diskbench.cli.failures import report
-from diskbench.cli.foreground import worst
+from diskbench.cli.foreground import in_background, worst
 from diskbench.cli.matrix_display import (
+    Output,
     print_changes_while,
     print_matrix_status,
     show_table_while,
 )
+from diskbench.cli.messages import emit_problem, report
 from diskbench.cli.run_results import say_missed, stored_trial
 from diskbench.engine.matrix.campaign import claim_foreground
 from diskbench.engine.matrix.machine_reuse import let_idle_go
 from diskbench.engine.matrix.status import look_at
 from diskbench.engine.matrix.worker import TICK_S, Worker
+from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import StopThenLeave, on_signals
 from diskbench.files import write_whole
-from diskbench.model.campaign import FINAL, LIVE
+from diskbench.model.campaign import FINAL, LIVE, MatrixStatus
 from diskbench.model.ids import short
 from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
-from diskbench.store.campaigns import find_campaign, load_campaign
+from diskbench.store.campaigns import CampaignRow, find_campaign, load_campaign
 from diskbench.store.cells import cells_in, done_cells
 from diskbench.store.leases import leases_of_campaign, list_machines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from diskbench.cli.matrix_display import Output
-    from diskbench.engine.session import Session
-    from diskbench.model.campaign import MatrixStatus
-    from diskbench.store.campaigns import CampaignRow
 
 NOT_GIVEN_BACK = 3
 

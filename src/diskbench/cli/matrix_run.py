@@ -5,29 +5,43 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from diskbench.cli.cancel import cancel_matrix
-from diskbench.cli.matrix_typed import AssumePrice, with_conditions, with_money
+from diskbench.cli import cancel as trial_cancel
+from diskbench.cli import completion
+from diskbench.cli.matrix import AssumePrice, Seed, with_conditions, with_money
+from diskbench.cli.matrix_display import print_matrix_status, show_table_while
+from diskbench.cli.matrix_foreground import continue_detached, foreground
 from diskbench.cli.opened import close_at_end
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
+from diskbench.cli.selecting import begun_matrices
+from diskbench.cli.sessions import opened
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.stores import database as opened_database
+from diskbench.cli.terminal import TableOrJson
+from diskbench.engine.matrix.campaign import (
+    begin_campaign,
+    check_outlook,
+    check_prices,
+    check_running,
+    retry_cells,
+)
+from diskbench.engine.matrix.matrix_file import load_matrix, outlook_of, seed_of
+from diskbench.engine.matrix.status import look_at
 from diskbench.errors import InvalidValue
+from diskbench.providers.registry import Providers
+from diskbench.report.terminal.matrix_table import matrix_line
+from diskbench.results.refreshed_catalogue import open_books
+from diskbench.store.campaigns import find_campaign, list_campaigns, load_campaign
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-Output = Literal["table", "json"]
 Which = Annotated[
     str | None,
     typer.Argument(
-        metavar="MATRIX", help="The matrix's name or id, or `last` (default: the newest)."
+        metavar="MATRIX",
+        autocompletion=begun_matrices,
+        help="The matrix's name or id, or `last` (default: the newest).",
     ),
-]
-Seed = Annotated[
-    int | None, typer.Option(min=0, help="Seed of the order (default: the file's, else a new one).")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no plan and no progress.")]
 
@@ -35,7 +49,11 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no plan and no
 def run(
     matrix: Annotated[
         str,
-        typer.Argument(metavar="FILE|NAME", help="A matrix file, or the name of a shipped one."),
+        typer.Argument(
+            metavar="FILE|NAME",
+            autocompletion=completion.matrices,
+            help="A matrix file, or the name of a shipped one.",
+        ),
     ],
     detach: Annotated[
         bool, typer.Option("--detach", help="Run in the background; print the matrix's id.")
@@ -65,7 +83,7 @@ def run(
         ),
     ] = None,
     seed: Seed = None,
-    output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
+    output: TableOrJson = "table",
     quiet: Quiet = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
@@ -74,12 +92,6 @@ def run(
 
     After Ctrl-C, 'diskbench matrix resume' continues it.
     """
-    from diskbench.cli.matrix_foreground import continue_detached, foreground
-    from diskbench.engine.matrix.campaign import begin_campaign, check_outlook, check_prices
-    from diskbench.engine.matrix.matrix_file import load_matrix, outlook_of, seed_of
-    from diskbench.providers.registry import Providers
-    from diskbench.results.refreshed_catalogue import open_books
-
     for flag, value in (("--fail-if", fail_if), ("--junit", junit)):
         if value and (detach or queue):
             raise InvalidValue(
@@ -110,15 +122,12 @@ def run(
 
 def resume(
     matrix: Which = None,
-    output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
+    output: TableOrJson = "table",
     quiet: Quiet = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
     """Resume a matrix whose process ended; keep finished cells."""
-    from diskbench.cli.matrix_foreground import foreground
-    from diskbench.store.campaigns import find_campaign
-
     session = opened(database_url, evidence_url)
     campaign = find_campaign(session.database, matrix)
     raise typer.Exit(foreground(session, campaign, output, quiet=quiet))
@@ -128,18 +137,10 @@ def status(
     matrix: Which = None,
     watch: Annotated[bool, typer.Option("--watch", help="Update until the matrix ends.")] = False,
     every: Annotated[bool, typer.Option("--all", help="Print one line for each matrix.")] = False,
-    output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
+    output: TableOrJson = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
     """Show the state of every cell, the cost and the expected end."""
-    from diskbench.cli.matrix_display import (
-        print_matrix_status,
-        show_table_while,
-    )
-    from diskbench.engine.matrix.status import look_at
-    from diskbench.report.terminal.matrix_table import matrix_line
-    from diskbench.store.campaigns import find_campaign, list_campaigns, load_campaign
-
     database = opened_database(database_url)
     if every:
         for campaign in list_campaigns(database):
@@ -165,16 +166,12 @@ def retry(
     failed: Annotated[
         bool, typer.Option("--failed", help="Select every cell without a result.")
     ] = False,
-    output: Annotated[Output, typer.Option(help="What to print on stdout.")] = "table",
+    output: TableOrJson = "table",
     quiet: Quiet = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
     """Measure failed, refused and cancelled cells again."""
-    from diskbench.cli.matrix_foreground import foreground
-    from diskbench.engine.matrix.campaign import retry_cells
-    from diskbench.store.campaigns import find_campaign
-
     if not failed:
         raise InvalidValue("no cells were selected", advice="add --failed")
     session = opened(database_url, evidence_url)
@@ -190,14 +187,19 @@ def retry(
     raise typer.Exit(foreground(session, campaign, output, quiet=quiet))
 
 
-def mount(app: typer.Typer) -> None:
-    """Add the commands to `diskbench matrix`."""
-    commands: dict[str, Callable[..., None]] = {
-        "run": run,
-        "status": status,
-        "cancel": cancel_matrix,
-        "resume": resume,
-        "retry": retry,
-    }
-    for name, command in commands.items():
-        app.command(name)(command)
+def cancel(
+    matrix: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="MATRIX",
+            autocompletion=begun_matrices,
+            help="The matrix's name or id, or `last` (default: the newest).",
+        ),
+    ] = None,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
+) -> None:
+    """Stop all cells of a matrix and give everything back."""
+    campaign = find_campaign(opened_database(database_url), matrix)
+    check_running(campaign)
+    trial_cancel.cancel([campaign.campaign_id], database_url, evidence_url)

@@ -8,8 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from diskbench.cli.run_command import with_run_options
-from diskbench.cli.run_until import check_until
+from diskbench.cli.messages import print_error
+from diskbench.cli.run_command import asked_for, with_run_options
+from diskbench.cli.terminal import print_json
+from diskbench.engine.trial.planning import Previewed, preview
+from diskbench.model.outcome import problem_of
+from diskbench.plan.cost import PlanDocument, PlannedTrial, RefusedTrial, cost_of_plan
+from diskbench.report.terminal.plan_text import render_plan
+from diskbench.results.refreshed_catalogue import open_books
 
 PROBLEM = 2
 """Exit code where something cannot be measured as asked."""
@@ -20,16 +26,10 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
 
     Takes the options of `diskbench run`. Rents nothing.
     """
-    from diskbench.cli.asked import asked_for
-    from diskbench.cli.plan_output import print_document, print_text
-    from diskbench.engine.trial.planning import preview
-    from diskbench.results.refreshed_catalogue import open_books
+    if typed["until_ci"] is not None:
+        from diskbench.cli.until import outlook_until  # a matrix, which other plans do not need
 
-    until = check_until(typed)
-    if until is not None:
-        from diskbench.cli.until_matrix import outlook_until
-
-        typer.echo(outlook_until(typed, until), nl=False)
+        typer.echo(outlook_until(typed), nl=False)
         return
     command = asked_for(typed)
     books = open_books()
@@ -56,3 +56,31 @@ _OFFLINE = inspect.Parameter(
 )
 
 command_for = partial(with_run_options, plan, more=(_OFFLINE,))
+
+
+def print_text(previewed: Previewed) -> None:
+    """The plans for a person, then what cannot be measured, on stderr."""
+    if previewed.plans:
+        typer.echo(render_plan([draft for draft, _ in previewed.plans]))
+    for cell, error in previewed.refused:
+        print_error(error, prefix=f"{cell.address}: " if cell.address else "")
+
+
+def print_document(previewed: Previewed) -> None:
+    """The plans, and what cannot be measured, as one JSON document."""
+    document = PlanDocument(
+        trials=tuple(
+            PlannedTrial(
+                plan=draft,
+                asked=was_asked,
+                cost=cost_of_plan(draft),
+                longest_cost=cost_of_plan(draft, longest=True),
+            )
+            for draft, was_asked in previewed.plans
+        ),
+        refused=tuple(
+            RefusedTrial(address=cell.address, replicate=cell.replicate, problem=problem_of(error))
+            for cell, error in previewed.refused
+        ),
+    )
+    print_json(document.model_dump_json(indent=2))

@@ -5,25 +5,38 @@ from __future__ import annotations
 
 import json
 import textwrap
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.table import Table
 
+from diskbench.cli import completion
+from diskbench.cli.terminal import TableOrJson
+from diskbench.engine.profile_jobs import (
+    built,
+    checked,
+    difference,
+    total_s,
+    typed_parameters,
+    typed_target,
+)
 from diskbench.errors import InvalidValue
+from diskbench.fio.offered import STAND_IN_IOPS, stand_in
+from diskbench.fio.profiles import Profile, shipped_names, shipped_profile
 from diskbench.report.terminal.screen import hanging, print_trimmed, screen
+from diskbench.store.profile_file import find_profile
 from diskbench.units import format_duration_s
-
-if TYPE_CHECKING:
-    from diskbench.fio.profiles import Profile
-
-app = typer.Typer(help="List, show, render and validate profiles: what can be measured.")
 
 FORMAT = 1
 """Format number of the JSON documents printed here."""
 
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="A profile's name, or the path of a fio job file.")
+    str,
+    typer.Argument(
+        metavar="NAME",
+        autocompletion=completion.profiles,
+        help="A profile's name, or the path of a fio job file.",
+    ),
 ]
 Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Profile parameter.")
@@ -51,46 +64,27 @@ Size = Annotated[
 ]
 
 
-class ProfilesOutput(StrEnum):
-    """How a result is printed."""
-
-    table = "table"
-    json = "json"
-
-
-OutputOption = Annotated[ProfilesOutput, typer.Option("--output", help="What to print on stdout.")]
-
-
-@app.command("list")
-def list_profiles(output: OutputOption = ProfilesOutput.table) -> None:
+def list_(output: TableOrJson = "table") -> None:
     """List the profiles that come with diskbench, with the time each takes."""
-    from diskbench.engine.profile_jobs import built, total_s, typed_target
-    from diskbench.fio.profiles import shipped_names, shipped_profile
-
     rows = []
     for name in shipped_names():
         profile = shipped_profile(name)
         steps, loop, _ = built(profile, {}, typed_target(profile, None, (), None))
         rows.append((profile, total_s(steps, loop)))
-    if output is ProfilesOutput.json:
+    if output == "json":
         listed = [{**_summary(profile), "expected_s": time} for profile, time in rows]
         typer.echo(json.dumps({"format": FORMAT, "profiles": listed}, indent=2))
         return
-    from rich.table import Table
-
     table = Table("name", "title", "about", box=None, header_style="bold", pad_edge=False)
     for profile, time in rows:
         table.add_row(profile.name, profile.title, format_duration_s(time))
     print_trimmed(screen(), table)
 
 
-@app.command()
-def show(name: Name, output: OutputOption = ProfilesOutput.table) -> None:
+def show(name: Name, output: TableOrJson = "table") -> None:
     """Show the question that a profile answers, its source and its parameters."""
-    from diskbench.store.profile_file import find_profile
-
     profile = find_profile(name)
-    if output is ProfilesOutput.json:
+    if output == "json":
         document = {"format": FORMAT, **profile.model_dump(mode="json")}
         typer.echo(json.dumps(document, indent=2))
         return
@@ -108,7 +102,6 @@ def show(name: Name, output: OutputOption = ProfilesOutput.table) -> None:
     typer.echo("\n" + profile.template.strip())
 
 
-@app.command()
 def render(
     name: Name,
     path: PathOption = None,
@@ -121,10 +114,6 @@ def render(
     ] = None,
 ) -> None:
     """Print the exact job files that would run on this machine, one per step."""
-    from diskbench.engine.profile_jobs import built, difference, typed_parameters, typed_target
-    from diskbench.fio.offered import STAND_IN_IOPS, stand_in
-    from diskbench.store.profile_file import find_profile
-
     profile = find_profile(name)
     target = typed_target(profile, path, device or (), size, allow or ())
     parameters = typed_parameters(settings)
@@ -151,7 +140,6 @@ def render(
             typer.echo(shown.job)
 
 
-@app.command()
 def validate(
     name: Name,
     device: Device = None,
@@ -160,10 +148,6 @@ def validate(
     allow: Allow = None,
 ) -> None:
     """Check a profile: template, parameters, safety, and each job file with fio --parse-only."""
-    from diskbench.engine.profile_jobs import checked, typed_parameters, typed_target
-    from diskbench.fio.offered import STAND_IN_IOPS, stand_in
-    from diskbench.store.profile_file import find_profile
-
     profile = find_profile(name)
     target = typed_target(profile, None, device or (), size, allow or ())
     steps, version = checked(name, profile, typed_parameters(settings), target)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from diskbench import ports
+from diskbench.plugins import plugin, working
+from diskbench.ports import Provider
+from diskbench.providers.registry import provider, provider_names
 from diskbench.report.terminal.screen import hanging
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from diskbench.ports import Provider
 
 
 def providers() -> None:
     """List the providers: this package's and those that other packages register."""
-    from diskbench.plugins import plugin, working
-    from diskbench.providers.registry import provider, provider_names
-
     for name, instance in working(provider_names(), provider).items():
         print(hanging(f"{name:<10} ", plugin(name).summary))
         for ability in abilities(instance):
@@ -25,8 +21,6 @@ def providers() -> None:
 
 def abilities(provider: Provider) -> Iterator[str]:
     """What the provider's type says it can do (ports.py)."""
-    from diskbench import ports
-
     instance: object = provider
     yield "rents" if isinstance(instance, ports.Renter) else "measures what is there"
     if isinstance(instance, ports.Provisions):

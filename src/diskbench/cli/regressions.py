@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import sys
 from itertools import chain
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, database
-from diskbench.cli.terminal import terminal_width
+from diskbench.cli.terminal import TableOrJson, terminal_width
 from diskbench.model.comparison import Metric
+from diskbench.model.history import regressions_json
+from diskbench.report.terminal.compare_text import regression_lines
+from diskbench.results.history import histories
+from diskbench.results.pool import facts_to_pool
+from diskbench.results.selection import chosen
 from diskbench.visible import json_escaped
 
 
@@ -32,9 +37,7 @@ def regressions(
             "`all` ignores every fact.",
         ),
     ] = None,
-    output: Annotated[
-        Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
-    ] = "table",
+    output: TableOrJson = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
     """Find when the figures of a repeated measurement changed, and by how much.
@@ -42,22 +45,14 @@ def regressions(
     Each matrix of a schedule (and each other command) is one time. A change needs three times on
     the new level and 5 %.
     """
-    from diskbench.results.history import histories
-    from diskbench.results.pool import facts_to_pool
-    from diskbench.results.selection import chosen
-
     engine = database(database_url)
     filters = chosen(engine, asked(selection, filter_, since, until))
     undated: dict[str, None] = {}
     of_series = histories(engine, filters, undated, metric=metric, pool=facts_to_pool(pool or ()))
     if output == "json":
-        from diskbench.model.history import regressions_json
-
         sys.stdout.writelines(map(json_escaped, regressions_json(of_series, undated)))
         print()
         return
-    from diskbench.report.terminal.compare_text import regression_lines
-
     first = next(of_series, None)
     if first is None:
         print("no configuration that matches was measured twice", file=sys.stderr)

@@ -1,34 +1,70 @@
-"""What `diskbench results list` prints."""
+"""`diskbench results list`: what was measured."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Literal
 
-from diskbench.cli.stores import database
+import typer
+from sqlalchemy.engine import Engine
+
+from diskbench.cli.selecting import Filters, Selections, Shown, Since, Until, asked
+from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import table_width
+from diskbench.engine.processes import trials_at_work
+from diskbench.limits import COUNTER
 from diskbench.model.run import RUN_FIELDS, run_columns
 from diskbench.report.terminal.lists import legend, run_lines, trial_lines
-from diskbench.results.selection import listed, with_suspended
+from diskbench.results.selection import chosen, listed, with_suspended
 from diskbench.store.export import csv_text
 from diskbench.store.figures import load_headlines
 from diskbench.store.query import count_runs, find_runs
+from diskbench.store.where import Filter
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from sqlalchemy.engine import Engine
-
-    from diskbench.store.where import Filter
+_TABLE_LIMIT = 50
 
 
-def print_trials(
-    reader: Engine, filters: Sequence[Filter], most: int | None, database_url: str | None
+def list_(
+    selection: Selections = None,
+    filter_: Filters = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="List at most this many, newest first; 0 lists all (default: table 50, else all).",
+        ),
+    ] = None,
+    wide: Annotated[
+        bool,
+        typer.Option("--wide", help="Print all columns, even if lines become long."),
+    ] = False,
+    output: Shown = "table",
+    database_url: DatabaseUrl = None,
 ) -> None:
+    """List what was measured, newest first, the runs of a trial as one line.
+
+    `--wide` has a line for each run with all columns, `--output json` and `csv` every field.
+    """
+    engine = database(database_url)
+    filters = chosen(engine, asked(selection, filter_, since, until))
+    most = _TABLE_LIMIT if limit is None and output == "table" and not wide else limit or None
+    most = None if most is None else min(most, COUNTER)
+    if output == "table" and not wide:
+        print_trials(engine, filters, most)
+    else:
+        print_runs(engine, filters, most, output)
+
+
+def print_trials(engine: Engine, filters: Sequence[Filter], most: int | None) -> None:
     """The trials that meet the conditions, newest first, one line each."""
-    trials, total = listed(reader, filters, limit=most, at_work=_at_work(database_url))
+    trials, total = listed(engine, filters, limit=most, at_work=partial(trials_at_work, engine))
     if not trials:
-        _say_nothing(reader, filtered=bool(filters))
+        _say_nothing(engine, filtered=bool(filters))
         return
     lines = trial_lines(trials, width=table_width())
     sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -40,44 +76,32 @@ def print_trials(
 
 
 def print_runs(
-    reader: Engine,
+    engine: Engine,
     filters: Sequence[Filter],
     most: int | None,
     output: Literal["table", "json", "csv"],
-    database_url: str | None,
 ) -> None:
     """The runs that meet the conditions, newest first, with all their columns."""
-    runs = with_suspended(find_runs(reader, filters, limit=most), _at_work(database_url))
+    runs = with_suspended(find_runs(engine, filters, limit=most), partial(trials_at_work, engine))
     if output == "json":
-        from diskbench.store.document import results_document
+        from diskbench.store.document import results_document  # NumPy, which a table does not need
         from diskbench.store.export import json_text
 
         print(json_text(results_document(runs)))
     elif output == "csv":
         sys.stdout.write(csv_text(map(run_columns, runs), RUN_FIELDS))
     elif not runs:
-        _say_nothing(reader, filtered=bool(filters))
+        _say_nothing(engine, filtered=bool(filters))
     else:
-        headlines = load_headlines(reader, [run.run_id for run in runs])
+        headlines = load_headlines(engine, [run.run_id for run in runs])
         sys.stdout.writelines(f"{line}\n" for line in run_lines(runs, headlines))
 
 
-def _say_nothing(reader: Engine, *, filtered: bool) -> None:
-    total = count_runs(reader) if filtered else 0
+def _say_nothing(engine: Engine, *, filtered: bool) -> None:
+    total = count_runs(engine) if filtered else 0
     text = (
         f"no run matches, of {total:,} in all"
         if total
         else "no runs yet: measure with 'diskbench run'"
     )
     print(text, file=sys.stderr)
-
-
-def _at_work(database_url: str | None) -> Callable[[], Collection[str]]:
-    """What returns the trials that a live process works on."""
-
-    def look() -> Collection[str]:
-        from diskbench.engine.processes import trials_at_work
-
-        return trials_at_work(database(database_url))
-
-    return look

@@ -1,46 +1,137 @@
-"""What `diskbench results show` prints."""
+"""`diskbench results show`: a trial, or what several trials say together."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from datetime import date
+from functools import partial
+from typing import Annotated, Literal
 
+import typer
 from rich.text import Text
+from sqlalchemy.engine import Engine
 
-from diskbench.cli.letters import is_unicode
-from diskbench.cli.results_set import hint_of_set, print_set
-from diskbench.cli.stores import evidence
-from diskbench.cli.terminal import terminal_width
+from diskbench.cli.selecting import Filters, Selections, Shown, Since, Until, asked
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
+from diskbench.cli.terminal import is_unicode, print_json, terminal_width
 from diskbench.engine.work import is_abandoned
+from diskbench.errors import InvalidValue
+from diskbench.model.ids import short
+from diskbench.model.run import Run
+from diskbench.plan.limit_path import Hint
 from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
+from diskbench.report.terminal.compare_text import replicate_lines
 from diskbench.report.terminal.plots import Screen, print_plots
 from diskbench.report.terminal.result_text import audit_style, print_brief, print_view
 from diskbench.report.terminal.screen import screen
 from diskbench.results.exported_rows import rows_as_csv
+from diskbench.results.pool import facts_to_pool
 from diskbench.results.refreshed_catalogue import open_books
+from diskbench.results.replicate_set import replicates_of
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.selection import run_or_set
-from diskbench.results.stored_trial import read_trial
+from diskbench.results.selection import Selection, run_or_set
+from diskbench.results.stored_trial import StoredTrial, read_trial
 from diskbench.store.claims import load_timing
 from diskbench.store.document import results_document
 from diskbench.store.export import csv_text, json_text
+from diskbench.store.figures import count_trials
+from diskbench.store.manifest import PrunedRun
 from diskbench.store.query import find_runs
 from diskbench.store.rows import find_plan
 from diskbench.store.where import Filter
 from diskbench.units import format_bytes
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+AsDisk = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CLOUD:TYPE:GIB",
+        help="Judge an imported run as one on this disk of the catalogue; may end in "
+        ":iops=N, :throughput=N and :cache=readonly.",
+    ),
+]
+AsMachine = Annotated[
+    str | None,
+    typer.Option(metavar="TYPE", help="The machine type that it was attached to: c4.xlarge."),
+]
+Promised = Annotated[
+    str | None,
+    typer.Option(
+        metavar="iops=N,mb_per_s=N",
+        help="The rates that you expect of a disk that is not in the catalogue.",
+    ),
+]
+MeasuredOn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DATE",
+        help="The day of the measurement, which chooses the limits in the catalogue: 2018-03-16.",
+    ),
+]
 
-    from sqlalchemy.engine import Engine
 
-    from diskbench.plan.limit_path import Hint
-    from diskbench.results.selection import Selection
-    from diskbench.results.stored_trial import StoredTrial
-    from diskbench.store.manifest import PrunedRun
+def show(
+    selection: Selections = None,
+    filter_: Filters = None,
+    since: Since = None,
+    until: Until = None,
+    alone: Annotated[
+        bool,
+        typer.Option("--alone", help="Show this run only, without the other runs of its trial."),
+    ] = False,
+    timing: Annotated[
+        bool, typer.Option("--timing", help="Show only how long each part of the trial took.")
+    ] = False,
+    plot: Annotated[
+        bool | None,
+        typer.Option(
+            "--plot/--no-plot",
+            help="Draw each step by the second, and its latency percentiles (default: on a "
+            "terminal the steps in which the level fell).",
+        ),
+    ] = None,
+    pool: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACT",
+            help="Of several trials: pool them although this fact differs; `all` ignores every "
+            "fact.",
+        ),
+    ] = None,
+    as_disk: AsDisk = None,
+    as_machine: AsMachine = None,
+    promise: Promised = None,
+    measured_on: MeasuredOn = None,
+    output: Shown = "table",
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="All figures, phases, warnings and evidence paths."),
+    ] = False,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
+) -> None:
+    """Show a run with the others on the same machine and disk: figures, verdict, next step.
+
+    Without a selection the newest. Several trials, such as those of a matrix, are shown
+    together: median and interval.
+    """
+    show_selection(
+        database(database_url),
+        asked(selection, filter_, since, until),
+        ShownAs(
+            output=output,
+            verbose=verbose,
+            alone=alone,
+            timing=timing,
+            plot=plot,
+            pool=tuple(pool or ()),
+            described=partial(hint, as_disk, as_machine, promise, measured_on),
+        ),
+        evidence_url,
+    )
 
 
 @dataclass(frozen=True)
@@ -178,3 +269,68 @@ def _is_inside(name: str) -> bool:
     """Whether a span lies within another: fio within `start and watch`, `begin` beside launching,
     and the parts of renting."""
     return name in (_FIO, "begin") or name.startswith("rent: ")
+
+
+def hint_of_set(database: Engine, run: Run) -> str:
+    """Where to see what the trials of a run's matrix say together; empty for a trial alone."""
+    count = count_trials(database, run.campaign_id)
+    if count < 2:
+        return ""
+    return f"one of {count} trials; together: diskbench results show {short(run.campaign_id)}"
+
+
+def print_set(
+    database: Engine,
+    asked: str,
+    filters: Sequence[Filter],
+    *,
+    pool: Sequence[str],
+    output: Literal["table", "json", "csv"],
+    evidence_url: str | None = None,
+) -> None:
+    """Print what trials say together, as text, one document, or all their rows."""
+    store = evidence(evidence_url) if evidence_url else None
+    if output == "csv":
+        sys.stdout.writelines(rows_as_csv(database, filters, evidence=store))
+        return
+    named = facts_to_pool(pool)
+    replicates = replicates_of(database, filters, asked=asked, pool=named, evidence=store)
+    if output == "json":
+        print_json(replicates.model_dump_json(indent=2))
+        return
+    for line in replicate_lines(replicates, width=terminal_width()):
+        print(line)
+
+
+def hint(
+    as_disk: str | None,
+    as_machine: str | None,
+    promise: str | None,
+    measured_on: str | None = None,
+) -> Hint | None:
+    """What was typed of a disk that diskbench did not rent, checked; None where nothing was."""
+    if as_disk is None and as_machine is None and promise is None and measured_on is None:
+        return None
+    note = Hint(
+        as_disk=as_disk,
+        as_machine=as_machine,
+        promise=promise,
+        measured_on=_day(measured_on) if measured_on is not None else None,
+    )
+    if as_disk is None and as_machine is not None:
+        raise InvalidValue(
+            "--as-machine needs a disk: --as-disk or --promise", advice="say which with --as-disk"
+        )
+    note.limit_path(open_books())
+    return note
+
+
+def _day(text: str) -> str:
+    """Return a date as it is stored. Raises InvalidValue for anything else."""
+    try:
+        return date.fromisoformat(text.strip()).isoformat()
+    except ValueError:
+        raise InvalidValue(
+            f"--measured-on {text!r} is not a date",
+            advice="write YYYY-MM-DD, for instance 2018-03-16",
+        ) from None

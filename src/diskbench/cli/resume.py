@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from diskbench.cli.foreground import Output, Show, drive, worst
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
+from diskbench.cli.foreground import drive, worst
+from diskbench.cli.matrix_foreground import foreground
+from diskbench.cli.messages import report
+from diskbench.cli.run_results import Show
+from diskbench.cli.selecting import ids
+from diskbench.cli.sessions import opened, print_swept, sweep_code
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.cli.terminal import Output
+from diskbench.engine.cleanup.gc import sweep
+from diskbench.engine.trial.lease import check_lasts, go_on_in
+from diskbench.engine.work import abandoned_plans, abandoned_work, claim
 from diskbench.errors import DiskbenchError
-
-if TYPE_CHECKING:
-    from diskbench.store.campaigns import CampaignRow
+from diskbench.store.campaigns import CampaignRow
 
 
 def resume(
@@ -20,6 +27,7 @@ def resume(
         list[str] | None,
         typer.Argument(
             metavar="ID",
+            autocompletion=ids,
             help="Runs, trials, cells or matrices: ids, long or short, `last`, or a matrix's "
             "name (default: all runs that were abandoned).",
         ),
@@ -39,12 +47,6 @@ def resume(
     A run keeps the evidence store that it began with. --evidence-url names the place that the whole
     store was moved to.
     """
-    from diskbench.cli.failures import report
-    from diskbench.cli.gc import print_swept, sweep_code
-    from diskbench.engine.cleanup.gc import sweep
-    from diskbench.engine.trial.lease import check_lasts, go_on_in
-    from diskbench.engine.work import abandoned_plans, abandoned_work, claim
-
     session = opened(database_url, evidence_url, gives_back=False)
     refused, plans = [], []
     matrices: list[CampaignRow] = []
@@ -68,7 +70,5 @@ def resume(
     form = None if output == "csv" else output
     codes = []
     if matrices:
-        from diskbench.cli.matrix_foreground import foreground  # not for a run alone
-
         codes = [foreground(session, matrix, form, quiet=quiet) for matrix in matrices]
     raise typer.Exit(worst([code, sweep_code(swept), *refused, *codes]))

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from diskbench.cli.failures import print_error
-from diskbench.cli.foreground import Show, drive, worst
+from diskbench.cli.foreground import drive, worst
+from diskbench.cli.messages import print_error
 from diskbench.cli.opened import close_at_end
-from diskbench.cli.run_command import with_run_options
-from diskbench.cli.run_until import check_until
-from diskbench.cli.stores import session_of
+from diskbench.cli.run_command import asked_for, with_run_options
+from diskbench.cli.sessions import session_of
+from diskbench.engine.trial.planning import with_notes
+from diskbench.engine.trial.watch import Timing
 from diskbench.errors import CostRefused
 from diskbench.plan.cost import check_cost
 from diskbench.store.urls import database_file, evidence_directory
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from diskbench.catalog.books import Books
+    from diskbench.cli.run_results import Show
     from diskbench.engine.session import Session
     from diskbench.engine.trial.planning import Prepared
     from diskbench.engine.trial.watch import Timing
@@ -46,7 +48,7 @@ class TypedStores:
 
 def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.py, by name
     """Measure a disk with fio, keep the evidence and give a verdict on each step."""
-    from diskbench.cli.asked import asked_for
+    from diskbench.cli.run_results import Show
 
     show = Show(
         output=typed["output"],
@@ -56,11 +58,10 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
         junit=typed["junit"],
     )
     stores = TypedStores(typed["database_url"], typed["evidence_url"])
-    until = check_until(typed)
-    if until is not None:
-        from diskbench.cli.until_matrix import start_until
+    if typed["until_ci"] is not None:
+        from diskbench.cli.until import start_until  # a matrix, which other runs do not need
 
-        start_until(typed, until, show, stores)
+        start_until(typed, show)
     command = asked_for(typed)
     _start(
         command.request,
@@ -85,7 +86,6 @@ def _start(
     limit: CostLimit,
 ) -> NoReturn:
     """Look at the hosts, say what will be done, save, and measure; ends with the exit code."""
-    from diskbench.engine.trial.watch import Timing
     from diskbench.plan.cells import cells
     from diskbench.providers.registry import Providers
     from diskbench.results.refreshed_catalogue import open_books
@@ -160,7 +160,7 @@ def _prepared(
 
     Raises UserError for what is wrong with every cell. Nothing is rented or written.
     """
-    from diskbench.engine.trial.planning import Prepared, drafts, prepare, with_notes
+    from diskbench.engine.trial.planning import Prepared, drafts, prepare
 
     renter = providers.renter(cells[0].provider)
     if renter is None:
@@ -203,7 +203,7 @@ def _report_refused(prepared: Prepared) -> list[int]:
 
 def _continue_detached(plans: Sequence[Plan], session: Session, evidence_url: str) -> None:
     """Hand the trials to a process of their own; print their ids."""
-    from diskbench.cli.background import in_background
+    from diskbench.cli.foreground import in_background
 
     ids = [plan.trial_id for plan in plans]
     log = in_background(["resume", *ids], session, evidence_url, name=plans[0].campaign_id)

@@ -7,24 +7,28 @@ options; `--provider NAME --help` shows all that this provider takes.
 from __future__ import annotations
 
 import inspect
+import math
 import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from pathlib import Path
+from typing import Annotated, Any, cast
 
 import typer
+from typer._click import Context
+from typer._click.exceptions import NoSuchOption
 
-from diskbench.cli.panels import PanelledCommand, TypedCommand
+from diskbench.cli.lazy import PanelledCommand, TypedCommand
 from diskbench.cli.run_options import RENT, WHAT, common, renting
+from diskbench.errors import InvalidValue
+from diskbench.model.options import Option, all_options, own_options, takes_host
+from diskbench.plan.cells import Request
+from diskbench.plan.cost import CostLimit
+from diskbench.plan.rent_options import RENT_OPTIONS, foreign_option, rent_spec
+from diskbench.plugin import Plugin
 from diskbench.plugins import plugin, plugin_names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from typer._click import Context
-
-    from diskbench.model.options import Option
-    from diskbench.plugin import Plugin
 
 _RARE = frozenset({"max_replicates", "deadline", "timing", "junit", "promise", "if_busy", "allow"})
 """Common options that plain help leaves out."""
@@ -33,7 +37,7 @@ _THERE = frozenset({"host", "path", "device", "destroy_data", "allow"})
 them."""
 _OF_RENTERS = frozenset({"disk", "region", "max_cost", "replicates", "until_ci"})
 """Common options that only a provider which rents takes."""
-_WITH_UNTIL = frozenset({"max_replicates", "deadline"})
+_WITH_UNTIL = ("max_replicates", "deadline")
 
 
 def provider_in(arguments: Sequence[str]) -> str | None:
@@ -93,8 +97,6 @@ class RunCommand(PanelledCommand):
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Read `args`. Raises InvalidValue for an option that other providers have."""
-        from typer._click.exceptions import NoSuchOption
-
         before = list(args)
         try:
             return super().parse_args(ctx, args)
@@ -105,9 +107,6 @@ class RunCommand(PanelledCommand):
 
 def _refuse_foreign(flag: str, arguments: Sequence[str]) -> None:
     """Raise InvalidValue when an option is another provider's, and say whose."""
-    from diskbench.model.options import all_options  # imports pydantic, which help does not need
-    from diskbench.plan.rent_options import foreign_option
-
     known = [(plugin.name, option) for plugin, option in all_options() if option.flag == flag]
     if known:
         provider = provider_in(arguments) or ("ssh" if "--host" in arguments else "local")
@@ -177,12 +176,10 @@ def _means(name: str, plugin: Plugin, *, common: bool) -> bool:
         return plugin.promise_by_owner
     if plugin.rents:
         return name not in _THERE
-    return common and name not in _OF_RENTERS | _WITH_UNTIL
+    return common and name not in _OF_RENTERS.union(_WITH_UNTIL)
 
 
 def _own(plugin: Plugin) -> Iterator[inspect.Parameter]:
-    from diskbench.model.options import own_options
-
     for option in own_options(plugin.name):
         yield own_parameter(option, option.about, option.panel)
 
@@ -208,3 +205,90 @@ def own_parameter(own: Option, about: str, panel: str | None) -> inspect.Paramet
         default=False if is_switch else None,
         annotation=Annotated[bool if is_switch else own.kind | None, option],
     )
+
+
+@dataclass(frozen=True)
+class CommandRequest:
+    """What to measure, and what it may cost."""
+
+    request: Request
+    limit: CostLimit
+
+
+def asked_for(typed: Mapping[str, Any]) -> CommandRequest:
+    """The request that the options of a command line say, by their names. Raises UserError."""
+    for name in _WITH_UNTIL:
+        if typed["until_ci"] is None and typed[name] is not None:
+            flag = f"--{name.replace('_', '-')}"
+            raise InvalidValue(
+                f"{flag} {typed[name]} has no effect without --until-ci", advice="add --until-ci 5%"
+            )
+    path, devices = typed["path"], tuple(typed["device"] or ())
+    provider = provider_of(typed)
+    hosts = () if takes_host(provider) else tuple(typed["host"] or ())
+    rent = rent_spec(provider, {name: typed[name] for name in _may_rent(provider) if name in typed})
+    limit = cost_limit(provider, typed["max_cost"], typed["assume_price"], rents=rent is not None)
+    request = Request(
+        provider=provider,
+        profile=typed["profile"],
+        hosts=hosts,
+        path=path if rent else _here(path, devices, hosts),
+        devices=devices,
+        identities=tuple(typed["destroy_data"] or ()),
+        size_gib=None if rent else typed["size"],
+        rent=rent,
+        filesystem=typed["filesystem"],
+        parameters=tuple(typed["set_"] or ()),
+        labels=tuple(typed["label"] or ()),
+        runs=typed["runs"],
+        replicates=typed["replicates"],
+        promise=typed["promise"],
+        if_busy=typed["if_busy"],
+        fail_if=tuple(typed["fail_if"] or ()),
+        allow=tuple(typed["allow"] or ()),
+    )
+    return CommandRequest(request, limit)
+
+
+def cost_limit(
+    provider: str, max_cost: float | None, assume_price: float | None, *, rents: bool
+) -> CostLimit:
+    """Return the limit as typed. Raises InvalidValue for an amount that is not a valid sum, and
+    for a limit where nothing is rented and so nothing is paid."""
+    for name, value in (("--max-cost", max_cost), ("--assume-price", assume_price)):
+        if value is None:
+            continue
+        if not 0 <= value < math.inf:
+            raise InvalidValue(
+                f"{name} {value:g} is not a price", advice="give US dollars, 0 or more"
+            )
+        if not rents:
+            raise InvalidValue(
+                f"{name} {value:g} cannot be used with --provider {provider}, which rents nothing",
+                advice="leave it out: measuring an existing machine costs nothing",
+                field="provider",
+            )
+    if assume_price is not None and max_cost is None:
+        raise InvalidValue(
+            f"--assume-price {assume_price:g} has no effect without --max-cost",
+            advice="add --max-cost USD",
+        )
+    return CostLimit(max_cost, assume_price)
+
+
+def _may_rent(provider: str) -> tuple[str, ...]:
+    """The names of the options that say what to rent. A command line takes no other provider's
+    (cli/run_command.py), so that nothing of other providers has to be loaded."""
+    return (*RENT_OPTIONS, "size", *(option.name for option in own_options(provider)))
+
+
+def provider_of(typed: Mapping[str, Any]) -> str:
+    """The provider that was typed, or that follows from --host."""
+    return typed["provider"] or ("ssh" if typed["host"] else "local")
+
+
+def _here(path: str | None, devices: tuple[str, ...], hosts: tuple[str, ...]) -> str | None:
+    """The directory on the target; on this machine made absolute from the working directory."""
+    if hosts or (path is None and devices):
+        return path
+    return str(Path(path or ".").absolute())

@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from diskbench.cli.foreground import Output
+from diskbench.cli import completion
+from diskbench.cli.selecting import labels
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
-from diskbench.plugins import plugin_names
+from diskbench.cli.terminal import Output
 
 WHAT, _HOW, _SHOW = "What is measured", "How it is measured", "What is printed and kept"
 RENT = "Renting"
@@ -22,17 +23,13 @@ _what, _how, _show, _rent = (
 )
 
 
-def _starting_with(incomplete: str) -> list[str]:
-    return [name for name in plugin_names() if name.startswith(incomplete)]
-
-
 def common(
     provider: Annotated[
         str | None,
         _what(
             help="Where the machine comes from (default: ssh with --host, else local).",
             metavar="NAME",
-            autocompletion=_starting_with,
+            autocompletion=completion.providers,
         ),
     ] = None,
     host: Annotated[
@@ -82,11 +79,18 @@ def common(
     disk: Annotated[
         str | None,
         _rent(
-            help="Disk type to rent, in the provider's own words, as gp2 or root.", metavar="TYPE"
+            help="Disk type to rent, in the provider's own words, as gp2 or root.",
+            metavar="TYPE",
+            autocompletion=completion.disks,
         ),
     ] = None,
     region: Annotated[
-        str | None, _rent(help="Region (default: the cloud's own configuration).", metavar="NAME")
+        str | None,
+        _rent(
+            help="Region (default: the cloud's own configuration).",
+            metavar="NAME",
+            autocompletion=completion.regions,
+        ),
     ] = None,
     max_cost: Annotated[
         float | None,
@@ -96,7 +100,11 @@ def common(
     ] = None,
     profile: Annotated[
         str,
-        _how(help="A profile's name (`diskbench profiles list`) or a .fio file.", metavar="NAME"),
+        _how(
+            help="A profile's name (`diskbench profiles list`) or a .fio file.",
+            metavar="NAME",
+            autocompletion=completion.profiles,
+        ),
     ] = "default",
     set_: Annotated[
         list[str] | None, _how("--set", help="Profile parameter.", metavar="KEY=VALUE")
@@ -141,7 +149,8 @@ def common(
         ),
     ] = None,
     label: Annotated[
-        list[str] | None, _how(help="A label kept with the rows.", metavar="KEY=VALUE")
+        list[str] | None,
+        _how(help="A label kept with the rows.", metavar="KEY=VALUE", autocompletion=labels),
     ] = None,
     fail_if: Annotated[
         list[str] | None,

@@ -1,35 +1,55 @@
-"""What `run` and `resume` print at their end: results to stdout, everything else to stderr.
-
-Imported while the first step begins (cli/run.py). What one kind of output needs alone is imported
-where it is used; what a table shows, by cli/run.py, too.
-"""
+"""What `run` and `resume` print at their end: results to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from diskbench.cli.failures import print_error, print_problem
+from rich.text import Text
+
+from diskbench.cli.messages import print_error, print_problem
+from diskbench.cli.terminal import Output
+from diskbench.engine.matrix.run_cells import TrialEnding
+from diskbench.engine.session import Session
 from diskbench.engine.trial.steps import judge_trial
 from diskbench.files import write_whole
+from diskbench.model.ids import short
+from diskbench.model.result import StepAudit
+from diskbench.model.run import Run
+from diskbench.report.assemble.next_step import GO_ON, go_on
+from diskbench.report.assemble.subject import names_of
+from diskbench.report.assemble.threshold_lines import ThresholdLine
+from diskbench.report.assemble.trial_facts import audit_line, trial_facts
+from diskbench.report.assemble.trial_view import TrialView, trial_view
+from diskbench.report.terminal.result_text import (
+    audit_style,
+    print_brief,
+    print_brief_hosts,
+    print_view,
+)
+from diskbench.report.terminal.screen import screen
+from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.stored_trial import read_trial, read_trials
+from diskbench.results.stored_trial import ReadTrial, StoredTrial, read_trial, read_trials
 from diskbench.store.document import results_document
 from diskbench.store.export import json_text
 from diskbench.store.query import find_runs
 from diskbench.store.where import Filter
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
-    from diskbench.cli.foreground import Show
-    from diskbench.engine.matrix.run_cells import TrialEnding
-    from diskbench.engine.session import Session
-    from diskbench.model.run import Run
-    from diskbench.report.assemble.threshold_lines import ThresholdLine
-    from diskbench.report.assemble.trial_view import TrialView
-    from diskbench.results.stored_trial import ReadTrial, StoredTrial
+@dataclass(frozen=True)
+class Show:
+    """What the user wants to see."""
+
+    output: Output = "table"
+    quiet: bool = False
+    timing: bool = False
+    verbose: bool = False
+    """Everything about the result, and the whole plan before it."""
+    junit: Path | None = None
+    """Where to write the steps as a JUnit report."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +129,6 @@ class EndedTrials:
 
     def view(self, ending: TrialEnding) -> TrialView:
         """The trial as every output format shows it."""
-        from diskbench.report.assemble.trial_facts import trial_facts
-        from diskbench.report.assemble.trial_view import trial_view
-
         trial_id = ending.plan.trial_id
         if trial_id not in self._views:
             self._views[trial_id] = trial_view(trial_facts(self.stored(ending)))
@@ -123,12 +140,8 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
     `--fail-if`, else 0."""
     trials = EndedTrials(session, endings)
     if show.output == "table":
-        from diskbench.cli.run_tables import print_tables  # imports what draws
-
         print_tables(session, endings, trials, show)
     elif show.output == "csv":
-        from diskbench.results.exported_rows import rows_as_csv
-
         run_ids = [run_id for ending in endings for run_id in ending.plan.run_ids]
         sys.stdout.writelines(rows_as_csv(session.database, run_ids=run_ids))
     else:
@@ -166,8 +179,6 @@ def print_problems(ending: TrialEnding) -> None:
             printed.add(run.problem)
             print_problem(run.problem, prefix=f"{name}run {run.run_id} {run.state}: ")
     if ending.suspended is not None:
-        from diskbench.report.assemble.next_step import GO_ON, go_on
-
         print_error(ending.suspended, prefix=name)
         print(f"  {GO_ON}: {go_on(ending.plan.trial_id)}", file=sys.stderr)
     if ending.not_released is not None:
@@ -180,8 +191,6 @@ def _judge(endings: Sequence[TrialEnding], trials: EndedTrials, show: Show) -> i
     measured = [ending for ending in endings if ending.refused is None]
     if show.junit is None and not any(ending.plan.cell.fail_if for ending in measured):
         return 0
-
-    from diskbench.report.assemble.subject import names_of
 
     views = [trials.view(ending) for ending in measured]
     names = names_of([ending.plan for ending in measured])
@@ -205,3 +214,38 @@ def say_missed(named: Iterable[tuple[str, Sequence[ThresholdLine]]]) -> int:
             print(f"failed {condition}: {subject}{line.finding}", file=sys.stderr)
             code = 1
     return code
+
+
+def print_tables(
+    session: Session, endings: Sequence[TrialEnding], trials: EndedTrials, show: Show
+) -> None:
+    """The trials that were measured: one in full, several side by side; all in full where the user
+    wants to see everything."""
+    measured = [ending for ending in endings if ending.refused is None]
+    if len(measured) > 1:
+        _print_hosts(measured, trials)
+    for ending in measured if show.verbose or len(measured) == 1 else ():
+        audits = trials.stored(ending).audits
+        print_table(trials.view(ending), audits, verbose=show.verbose)
+        if show.verbose and not show.quiet:
+            store = session.evidence_of(ending.plan.trial_id)
+            print(f"evidence: {store.url}/runs/{ending.plan.run_ids[-1]}/", file=sys.stderr)
+
+
+def _print_hosts(measured: Sequence[TrialEnding], trials: EndedTrials) -> None:
+    """Several machines side by side."""
+    names = names_of([ending.plan for ending in measured])
+    named = [(name, trials.view(ending)) for name, ending in zip(names, measured, strict=True)]
+    console, asked = screen(), short(measured[0].plan.campaign_id)
+    print_brief_hosts(named, asked, console=console)
+    console.print()
+
+
+def print_table(view: TrialView, audits: Sequence[StepAudit], *, verbose: bool) -> None:
+    """One trial on stdout, in short or with everything about it."""
+    console = screen()
+    (print_view if verbose else print_brief)(view, console=console)
+    line = audit_line(audits)
+    if line and (verbose or "does not hold" in line):
+        console.print(Text(line, audit_style(line)))
+    console.print()

@@ -5,34 +5,45 @@ from __future__ import annotations
 
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
+import sqlalchemy as sa
 import typer
 
-from diskbench.cli.matrix_typed import AssumePrice, with_money
+from diskbench.cli import completion
+from diskbench.cli.matrix import AssumePrice, with_money
+from diskbench.cli.matrix_display import print_matrix_status
+from diskbench.cli.selecting import schedules
 from diskbench.cli.stores import DatabaseUrl, database
-from diskbench.cli.terminal import print_json
+from diskbench.cli.terminal import TableOrJson, print_json
+from diskbench.engine.matrix.matrix_file import load_matrix
+from diskbench.engine.matrix.status import look_at
+from diskbench.engine.schedule.schedules import (
+    add_schedule,
+    pause_schedule,
+    remove_schedule,
+    resume_schedule,
+    schedule_statuses,
+)
 from diskbench.errors import UnknownName
+from diskbench.model.schedule import ScheduleDocument, ScheduleStatus
+from diskbench.report.terminal.status_text import schedule_lines
+from diskbench.store.campaigns import find_campaign
 
-if TYPE_CHECKING:
-    import sqlalchemy as sa
-
-    from diskbench.model.schedule import ScheduleStatus
-
-app = typer.Typer(help="Measure a matrix regularly (nightly, weekly) with workers.")
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
-Output = Annotated[
-    Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", autocompletion=schedules, help="The schedule's name.")
 ]
 
 
-@app.command()
 def add(
     name: Name,
     matrix: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="A matrix file, or the name of a shipped one."),
+        typer.Argument(
+            metavar="FILE",
+            autocompletion=completion.matrices,
+            help="A matrix file, or the name of a shipped one.",
+        ),
     ],
     cron: Annotated[
         str,
@@ -63,9 +74,6 @@ def add(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Add a schedule for a matrix, or change an existing one."""
-    from diskbench.engine.matrix.matrix_file import load_matrix
-    from diskbench.engine.schedule.schedules import add_schedule
-
     file = with_money(load_matrix(matrix), budget, assume_price)
     engine = database(database_url)
     is_new, unseen = add_schedule(
@@ -90,19 +98,15 @@ def add(
     _print([_one(database_url, name)])
 
 
-@app.command("list")
-def list_schedules(output: Output = "table", database_url: DatabaseUrl = None) -> None:
+def list_(output: TableOrJson = "table", database_url: DatabaseUrl = None) -> None:
     """List the schedules with next time and last outcome."""
-    from diskbench.engine.schedule.schedules import schedule_statuses
-
     statuses = schedule_statuses(database(database_url), now=datetime.now(UTC))
     if not statuses and output == "table":
         print("there is no schedule; add one with 'diskbench schedule add'", file=sys.stderr)
     _print(statuses, output)
 
 
-@app.command()
-def show(name: Name, output: Output = "table", database_url: DatabaseUrl = None) -> None:
+def show(name: Name, output: TableOrJson = "table", database_url: DatabaseUrl = None) -> None:
     """Show the next five times, the last twenty, and the last figures."""
     status = _one(database_url, name, upcoming=5, past=20)
     _print([status], output)
@@ -110,34 +114,24 @@ def show(name: Name, output: Output = "table", database_url: DatabaseUrl = None)
         print_last(database(database_url), status)
 
 
-@app.command()
 def pause(name: Name, database_url: DatabaseUrl = None) -> None:
     """Start nothing until it is resumed; a running matrix continues."""
-    from diskbench.engine.schedule.schedules import pause_schedule
-
     pause_schedule(database(database_url), name)
     print(f"{name} is paused", file=sys.stderr)
 
 
-@app.command()
 def resume(name: Name, database_url: DatabaseUrl = None) -> None:
     """Start again at the next due time; skip missed times."""
-    from diskbench.engine.schedule.schedules import resume_schedule
-
     resume_schedule(database(database_url), name, now=datetime.now(UTC))
     _print([_one(database_url, name)])
 
 
-@app.command()
 def remove(name: Name, database_url: DatabaseUrl = None) -> None:
     """Remove a schedule; keep its results and a running matrix."""
-    from diskbench.engine.schedule.schedules import remove_schedule
-
     remove_schedule(database(database_url), name)
     print(f"{name} is removed", file=sys.stderr)
 
 
-@app.command()
 def trigger(name: Name, database_url: DatabaseUrl = None) -> None:
     """Start the matrix now, or after the running one.
 
@@ -149,7 +143,6 @@ def trigger(name: Name, database_url: DatabaseUrl = None) -> None:
     print(f"{name} starts when a worker is free and its last matrix has ended", file=sys.stderr)
 
 
-@app.command()
 def backfill(
     name: Name,
     start: Annotated[
@@ -178,8 +171,6 @@ def backfill(
 
 def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> ScheduleStatus:
 
-    from diskbench.engine.schedule.schedules import schedule_statuses
-
     known = {
         status.name: status
         for status in schedule_statuses(
@@ -193,10 +184,6 @@ def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> Sch
 
 def print_last(engine: sa.Engine, status: ScheduleStatus) -> None:
     """Print the newest matrix of a schedule that is over: figures, cost, and where its page is."""
-    from diskbench.cli.matrix_display import print_matrix_status
-    from diskbench.engine.matrix.status import look_at
-    from diskbench.store.campaigns import find_campaign
-
     over = [
         occurrence.campaign_id
         for occurrence in status.occurrences
@@ -209,12 +196,8 @@ def print_last(engine: sa.Engine, status: ScheduleStatus) -> None:
 
 def _print(statuses: list[ScheduleStatus], output: str = "table") -> None:
     if output == "json":
-        from diskbench.model.schedule import ScheduleDocument
-
         print_json(ScheduleDocument(schedules=tuple(statuses)).model_dump_json(indent=2))
         return
-    from diskbench.report.terminal.status_text import schedule_lines
-
     for status in statuses:
         for line in schedule_lines(status):
             print(line)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from diskbench.errors import UnknownName
+from diskbench.store.document import model_schema, results_schema
 
 MODELS = {
     "compare": ("diskbench.model.comparison", "Comparison"),
@@ -42,8 +43,6 @@ def schema(
 
 
 def _schema(document: str) -> dict[str, Any]:
-
-    from diskbench.store.document import model_schema, results_schema
 
     if document == "results":
         return results_schema()

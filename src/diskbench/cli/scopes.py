@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from diskbench.cli.run_command import own_parameter
 from diskbench.errors import InvalidValue
-from diskbench.model.options import all_options, owners
+from diskbench.model.options import Option, all_options, owners
+from diskbench.model.rental import Scope
+from diskbench.plan.rent_options import check_endpoint
+from diskbench.plugin import Plugin
 from diskbench.plugins import plugins
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from diskbench.model.options import Option
-    from diskbench.model.rental import Scope
-    from diskbench.plugin import Plugin
 
 _ENDPOINT = Annotated[
     str | None,
@@ -59,9 +55,6 @@ class Where:
 
     def scope(self, provider: str, *, region: str | None) -> Scope:
         """That place of a provider."""
-        from diskbench.model.rental import Scope
-        from diskbench.plan.rent_options import check_endpoint
-
         check_endpoint(self.endpoint_url, "--endpoint-url")
         return Scope(
             provider=provider,

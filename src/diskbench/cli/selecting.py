@@ -1,24 +1,151 @@
-"""The options that say which runs a command is about, one language for all (docs/compare.md)."""
+"""The options that say which runs a command is about, one language for all (docs/compare.md), with
+what the shell offers for them: the names in a SQLite database."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, TypeVar
 
 import typer
+from sqlalchemy.engine import Engine
+from typer import Context
 
-from diskbench.model.run import FILTER_HELP, SELECTION_HELP
+from diskbench.cli.completion import Offer, named, offering
+from diskbench.cli.terminal import Output
+from diskbench.model.ids import LAST, short
+from diskbench.model.run import (
+    COLUMN_OF,
+    FILTER_HELP,
+    KEYS,
+    MEASURED_FIELDS,
+    RUN_FIELDS,
+    SELECTION_HELP,
+    Run,
+)
+from diskbench.results.selection import Selection
+from diskbench.settings import load_settings
+from diskbench.store.campaigns import list_campaigns
+from diskbench.store.database import open_database
+from diskbench.store.query import find_runs
+from diskbench.store.schedules import list_schedules
+from diskbench.store.urls import database_file
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Row = TypeVar("Row")
+_MOST = 50
+"""How many runs and matrices the shell is offered, the newest; our choice."""
 
-    from diskbench.results.selection import Selection
 
+@offering
+def labels(ctx: Context, _incomplete: str) -> Iterable[Offer]:
+    """KEY=VALUE of labels that runs have."""
+    return named(f"{key}={value}" for key, value in _labels(_newest_runs(ctx)))
+
+
+@offering
+def filters(ctx: Context, incomplete: str) -> Iterable[Offer]:
+    """KEY= of columns and labels; after the key its values."""
+    return _filters(_newest_runs(ctx), incomplete)
+
+
+@offering
+def selections(ctx: Context, incomplete: str) -> Iterable[Offer]:
+    """What the selection language takes: `last`, ids, names of matrices, KEY=VALUE."""
+    runs = _newest_runs(ctx)
+    return [*_ids(ctx, runs, incomplete), *_filters(runs, incomplete)]
+
+
+@offering
+def ids(ctx: Context, incomplete: str) -> Iterable[Offer]:
+    """`last`, the newest runs, and matrices."""
+    return _ids(ctx, _newest_runs(ctx), incomplete)
+
+
+@offering
+def begun_matrices(ctx: Context, incomplete: str) -> Iterable[Offer]:
+    """The matrices that were begun, by name and by id."""
+    begun = _begun(ctx)
+    by_id = [(short(id_), name) for id_, name in begun] + (begun if incomplete else [])
+    return [*named(name for _, name in begun), *by_id]
+
+
+@offering
+def schedules(ctx: Context, _incomplete: str) -> Iterable[Offer]:
+    """The schedules."""
+    return named(row.name for row in _from_database(ctx, list_schedules))
+
+
+def _ids(ctx: Context, runs: Iterable[Run], incomplete: str) -> list[Offer]:
+    """The runs by their short ids, by whole ids once something was typed, and matrices."""
+    known = [(run.run_id, _words(run)) for run in runs]
+    begun = _begun(ctx)
+    offers = [(LAST, "the newest trial"), (f"{LAST}~1", "the one before")]
+    offers += [(short(id_), words) for id_, words in known]
+    offers += named((name for _, name in begun), "matrix")
+    return [*offers, *known, *begun] if incomplete else offers
+
+
+def _filters(runs: Sequence[Run], incomplete: str) -> list[Offer]:
+    key, has_value, _ = incomplete.partition("=")
+    pairs = _labels(runs)
+    if has_value:
+        column = COLUMN_OF.get(key, key)
+        values = [value for label, value in pairs if label == key.removeprefix("label.")]
+        if column in RUN_FIELDS:
+            values += [str(value) for run in runs if (value := getattr(run, column, None))]
+        return named(f"{key}={value}" for value in values)
+    keys = {known.name: known.words for known in KEYS}
+    keys = dict.fromkeys((label for label, _ in pairs), "label") | keys
+    if incomplete:
+        keys = dict.fromkeys((*RUN_FIELDS, *MEASURED_FIELDS), "") | keys
+    return [(f"{name}=", words) for name, words in keys.items()]
+
+
+def _labels(runs: Iterable[Run]) -> list[Offer]:
+    """The keys and values of labels that runs have."""
+    return list(dict.fromkeys(pair for run in runs for pair in run.labels.items()))
+
+
+def _words(run: Run) -> str:
+    """What, where and when, in a few words."""
+    disk = run.disk_type or run.target_path or run.target_device
+    return " ".join(filter(None, (run.profile, disk, (run.measured_at or "")[:16])))
+
+
+def _newest_runs(ctx: Context) -> list[Run]:
+    return _from_database(ctx, lambda database: find_runs(database, limit=_MOST))
+
+
+def _begun(ctx: Context) -> list[Offer]:
+    """The matrices that were begun, the newest first: id and name."""
+    rows = _from_database(ctx, list_campaigns)
+    return [(row.campaign_id, row.name) for row in rows[: -_MOST - 1 : -1]]
+
+
+def _from_database(ctx: Context, read: Callable[[Engine], list[Row]]) -> list[Row]:
+    """What `read` finds in the file of the database; nothing for another database, and for a file
+    that is missing: none is made for a Tab."""
+    typed = {"database_url": ctx.params.get("database_url")}
+    url = load_settings(typed).settings.database_url.get_secret_value()
+    file = database_file(url)
+    if file is None or not file.is_file():
+        return []
+    engine = open_database(url)
+    try:
+        return read(engine)
+    finally:
+        engine.dispose()
+
+
+Shown = Annotated[Output, typer.Option("--output", help="What to print on stdout.")]
 Selections = Annotated[
-    list[str] | None, typer.Argument(metavar="SELECTION", help=f"Which runs: {SELECTION_HELP}.")
+    list[str] | None,
+    typer.Argument(
+        metavar="SELECTION", help=f"Which runs: {SELECTION_HELP}.", autocompletion=selections
+    ),
 ]
 Filters = Annotated[
     list[str] | None,
-    typer.Option("--filter", "-f", metavar="KEY=VALUE", help=FILTER_HELP),
+    typer.Option("--filter", "-f", metavar="KEY=VALUE", help=FILTER_HELP, autocompletion=filters),
 ]
 Since = Annotated[
     str | None,
@@ -45,6 +172,4 @@ def asked(
     until: str | None,
 ) -> Selection:
     """The selection that was typed."""
-    from diskbench.results.selection import Selection
-
     return Selection(tuple(names or ()), tuple(filters or ()), since, until)

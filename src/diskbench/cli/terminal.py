@@ -1,13 +1,29 @@
-"""What every command that prints needs: the width, and JSON that harms no terminal."""
+"""The terminal: its width, JSON that does not harm it, and letters that its encoding lacks.
+
+What a terminal of ISO-8859-1, a pipe under `PYTHONIOENCODING=ascii` or a log of the C locale cannot
+print is printed as the nearest letter in ASCII; it would end the command with UnicodeEncodeError.
+"""
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import shutil
 import sys
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, Literal
+
+import typer
 
 from diskbench.visible import json_escaped
 
+Output = Literal["table", "json", "csv"]
+TableOrJson = Annotated[
+    Literal["table", "json"], typer.Option("--output", help="What to print on stdout.")
+]
 PIPED_WIDTH = 80
 
 
@@ -29,3 +45,59 @@ def print_json(text: str) -> None:
     """Print a JSON document on standard output. Control characters in its strings are escaped, so
     that a terminal shows them and a program reads what was there."""
     print(json_escaped(text))
+
+
+NAME = "diskbench.nearest"
+_NEAREST = {
+    "–": "-", "—": "-", "−": "-", "…": "~", "×": "x", "µ": "u", "μ": "u", "→": ">", "←": "<",
+    "≥": ">=", "≤": "<=", "≈": "~", "±": "+-", "·": ".", "•": "*", "“": '"', "”": '"', "’": "'",
+    "▁": "_", "▂": ".", "▃": "-", "▄": "=", "▅": "+", "▆": "*", "▇": "%", "█": "#",
+    "†": "i", "│": "|", "┃": "|", "─": "-", "━": "-", "✓": "ok", "✗": "x",
+}  # fmt: skip
+
+
+def nearest(text: str) -> str:
+    """`text` in ASCII: letters without their accents, lines and blocks as near as they come."""
+    return "".join(_letter(char) for char in text)
+
+
+@contextmanager
+def printable(*streams: Any) -> Iterator[None]:  # noqa: ANN401 - whatever stands for stdout
+    """Let streams that cannot encode a letter print the nearest one inside the block; UTF-8 is
+    unchanged."""
+    codecs.register_error(NAME, _replaced)
+    changed = [
+        (stream, stream.errors)
+        for stream in streams
+        if isinstance(stream, io.TextIOWrapper) and not is_unicode(stream.encoding)
+    ]
+    for stream, _ in changed:
+        stream.reconfigure(errors=NAME)
+    try:
+        yield
+    finally:
+        for stream, errors in changed:
+            if not stream.closed:
+                stream.reconfigure(errors=errors)
+
+
+def is_unicode(encoding: str | None) -> bool:
+    """Whether an encoding has all letters."""
+    return (encoding or "").lower().replace("_", "-").startswith(("utf-", "utf8"))
+
+
+def _replaced(error: UnicodeError) -> tuple[str | bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return nearest(error.object[error.start : error.end]), error.end
+
+
+def _letter(char: str) -> str:
+    if char.isascii():
+        return char
+    if char in _NEAREST:
+        return _NEAREST[char]
+    if "BOX DRAWINGS" in unicodedata.name(char, ""):
+        return "+"
+    plain = unicodedata.normalize("NFKD", char).encode("ascii", "ignore").decode()
+    return plain or "?"

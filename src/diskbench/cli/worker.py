@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, opened
+from diskbench.cli.sessions import opened
+from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
+from diskbench.engine.matrix.worker import Worker, serve
+from diskbench.engine.processes import check_shared, fingerprint
+from diskbench.engine.session import Session
 from diskbench.errors import Suspended
+from diskbench.model.outcome import Swept
 from diskbench.plan.admit import read_patterns
-
-if TYPE_CHECKING:
-    from diskbench.engine.session import Session
-    from diskbench.model.outcome import Swept
+from diskbench.providers.registry import provider_names
+from diskbench.store.claims import describe_executor
 
 log = logging.getLogger("diskbench.worker")
 
@@ -52,11 +55,6 @@ def worker(
     it takes no new cells and ends after its last one; a second signal ends it at once.
     """
     import socket
-
-    from diskbench.engine.matrix.worker import Worker, serve
-    from diskbench.engine.processes import check_shared, fingerprint
-    from diskbench.providers.registry import provider_names
-    from diskbench.store.claims import describe_executor
 
     patterns = read_patterns(queues, provider_names())
     _tell_events()

@@ -1,4 +1,4 @@
-"""Why a model refused a value, in words for people and with what was probably meant: pure.
+"""Why a model refused a value, in words for people: pure.
 
 pydantic's own text ("Input should be a valid integer, unable to parse string as an integer") names
 neither the value nor a remedy, so nothing shows it to a user.
@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from diskbench.errors import DiskbenchError
-from diskbench.yaml_lines import quoted
+from diskbench.visible import quoted
 
 _KINDS = {
     "string": "text",
@@ -41,17 +41,15 @@ _NAME_LENGTH = 100
 """How many characters of a name are compared with known names: the time grows with the length."""
 _MOST = 8
 """Errors of one value that are described; the others are counted."""
-_LEADING_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True)
 class ValueFault:
     """`reason` begins with the value (`'many' is not a whole number`), `advice` says what would do
-    or is empty, `meant` is what was probably meant, or None."""
+    or is empty."""
 
     reason: str
     advice: str = ""
-    meant: object = None
 
 
 def value_fault(error: ErrorDetails) -> ValueFault:
@@ -64,7 +62,7 @@ def value_fault(error: ErrorDetails) -> ValueFault:
     if kind == "literal_error":
         known = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
         reason = f"{shown(value)} is not one of {', '.join(known)}"
-        return ValueFault(reason, near(str(value), known), nearest(str(value), known))
+        return ValueFault(reason, near(str(value), known))
     if kind == "value_error":
         raised = error.get("ctx", {})["error"]
         if isinstance(raised, ValidationError):  # of one value in a list
@@ -74,9 +72,7 @@ def value_fault(error: ErrorDetails) -> ValueFault:
         return ValueFault(str(raised))
     name, _, ending = kind.partition("_")
     if ending in _ENDS and name in _KINDS:
-        number = _number_in(value, name)
-        hint = "" if number is None else f"did you mean {number:g}?"
-        return ValueFault(f"{shown(value)} is not {_KINDS[name]}", hint, number)
+        return ValueFault(f"{shown(value)} is not {_KINDS[name]}")
     bounds = error.get("ctx", {})
     if kind == "json_invalid":
         return ValueFault(f"is not JSON: {bounds['error']}")
@@ -120,18 +116,3 @@ def near(value: str, known: Iterable[str]) -> str:
     """Return `did you mean 'region'?`, or "" if no known name is similar."""
     names = difflib.get_close_matches(value[:_NAME_LENGTH], list(known), n=2)
     return f"did you mean {' or '.join(repr(name) for name in names)}?" if names else ""
-
-
-def nearest(value: str, known: Iterable[str]) -> str | None:
-    """Return the known name that was probably meant; None if none is similar."""
-    return next(iter(difflib.get_close_matches(value[:_NAME_LENGTH], list(known), n=1)), None)
-
-
-def _number_in(value: object, name: str) -> float | None:
-    """Return the number that `20g` or `3.0` may stand for; None for other texts."""
-    if name not in {"int", "float"} or isinstance(value, bool):
-        return None
-    number = _LEADING_NUMBER.match(str(value).strip())
-    if not number:
-        return None
-    return round(float(number[0])) if name == "int" else float(number[0])

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 from diskbench.errors import DiskbenchError, UnknownName, UserError
 from diskbench.fio.profiles import Profile, check_override
 from diskbench.model.matrix import MAPPING_FIELDS, CellFields, Matrix
 from diskbench.model.spec import Cell
-from diskbench.model.value_fault import near, nearest
+from diskbench.model.value_fault import near
 from diskbench.plan.combinations import (
     Combination,
     Place,
@@ -69,8 +68,6 @@ class _Checker:
     def __init__(self, form: Form, matrix: Matrix, world: World) -> None:
         self._form, self._matrix, self._world = form, matrix, world
         self._wrong = set(form.wrong)
-        self._meant: dict[tuple[str, str], str] = {}
-        """For an unknown name: the name that was probably meant."""
 
     def mistakes(self) -> Iterator[Mistake]:
         yield from self._names()
@@ -97,7 +94,7 @@ class _Checker:
             yield self._at(("exclude",), "no cell is left", "exclude less")
         blocks: list[Block] = []
         for combination in made:
-            yield from self._cell(self._as_meant(combination), blocks)
+            yield from self._cell(combination, blocks)
         for earlier, later in duplicates(blocks):
             yield self._at(
                 later.combination.at,
@@ -113,12 +110,12 @@ class _Checker:
             if fields.provider is not None and fields.provider not in self._world.providers():
                 known = self._world.providers()
                 error: UserError = UnknownName("provider", fields.provider, known, field="provider")
-                yield self._error((*place, "provider"), fields.provider, error)
+                yield self._error((*place, "provider"), error)
             if fields.profile is not None and place[0] != "exclude":
                 try:
                     self._world.profile(fields.profile)
                 except UserError as error:
-                    yield self._error((*place, "profile"), fields.profile, error)
+                    yield self._error((*place, "profile"), error)
 
     def _all_fields(self) -> Iterator[tuple[Place, CellFields]]:
         matrix = self._matrix
@@ -188,13 +185,6 @@ class _Checker:
                 return True
         return False
 
-    def _as_meant(self, combination: Combination) -> Combination:
-        fields = {
-            name: self._meant.get((name, str(value)), value)
-            for name, value in combination.fields.items()
-        }
-        return replace(combination, fields=fields)
-
     def _cell(self, combination: Combination, blocks: list[Block]) -> Iterator[Mistake]:
         tainted = self._is_tainted(combination)
         known = combination.fields.get("provider") in self._world.providers()
@@ -256,14 +246,9 @@ class _Checker:
                         near(key, known) or f"there is {', '.join(sorted(known))}",
                     )
 
-    def _error(self, place: Place, value: str, error: UserError) -> Mistake:
-        """Return the mistake of a single name. From here on the probably meant name replaces it; if
-        there is none, combinations that depend on it are not checked."""
-        meant = nearest(value, error.known) if isinstance(error, UnknownName) else None
-        if meant is None:
-            self._wrong.add(self._form.document.known(place))
-        else:
-            self._meant[str(place[-1]), value] = meant
+    def _error(self, place: Place, error: UserError) -> Mistake:
+        """Return the mistake of a single name. Combinations that depend on it are not checked."""
+        self._wrong.add(self._form.document.known(place))
         return self._mistake(place, error)
 
     def _mistake(self, place: Place, error: DiskbenchError) -> Mistake:

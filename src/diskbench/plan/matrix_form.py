@@ -1,8 +1,8 @@
 """The form of a matrix file: its model, its JSON schema for editors, and a check that reports every
 wrong key and value with its line. Pure.
 
-Each wrong key or value is reported and then replaced by what was probably meant (`sise` by `size`,
-`20g` by 20), or removed. Then the rest is read, so that one mistake does not hide another.
+Each wrong key or value is reported and then removed; then the rest is read, so that one mistake
+does not hide another.
 
 A stored matrix (model/matrix.py) accepts any option, since its provider may not be installed where
 it is read. A file is checked against the options of the installed providers, so that a misspelt
@@ -25,7 +25,7 @@ from pydantic_core import ErrorDetails
 from diskbench.model.expectation import Promise
 from diskbench.model.matrix import MAPPING_FIELDS, CellFields, Flag, Limits, Matrix, Number, Whole
 from diskbench.model.options import Option, all_options
-from diskbench.model.value_fault import near, nearest, shown, value_fault
+from diskbench.model.value_fault import near, shown, value_fault
 from diskbench.plan.combinations import Place
 from diskbench.plugin import Plugin
 from diskbench.yaml_lines import Document, Mistake, read_yaml
@@ -38,8 +38,8 @@ _OF_A_KIND = ("_type", "_parsing", "_from_float")
 
 @dataclass(frozen=True)
 class Form:
-    """A file as far as it could be read, with wrong parts replaced by what was probably meant.
-    `wrong` are the places of removed parts; `matrix` is None if nothing could be read."""
+    """A file as far as it could be read. `wrong` are the places of removed parts; `matrix` is None
+    if nothing could be read."""
 
     document: Document
     matrix: Matrix | None
@@ -62,38 +62,26 @@ def read_form(text: str) -> Form:
         try:
             matrix = stored_matrix(matrix_model().model_validate(data))
         except ValidationError as error:
-            for place, (mistake, meant) in _mistake_by_place(
-                error.errors(include_url=False), document
-            ).items():
+            of_pass = _mistake_by_place(error.errors(include_url=False), document)
+            for place, mistake in of_pass.items():
                 if not _is_there(data, place):
-                    continue  # its place changed with a corrected key: reported in the next pass
+                    continue  # within a part that was removed
                 mistakes.append(mistake)
-                if not _mend(data, place, meant, document):
-                    wrong.add(place)
-                    _take_out(data, place)
+                wrong.add(place)
+                _take_out(data, place)
             continue
         return Form(document, matrix, tuple(mistakes), frozenset(wrong))
     return Form(document, None, tuple(mistakes), frozenset(wrong))
 
 
-@dataclass(frozen=True)
-class _Meant:
-    """What was probably meant: another key, or another value."""
-
-    key: str | None = None
-    value: object = None
-
-
-def _mistake_by_place(
-    errors: Iterable[ErrorDetails], document: Document
-) -> dict[Place, tuple[Mistake, _Meant]]:
+def _mistake_by_place(errors: Iterable[ErrorDetails], document: Document) -> dict[Place, Mistake]:
     """Return each error once, by its place."""
-    by_place: dict[Place, tuple[Mistake, _Meant]] = {}
+    by_place: dict[Place, Mistake] = {}
     for error in errors:
         place = _place(error, document)
         if place not in by_place:
-            message, advice, meant = _words(error, place)
-            by_place[place] = Mistake(document.line_of(place), message, advice), meant
+            message, advice = _words(error, place)
+            by_place[place] = Mistake(document.line_of(place), message, advice)
     return by_place
 
 
@@ -110,35 +98,34 @@ def _place(error: ErrorDetails, document: Document) -> Place:
     return known
 
 
-def _words(error: ErrorDetails, place: Place) -> tuple[str, str, _Meant]:
-    """Return the message, the advice, and what was probably meant."""
+def _words(error: ErrorDetails, place: Place) -> tuple[str, str]:
+    """Return the message and the advice."""
     kind, value = error["type"], error["input"]
-    name, nothing = shown_place(place), _Meant()
+    name = shown_place(place)
     if kind == "missing":
-        return f"{name} is missing", f"add `{place[-1]}:`", nothing
+        return f"{name} is missing", f"add `{place[-1]}:`"
     if kind == "extra_forbidden":
         return _unknown(place)
     if kind == "string_pattern_mismatch":
         allowed = "use lower-case letters, digits, dots and dashes"
-        return f"{name}: {shown(value)} is not a name", allowed, nothing
+        return f"{name}: {shown(value)} is not a name", allowed
     if kind.endswith(_OF_A_KIND) and any(part in {"parameters", "labels"} for part in place[-2:]):
-        return f"{name}: {shown(value)} is not text, a number, or true or false", "", nothing
+        return f"{name}: {shown(value)} is not text, a number, or true or false", ""
     fault = value_fault(error)
-    return f"{name}: {fault.reason}", fault.advice, _Meant(value=fault.meant)
+    return f"{name}: {fault.reason}", fault.advice
 
 
-def _unknown(place: Place) -> tuple[str, str, _Meant]:
+def _unknown(place: Place) -> tuple[str, str]:
     key = str(place[-1])
     if place[:1] == ("axes",) and len(place) == 2:
         known = list(cell_model().model_fields)
         advice = near(key, known) or "name it after one, or give mappings of fields as its values"
-        meant = _Meant(key=nearest(key, known))
-        return f"the axis {key!r} is named after no field", advice, meant
+        return f"the axis {key!r} is named after no field", advice
     known = _keys(place[:-1])
     where = shown_place(place[:-1])
     few = f"known: {', '.join(known)}" if len(known) <= 12 else "known: diskbench matrix schema"
     message = f"unknown key {key!r}" + (f" in {where}" if where else "")
-    return message, near(key, known) or few, _Meant(key=nearest(key, known))
+    return message, near(key, known) or few
 
 
 def _keys(place: Place) -> list[str]:
@@ -161,21 +148,6 @@ def shown_place(place: Place) -> str:
     for part in place:
         text += f"[{part}]" if isinstance(part, int) else f".{part}"
     return text.removeprefix(".")
-
-
-def _mend(data: dict[str, Any], place: Place, meant: _Meant, document: Document) -> bool:
-    """Replace a wrong part by what was meant; False if that is not known."""
-    holder = _holder(data, place)
-    if meant.key is not None and isinstance(holder, dict) and meant.key not in holder:
-        holder[meant.key] = holder.pop(place[-1])
-        for old, line in list(document.lines.items()):
-            if old[: len(place)] == place:
-                document.lines[*place[:-1], meant.key, *old[len(place) :]] = line
-        return True
-    if meant.value is not None:
-        holder[place[-1]] = meant.value
-        return True
-    return False
 
 
 def _take_out(data: dict[str, Any], place: Place) -> None:

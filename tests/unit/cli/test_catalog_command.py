@@ -9,12 +9,12 @@ from tests.rigs.cli import invoked
 from diskbench.catalog.entry import clouds
 from diskbench.catalog.listing import disk_entries, find, machine_rows
 from diskbench.catalog.lookup import disk_types
-from diskbench.cli.catalog import app
+from diskbench.cli.main import app
 from diskbench.errors import InvalidValue
 
 
 def told(*arguments: str) -> str:
-    done = invoked(app, *arguments)
+    done = invoked(app, "catalog", *arguments)
     assert done.exit_code == 0
     return done.stdout
 

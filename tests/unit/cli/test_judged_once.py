@@ -7,8 +7,6 @@ import sqlalchemy as sa
 from tests.rigs.plans import make_plan
 
 from diskbench.cli import run_results
-from diskbench.report.assemble import subject, trial_facts, trial_view
-from diskbench.results import exported_rows
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.rows import save_plans
@@ -28,15 +26,15 @@ def ending(name, *fail_if):
 )
 def test_csv_judges_each_trial_once_with_fail_if_and_without(monkeypatch, fail_if, read, judged):
     calls = {"read": [], "judged": []}
-    monkeypatch.setattr(exported_rows, "rows_as_csv", lambda *_, **__: [])
+    monkeypatch.setattr(run_results, "rows_as_csv", lambda *_, **__: [])
     monkeypatch.setattr(run_results, "judge_trial", lambda _, name: calls["judged"].append(name))
     monkeypatch.setattr(run_results, "read_ended", lambda *_: {})
     monkeypatch.setattr(
         run_results, "stored_trial", lambda _, name, **__: calls["read"].append(name)
     )
-    monkeypatch.setattr(trial_facts, "trial_facts", lambda _: None)
-    monkeypatch.setattr(trial_view, "trial_view", lambda _: SimpleNamespace(missed=()))
-    monkeypatch.setattr(subject, "names_of", lambda plans: [plan.trial_id for plan in plans])
+    monkeypatch.setattr(run_results, "trial_facts", lambda _: None)
+    monkeypatch.setattr(run_results, "trial_view", lambda _: SimpleNamespace(missed=()))
+    monkeypatch.setattr(run_results, "names_of", lambda plans: [plan.trial_id for plan in plans])
     show = SimpleNamespace(output="csv", junit=None, timing=False)
     session = SimpleNamespace(database=None)
     endings = [ending("a", *fail_if), ending("b", *fail_if)]

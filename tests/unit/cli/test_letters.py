@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.cli.letters import nearest, printable
+from diskbench.cli.terminal import nearest, printable
 from diskbench.report.terminal.screen import sparkline
 
 

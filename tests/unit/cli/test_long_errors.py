@@ -2,7 +2,7 @@
 
 import pytest
 
-from diskbench.cli.events import emit_problem
+from diskbench.cli.messages import emit_problem
 from diskbench.visible import MOST
 
 

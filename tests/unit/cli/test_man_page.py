@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 
-from tests.unit.cli.test_help_words import commands
-
-from diskbench.cli.man_page import _text, man_page
+from diskbench.cli.lazy import COMMANDS
+from diskbench.cli.man_page import _as_it_is, man_page
 
 
 def rendered(page: str) -> str:
@@ -21,12 +20,12 @@ def rendered(page: str) -> str:
 
 def test_every_command_is_a_section() -> None:
     sections = re.findall(r"^\.SS (.+)$", man_page(), re.MULTILINE)
-    assert sections == [f"diskbench {words}" for words in commands() if words]
+    assert sections == [f"diskbench {words}" for words in COMMANDS]
 
 
 def test_no_line_is_taken_for_a_request() -> None:
-    assert _text(".gitignore") == "\\&.gitignore"
-    assert _text("a\\b --c") == "a\\(rsb \\-\\-c"
+    text = ".gitignore\na\\b --c"
+    assert _as_it_is(text) == [".nf", "\\&.gitignore", "a\\(rsb \\-\\-c", ".fi"]
     requests = {line.split()[0] for line in man_page().splitlines() if line.startswith((".", "'"))}
     assert requests <= {".TH", ".SH", ".SS", ".PP", ".TP", ".B", ".BR", ".nf", ".fi"}
 

@@ -9,8 +9,7 @@ import pytest
 import yaml
 from tests.rigs.cli import invoked
 
-from diskbench.cli.main import main
-from diskbench.cli.matrix import app
+from diskbench.cli.main import app, main
 from diskbench.engine.matrix import matrix_file
 from diskbench.engine.matrix.matrix_file import load_matrix, shipped_matrices
 from diskbench.errors import AccessDenied, MatrixError
@@ -19,7 +18,7 @@ from diskbench.providers.aws.cloud import AWSProvider
 
 
 def run(*arguments, code=0):
-    done = invoked(app, *arguments)
+    done = invoked(app, "matrix", *arguments)
     assert done.exit_code == code
     return done.stdout
 

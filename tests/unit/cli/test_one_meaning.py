@@ -40,12 +40,10 @@ def options() -> Iterator[tuple[str, str, Any]]:
     for name in COMMANDS:
         for provider in (None, *plugin_names()) if name in ("run", "plan") else (None,):
             command: Any = load(name, [] if provider is None else ["--provider", provider])
-            of = getattr(command, "commands", None) or {"": command}
-            for inner, one in of.items():
-                for parameter in one.params:
-                    for flag in (*parameter.opts, *parameter.secondary_opts):
-                        if flag.startswith("-"):
-                            yield f"{name} {inner}".strip(), flag, parameter
+            for parameter in command.params:
+                for flag in (*parameter.opts, *parameter.secondary_opts):
+                    if flag.startswith("-"):
+                        yield name, flag, parameter
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.rigs.cli import invoked
 
-from diskbench.cli.profiles import app
+from diskbench.cli.main import app
 from diskbench.engine import profile_jobs
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
 from diskbench.fio.jobfile import parse
@@ -21,7 +21,7 @@ def _ask_fio_again():
 
 
 def run(*arguments):
-    return invoked(app, *arguments)
+    return invoked(app, "profiles", *arguments)
 
 
 @pytest.mark.slow

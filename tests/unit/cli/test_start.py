@@ -9,7 +9,7 @@ import pytest
 
 ASKED = """
 import sys
-from diskbench.cli.asked import asked_for
+from diskbench.cli.run_command import asked_for
 typed = dict.fromkeys(OPTIONS) | {"provider": "ssh", "host": ["box"], "profile": "quick"}
 asked_for(typed | {"path": "/data", "runs": 1, "replicates": 1, "if_busy": "wait"})
 print([name for name in sys.modules if name.startswith("diskbench.providers.")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from diskbench.cli.ab_runs import arguments_of
+from diskbench.cli.ab import arguments_of
 from diskbench.model.comparison import RunInTurn, block_of, labels_at, turns
 
 SIDES = ("old", "new")

@@ -9,7 +9,7 @@ from tests.books import SHIPPED
 from tests.unit.report.made import plan, step
 
 from diskbench.catalog.cost import CellCost, disk_part, machine_part
-from diskbench.cli.asked import cost_limit
+from diskbench.cli.run_command import cost_limit
 from diskbench.errors import CostRefused, InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope

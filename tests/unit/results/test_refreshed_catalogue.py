@@ -8,7 +8,7 @@ from tests.books import SHIPPED
 from tests.rigs.cli import invoked
 
 from diskbench.catalog.yaml_loader import Overlay
-from diskbench.cli.catalog import app
+from diskbench.cli.main import app
 from diskbench.engine.trial.planning import preview
 from diskbench.errors import AccessDenied, InvalidValue
 from diskbench.model.options import RentSpec
@@ -94,7 +94,7 @@ def test_a_cloud_without_such_an_api_is_refused():
 
 def test_the_command_tells_which_clouds_answered(monkeypatch: pytest.MonkeyPatch):
     answers(monkeypatch, GOOD)
-    done = invoked(app, "instances", "--refresh", "--output", "json")
+    done = invoked(app, "catalog", "instances", "--refresh", "--output", "json")
     assert done.exit_code == 0
     rows = {one["type"]: one for one in json.loads(done.stdout)["instances"]}
     assert rows["c4.xlarge"]["iops"] == 5000
@@ -106,5 +106,5 @@ def test_the_command_fails_when_the_cloud_that_was_named_does_not_answer(
     monkeypatch: pytest.MonkeyPatch,
 ):
     answers(monkeypatch, GOOD)
-    done = invoked(app, "instances", "--refresh", "--provider", "gcp", fails=True)
+    done = invoked(app, "catalog", "instances", "--refresh", "--provider", "gcp", fails=True)
     assert isinstance(done.exception, AccessDenied)

@@ -1,31 +1,70 @@
-"""`diskbench results prune`: remove the raw logs of old runs."""
+"""`diskbench results delete` and `prune`: remove runs, or the raw logs of old ones."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from diskbench.cli.confirm import confirm
 from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
+from diskbench.model.run import Run
+from diskbench.results.pruning import (
+    RunPruning,
+    delete_with_evidence,
+    due_runs,
+    runs_to_delete,
+)
+from diskbench.results.pruning import prune as prune_logs
 from diskbench.store.evidence_place import check_named, foreign_stores, foreign_words
 from diskbench.units import format_bytes, parse_duration_s
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
-    from diskbench.model.run import Run
-    from diskbench.results.pruning import RunPruning
+def delete(
+    selection: Selections = None,
+    filter_: Filters = None,
+    since: Since = None,
+    until: Until = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    keep_evidence: Annotated[
+        bool, typer.Option("--keep-evidence", help="Delete rows only; `rebuild` brings them back.")
+    ] = False,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
+) -> None:
+    """Delete runs: their evidence and their rows. The id of a trial means all its runs.
+
+    Evidence is deleted only in the store of the settings, or in the one that --evidence-url names.
+    """
+    engine = database(database_url)
+    doomed = runs_to_delete(engine, asked(selection, filter_, since, until))
+    if not doomed:
+        _say("no run matches; nothing was deleted")
+        return
+    store = None if keep_evidence else evidence(evidence_url)
+    doomed_words = f"{len(doomed)} run{'s' * (len(doomed) != 1)}"
+    if store is not None:
+        if evidence_url is None:
+            check_named(
+                [run.evidence_url for run in doomed.values()],
+                store.url,
+                whether="delete it",
+                advice="; --keep-evidence deletes only the rows",
+            )
+        doomed_words += f" and the evidence in {store.url}"
+    if not yes:
+        confirm(f"Delete {doomed_words} permanently?", whether=f"delete {doomed_words}")
+    delete_with_evidence(engine, doomed, store)
+    print(f"deleted {doomed_words}")
 
 
-def mount(app: typer.Typer) -> None:
-    """Add the command to `diskbench results`."""
-    app.command()(prune)
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
 
 
 def prune(
@@ -50,8 +89,6 @@ def prune(
     pruned.json in its evidence names each file. A run whose series cannot be made is left, and one
     whose evidence is in a store that neither the settings nor --evidence-url name.
     """
-    from diskbench.results import pruning
-
     keep_s, at = parse_duration_s(keep), datetime.now(UTC)
     try:
         at - timedelta(seconds=keep_s)
@@ -61,12 +98,12 @@ def prune(
         ) from None
     engine, typed = database(database_url), asked(selection, filter_, since, until)
     store = evidence(evidence_url)
-    due = pruning.due_runs(engine, typed, keep_s, at)
+    due = due_runs(engine, typed, keep_s, at)
     if evidence_url is None:
         due = _of_named(due, store.url)
 
     def pruned(*, dry_run: bool) -> Iterable[RunPruning]:
-        return pruning.prune(due, store, at=at, dry_run=dry_run)
+        return prune_logs(due, store, at=at, dry_run=dry_run)
 
     if dry_run or not yes:
         frees = _print(pruned(dry_run=True), "would free")
@@ -124,3 +161,11 @@ def _sum(freed: list[tuple[int, int, int]]) -> str:
     return (
         f"{format_bytes(size)}: {logs:,} log{'s' * (logs != 1)} of {runs:,} run{'s' * (runs != 1)}"
     )
+
+
+def confirm(question: str, *, whether: str) -> None:
+    """Return after a yes on the terminal. Raises Abort for a no, and InvalidValue, which says
+    `whether` what is to be done, where no terminal is there to answer."""
+    if not sys.stdin.isatty():
+        raise InvalidValue(f"cannot ask whether to {whether}", advice="add --yes")
+    typer.confirm(question, abort=True, err=True)

@@ -1,24 +1,34 @@
-"""The matrix of one block that `run --until-ci` is: made of the options, measured and shown."""
+"""`diskbench run --until-ci`: replicates of one cell until their interval is narrow (MR-7).
+
+It is a matrix of one block, so that 'diskbench matrix resume' continues it after its
+process was killed.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 
-from diskbench.cli.asked import provider_of
 from diskbench.cli.matrix_foreground import continue_detached, foreground
 from diskbench.cli.opened import close_at_end
-from diskbench.cli.stores import opened
+from diskbench.cli.run_command import provider_of
+from diskbench.cli.run_results import Show
+from diskbench.cli.sessions import opened
 from diskbench.cli.terminal import print_json
 from diskbench.engine.matrix.campaign import begin_campaign, check_outlook
 from diskbench.engine.matrix.matrix_file import MatrixFile, outlook_of, rents, seed_of
+from diskbench.engine.session import Session
 from diskbench.errors import InvalidValue
-from diskbench.model.matrix import CellFields, Limits, Matrix
+from diskbench.limits import REPLICATES
+from diskbench.model.matrix import FIRST_REPLICATES, CellFields, Limits, Matrix
 from diskbench.model.options import own_options
+from diskbench.model.outcome import Problem
 from diskbench.plan.cells import key_values
 from diskbench.plan.matrix import expand
 from diskbench.providers.registry import Providers
@@ -29,20 +39,67 @@ from diskbench.report.terminal.screen import wrapped
 from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.replicate_set import replicates_of, until_statuses
-from diskbench.store.campaigns import find_campaign
+from diskbench.store.campaigns import CampaignRow, find_campaign
 from diskbench.store.profile_file import find_profile
 from diskbench.store.where import Filter
 from diskbench.units import format_share, parse_duration_s
 from diskbench.visible import json_escaped
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
-    from diskbench.cli.foreground import Show
-    from diskbench.cli.run import TypedStores
-    from diskbench.cli.run_until import Until
-    from diskbench.engine.session import Session
-    from diskbench.store.campaigns import CampaignRow
+@dataclass(frozen=True)
+class Until:
+    """What was typed of it: the share of the median, and the bounds."""
+
+    share: float
+    least: int
+    most: int
+
+
+def check_until(typed: Mapping[str, Any]) -> Until:
+    """What `--until-ci` and its bounds say. Raises InvalidValue."""
+    text, most, least = typed["until_ci"], typed["max_replicates"], typed["replicates"]
+    for flag, judged in (("--fail-if", typed["fail_if"]), ("--junit", typed["junit"])):
+        if judged:
+            raise InvalidValue(
+                f"{flag} judges the trials of one command, not replicates until an interval",
+                advice=f"leave out {flag} or --until-ci",
+            )
+    share = _share(text)
+    least = FIRST_REPLICATES if least == 1 else least
+    most = Limits().max_replicates if most is None else most
+    if least < FIRST_REPLICATES:
+        raise InvalidValue(
+            f"--replicates {least} with --until-ci: fewer than {FIRST_REPLICATES} are too "
+            "few to judge the interval",
+            advice="leave it out, or write 10 or more",
+            field="replicates",
+        )
+    for flag, value in (("--replicates", least), ("--max-replicates", most)):
+        if value > REPLICATES:
+            raise InvalidValue(
+                f"{flag} {value:,} is more than diskbench plans", advice=f"at most {REPLICATES:,}"
+            )
+    if most < least:
+        raise InvalidValue(
+            f"--max-replicates {most} is less than the {least} that are measured at least",
+            advice="give as many or more",
+        )
+    return Until(share, least, most)
+
+
+def _share(text: str) -> float:
+    number = text.strip().removesuffix("%").strip()
+    try:
+        share = float(number) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if not 0.001 <= share < 1:
+        raise InvalidValue(
+            f"--until-ci {text!r} is not a share of the median",
+            advice="write it like --until-ci 5%",
+        )
+    return share
+
 
 _LIMITS = {
     "max_cost": "budget_usd",
@@ -57,11 +114,9 @@ _NOT_FIELDS = frozenset(
 )  # fmt: skip
 
 
-def start_until(
-    typed: Mapping[str, Any], until: Until, show: Show, stores: TypedStores
-) -> NoReturn:
+def start_until(typed: Mapping[str, Any], show: Show) -> NoReturn:
     """Everything that `run --until-ci` does; ends the process with its exit code."""
-    file, books, providers = _matrix_of(typed, until), open_books(), Providers()
+    file, books, providers = _matrix_of(typed, check_until(typed)), open_books(), Providers()
     close_at_end(providers.close)
     seed = seed_of(file.matrix)
     outlook = outlook_of(file, books, seed=seed, offline=False, providers=providers)
@@ -69,7 +124,7 @@ def start_until(
     check_outlook(outlook)
     if not show.quiet:
         print(render_outlook(outlook), file=sys.stderr)
-    session = opened(stores.database_url, stores.evidence_url, books, providers)
+    session = opened(typed["database_url"], typed["evidence_url"], books, providers)
     campaign = begin_campaign(session.database, file, outlook, own_queue=True)
     if typed["detach"]:
         continue_detached(session, campaign)
@@ -79,9 +134,9 @@ def start_until(
     raise typer.Exit(code)
 
 
-def outlook_until(typed: Mapping[str, Any], until: Until) -> str:
+def outlook_until(typed: Mapping[str, Any]) -> str:
     """What `plan --until-ci` prints: as text, or as one document. Raises InvalidValue."""
-    file, books = _matrix_of(typed, until), open_books()
+    file, books = _matrix_of(typed, check_until(typed)), open_books()
     outlook = outlook_of(file, books, seed=seed_of(file.matrix), offline=typed["offline"])
     _check_block(outlook.blocks[0].problem)
     if typed["output"] == "json":
@@ -89,7 +144,7 @@ def outlook_until(typed: Mapping[str, Any], until: Until) -> str:
     return render_outlook(outlook)
 
 
-def _check_block(problem: Any) -> None:  # noqa: ANN401 - a Problem, whose import is a heavy one
+def _check_block(problem: Problem | None) -> None:
     """Say what is wrong in the words of `run`, not in those of a matrix."""
     if problem is not None:
         raise InvalidValue(problem.message, advice=problem.advice or "")

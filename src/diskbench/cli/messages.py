@@ -1,4 +1,4 @@
-"""Events on stderr: a message with fields, for a person or (JSON) for a program.
+"""Events and errors on stderr: for a person, or (JSON) for a program.
 
 A module logs with `logging.getLogger(__name__).info("fio started", extra={"run": run_id})`; every
 field given in `extra` is shown. Secrets are never fields.
@@ -10,12 +10,23 @@ import json
 import logging
 import os
 import sys
+import tempfile
+import traceback
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, TextIO
 
+from platformdirs import user_log_path
+from typer import BadParameter
+from typer._click.exceptions import NoArgsIsHelpError
+from typer.exceptions import TyperException
+
 from diskbench.cli.opened import close_at_end
-from diskbench.errors import DiskbenchError
+from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.extras import of_import
+from diskbench.files import private_directory
+from diskbench.model.outcome import Problem, problem_of
 from diskbench.report.terminal.streams import OwnText
 from diskbench.visible import one_line, shortened, visible
 
@@ -144,3 +155,110 @@ def _styled(text: str, code: str, stream: TextIO) -> str:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat()
+
+
+UNEXPECTED = 1
+
+
+def report(error: BaseException) -> int:
+    """Print `error` on stderr; returns the exit code.
+
+    Of a DiskbenchError the message and the advice are printed, of a missing module of an extra how
+    to install it. Anything else is a fault of diskbench: one line, and the traceback goes to a
+    file. With --debug the traceback is printed for all.
+    """
+    if debugging():
+        traceback.print_exception(error, file=sys.stderr)
+    if isinstance(error, ImportError):
+        error = of_import(error) or error
+    if isinstance(error, DiskbenchError):
+        emit_problem(type(error).__name__, error.message, error.advice, error.exit_code)
+        return error.exit_code
+    line = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    traceback_path = _keep_traceback(error)
+    advice = "this is a fault in diskbench, not in your input; please report it"
+    if traceback_path:
+        advice += f" with {traceback_path}"
+    emit_problem(type(error).__name__, line, advice, UNEXPECTED)
+    return UNEXPECTED
+
+
+def report_usage(error: TyperException) -> int:
+    """Print what is wrong with the words of a command line; returns the exit code. A
+    group without a command is answered with its help."""
+    if isinstance(error, NoArgsIsHelpError):
+        print(error.message, file=sys.stderr)
+        return error.exit_code
+    message = error.format_message().strip()
+    context = getattr(error, "ctx", None)
+    advice = f"see: {context.command_path} --help" if context is not None else ""
+    emit_problem(type(error).__name__, message, advice, error.exit_code)
+    return error.exit_code
+
+
+def print_error(error: BaseException, *, prefix: str = "") -> None:
+    """Print an error that does not end the command, with `prefix` before its message."""
+    print_problem(problem_of(error), prefix=prefix)
+
+
+def print_problem(problem: Problem, *, prefix: str = "") -> None:
+    """Print an error that was kept as data."""
+    emit_problem(problem.kind, f"{prefix}{problem.message}", problem.advice, problem.exit_code)
+
+
+def _keep_traceback(error: BaseException) -> Path | None:
+    """Write the traceback, without the values of variables, where only this user can read it."""
+    text = "".join(traceback.format_exception(error))
+    name = f"{type(error).__name__.lower()}-{os.getpid()}-"
+    for folder in (_log_folder(), None):
+        try:
+            if folder:
+                private_directory(folder)
+            handle, path = tempfile.mkstemp(".txt", f"diskbench-{name}", folder)
+            with os.fdopen(handle, "w") as file:
+                file.write(visible(text))
+        except OSError:
+            continue
+        return Path(path)
+    return None
+
+
+def _log_folder() -> Path | None:
+
+    try:
+        return user_log_path("diskbench")
+    except (OSError, RuntimeError):  # no home directory
+        return None
+
+
+_FORMS = {
+    "GIB": "give GiB (2^30 bytes) without a unit, whole ones for a rented disk: {} 20",
+    "USD": "give US dollars without a sign: {} 12.50",
+    "USD_PER_HOUR": "give US dollars an hour without a sign: {} 0.25",
+    "RATE": "give a number without a unit: {} 250",
+    "int": "give a whole number: {} 3",
+    "float": "give a number: {} 2.5",
+}
+"""Metavar of an option, or what pydantic's error types begin with → how the value is written."""
+
+
+def in_our_words(error: BadParameter) -> InvalidValue | None:
+    """The error for a value that pydantic refused, with the value and an example; None for an error
+    that Typer words itself (a file that is missing, an argument that is not there)."""
+    from pydantic import ValidationError
+
+    from diskbench.model.value_fault import value_fault
+
+    cause, parameter = error.__cause__, error.param
+    if not isinstance(cause, ValidationError) or parameter is None:
+        return None
+    first = cause.errors(include_url=False)[0]
+    fault = value_fault(first)
+    name = max(parameter.opts, key=len)
+    kind = first["type"].partition("_")[0]
+    form = _FORMS.get(parameter.metavar or "") or _FORMS.get(kind, "")
+    return InvalidValue(
+        f"{name}: {fault.reason}",
+        advice="; ".join(filter(None, (fault.advice, form.format(name)))),
+        field=name.lstrip("-").replace("-", "_"),
+    )

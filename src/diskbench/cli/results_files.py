@@ -1,62 +1,91 @@
-"""`diskbench results rebuild` and `import`: rows from what lies in files."""
+"""`diskbench results export`, `import` and `rebuild`: rows to files, and from files."""
 
 from __future__ import annotations
 
 import sys
-from datetime import date
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Literal, get_args
 
 import typer
 
 from diskbench import __version__
+from diskbench.cli.results_show import AsDisk, AsMachine, MeasuredOn, Promised, hint
+from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
+from diskbench.files import file_format, write_pieces
+from diskbench.plan.cells import key_values
+from diskbench.report.terminal.lists import ImportedLine, import_line
+from diskbench.report.terminal.streams import unguarded
+from diskbench.results.exported_rows import ExportFormat, exported, rows_as_csv
+from diskbench.results.imported_runs import ReadImport, damaged_logs, imported
+from diskbench.results.selection import chosen
+from diskbench.store.import_sources import Left, read_sources
+from diskbench.store.manifest import Manifest
+from diskbench.store.rebuild import rebuild as make_again
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+Exported = Literal["csv", "json", "parquet", "prometheus", "openmetrics"]
 
-    from diskbench.plan.limit_path import Hint
-    from diskbench.report.terminal.lists import ImportedLine
-    from diskbench.results.imported_runs import ReadImport
-    from diskbench.store.import_sources import Left
-    from diskbench.store.manifest import Manifest
+
+def export(
+    selection: Selections = None,
+    format_: Annotated[
+        Exported | None,
+        typer.Option(
+            "--format", help="The format (default: by the suffix of FILE; csv without one)."
+        ),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("-o", "--to", metavar="FILE", help="The file to write (default: stdout)."),
+    ] = None,
+    filter_: Filters = None,
+    since: Since = None,
+    until: Until = None,
+    database_url: DatabaseUrl = None,
+    evidence_url: EvidenceUrl = None,
+) -> None:
+    """Write measurement rows as CSV or Parquet, each with its run's columns; JSON as in `show`.
+
+    `prometheus` and `openmetrics` are the figures of steps as gauges, of the newest run of each
+    disk. The figures of a step with several levels are those of the level that lasts.
+    """
+    kind = export_format(format_, to)
+    typed = asked(selection, filter_, since, until)
+    store = evidence(evidence_url) if evidence_url else None
+    data: Iterable[bytes]
+    engine = database(database_url)
+    chosen_runs = chosen(engine, typed)
+    if kind == "csv":
+        data = (line.encode() for line in rows_as_csv(engine, chosen_runs, evidence=store))
+    else:
+        data = exported(engine, kind, chosen_runs, store)
+    if to is None:
+        sys.stdout.flush()
+        binary = unguarded(sys.stdout).buffer
+        binary.writelines(data)
+        binary.flush()
+    else:
+        _write(to, data)
+
+
+def _write(path: Path, data: Iterable[bytes]) -> None:
+    try:
+        write_pieces(path, data)
+    except OSError as error:
+        raise InvalidValue(f"cannot write {path}: {error.strerror}") from error
+
+
+def export_format(typed: ExportFormat | None, to: Path | None) -> ExportFormat:
+    """The format that was typed, or that the name of the file says, else CSV: for stdout, and for a
+    name without a suffix. Raises InvalidValue where these differ, and for another suffix."""
+    return (file_format(to, typed, get_args(ExportFormat)) if to else typed) or "csv"
+
 
 _SHOWN = 12
 """Files that a line names."""
-AsDisk = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CLOUD:TYPE:GIB",
-        help="Judge an imported run as one on this disk of the catalogue; may end in "
-        ":iops=N, :throughput=N and :cache=readonly.",
-    ),
-]
-AsMachine = Annotated[
-    str | None,
-    typer.Option(metavar="TYPE", help="The machine type that it was attached to: c4.xlarge."),
-]
-Promised = Annotated[
-    str | None,
-    typer.Option(
-        metavar="iops=N,mb_per_s=N",
-        help="The rates that you expect of a disk that is not in the catalogue.",
-    ),
-]
-MeasuredOn = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DATE",
-        help="The day of the measurement, which chooses the limits in the catalogue: 2018-03-16.",
-    ),
-]
-
-
-def mount(app: typer.Typer) -> None:
-    """Add the commands to `diskbench results`."""
-    app.command()(rebuild)
-    app.command("import")(import_)
 
 
 def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) -> None:
@@ -65,8 +94,6 @@ def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) 
     Runs, their trials, leases and times, matrices and their cells. If a step of a finished run
     cannot be found, it is reported, its run stays as it is, and the exit code is 1.
     """
-    from diskbench.store.rebuild import rebuild as make_again
-
     done = make_again(database(database_url), evidence(evidence_url))
     print(f"rebuilt {len(done.runs)} runs")
     if done.unfinished:
@@ -109,11 +136,6 @@ def import_(
     Files that were not imported are listed. The id of each trial (of its run, if it has only one)
     is printed on stdout. The last line says what was imported and which checks hold.
     """
-    from diskbench.plan.cells import key_values
-    from diskbench.report.terminal.lists import import_line
-    from diskbench.results.imported_runs import damaged_logs, imported
-    from diskbench.store.import_sources import read_sources
-
     labels = dict(key_values("--label", label or ()))
     if note := hint(as_disk, as_machine, promise, measured_on):
         labels |= note.labels()
@@ -142,43 +164,6 @@ def import_(
         raise typer.Exit(1)
 
 
-def hint(
-    as_disk: str | None,
-    as_machine: str | None,
-    promise: str | None,
-    measured_on: str | None = None,
-) -> Hint | None:
-    """What was typed of a disk that diskbench did not rent, checked; None where nothing was."""
-    if as_disk is None and as_machine is None and promise is None and measured_on is None:
-        return None
-    from diskbench.plan.limit_path import Hint
-    from diskbench.results.refreshed_catalogue import open_books
-
-    note = Hint(
-        as_disk=as_disk,
-        as_machine=as_machine,
-        promise=promise,
-        measured_on=_day(measured_on) if measured_on is not None else None,
-    )
-    if as_disk is None and as_machine is not None:
-        raise InvalidValue(
-            "--as-machine needs a disk: --as-disk or --promise", advice="say which with --as-disk"
-        )
-    note.limit_path(open_books())
-    return note
-
-
-def _day(text: str) -> str:
-    """Return a date as it is stored. Raises InvalidValue for anything else."""
-    try:
-        return date.fromisoformat(text.strip()).isoformat()
-    except ValueError:
-        raise InvalidValue(
-            f"--measured-on {text!r} is not a date",
-            advice="write YYYY-MM-DD, for instance 2018-03-16",
-        ) from None
-
-
 def _known(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:
     """A line where a run was imported before with other labels; else empty."""
     if not labels or manifest.labels == labels:
@@ -189,8 +174,6 @@ def _known(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:
 
 def _line(run: ReadImport) -> ImportedLine:
     """What the last line says of a run."""
-    from diskbench.report.terminal.lists import ImportedLine
-
     record = run.manifest.imported
     return ImportedLine(
         trial_id=run.manifest.trial_id,

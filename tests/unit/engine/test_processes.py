@@ -31,7 +31,7 @@ from diskbench.engine.processes import (
 )
 from diskbench.engine.session import open_session
 from diskbench.errors import InvalidValue
-from diskbench.store import clock
+from diskbench.store import clock, database
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.claims import Executor, describe_executor, list_executors, register_executor
 from diskbench.store.database import open_database
@@ -195,7 +195,9 @@ BEGAN = datetime(2026, 11, 22, 12, tzinfo=UTC)
 def seen(tmp_path, monkeypatch):
     """The clock, and what the database will say is the time, and how far this machine's is off."""
     said = {"time": BEGAN, "skew": 0.0}
-    replace_everywhere(monkeypatch, clock, "time_and_skew", lambda _: (said["time"], said["skew"]))
+    replace_everywhere(
+        monkeypatch, database, "time_and_skew", lambda _: (said["time"], said["skew"])
+    )
     database = open_database(f"sqlite:///{tmp_path}/a.db")
     yield DatabaseClock(database), said
     database.dispose()

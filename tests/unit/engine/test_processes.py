@@ -196,7 +196,7 @@ def seen(tmp_path, monkeypatch):
     """The clock, and what the database will say is the time, and how far this machine's is off."""
     said = {"time": BEGAN, "skew": 0.0}
     replace_everywhere(
-        monkeypatch, database, "time_and_skew", lambda _: (said["time"], said["skew"])
+        monkeypatch, store_database, "time_and_skew", lambda _: (said["time"], said["skew"])
     )
     database = open_database(f"sqlite:///{tmp_path}/a.db")
     yield DatabaseClock(database), said

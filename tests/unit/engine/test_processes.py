@@ -32,6 +32,7 @@ from diskbench.engine.processes import (
 from diskbench.engine.session import open_session
 from diskbench.errors import InvalidValue
 from diskbench.store import clock
+from diskbench.store import database as store_database
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.claims import Executor, describe_executor, list_executors, register_executor
 from diskbench.store.database import open_database

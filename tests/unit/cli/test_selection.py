@@ -17,7 +17,7 @@ ON_RUNS = (
     ("results", "show"),
     ("results", "export"),
     ("results", "prune", "--keep", "0s", "--yes"),
-    ("results", "delete", "--yes"),
+    ("results", "delete", "--keep-evidence", "--yes"),
     ("report", "-q", "-o", "x.html"),
     ("compare", "disk=gp2", "disk=gp3"),
     ("regressions",),
@@ -67,7 +67,7 @@ def call(tmp_path, monkeypatch, capfdbinary):
         ("compare", "--published", "--include-emulated", "disk=gp2"),
         ("regressions", "-f", "region=eu-central-1"),
         ("publish", "site", "-f", "disk=gp2"),
-        ("results", "delete", "-f", "disk=gp2", "--yes"),
+        ("results", "delete", "-f", "disk=gp2", "--keep-evidence", "--yes"),
         *((*command, *selection) for command in ON_RUNS for selection in SELECTIONS),
     ],
 )

@@ -23,6 +23,7 @@ from diskbench.plan.rent_options import field_of
 ROOT = Path(diskbench.__file__).parent
 SHOWN_ONLY = {
     # A part of a text is shown; what happens is the same whatever it says.
+    "cli/messages.py": "an error is printed line by line",
     "engine/trial/stop.py": "the first line of a text is shown",
     "store/evidence.py": "the first line of a text is shown",
     "store/database_errors.py": "the first line of a text is shown",

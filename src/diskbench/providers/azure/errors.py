@@ -305,11 +305,11 @@ _ABSENT = re.compile(
 )
 
 
-def why_no_login(message: str) -> str:
+def why_no_login(text: str) -> str:
     """The SDK's message without the kinds of credentials that are absent."""
-    tried = [(match["kind"], " ".join(match["said"].split())) for match in _TRIED.finditer(message)]
+    tried = [(match["kind"], " ".join(match["said"].split())) for match in _TRIED.finditer(text)]
     failed = [f"{kind}: {why}" for kind, why in tried if not _ABSENT.search(why)]
     if tried and not failed:
         return f"no login to Azure was found (tried: {', '.join(kind for kind, _ in tried)})"
-    why = "; ".join(failed) or " ".join(message.split())
+    why = "; ".join(failed) or " ".join(text.split())
     return f"Azure does not accept the credentials: {why}"

@@ -41,7 +41,7 @@ _SAID = "said"
 """What a cloud or its SDK says, as every `providers/*/errors.py` calls it."""
 _NOT_SAID_TWICE = ("providers/gcp/errors.py", "reason not in said")
 _REWORDED = ("providers/azure/errors.py", ("asked", "_TRIED.finditer(text)"))
-"""Of the credentials that the SDK tried, those that are absent are not shown; nothing else follows."""
+"""Of the credentials that the SDK tried, those that are absent are not shown; no more follows."""
 _NAMED = re.compile(r"^(error|err|exc|fault|failure|raised|problem)$")
 
 

@@ -274,8 +274,6 @@ ROOMS = (
             "test_refused_devices.py::test_a_device_unfit_*[[]read-only-*",
             "test_refused_devices.py::test_a_device_unfit_*[[]no tools-*",
             "test_stops.py::test_a_stop_while_the_filesystem_*",
-            "test_upgrades.py::test_the_store_of_*",
-            "test_upgrades.py::test_the_*_of_a_later_version_*",
             "test_umask.py::test_what_a_run_leaves_*[[]022]",
             "test_urls.py::*",
             "test_yaml_bombs.py::*",

@@ -37,7 +37,7 @@ _MOST = 80
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedFile:
     """A file of a run: its key in the evidence store, and its record (None: it is a record itself),
     whose key lies under `folder`."""
 
@@ -46,18 +46,18 @@ class Published:
     record: FileRecord | None = None
 
 
-def published_files(store: EvidenceStore, run_id: str) -> dict[str, Published]:
+def published_files(store: EvidenceStore, run_id: str) -> dict[str, PublishedFile]:
     """The files of a run that a site publishes, by their names below the run's folder. Those that
     are missing are left out."""
     prefix, present = run_prefix(run_id), set(store.list(run_prefix(run_id)))
-    named: dict[str, Published] = {}
+    named: dict[str, PublishedFile] = {}
     for name, file in _all_files(store, run_id, prefix):
         if file.key in present:
             named[_unused(name, named)] = file
     return named
 
 
-def is_as_recorded(store: EvidenceStore, run_id: str, file: Published) -> bool:
+def is_as_recorded(store: EvidenceStore, run_id: str, file: PublishedFile) -> bool:
     """Whether a file is what was recorded; another one is logged, and not
     published."""
     if file.record is None:
@@ -93,7 +93,9 @@ def _unused(name: str, taken: Mapping[str, object]) -> str:
     return name
 
 
-def _all_files(store: EvidenceStore, run_id: str, prefix: str) -> Iterator[tuple[str, Published]]:
+def _all_files(
+    store: EvidenceStore, run_id: str, prefix: str
+) -> Iterator[tuple[str, PublishedFile]]:
     def readable(read: Callable[[], object]) -> bool:
         try:
             return read() is not None
@@ -104,11 +106,11 @@ def _all_files(store: EvidenceStore, run_id: str, prefix: str) -> Iterator[tuple
             return False
 
     if readable(lambda: read_plan(store, run_id)):
-        yield "plan.json", Published(f"{prefix}/plan.json")
+        yield "plan.json", PublishedFile(f"{prefix}/plan.json")
     if readable(lambda: read_pruned(store, run_id)):
-        yield "pruned.json", Published(pruned_key(run_id))
+        yield "pruned.json", PublishedFile(pruned_key(run_id))
     if readable(lambda: read_manifest(store, run_id)):
-        yield "manifest.json", Published(f"{prefix}/manifest.json")
+        yield "manifest.json", PublishedFile(f"{prefix}/manifest.json")
         manifest = read_manifest(store, run_id)
         if manifest is not None and manifest.imported is not None:
             yield from _of_folder("imported/", prefix, manifest.imported.files.items())
@@ -117,7 +119,7 @@ def _all_files(store: EvidenceStore, run_id: str, prefix: str) -> Iterator[tuple
             continue
         record = read_step(store, run_id, folder)
         place = f"steps/{_word(PurePosixPath(folder).name)}/"
-        yield f"{place}{STEP_JSON}", Published(f"{prefix}/{folder}/{STEP_JSON}")
+        yield f"{place}{STEP_JSON}", PublishedFile(f"{prefix}/{folder}/{STEP_JSON}")
         if record is not None:
             known = [
                 (name, file)
@@ -129,7 +131,7 @@ def _all_files(store: EvidenceStore, run_id: str, prefix: str) -> Iterator[tuple
 
 def _of_folder(
     place: str, folder: str, files: Iterable[tuple[str, FileRecord]]
-) -> Iterator[tuple[str, Published]]:
+) -> Iterator[tuple[str, PublishedFile]]:
     for name, file in files:
         published = safe_name(PurePosixPath(name).name, packed=file.key.endswith(PACKED))
-        yield f"{place}{published}", Published(f"{folder}/{file.key}", folder, file)
+        yield f"{place}{published}", PublishedFile(f"{folder}/{file.key}", folder, file)

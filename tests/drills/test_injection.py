@@ -187,8 +187,8 @@ def test_a_refusal_shows_what_was_typed_without_obeying_it(cli, form, arguments)
 def test_a_log_line_cannot_be_forged(tmp_path):
     code = (
         "import logging, sys\n"
-        "from diskbench.fio.retarget import set_up, emit_problem\n"
-        "from diskbench.report.terminal.screen import guard_streams\n"
+        "from diskbench.cli.messages import set_up, emit_problem\n"
+        "from diskbench.report.terminal.streams import guard_streams\n"
         "guard_streams(); set_up(sys.argv[1])\n"
         "bad = 'x\\x1b]0;pwned\\x07\\n12:00:00 error all is lost'\n"
         "logging.getLogger('diskbench.x').warning('seen %s', bad, extra={'host': bad})\n"
@@ -212,10 +212,10 @@ def test_the_live_display_obeys_no_host(tmp_path):
         "import logging, sys\n"
         "from tests.rigs.hostile import HOSTILE\n"
         "from tests.rigs.plans import make_plan, make_step\n"
-        "from diskbench.fio.retarget import set_up\n"
+        "from diskbench.cli.messages import set_up\n"
         "from diskbench.model.result import Tick\n"
         "from diskbench.report.terminal.progress import open_progress\n"
-        "from diskbench.report.terminal.screen import guard_streams\n"
+        "from diskbench.report.terminal.streams import guard_streams\n"
         "guard_streams(); set_up('human')\n"
         "plans = [make_plan((f'01kq8z6rj0aaaaaaaaaaaaaaa{n}',)) for n in (1, 2)]\n"
         "plans = [p.model_copy(update={'address': HOSTILE}) for p in plans]\n"

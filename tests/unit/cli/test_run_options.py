@@ -102,4 +102,4 @@ def test_help_imports_no_provider_that_is_not_named(line: str):
     loaded = {one.split(".")[2] for one in done.stderr.split() if one.startswith("diskbench.prov")
               and one.count(".") >= 2}  # fmt: skip
     assert loaded & set(plugin_names()) <= ({"azure"} if "azure" in line else set())
-    assert not {"azure.core", "boto3", "pyVmomi", "sqlalchemy"} & set(done.stderr.split())
+    assert not {"azure.core", "boto3", "pyVmomi"} & set(done.stderr.split())

@@ -250,37 +250,37 @@ pytestmark = pytest.mark.slow  # unpacks the example data
 
 
 @pytest.fixture(scope="module")
-def database(example):
+def example_url(example):
     return example.database
 
 
 @pytest.fixture(scope="module")
-def runs(database):
-    return diskbench.load_runs(database=database)
+def runs(example_url):
+    return diskbench.load_runs(database=example_url)
 
 
-def test_columns_are_those_of_the_page_also_of_nothing(database, tmp_path):
-    for url in (database, f"sqlite:///{tmp_path}/new.db"):
+def test_columns_are_those_of_the_page_also_of_nothing(example_url, tmp_path):
+    for url in (example_url, f"sqlite:///{tmp_path}/new.db"):
         frame = diskbench.load_expected(database=url)
         assert {name: str(kind) for name, kind in frame.schema.items()} == documented(
             "load_expected"
         )
 
 
-def test_a_burst_is_foreseen_with_the_credit_that_the_fill_leaves(database, runs):
+def test_a_burst_is_foreseen_with_the_credit_that_the_fill_leaves(example_url, runs):
     disk = (pl.col("disk_type") == "gp2") & (pl.col("disk_gib") == 100)
     [run_id] = runs.filter(disk)["run_id"]
-    burst = diskbench.load_expected(run_id, database=database).filter(step="burst")
+    burst = diskbench.load_expected(run_id, database=example_url).filter(step="burst")
     assert burst.select("begin_iops", "lasting_iops").row(0) == (3000, 300)
     full_s = 5_400_000 / 15 / (3000 - 300)
     assert full_s * 0.98 < burst["lasts_s"][0] < full_s
     assert burst["limited_by"][0] == "disk IOPS"
 
 
-def test_runs_can_be_named_and_none_is_none(database, runs):
+def test_runs_can_be_named_and_none_is_none(example_url, runs):
     two = runs["run_id"][:2].to_list()
-    assert set(diskbench.load_expected(two, database=database)["run_id"]) == set(two)
-    assert diskbench.load_expected([], database=database).height == 0
+    assert set(diskbench.load_expected(two, database=example_url)["run_id"]) == set(two)
+    assert diskbench.load_expected([], database=example_url).height == 0
 
 
 def test_runs_say_what_was_rented_for_them(runs):

@@ -7,6 +7,7 @@ Nothing heavy is imported here: help, completion and `version` need typer alone
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import signal
 import sys
@@ -101,6 +102,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging, threads and database connections. So a test may call it in its own process.
     """
     if argv is None:  # a process of our own
+        # Modules live until the end: to look through them takes 0.6 s of a run, which may take
+        # 2.5 s beyond fio (docs/design.md#premises).
+        gc.set_threshold(50_000, 20, 50)
         # pydantic looks for plugins in every installed package: 30 ms. Nothing here uses one.
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     arguments = sys.argv[1:] if argv is None else list(argv)
@@ -108,6 +112,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(arguments)
         if code == BROKEN_PIPE and argv is None:
             _forget_stdout()
+    if argv is None:
+        gc.freeze()  # the interpreter looks through all modules again when it ends
     return code
 
 

@@ -31,7 +31,7 @@ def test_a_report_reads_manifest_and_folders_of_a_run_once_and_many_runs_at_a_ti
         watched(monkeypatch, "put") as (written, _),
     ):
         reader = ReportReader(database, lambda _: evidence)
-        found = reader.read(runs, meanwhile=lambda: None)
+        found = reader.read(runs)
         data = ChartData(found.groups, found.stored, reader.evidence, runs, runs[-1])
         assert data.bands == data.courses == data.distributions == ()
     assert listed == Counter({f"runs/{run.run_id}/steps": 1 for run in runs})

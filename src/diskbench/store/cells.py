@@ -190,17 +190,6 @@ def pages_of_cells(database: Engine, campaign_id: str) -> Iterator[list[CellRow]
         after = page[-1].position
 
 
-def texts_of_cells(database: Engine, campaign_id: str) -> Iterator[tuple[int, str, str]]:
-    """The position and name of each cell that is not spared, and why it does nothing; of a live
-    cell nothing."""
-    cell = schema.cell.c
-    why = sa.case((cell.state.in_(sorted(LIVE)), ""), else_=sa.func.coalesce(cell.error, ""))
-    mine = cell.campaign_id == campaign_id, cell.state != "spared"
-    query = sa.select(cell.position, cell.key, why).where(*mine)
-    with one_statement(database) as connection:
-        yield from (tuple(row) for row in connection.execute(query))
-
-
 def _read(
     database: Engine, campaign_id: str, *conditions: sa.ColumnElement[bool], most: int | None = None
 ) -> list[CellRow]:

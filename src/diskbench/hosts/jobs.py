@@ -91,8 +91,6 @@ SILENCE_S = 20.0
 """A unit gives a sign of life each second. After this many seconds without one the connection is
 closed and made again; longer than the usual stalls of a disk. Our choice."""
 
-_FIRST_FAILED = 90
-"""Exit status of a start whose first script failed; start.sh itself ends with 0."""
 _BUSY = "busy: "
 """How a unit's reason begins where another trial holds the disk (lock.sh)."""
 _CHANGED = "changed: "
@@ -221,16 +219,10 @@ def start_and_watch(
     return _NEVER_BEGAN if last is None else _ended(last, unit, host)
 
 
-def start(host: Host, unit: Unit, *, first: str = "") -> bool:
+def start(host: Host, unit: Unit) -> None:
     """Start `unit` unless it was started, without following it: fio waits for somebody who does.
-
-    `first` is a script that runs before, in the same round trip; where it fails, nothing is started
-    and False is returned. Other failures are reported by `start_and_watch`, which finds the unit or
-    starts it again.
-    """
-    before = f"(\n{first}) </dev/null || exit {_FIRST_FAILED}\n" if first else ""
-    text = before + start_script(unit, None)
-    return host.run(text, stdin=payload(unit), root=unit.root).exit != _FIRST_FAILED
+    Failures are reported by `start_and_watch`, which finds the unit or starts it again."""
+    host.run(start_script(unit, None), stdin=payload(unit), root=unit.root)
 
 
 def stop(host: Host, unit: Unit) -> bool:

@@ -115,6 +115,11 @@ class Plugin:
     quiet_loggers: tuple[str, ...] = ()
     """Loggers of its libraries that are silenced unless --debug is given."""
 
+    @property
+    def takes_tags(self) -> bool:
+        """Whether what it makes carries the user's own tags (--tag)."""
+        return self.rents and "tag" not in self.refuses
+
     def region_of(self, zone: str) -> str | None:
         """The region of `zone` by its name; None where zone names hold no region."""
         match = re.fullmatch(self.zone_region, zone) if self.zone_region else None

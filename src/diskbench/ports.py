@@ -215,8 +215,9 @@ class KeepsSessions(Protocol):
 class Renter(Provider, Protocol):
     """A provider that makes machines and disks, and gives them back.
 
-    Names, tags and client tokens of everything it makes derive from `claim.lease_id`, so that a
-    second attempt finds what the first one made.
+    Everything that it makes carries `claim.tags` from the call on that makes it: companies refuse
+    what does not. Names, our tags and client tokens derive from `claim.lease_id`, so that a second
+    attempt finds what the first one made.
     """
 
     def resolve(self, cell: Cell, books: Books) -> Rental:

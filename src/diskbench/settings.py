@@ -25,6 +25,7 @@ from diskbench.files import read_text
 from diskbench.limits import SETTINGS_BYTES
 from diskbench.model.base import Frozen
 from diskbench.model.value_fault import value_fault
+from diskbench.plan.rent_options import key_values
 from diskbench.store.urls import database_url, evidence_url, printable
 from diskbench.visible import one_line
 
@@ -43,6 +44,9 @@ class Settings(Frozen):
         min_length=1, max_length=63, description="who rents: a tag on every resource"
     )
     secret_file: Path = Field(description="the secret that SSH keys derive from, shared by workers")
+    tags: tuple[tuple[str, str], ...] = Field(
+        description="tags of your own on everything that is rented, as --tag: env=test,team=db"
+    )
 
     @field_validator("owner")
     @classmethod
@@ -51,9 +55,26 @@ class Settings(Frozen):
             raise ValueError(f"{one_line(text)!r} holds control or invisible characters")
         return text
 
+    @field_validator("tags", mode="before")
+    @classmethod
+    def _pairs(cls, value: object) -> object:
+        """The pairs of `env=test,team=db`, or of a table in a file."""
+        if isinstance(value, dict):
+            pairs = [f"{key}={text}" for key, text in value.items()]
+        elif isinstance(value, str):
+            pairs = [pair for pair in value.split(",") if pair.strip()]
+        else:
+            return value
+        try:
+            return key_values("tag", pairs)
+        except InvalidValue as error:
+            raise ValueError(error.message) from None
+
     def shown(self, name: str) -> str:
         """The value of a setting as it may be printed."""
         value = getattr(self, name)
+        if name == "tags":
+            return ",".join(f"{key}={text}" for key, text in self.tags)
         text = value.get_secret_value() if isinstance(value, SecretStr) else str(value)
         return printable(text) if name.endswith("_url") else text
 
@@ -111,7 +132,7 @@ _URLS: Mapping[str, Callable[[str], str]] = {
     "evidence_url": evidence_url,
 }
 """The function that normalises the URL, or path, of a store."""
-NAMES = ("database_url", "evidence_url", "log_format", "owner", "secret_file")
+NAMES = ("database_url", "evidence_url", "log_format", "owner", "secret_file", "tags")
 """Every setting."""
 DEFAULT = "default"
 """The origin of a value that was not set."""
@@ -224,5 +245,6 @@ def _defaults() -> list[_Value]:
             ("log_format", "human"),
             ("owner", f"{owner}@{socket.gethostname()}"[:63]),
             ("secret_file", data / "secret"),
+            ("tags", ()),
         )
     ]

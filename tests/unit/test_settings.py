@@ -44,6 +44,20 @@ def test_a_nearer_source_wins_and_is_named(places):
     assert loaded.origins["evidence_url"] == "default"
 
 
+def test_tags_are_typed_as_a_list_or_as_a_table(places):
+    assert load_settings(**places).settings.tags == ()
+    user = places["user_directory"] / "config.toml"
+    user.write_text("[tags]\nteam = 'db'\n'cost center' = 42\n")
+    loaded = load_settings(**places).settings
+    assert loaded.tags == (("cost center", "42"), ("team", "db"))
+    assert loaded.shown("tags") == "cost center=42,team=db"
+    places["environ"] = {"DISKBENCH_TAGS": "env=test, team=web"}
+    assert load_settings(**places).settings.tags == (("env", "test"), ("team", "web"))
+    places["environ"] = {"DISKBENCH_TAGS": "env"}
+    with pytest.raises(InvalidValue, match=r"tags from DISKBENCH_TAGS: .*'env' is not of the form"):
+        load_settings(**places)
+
+
 def test_an_empty_variable_is_as_none(places):
     places["environ"] = {"DISKBENCH_OWNER": ""}
     assert load_settings(**places).origins["owner"] == "default"

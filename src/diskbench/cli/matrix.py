@@ -30,6 +30,7 @@ from diskbench.providers.registry import provider_names
 from diskbench.report.terminal.matrix_text import render_outlook
 from diskbench.report.terminal.screen import hanging
 from diskbench.results.refreshed_catalogue import open_books
+from diskbench.settings import load_settings
 
 FORMAT = 1
 """Format number of the JSON document of `list`."""
@@ -88,7 +89,7 @@ def plan(
     seed: Seed = None,
 ) -> None:
     """Show cells, order, duration, cost, quota and credit of a matrix. Rents nothing."""
-    loaded = load_matrix(file)
+    loaded = load_matrix(file, load_settings().settings.tags)
     outlook = outlook_of(loaded, open_books(), seed=seed_of(loaded.matrix, seed), offline=offline)
     if output == "json":
         print_json(outlook.model_dump_json(indent=2))

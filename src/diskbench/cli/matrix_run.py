@@ -33,6 +33,7 @@ from diskbench.errors import InvalidValue
 from diskbench.providers.registry import Providers
 from diskbench.report.terminal.matrix_table import matrix_line
 from diskbench.results.refreshed_catalogue import open_books
+from diskbench.settings import load_settings
 from diskbench.store.campaigns import find_campaign, list_campaigns, load_campaign
 
 Which = Annotated[
@@ -98,7 +99,10 @@ def run(
                 f"{flag} needs the end of the matrix, and this command ends before",
                 advice="leave out --detach and --queue",
             )
-    file = with_conditions(with_money(load_matrix(matrix), budget, assume_price), fail_if or ())
+    file = with_conditions(
+        with_money(load_matrix(matrix, load_settings().settings.tags), budget, assume_price),
+        fail_if or (),
+    )
     books, providers = open_books(), Providers()
     close_at_end(providers.close)
     given_seed = seed_of(file.matrix, seed)

@@ -16,7 +16,7 @@ from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.errors import InvalidValue
 from diskbench.files import file_format, write_pieces
-from diskbench.plan.cells import key_values
+from diskbench.plan.rent_options import key_values
 from diskbench.report.terminal.lists import ImportedLine, import_line
 from diskbench.report.terminal.streams import unguarded
 from diskbench.results.exported_rows import ExportFormat, exported, rows_as_csv

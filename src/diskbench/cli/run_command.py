@@ -26,9 +26,10 @@ from diskbench.errors import InvalidValue
 from diskbench.model.options import Option, all_options, own_options, takes_host
 from diskbench.plan.cells import Request
 from diskbench.plan.cost import CostLimit
-from diskbench.plan.rent_options import RENT_OPTIONS, foreign_option, rent_spec
+from diskbench.plan.rent_options import RENT_OPTIONS, foreign_option, key_values, rent_spec
 from diskbench.plugin import Plugin
 from diskbench.plugins import plugin, plugin_names
+from diskbench.settings import load_settings
 
 _RARE = frozenset({"max_replicates", "deadline", "timing", "junit", "promise", "if_busy", "allow"})
 """Common options that plain help leaves out."""
@@ -226,7 +227,10 @@ def asked_for(typed: Mapping[str, Any]) -> CommandRequest:
     path, devices = typed["path"], tuple(typed["device"] or ())
     provider = provider_of(typed)
     hosts = () if takes_host(provider) else tuple(typed["host"] or ())
-    rent = rent_spec(provider, {name: typed[name] for name in _may_rent(provider) if name in typed})
+    options = {name: typed[name] for name in _may_rent(provider) if name in typed}
+    if plugin(provider).takes_tags:
+        options["tag"] = _with_own_tags(typed.get("tag") or ())
+    rent = rent_spec(provider, options)
     limit = cost_limit(provider, typed["max_cost"], typed["assume_price"], rents=rent is not None)
     request = Request(
         provider=provider,
@@ -248,6 +252,13 @@ def asked_for(typed: Mapping[str, Any]) -> CommandRequest:
         allow=tuple(typed["allow"] or ()),
     )
     return CommandRequest(request, limit)
+
+
+def _with_own_tags(typed: Sequence[str]) -> list[str] | None:
+    """The tags that were typed, and those of the settings with other keys; None for none."""
+    keys = {key for key, _ in key_values("--tag", typed)}
+    own = load_settings().settings.tags
+    return [*(f"{key}={text}" for key, text in own if key not in keys), *typed] or None
 
 
 def cost_limit(

@@ -227,6 +227,17 @@ def renting(
         str | None,
         _rent(help="Who may reach SSH (default: this machine's address).", metavar="CIDR"),
     ] = None,
+    tag: Annotated[
+        list[str] | None,
+        _rent(
+            help="A tag (label) of your own on everything that is rented; repeatable.",
+            metavar="KEY=VALUE",
+        ),
+    ] = None,
+    kms_key: Annotated[
+        str | None,
+        _rent(help="Your key in the cloud, to encrypt the disks with.", metavar="ID"),
+    ] = None,
     assume_price: Annotated[
         float | None,
         _rent(

@@ -65,6 +65,7 @@ def _session(
         settings.evidence_url,
         secret_file=settings.secret_file,
         owner=settings.owner,
+        tags=settings.tags,
         books=books,
         timing=timing,
         providers=providers,

@@ -29,8 +29,8 @@ from diskbench.limits import REPLICATES
 from diskbench.model.matrix import FIRST_REPLICATES, CellFields, Limits, Matrix
 from diskbench.model.options import own_options
 from diskbench.model.outcome import Problem
-from diskbench.plan.cells import key_values
 from diskbench.plan.matrix import expand
+from diskbench.plan.rent_options import key_values
 from diskbench.providers.registry import Providers
 from diskbench.report.terminal.compare_text import replicate_lines
 from diskbench.report.terminal.matrix_table import until_words
@@ -39,6 +39,7 @@ from diskbench.report.terminal.screen import wrapped
 from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.replicate_set import replicates_of, until_statuses
+from diskbench.settings import load_settings
 from diskbench.store.campaigns import CampaignRow, find_campaign
 from diskbench.store.profile_file import find_profile
 from diskbench.store.where import Filter
@@ -110,7 +111,7 @@ _LIMITS = {
 """Option of `run` → field of a matrix's limits."""
 _NOT_FIELDS = frozenset(
     {*_LIMITS, "until_ci", "replicates", "output", "quiet", "verbose", "detach", "install_fio",
-     "timing", "database_url", "evidence_url", "set_", "label", "promise", "host"}
+     "timing", "database_url", "evidence_url", "set_", "label", "tag", "promise", "host"}
 )  # fmt: skip
 
 
@@ -176,6 +177,8 @@ def _matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
         fields["host"] = typed["host"] if isinstance(typed["host"], str) else typed["host"][0]
     if typed["set_"]:
         fields["parameters"] = dict(key_values("--set", typed["set_"]))
+    if typed["tag"]:
+        fields["tags"] = dict(key_values("--tag", typed["tag"]))
     if typed["label"]:
         fields["labels"] = dict(key_values("--label", typed["label"]))
     limits: dict[str, Any] = {
@@ -187,6 +190,7 @@ def _matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
         "until_ci": until.share, "min_replicates": until.least, "max_replicates": until.most,
     }  # fmt: skip
     matrix = Matrix(
+        tags=dict(load_settings().settings.tags),
         name=f"until-ci-{provider}",
         title=f"replicates until their interval is within {format_share(until.share)}",
         defaults=CellFields.model_validate(_unlike_defaults(fields)),

@@ -49,6 +49,8 @@ class Session:
     """The file with the secret from which SSH keys are derived; None: the user's own file."""
     owner: str = "diskbench"
     """The value of the owner tag on everything that is rented."""
+    tags: tuple[tuple[str, str], ...] = ()
+    """The user's own tags on everything that is rented; those of a plan win."""
     timing: Timing = field(default_factory=Timing)
     providers: Providers = field(default_factory=Providers)
     parsed: ParsedOnce = field(default_factory=ParsedOnce)
@@ -160,6 +162,7 @@ def open_session(
     books: Books | None = None,
     secret_file: Path | None = None,
     owner: str = "diskbench",
+    tags: tuple[tuple[str, str], ...] = (),
     timing: Timing | None = None,
     providers: Providers | None = None,
 ) -> Session:
@@ -185,6 +188,7 @@ def open_session(
         books=books,
         secret_file=secret_file,
         owner=owner,
+        tags=tags,
         timing=timing,
         providers=providers or Providers(),
     )

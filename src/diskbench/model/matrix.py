@@ -23,7 +23,7 @@ Order = Literal["random", "listed"]
 
 FIRST_REPLICATES = 10
 """Before that many nothing is said of whether an interval is narrow enough (MR-7)."""
-MAPPING_FIELDS = frozenset({"parameters", "labels", "promise"})
+MAPPING_FIELDS = frozenset({"parameters", "labels", "tags", "promise"})
 """Fields whose value is itself a mapping; those of several places are merged key by key."""
 
 
@@ -141,6 +141,10 @@ class CellFields(Frozen):
     placement: str | None = Field(None, description="Placement group.")
     spot: Flag | None = Field(None, description="Rent spare capacity, cheaper and revocable.")
     ssh_cidr: str | None = Field(None, description="Who may reach SSH.")
+    tags: dict[str, Parameter] | None = Field(
+        None, description="Tags of your own on everything that is rented, as --tag of `run`."
+    )
+    kms_key: str | None = Field(None, description="Your key in the cloud that encrypts the disks.")
     endpoint_url: str | None = Field(None, description="Another API endpoint, e.g. an emulator.")
 
     def given(self) -> dict[str, Any]:
@@ -227,6 +231,10 @@ class Matrix(Frozen):
     )
     labels: dict[str, Parameter] = Field(
         default_factory=dict, description="Labels stored with every row."
+    )
+    tags: dict[str, Parameter] = Field(
+        default_factory=dict,
+        description="Tags of your own on everything that the matrix rents, as --tag of `run`.",
     )
     limits: Limits = Field(Limits(), description="Limits of parallel cells, cost and time.")
     order: Order = Field(

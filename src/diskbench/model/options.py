@@ -53,7 +53,8 @@ class RentSpec(Frozen):
     `disk` is the cloud's own name of a disk type, or `root` and `instance-store` for disks that
     come with the machine. `throughput_mib_per_s` is in the unit that the cloud sells (DiskSpec).
     `count` equal disks are attached; `stripe` makes one RAID 0 of them. `account` names what is
-    paid by, in the provider's own terms; never a secret.
+    paid by, in the provider's own terms; never a secret. `tags` are the user's own, put on
+    everything that is made; `kms_key` names the user's key in the cloud that encrypts the disks.
 
     Options that a provider has of its own (model/options.py) stand beside these fields, by their
     group: `{"disk": "gp2", "lab": {"time_scale": 60.0}}`. Only what differs from its default is
@@ -79,6 +80,8 @@ class RentSpec(Frozen):
     placement: str | None = None
     spot: bool = False
     ssh_cidr: str | None = None
+    tags: tuple[tuple[str, str], ...] = ()
+    kms_key: str | None = None
     account: str | None = None
     endpoint_url: str | None = None
 

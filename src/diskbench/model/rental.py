@@ -156,6 +156,8 @@ class Claim(Frozen):
     version: str
     turn: int = Field(default=1, ge=1)
     """Which of the trials that share the machine in turn; it distinguishes their disks."""
+    tags: tuple[tuple[str, str], ...] = ()
+    """The user's own tags, on everything that is made (RentSpec.tags)."""
 
 
 class LeaseEnd(Frozen):

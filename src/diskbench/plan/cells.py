@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.fio.options import ALLOWABLE
-from diskbench.limits import CELLS, REPLICATES, RUNS, VALUE_CHARS
+from diskbench.limits import CELLS, REPLICATES, RUNS
 from diskbench.model.expectation import Promise
 from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, Filesystem, NamedDisk, TargetSpec
 from diskbench.model.threshold import Threshold
-from diskbench.plan.rent_options import field_of
+from diskbench.plan.rent_options import field_of, key_values
 from diskbench.plugins import plugin, plugins
 from diskbench.units import GIB, parse_duration_s
 
@@ -211,28 +211,6 @@ def read_promise(text: str) -> Promise:
             field="promise",
         )
     return promised
-
-
-def key_values(flag: str, pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Parse `k=v` texts into sorted pairs. Raises InvalidValue for a missing or repeated key, and
-    for a pair that is too long to be printed."""
-    values: dict[str, str] = {}
-    for pair in pairs:
-        if len(pair) > VALUE_CHARS:
-            raise InvalidValue(
-                f"{flag} {pair[:40]}… has {len(pair):,} characters",
-                advice=f"at most {VALUE_CHARS:,} are kept and printed with a run",
-                field=field_of(flag),
-            )
-        key, sep, value = pair.partition("=")
-        if not sep or not key.strip():
-            raise InvalidValue(
-                f"{flag} {pair!r} is not of the form key=value", field=field_of(flag)
-            )
-        if key.strip() in values:
-            raise InvalidValue(f"{flag} {key.strip()} is given twice", field=field_of(flag))
-        values[key.strip()] = value.strip()
-    return tuple(sorted(values.items()))
 
 
 ROOT = "root"

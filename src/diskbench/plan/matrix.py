@@ -40,7 +40,7 @@ _NAMED = frozenset({
 """Fields that have their own part in a key."""
 _UNNAMED = frozenset({
     "zones", "labels", "promise", "route", "if_busy", "fail_if", "destroy_data", "subnet",
-    "security_group", "ssh_cidr", "endpoint_url", "stripe",
+    "security_group", "ssh_cidr", "tags", "kms_key", "endpoint_url", "stripe",
 })  # fmt: skip
 """Fields about access to a machine or its payment: they are not part of a key."""
 
@@ -108,7 +108,7 @@ def block(combination: Combination, matrix: Matrix) -> Block:
     zones = _zones(fields)
     if matrix.limits.until_ci is not None:
         fields["replicates"] = matrix.limits.max_replicates
-    made = cells(_request(fields, zones, matrix.labels))
+    made = cells(_request(fields, zones, matrix))
     route = fields.get("route") or matrix.route
     return Block(
         combination=combination,
@@ -153,11 +153,15 @@ def _matrix_cells(blocks: Iterable[Block]) -> list[MatrixCell]:
     return cells
 
 
-def _request(
-    fields: Mapping[str, Any], zones: tuple[str, ...], labels: Mapping[str, Any]
-) -> Request:
+def _request(fields: Mapping[str, Any], zones: tuple[str, ...], matrix: Matrix) -> Request:
     provider, host = fields["provider"], fields.get("host")
-    options = {**fields, "host": [host] if host else None, "zone": zones[0] if zones else None}
+    tags = {**(matrix.tags if plugin(provider).takes_tags else {}), **(fields.get("tags") or {})}
+    options = {
+        **fields,
+        "host": [host] if host else None,
+        "zone": zones[0] if zones else None,
+        "tag": _pairs(tags) or None,
+    }
     rent = rent_spec(provider, options)
     path = fields.get("path")
     if path is not None and not rent and not path.startswith("/"):
@@ -178,7 +182,7 @@ def _request(
         filesystem=fields.get("filesystem"),
         rent=rent,
         parameters=_pairs(fields.get("parameters") or {}),
-        labels=_pairs({**labels, **(fields.get("labels") or {})}),
+        labels=_pairs({**matrix.labels, **(fields.get("labels") or {})}),
         runs=fields.get("runs") or 1,
         replicates=fields.get("replicates") or 1,
         promise=",".join(_pairs(promise.model_dump(exclude_none=True))) if promise else None,

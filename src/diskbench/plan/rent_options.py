@@ -3,25 +3,26 @@ specification: pure."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
 from diskbench.errors import InvalidValue
+from diskbench.limits import VALUE_CHARS
 from diskbench.model.options import RentSpec, all_options, option_model, own_options, owners
 from diskbench.model.value_fault import value_fault
 from diskbench.plugins import known_plugin, plugin
 
 RENT_OPTIONS = (
     "disk", "iops", "throughput", "count", "stripe", "region", "zone", "instance_type", "image",
-    "subnet", "security_group", "placement", "spot", "ssh_cidr", "endpoint_url",
+    "subnet", "security_group", "placement", "spot", "ssh_cidr", "tag", "kms_key", "endpoint_url",
 )  # fmt: skip
 """Options that all renting providers share, besides `size`; each sets a field of RentSpec."""
-_OTHER_NAMES = {"size": "size_gib", "throughput": "throughput_mib_per_s"}
-"""Common rental options whose field of RentSpec has another name, which includes the unit."""
+_OTHER_NAMES = {"size": "size_gib", "throughput": "throughput_mib_per_s", "tag": "tags"}
+"""Common rental options whose field of RentSpec has another name, with the unit or plural."""
 _FLAGS = {field: f"--{name}" for name, field in _OTHER_NAMES.items()}
-_FIELDS = {"--set": "parameters", "--label": "labels"}
+_FIELDS = {"--set": "parameters", "--label": "labels", "--tag": "tags"}
 """Flags that set one pair of a mapping field."""
 
 
@@ -111,6 +112,8 @@ def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
     common = {
         stored_name(name): options[name] for name in RENT_OPTIONS if options.get(name) is not None
     }
+    if "tags" in common:
+        common["tags"] = key_values("--tag", common["tags"])
     own = given(provider, options)
     try:
         for group, values in own.items():
@@ -125,6 +128,28 @@ def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
             advice=fault.advice or f"see diskbench run --provider {provider} --help",
             field=field_of(name),
         ) from error
+
+
+def key_values(flag: str, pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Parse `k=v` texts into sorted pairs. Raises InvalidValue for a missing or repeated key, and
+    for a pair that is too long to be printed."""
+    values: dict[str, str] = {}
+    for pair in pairs:
+        if len(pair) > VALUE_CHARS:
+            raise InvalidValue(
+                f"{flag} {pair[:40]}… has {len(pair):,} characters",
+                advice=f"at most {VALUE_CHARS:,} are kept and printed with a run",
+                field=field_of(flag),
+            )
+        key, sep, value = pair.partition("=")
+        if not sep or not key.strip():
+            raise InvalidValue(
+                f"{flag} {pair!r} is not of the form key=value", field=field_of(flag)
+            )
+        if key.strip() in values:
+            raise InvalidValue(f"{flag} {key.strip()} is given twice", field=field_of(flag))
+        values[key.strip()] = value.strip()
+    return tuple(sorted(values.items()))
 
 
 def _whole(size_gib: float | None) -> int | None:
@@ -162,7 +187,10 @@ def typed(spec: RentSpec) -> Iterator[tuple[str, object]]:
     """Yield `(flag, value)` for every field that differs from its default, in field order."""
     groups = spec.groups()
     for name, value in spec.model_dump(exclude_defaults=True, exclude=set(groups)).items():
-        yield flag(name), value
+        if name == "tags":
+            yield from ((flag(name), f"{key}={text}") for key, text in value)
+        else:
+            yield flag(name), value
     for group, values in groups.items():
         known = {option.field: option.flag for _, option in all_options() if option.group == group}
         for name, value in values.items():

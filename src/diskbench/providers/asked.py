@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -53,6 +54,47 @@ def check_names(spec: RentSpec, forms: Mapping[str, NameForm], cloud: str) -> No
             )
 
 
+@dataclass(frozen=True)
+class TagForm:
+    """What a cloud takes as the key and the value of a tag or label, and how many of them beside
+    ours; `advice` says it. `reserved` keys are ours or the cloud's own."""
+
+    key: re.Pattern[str]
+    value: re.Pattern[str]
+    reserved: re.Pattern[str]
+    most: int
+    advice: str
+
+
+def check_tags(spec: RentSpec, form: TagForm, cloud: str) -> None:
+    """Refuse a tag of the user's that the cloud would refuse, or that would replace one of ours, by
+    which what was rented is found again. Raises InvalidValue."""
+    for key, value in spec.tags:
+        if form.reserved.match(key):
+            raise InvalidValue(
+                f"--tag {key}={value}: the key {key!r} is reserved",
+                advice="diskbench finds what it rented by its own tags; use another key",
+                field="tags",
+            )
+        if not form.key.fullmatch(key) or not form.value.fullmatch(value):
+            raise InvalidValue(
+                f"--tag {key}={value}: {cloud} takes no such tag", advice=form.advice, field="tags"
+            )
+    twice = [key for key, count in Counter(k.lower() for k, _ in spec.tags).items() if count > 1]
+    if twice:
+        raise InvalidValue(
+            f"--tag {twice[0]} is given twice, in different cases",
+            advice="clouds disagree on whether these are one tag; leave one out",
+            field="tags",
+        )
+    if len(spec.tags) > form.most:
+        raise InvalidValue(
+            f"{len(spec.tags)} tags are given",
+            advice=f"{cloud} takes {form.most} beside those of diskbench",
+            field="tags",
+        )
+
+
 def check_endpoint(url: str | None, secrets: str) -> None:
     """Refuse an endpoint that is no URL of HTTP, and one to which `secrets` would be sent in clear
     text. Raises InvalidValue."""
@@ -96,7 +138,7 @@ def check_own(spec: RentSpec, plugin: Plugin) -> None:
                 )
     for name, advice in plugin.refuses.items():
         value = getattr(spec, stored_name(name))
-        if value not in (None, False):
+        if value not in (None, False, ()):
             typed = f"{flag(stored_name(name))} {value}" if value is not True else f"--{name}"
             raise InvalidValue(
                 f"{typed} cannot be used with --provider {plugin.name}", advice=advice, field=name

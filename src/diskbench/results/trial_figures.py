@@ -287,7 +287,7 @@ Fields = tuple[tuple[str, str], ...]
 """Names with values, in a fixed order."""
 
 _NOT_SUBJECT = ("zone", "account", "subnet", "security_group", "placement", "ssh_cidr", "image",
-                "endpoint_url", "no_public_ip", "iap")  # fmt: skip
+                "tags", "kms_key", "endpoint_url", "no_public_ip", "iap")  # fmt: skip
 
 
 def subject_of(run: Run, rent: Mapping[str, Any] | None) -> Fields:

@@ -279,6 +279,21 @@ def test_a_matrix_comes_back_from_json_as_it_was():
     assert (matrix.limits.deadline_s, matrix.limits.budget_usd) == (7200, 3)
 
 
+def test_tags_of_a_matrix_are_on_all_that_it_rents_and_those_of_a_cell_win():
+    matrix = Matrix.model_validate({
+        "name": "m",
+        "tags": {"env": "test", "team": "db"},
+        "include": [
+            {"provider": "aws", "disk": "gp2", "size": 20, "tags": {"team": "web"}},
+            {"provider": "local", "path": "/tmp"},
+        ],
+    })  # fmt: skip
+    rented, local = sorted((cell.cell for cell in expand(matrix, seed=1)), key=lambda c: c.provider)
+    assert rented.rent is not None
+    assert rented.rent.tags == (("env", "test"), ("team", "web"))
+    assert local.rent is None
+
+
 def as_run_has_it(monkeypatch_target: list[object], words: list[str]) -> None:
     """Type `diskbench run` and keep the request it makes instead of beginning it."""
     with patch(

@@ -20,6 +20,8 @@ SPECS = st.builds(
     stripe=st.booleans(),
     spot=st.booleans(),
     region=st.none() | TEXT,
+    tags=st.dictionaries(TEXT, TEXT).map(lambda tags: tuple(sorted(tags.items()))),
+    kms_key=st.none() | TEXT,
     account=st.none() | TEXT,
     lab=st.builds(
         EmulationOptions, time_scale=st.integers(1, 99).map(float), seed=st.integers(0, 9)
@@ -35,6 +37,11 @@ def test_the_words_of_a_spec_are_what_a_person_would_type():
         "--profile-name work --disk gp2 --size 20 --spot --time-scale 60"
     )
     assert dict(typed(RentSpec())) == {}
+
+
+def test_each_tag_is_an_option_of_its_own():
+    spec = RentSpec(disk="gp2", tags=(("env", "test"), ("team", "db")))
+    assert shlex.join(words(spec, "aws")) == "--disk gp2 --tag env=test --tag team=db"
 
 
 def test_who_pays_goes_by_the_clouds_own_word():

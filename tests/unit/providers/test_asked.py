@@ -38,6 +38,72 @@ def test_what_another_cloud_alone_knows_is_refused_and_not_ignored(name: str, ow
     assert owner in refused.value.advice
 
 
+def checked(name: str, **fields: object) -> None:
+    spec = DISKS[name].model_copy(update=fields)
+    cell = Cell(
+        provider=name, target=TargetSpec(kind="device", path=""), rent=spec, profile="quick"
+    )
+    provider(name).check(cell)
+
+
+@pytest.mark.parametrize("name", ["aws", "azure", "gcp"])
+@pytest.mark.parametrize(
+    "tags",
+    [
+        (("diskbench-lease", "0123456789abcdef"),),
+        (("Diskbench-Owner", "me"),),
+        (("team", "x" * 300),),
+        (("k" * 600, "x"),),
+        (("team", "db\n"),),
+        tuple((f"key-{number}", "") for number in range(70)),
+        (("team", "a"), ("TEAM", "b")),
+    ],
+)
+def test_a_tag_that_the_cloud_refuses_or_that_is_ours_is_refused_before_renting(
+    name: str, tags: tuple[tuple[str, str], ...]
+) -> None:
+    with pytest.raises(InvalidValue, match="tag"):
+        checked(name, tags=tags)
+
+
+@pytest.mark.parametrize(
+    ("name", "tags"),
+    [
+        ("aws", (("Cost Center", "R&D"),)),
+        ("aws", (("Name", "mine"),)),
+        ("aws", (("aws:createdBy", "me"),)),
+        ("azure", (("cost?", "1"),)),
+        ("azure", (("hidden-title", "1"),)),
+        ("gcp", (("CostCenter", "42"),)),
+        ("gcp", (("cost", "R&D"),)),
+        ("gcp", (("1st", "x"),)),
+    ],
+)
+def test_each_clouds_own_rules_of_tags_hold(name: str, tags: tuple[tuple[str, str], ...]) -> None:
+    with pytest.raises(InvalidValue, match="--tag"):
+        checked(name, tags=tags)
+
+
+@pytest.mark.parametrize(
+    ("name", "tags"),
+    [
+        ("aws", (("Cost Center", "R+D: 42/7"), ("Équipe", "données"), ("env", ""))),
+        ("azure", (("Cost Center", "R&D <7>"), ("Équipe", "données"), ("env", ""))),
+        ("gcp", (("cost-center", "r_d-42"), ("env", ""))),
+    ],
+)
+def test_tags_that_a_cloud_takes_are_let_through(
+    name: str, tags: tuple[tuple[str, str], ...]
+) -> None:
+    checked(name, tags=tags)
+
+
+@pytest.mark.parametrize("name", ["lab", "fake"])
+def test_where_nothing_carries_tags_they_are_refused(name: str) -> None:
+    with pytest.raises(InvalidValue, match=f"--tag .*cannot be used with --provider {name}"):
+        checked(name, tags=(("team", "db"),))
+
+
 @pytest.mark.parametrize(
     ("spec", "told"),
     [

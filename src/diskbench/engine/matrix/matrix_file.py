@@ -50,6 +50,8 @@ from diskbench.store.profile_file import find_profile
 from diskbench.units import GIB
 
 SUFFIX: Final = ".yaml"
+Pairs = Sequence[tuple[str, str]]
+"""Keys with their values."""
 _MOST_TOLD = 40
 """Largest number of mistakes that a message lists; our choice."""
 
@@ -75,8 +77,9 @@ def shipped_matrices() -> tuple[str, ...]:
     )
 
 
-def load_matrix(name_or_path: str) -> MatrixFile:
-    """A shipped matrix by name, or one from a file (anything with a slash or a suffix).
+def load_matrix(name_or_path: str, tags: Pairs = ()) -> MatrixFile:
+    """A shipped matrix by name, or one from a file (anything with a slash or a suffix); what it
+    rents carries the `tags`, too, unless the file gives them another value.
 
     Raises UnknownName for a name that is not shipped, InvalidValue for a file that cannot be read,
     MatrixError naming every mistake with its line.
@@ -90,12 +93,13 @@ def load_matrix(name_or_path: str) -> MatrixFile:
             advice="give the path of a file, or a name from 'diskbench matrix list'",
         ) from error
     shown = name_or_path if path == Path(name_or_path) else path.name
-    return read_matrix(text, shown, path.parent)
+    return read_matrix(text, shown, path.parent, tags)
 
 
-def read_matrix(text: str, shown: str, folder: Path) -> MatrixFile:
+def read_matrix(text: str, shown: str, folder: Path, tags: Pairs = ()) -> MatrixFile:
     """The matrix in the text of a file: `shown` is the file's name in messages, `folder` its
-    directory. Raises MatrixError naming every mistake with its line."""
+    directory, `tags` as load_matrix has them. Raises MatrixError naming every mistake with its
+    line."""
     form = read_form(text)
     mistakes = mistakes_in(form, _Here(folder))
     if mistakes or form.matrix is None:
@@ -109,7 +113,8 @@ def read_matrix(text: str, shown: str, folder: Path) -> MatrixFile:
             ),
             advice="'diskbench matrix schema' prints what such a file may contain",
         )
-    matrix = _with_found_profiles(form.matrix, folder)
+    tagged = form.matrix.model_copy(update={"tags": {**dict(tags), **form.matrix.tags}})
+    matrix = _with_found_profiles(tagged, folder)
     return MatrixFile(matrix, shown, text, str(folder.absolute()))
 
 

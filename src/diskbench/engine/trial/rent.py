@@ -184,12 +184,14 @@ def _vouched(facts: HostFacts, host: Host, draft: Plan, acquired: Acquired) -> H
 def _claim(session: Session, plan: Plan, lease: Lease | None) -> Claim:
     assert lease is not None
     assert lease.expires_at is not None
+    typed = plan.cell.rent.tags if plan.cell.rent else ()
     return Claim(
         lease_id=plan.lease_id,
         expires_at=datetime.fromisoformat(lease.expires_at).timestamp(),
         owner=session.owner,
         version=__version__,
         turn=plan.machine.turn if plan.machine else 1,
+        tags=tuple({**dict(session.tags), **dict(typed)}.items()),
     )
 
 

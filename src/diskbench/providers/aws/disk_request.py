@@ -16,12 +16,14 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
 from diskbench.providers.asked import (
     NameForm,
+    TagForm,
     check_count,
     check_endpoint,
     check_lab,
     check_names,
     check_one_root,
     check_ssh,
+    check_tags,
     refuse_options,
     size_asked,
     whole_throughput,
@@ -59,6 +61,15 @@ _FORMS = {
         re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+"), "it looks like m7i.large"
     ),
 }
+
+_TAGS = TagForm(
+    key=re.compile(r"[\w .:/=+@-]{1,128}"),
+    value=re.compile(r"[\w .:/=+@-]{0,256}"),
+    reserved=re.compile(r"diskbench-|name$|aws:", re.IGNORECASE),
+    most=44,
+    advice="letters, digits, spaces and _ . : / = + - @; 128 characters of key, 256 of value",
+)
+"""User Guide of EC2, "Tag restrictions": 50 tags, of which 6 are ours."""
 
 Kind = Literal["volume", "root", "instance-store"]
 
@@ -158,6 +169,7 @@ def _come_with_machine(spec: RentSpec) -> None:
 
 def _check_form(spec: RentSpec) -> None:
     check_names(spec, _FORMS, "AWS")
+    check_tags(spec, _TAGS, "AWS")
     if spec.region is not None and not re.fullmatch(REGION, spec.region):
         raise InvalidValue(
             f"--region {spec.region!r} does not have the form of a region of AWS",

@@ -63,7 +63,7 @@ def tags(claim: Claim, kind: str, lab: str = "") -> list[dict[str, str]]:
         {"Key": key, "Value": _TAG_VALUE.sub("_", value)[:_MAX_TAG_VALUE]}
         for key, value in values.items()
         if value or key != "diskbench-lab"
-    ]
+    ] + [{"Key": key, "Value": value} for key, value in claim.tags]
 
 
 def import_key_pair(claim: Claim, public_key: str) -> Request:

@@ -18,12 +18,14 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
 from diskbench.providers.asked import (
     NameForm,
+    TagForm,
     check_count,
     check_lab,
     check_names,
     check_one_root,
     check_shared_machine,
     check_ssh,
+    check_tags,
     refuse_options,
     size_asked,
     whole_throughput,
@@ -268,6 +270,14 @@ class AzureResolved(RentalDetails):
 
 
 _ID = r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\."
+_TAGS = TagForm(
+    key=re.compile(r"[^<>%&\\?/\x00-\x1f]{1,512}"),
+    value=re.compile(r"[^\x00-\x1f]{0,256}"),
+    reserved=re.compile(r"diskbench-|hidden-|(microsoft|azure|windows)", re.IGNORECASE),
+    most=44,
+    advice="a key has at most 512 characters and none of < > % & \\ ? /, a value at most 256",
+)
+"""Azure Resource Manager, "Tag usage and recommendations": 50 tags, of which 5 or 6 are ours."""
 _FORMS = {
     "account": NameForm(
         re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE),
@@ -307,6 +317,7 @@ _CLOUDS = (
 def check_form(spec: RentSpec) -> None:
     """Refuse values that cannot be Azure names. Raises InvalidValue."""
     check_names(spec, _FORMS, "Azure")
+    check_tags(spec, _TAGS, "Azure")
     check_ssh(spec, "a group of yours is")
     if NetworkOptions.of(spec).no_public_ip and spec.subnet is None:
         raise InvalidValue(

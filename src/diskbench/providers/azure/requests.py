@@ -55,11 +55,12 @@ def tags(claim: Claim, lab: str = "") -> dict[str, str]:
         "diskbench-version": claim.version,
         "diskbench-lab": lab,
     }
-    return {
+    ours = {
         key: _TAG_VALUE.sub("_", value)[:_MAX_TAG_VALUE]
         for key, value in values.items()
         if value or key != "diskbench-lab"
     }
+    return {**dict(claim.tags), **ours}
 
 
 def resource_group(claim: Claim, region: str) -> Request:

@@ -8,4 +8,5 @@ PLUGIN = Plugin(
     summary="A cloud in a directory of this machine, for trying and testing rentals.",
     provider="diskbench.providers.fake.cloud:FakeProvider",
     rents=True,
+    refuses={"tag": "nothing is really made here", "kms_key": "nothing is really made here"},
 )

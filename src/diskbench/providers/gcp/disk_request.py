@@ -21,12 +21,14 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
 from diskbench.providers.asked import (
     NameForm,
+    TagForm,
     check_count,
     check_endpoint,
     check_lab,
     check_names,
     check_one_root,
     check_ssh,
+    check_tags,
     refuse_options,
     size_asked,
     whole_throughput,
@@ -257,6 +259,15 @@ def _check_local(machine_type: str, name: str, offered: str, requested: GcpDiskR
 
 
 _NAME = r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?"
+_TAGS = TagForm(
+    key=re.compile(r"[a-z][a-z0-9_-]{0,62}"),
+    value=re.compile(r"[a-z0-9_-]{0,63}"),
+    reserved=re.compile(r"diskbench-|goog"),
+    most=60,
+    advice="labels are lower-case letters, digits, - and _, at most 63 of them, and begin a key "
+    "with a letter",
+)
+"""Compute Engine, "Labels: requirements": 64 labels, of which 4 are ours."""
 _FORMS = {
     "region": NameForm(re.compile(r"[a-z]+-[a-z]+[0-9]+"), "it looks like europe-west3"),
     "zone": NameForm(re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z]"), "it looks like europe-west3-a"),
@@ -285,6 +296,7 @@ def check_form(spec: RentSpec) -> None:
     """Raise InvalidValue for a value that Google Cloud cannot have, or that excludes another
     value."""
     check_names(spec, _FORMS, "Google Cloud")
+    check_tags(spec, _TAGS, "Google Cloud")
     if spec.zone is not None and spec.region and spec.zone.rpartition("-")[0] != spec.region:
         raise InvalidValue(
             f"--zone {spec.zone} is not in --region {spec.region}",

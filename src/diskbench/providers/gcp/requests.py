@@ -63,10 +63,11 @@ def labels(claim: Claim) -> dict[str, str]:
         OWNER_LABEL: claim.owner,
         "diskbench-version": claim.version,
     }
-    return {
+    ours = {
         key: _LABEL_VALUE.sub("_", value.lower())[:_MAX_LABEL_VALUE]
         for key, value in values.items()
     }
+    return {**dict(claim.tags), **ours}
 
 
 def insert_firewall(claim: Claim, network: str, cidr: str) -> Request:

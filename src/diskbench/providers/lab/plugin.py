@@ -17,7 +17,7 @@ PLUGIN = Plugin(
     refuses=dict.fromkeys(
         (
             "region", "zone", "image", "subnet", "security_group", "placement",
-            "ssh_cidr", "account", "endpoint_url", "spot",
+            "ssh_cidr", "tag", "kms_key", "account", "endpoint_url", "spot",
         ),
         _NO_CLOUD,
     ),

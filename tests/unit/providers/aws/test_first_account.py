@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import botocore.exceptions as sdk
 import pytest
 from tests.books import SHIPPED
 from tests.unit.providers.aws.rig import (
@@ -22,8 +21,6 @@ from tests.unit.providers.aws.rig import (
 
 from diskbench.errors import (
     AccessDenied,
-    DiskbenchError,
-    HostUnavailable,
     InvalidValue,
     NoCapacity,
     UnknownName,
@@ -34,7 +31,6 @@ from diskbench.providers.aws.client import is_amazon
 from diskbench.providers.aws.cloud import AWSProvider
 from diskbench.providers.aws.disk_request import disk_request, region_of
 from diskbench.providers.aws.doctor import family_of
-from diskbench.providers.aws.errors import translate
 from diskbench.providers.aws.machines import machine
 from diskbench.providers.aws.plugin import PLUGIN
 
@@ -297,23 +293,6 @@ def test_a_private_machine_that_nobody_would_reach_is_refused_offline(more: Answ
 
 
 # Credentials, images, machines
-
-
-@pytest.mark.parametrize(
-    ("error", "kind", "advice"),
-    [
-        (sdk.LoginRefreshRequired(), AccessDenied, "log in: aws login --profile work"),
-        (sdk.LoginTokenLoadError(error_msg="x"), AccessDenied, "log in: aws login --profile work"),
-        (sdk.LoginInsufficientPermissions(), AccessDenied, "signin:CreateOAuth2Token"),
-        (sdk.MissingDependencyException(msg="crt"), HostUnavailable, "pip install 'botocore[crt]'"),
-    ],
-)
-def test_the_console_login_says_what_to_do(
-    error: Exception, kind: type[DiskbenchError], advice: str
-) -> None:
-    told = translate(error, "sts:GetCallerIdentity", profile="work")
-    assert type(told) is kind
-    assert advice in told.advice
 
 
 def test_an_image_of_the_marketplace_is_refused_before_renting_without_subscription(cloud: Cloud):

@@ -121,7 +121,6 @@ ROOMS = (
             "test_everything_is_tagged_*",
             "test_the_machine_takes_*",
             "test_no_key_is_told_*",
-            "test_acquired_twice_*",
             "test_without_capacity_in_*",
             "test_a_storm_of_*",
             "test_an_answer_that_was_lost_*",
@@ -142,12 +141,11 @@ ROOMS = (
     Room(
         "tests/unit/providers/aws/test_first_account.py::",
         "`providers/aws/`, `catalog/`",
-        "all; of what needs a whole rental the next type, a code of capacity and a late listing",
+        "all; of what needs a whole rental the next type and a late listing",
         ("*",),
         (
             "test_many_machines_*",
             "test_a_typed_machine_*",
-            "test_every_code_of_capacity_*[[]UnfulfillableCapacity]",
             "test_one_empty_listing_*_whose_ids_are_known",
             "test_a_zone_without_capacity_is_cleared_*",
             "test_bare_metal_*",

@@ -18,6 +18,7 @@ from emulators.azure import server as azure_emulator
 from emulators.gcp import cloud as gcp_cloud
 from emulators.gcp import server as gcp_emulator
 from emulators.vsphere import cloud as vsphere_cloud
+from tests.cloud.azure_rig import Rig
 from tests.cloud.rented import Aws
 from tests.cloud.rented_azure import Azure
 from tests.cloud.rented_gcp import Gcp
@@ -133,6 +134,15 @@ def azure(azure_server: Azure) -> Iterator[Azure]:
     renew("azure", azure_server)
     yield azure_server
     renew("azure", azure_server)
+
+
+@pytest.fixture
+def rig(azure: Azure, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Rig:
+    """The emulated Azure, and a provider that rents there."""
+    for name, value in azure.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return Rig(azure)
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,6 @@ from diskbench.errors import (
 )
 from diskbench.model.options import RentSpec
 from diskbench.providers.aws import lookup
-from diskbench.providers.aws.client import is_amazon
 from diskbench.providers.aws.cloud import AWSProvider
 from diskbench.providers.aws.disk_request import disk_request, region_of
 from diskbench.providers.aws.doctor import family_of
@@ -94,14 +93,6 @@ def test_a_typed_machine_is_never_replaced(cloud: Cloud) -> None:
     assert cloud.left() == []
 
 
-@pytest.mark.parametrize(
-    "code", ["VolumeTypeNotAvailableInZone", "InsufficientAddressCapacity", "UnfulfillableCapacity"]
-)
-def test_every_code_of_capacity_leads_to_the_next_zone(cloud: Cloud, code: str) -> None:
-    cloud.wire.spoil("RunInstances", refusal(code, "none", 500))
-    assert cloud.acquire().facts["zone"] == "us-east-1b"
-
-
 # What is not listed yet
 
 
@@ -164,24 +155,6 @@ def test_a_zone_without_capacity_is_cleared_by_id_where_nothing_is_listed_yet(
 
 
 # Partitions, zones, subnets
-
-
-@pytest.mark.parametrize(
-    ("host", "amazon"),
-    [
-        ("ec2.us-east-1.amazonaws.com", True),
-        ("ec2.cn-north-1.amazonaws.com.cn", True),
-        ("ec2.eusc-de-east-1.amazonaws.eu", True),
-        ("ec2.us-iso-east-1.c2s.ic.gov", True),
-        ("ec2.us-isob-east-1.sc2s.sgov.gov", True),
-        ("ec2.us-east-1.api.aws", True),
-        ("amazonaws.eu.example.com", False),
-        ("notamazonaws.com", False),
-        ("127.0.0.1", False),
-    ],
-)
-def test_endpoints_of_every_partition_are_amazons(host: str, *, amazon: bool) -> None:
-    assert is_amazon(f"https://{host}/") == amazon
 
 
 def test_a_rental_in_the_sovereign_cloud_is_not_refused_for_its_name() -> None:

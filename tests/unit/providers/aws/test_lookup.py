@@ -322,7 +322,11 @@ def test_without_the_sdk_it_is_said_how_to_get_it(monkeypatch) -> None:
     [
         ("https://ec2.us-east-1.amazonaws.com", True, False),
         ("https://ec2.cn-north-1.amazonaws.com.cn", True, False),
+        ("https://ec2.eusc-de-east-1.amazonaws.eu", True, False),
+        ("https://ec2.us-iso-east-1.c2s.ic.gov", True, False),
+        ("https://ec2.us-isob-east-1.sc2s.sgov.gov", True, False),
         ("https://ec2.us-east-1.api.aws", True, False),
+        ("https://notamazonaws.com", False, False),
         ("http://127.0.0.9:5000", False, True),
         ("http://[::1]:5000", False, True),
         ("http://localhost:5000", False, True),

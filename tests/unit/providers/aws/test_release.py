@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
-from tests.unit.providers.aws.rig import CLAIM, QUICK, Answer, Cloud, changed, refusal
+from tests.unit.providers.aws.rig import CLAIM, Answer, Cloud, changed, refusal
 
-from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed, RentalFailed
+from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed
 from diskbench.model.rental import Claim, Scope
 from diskbench.providers.aws import requests
-from diskbench.providers.aws.cloud import AWSProvider
 
 pytestmark = pytest.mark.slow  # each rents: some thirty calls, and an `ssh -G`
 
@@ -49,14 +46,6 @@ def test_everything_is_given_back_in_the_order_of_dependence(cloud: Cloud) -> No
     ]  # fmt: skip
 
 
-def test_given_back_twice_is_as_once_and_nothing_there_is_as_well(cloud: Cloud) -> None:
-    release(cloud)
-    cloud.acquire()
-    release(cloud)
-    release(cloud)
-    assert cloud.left() == []
-
-
 def test_only_the_lease_is_given_back(cloud: Cloud) -> None:
     rental = cloud.resolve()
     cloud.acquire_of(rental)
@@ -88,28 +77,6 @@ def test_what_acquire_adds_meanwhile_goes_too(cloud: Cloud) -> None:
 
     cloud.wire.spoil("TerminateInstances", late)
     release(cloud)
-    assert cloud.left() == []
-
-
-def test_released_in_the_middle_acquire_ends_and_leaves_nothing(cloud: Cloud) -> None:
-    rental = cloud.resolve()
-    cloud.guest.refusals = 10**9
-    failed: list[BaseException] = []
-
-    def rent() -> None:
-        try:
-            cloud.acquire_of(rental)
-        except RentalFailed as error:
-            failed.append(error)
-
-    renting = threading.Thread(target=rent)
-    renting.start()
-    while not any("SSH to" in note for note in cloud.watch.notes):
-        renting.join(0.01)
-        assert renting.is_alive()
-    AWSProvider(QUICK).release(CLAIM.lease_id, rental.scope)
-    renting.join(60)
-    assert "is terminated: " in str(failed[0])
     assert cloud.left() == []
 
 
@@ -233,11 +200,6 @@ def test_a_tag_that_is_no_lease_releases_and_removes_nothing(cloud: Cloud, tmp_p
 # Whether the machine is still there
 
 
-def test_a_machine_that_runs_is_not_gone(cloud: Cloud) -> None:
-    cloud.acquire()
-    assert cloud.provider.gone(CLAIM.lease_id, scope(cloud)) is None
-
-
 def test_a_machine_that_was_ended_is_gone_with_its_reason(cloud: Cloud) -> None:
     acquired = cloud.acquire()
     instance = acquired.facts["instance_id"]
@@ -245,11 +207,6 @@ def test_a_machine_that_was_ended_is_gone_with_its_reason(cloud: Cloud) -> None:
     told = cloud.provider.gone(CLAIM.lease_id, scope(cloud))
     assert told is not None
     assert told.startswith(f"{instance} is terminated: Client.UserInitiatedShutdown")
-
-
-def test_a_lease_without_a_machine_is_gone(cloud: Cloud) -> None:
-    told = cloud.provider.gone(CLAIM.lease_id, scope(cloud))
-    assert told == f"EC2 lists no instance of lease {CLAIM.lease_id}"
 
 
 def test_what_aws_does_not_answer_gives_no_machine_up(cloud: Cloud) -> None:

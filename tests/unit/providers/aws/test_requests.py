@@ -69,7 +69,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "of_any_lease": ("DescribeInstances", {"Filters": requests.of_any_lease()}),
 }  # fmt: skip
 MODEL = botocore.session.get_session().get_service_model("ec2")
-MAKES = ("import_key_pair", "create_security_group", "run_instances", "create_volume_gp2")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -92,20 +91,6 @@ def test_the_service_model_of_aws_accepts_a_request(name: str) -> None:
 
 def test_no_file_is_left_of_a_request_that_is_gone() -> None:
     assert {file.stem for file in GOLDEN.glob("*.json")} == set(CASES)
-
-
-@pytest.mark.parametrize("name", MAKES)
-def test_what_is_made_carries_its_lease_from_the_first_moment(name: str) -> None:
-    for tagged in CASES[name][1]["TagSpecifications"]:
-        tags = {tag["Key"]: tag["Value"] for tag in tagged["Tags"]}
-        assert tags["diskbench-lease"] == "01jlease"
-        assert tags["diskbench-expires"] == "1800000000"
-        assert tags["Name"].startswith("diskbench-01jlease-")
-
-
-def test_a_machine_tags_its_disk_and_interface_too() -> None:
-    tagged = {t["ResourceType"] for t in CASES["run_instances"][1]["TagSpecifications"]}
-    assert tagged == {"instance", "volume", "network-interface"}
 
 
 def test_tokens_are_the_same_for_the_same_and_others_for_anything_else() -> None:
@@ -133,10 +118,6 @@ def test_what_a_tag_cannot_hold_is_replaced() -> None:
     tags = {tag["Key"]: tag["Value"] for tag in requests.tags(claim, "key")}
     assert tags["diskbench-owner"].startswith("Zoë _z@x__yyy")
     assert len(tags["diskbench-owner"]) == 256
-
-
-def test_disks_are_attached_as_f_and_on() -> None:
-    assert [requests.attach_name(i) for i in (0, 1, 20)] == ["/dev/sdf", "/dev/sdg", "/dev/sdz"]
 
 
 def test_an_emulated_cloud_is_told_what_differs_from_the_default() -> None:

@@ -72,11 +72,17 @@ class Story:
         self.name, self.cloud, self.user = name, cloud, user
 
     def words(
-        self, *flags: str, seconds: int = 2, block: str = "4k", trusted: bool = True
+        self,
+        *flags: str,
+        seconds: int = 2,
+        block: str = "4k",
+        trusted: bool = True,
+        job: str = WRITE_THEN_READ,
     ) -> tuple[str, ...]:
         """The command that rents what the flags say (or a plain disk) and measures it so long."""
         profile = self.user.home / "mine.fio"
-        job = WRITE_AND_READ if self.name == "azure" else WRITE_THEN_READ
+        if self.name == "azure" and job is WRITE_THEN_READ:
+            job = WRITE_AND_READ
         profile.write_text(job.format(seconds=seconds, block=block))
         if self.name == "vsphere":
             where = ("--ca-file", str(self.cloud.simulator.ca_file)) if trusted else ()
@@ -288,6 +294,41 @@ def test_disks_to_stripe_are_all_made_and_a_kernel_without_raid_is_told(story: S
     assert len(story.calls("AttachVolume")) == 2
     (row,) = story.user.json("results", "list")["runs"]
     assert row["state"] == "failed"
+
+
+TWO_DEVICES = """[global]
+ioengine=libaio
+direct=1
+bs=256k
+size=4m
+rw=write
+[one]
+filename=/dev/sdb
+[two]
+filename=/dev/sdc
+"""
+
+
+@pytest.mark.parametrize("emulator", list(PLAIN), indirect=True)
+def test_two_devices_of_a_job_file_are_two_rented_disks(story: Story) -> None:
+    done = story.run("--count", "2", job=TWO_DEVICES)
+    found = document(story.user, done)
+    said = " ".join(done.stderr.split())
+    assert "2 whole new disks" in said
+    assert "striped" not in said
+    (row,) = story.user.json("results", "list")["runs"]
+    first, second = row["target_device"].split(", ")
+    assert first != second
+    for line in (f"filename=/dev/sdb → {first}", f"filename=/dev/sdc → {second}"):
+        assert line in said
+    (both,) = merged_rows(found)
+    assert both["bytes"] == 8 * 2**20
+    assert story.cloud.left() == []
+
+    done = story.run("--count", "3", job=TWO_DEVICES)
+    assert done.returncode == 2, done.stderr
+    assert "has 3 disks" in " ".join(done.stderr.split())
+    assert len(story.user.json("results", "list")["runs"]) == 1
 
 
 # ESXi counts a request of 64 KiB as two.

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from benchmarks import (
-    agreement,
     bench,
     bench_rows,
     bench_run,
     bench_table,
-    overhead,
-    startup,
     stored,
 )
 from benchmarks import cells as cells_bench
@@ -54,50 +50,6 @@ def test_a_busy_machine_slows_both_alike() -> None:
     busy = span(ratios([9.0, 3.3, 5.0], [4.5, 1.65, 2.5]))
 
     assert not is_worse(busy, quiet)
-
-
-def given_overhead() -> set[str]:
-    cost = overhead.Cost(beyond_s=3.05, cpu_s=1.61, rss_mb=120)
-    floor = overhead.Cost(beyond_s=0.59, cpu_s=0.1, rss_mb=20)
-    rows = [row for count in (1, 8, 32) for row in overhead.rows_of(count, [floor], [cost])]
-    return {str(row["name"]) for row in rows}
-
-
-def given_agreement() -> set[str]:
-    jobs = [part.partition("]")[0] for part in agreement.JOB.split("\n[")[1:]]
-    ways = {"rand-rw70-16k-4jobs": ("read", "write"), "rand-write-4k-qd32": ("write",)}
-    keys = [(job, way) for job in jobs for way in ways.get(job, ("read",))]
-    figures = dict.fromkeys(keys, 1000.0)
-    return {str(row["name"]) for row in agreement.rows({"bare": [figures], "ours": [figures]})}
-
-
-def given_cells() -> set[str]:
-    cells = [cells_bench.Cell(n, 1.0, 2.0, 3.0) for n in range(1000)]
-    rows = cells_bench.rows_of(cells_bench.Measured(200.0, 380.0, 120.0), cells, 12)
-    return {row["name"] for row in rows}
-
-
-def given_stored() -> set[str]:
-    parts = ("import", *stored.OFTEN, *stored.ONCE)
-    costs = {name: [stored.Cost(0.2, 0.2, 80.0)] for name in parts}
-    rows = [row for name in parts for row in stored.rows_of(name, costs)]
-    return {str(row["name"]) for row in rows} | {"site, size"}
-
-
-@pytest.mark.parametrize(
-    ("script", "given"),
-    [
-        ("overhead", given_overhead),
-        ("agreement", given_agreement),
-        ("cells", given_cells),
-        ("stored", given_stored),
-        ("startup", lambda: set(startup.ROWS)),
-    ],
-)
-def test_a_script_gives_the_rows_of_the_table(script: str, given: Callable[[], set[str]]) -> None:
-    benches = [of for of in bench_rows.BENCHES if of.script == f"benchmarks/{script}.py"]
-
-    assert {row.name for of in benches for row in of.rows} <= given()
 
 
 def test_a_command_beside_its_floor_is_measured_pair_by_pair() -> None:

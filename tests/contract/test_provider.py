@@ -64,18 +64,22 @@ class Emulated:
             emulator.lag(0)
 
 
+@pytest.mark.usefixtures("aws")
 class OnAws(Emulated):
     cloud = "aws"
 
 
+@pytest.mark.usefixtures("azure")
 class OnAzure(Emulated):
     cloud = "azure"
 
 
+@pytest.mark.usefixtures("gcp")
 class OnGcp(Emulated):
     cloud = "gcp"
 
 
+@pytest.mark.usefixtures("vsphere")
 class OnVsphere(Emulated):
     cloud = "vsphere"
 

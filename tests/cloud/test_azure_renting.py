@@ -20,9 +20,7 @@ from diskbench.errors import (
     AccessDenied,
     DiskbenchError,
     HostUnavailable,
-    Interrupted,
     InvalidValue,
-    NoCapacity,
     ReleaseFailed,
     RentalFailed,
     UnknownName,
@@ -151,11 +149,6 @@ class TestWhatEndsABill:
 
 
 class TestWhereItIsTried:
-    def test_without_room_anywhere_each_zone_is_told(self, rig: Rig) -> None:
-        rig.faults.capacity(times=float("inf"))
-        failed = fails(rig, NoCapacity, "zone 1: .*zone 2: .*zone 3: ")
-        assert "--region" in failed.advice
-
     def test_a_region_without_zones_is_asked_for_none(self, rig: Rig) -> None:
         acquired = rig.acquire(region="westus", instance_type="Standard_D2s_v3")
         assert acquired.facts["zone"] is None
@@ -188,10 +181,6 @@ class TestWhatGoesWrong:
     def test_a_late_attachment_is_waited_for(self, rig: Rig) -> None:
         rig.faults.late_attach(5)
         assert rig.acquire().device
-
-    def test_whoever_stops_it_waits_for_nothing(self, rig: Rig) -> None:
-        rig.watch.on_note = rig.watch.stop.set
-        fails(rig, Interrupted, "stopped while waiting")
 
     @pytest.mark.parametrize(
         ("typed", "kind", "words"),

@@ -229,15 +229,6 @@ def _empty(directory: Path) -> None:
         time.sleep(0.05)
 
 
-def _unmount(mount_point: Path) -> None:
-    """Unmount, waiting for a process that is just ending; lazily when it does not."""
-    for _ in range(50):
-        if subprocess.run(["umount", str(mount_point)], capture_output=True).returncode == 0:
-            return
-        time.sleep(0.1)
-    _run("umount", "--lazy", str(mount_point))
-
-
 def _output(*argv: str) -> str:
     return _run(*argv).stdout.strip()
 

@@ -21,7 +21,6 @@ from diskbench.errors import (
     AccessDenied,
     DiskbenchError,
     Interrupted,
-    NoCapacity,
     RentalFailed,
 )
 from diskbench.providers.options import EmulationOptions
@@ -168,26 +167,11 @@ def test_group_and_subnet_of_the_user_are_neither_made_nor_deleted(cloud: Cloud)
     assert ec2.describe_security_groups(GroupIds=[group])["SecurityGroups"]
 
 
-def test_spot_and_placement_are_asked_for(cloud: Cloud) -> None:
-    cloud.acquire(spot=True, placement="close")
-    (launch,) = cloud.wire.requests("RunInstances")
-    assert launch["InstanceMarketOptions"]["MarketType"] == "spot"
-    assert launch["Placement"] == {"GroupName": "close"}
-
-
 def test_an_emulated_cloud_is_told_how_to_behave(cloud: Cloud) -> None:
     cloud.acquire(lab=EmulationOptions(time_scale=60))
     for operation in ("RunInstances", "CreateVolume"):
         tagged = cloud.wire.requests(operation)[0]["TagSpecifications"][0]["Tags"]
         assert {"Key": "diskbench-lab", "Value": "time_scale=60.0"} in tagged
-
-
-def test_striped_disks_are_all_handed_over(cloud: Cloud) -> None:
-    acquired = cloud.acquire(count=4, stripe=True)
-    assert len(set(acquired.devices)) == len(set(acquired.identities)) == 4
-    assert [v["attached_as"] for v in acquired.facts["volumes"]] == [
-        f"/dev/sd{letter}" for letter in "fghi"
-    ]
 
 
 # Capacity
@@ -219,14 +203,6 @@ def test_capacity_that_ends_while_starting_moves_on_too(cloud: Cloud, code: str)
     assert cloud.acquire().facts["zone"] == "us-east-1b"
 
 
-def test_without_capacity_anywhere_every_zone_is_named(cloud: Cloud) -> None:
-    cloud.wire.always("RunInstances", refusal("InsufficientInstanceCapacity", "none", 500))
-    error = fails(cloud, NoCapacity, "no zone of us-east-1 has capacity")
-    for letter in "abcdf":
-        assert f"us-east-1{letter}: " in error.message
-    assert "--region" in error.advice
-
-
 # Calls that are refused
 
 
@@ -236,12 +212,6 @@ def test_a_storm_of_throttling_is_sat_out(cloud: Cloud) -> None:
         cloud.wire.spoil(operation, throttled, throttled, throttled)
     assert cloud.acquire().size_bytes == 20 * GIB
     assert len(cloud.live()) == 1
-
-
-def test_a_storm_without_end_is_given_up(cloud: Cloud) -> None:
-    cloud.wire.always("CreateVolume", refusal("RequestLimitExceeded", "slower", 503))
-    error = fails(cloud, RentalFailed, "throttles this account's calls", impatient="retry_s")
-    assert "resume" in error.advice
 
 
 @pytest.mark.parametrize("operation", ["ImportKeyPair", "CreateSecurityGroup", "AttachVolume"])

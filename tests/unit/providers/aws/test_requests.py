@@ -115,6 +115,10 @@ def test_what_a_tag_cannot_hold_is_replaced() -> None:
     assert len(tags["diskbench-owner"]) == 256
 
 
+def test_disks_are_attached_as_f_and_on() -> None:
+    assert [requests.attach_name(i) for i in (0, 1, 20)] == ["/dev/sdf", "/dev/sdg", "/dev/sdz"]
+
+
 def test_an_emulated_cloud_is_told_what_differs_from_the_default() -> None:
     assert EmulationOptions().tag() == ""
     assert EmulationOptions(time_scale=60, noise=0.1).tag() == "noise=0.1 time_scale=60.0"

@@ -22,6 +22,7 @@ from tests.cloud.azure_rig import Rig
 from tests.cloud.rented import Aws
 from tests.cloud.rented_azure import Azure
 from tests.cloud.rented_gcp import Gcp
+from tests.rigs.cli import Cli, a_user
 
 from diskbench.providers.vsphere.client import VsphereSessions
 
@@ -108,6 +109,17 @@ def aws(aws_server: Aws) -> Iterator[Aws]:
     renew("aws", aws_server)
     yield aws_server
     renew("aws", aws_server)
+
+
+@pytest.fixture
+def aws_user(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
+    """A user of the emulated AWS, who must leave nothing in it."""
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
+        monkeypatch.delenv(name, raising=False)
+    made = a_user(tmp_path)
+    made.extra_env = aws.env
+    yield made
+    assert aws.left() == []
 
 
 @pytest.fixture(scope="module")

@@ -431,7 +431,8 @@ def test_evidence_goes_to_an_object_store(story: Story) -> None:
 
 
 # What goes wrong. For AWS and Azure most of it is tested where it lives, without a command
-# (tests/unit/providers/aws/test_acquire.py, test_azure_renting.py).
+# (tests/unit/providers/aws/test_acquire.py, test_azure_renting.py); a missing right, for all, where
+# each right is taken away (test_aws_rights.py and its like).
 
 
 def throttled(gcp: Any) -> None:
@@ -456,14 +457,6 @@ def always(_: Story) -> bool:
 @table(
     "harm, said, holds",
     {
-        "aws a zone without capacity": (
-            lambda cloud: cloud.faults.capacity(zone="us-east-1a"),
-            "no capacity in us-east-1a",
-            lambda story: (
-                [one.params["AvailabilityZone"] for one in story.calls("CreateVolume")]
-                == ["us-east-1b"]
-            ),
-        ),
         "azure a zone without capacity": (
             lambda cloud: cloud.faults.capacity(zone="1"),
             "",
@@ -527,13 +520,6 @@ INF = float("inf")
 @table(
     "gives_up, harm, code, said",
     {
-        "aws a missing permission": (
-            "",
-            lambda cloud: cloud.faults.forbid("CreateVolume"),
-            2,
-            ("ec2:CreateVolume",),
-        ),
-        "azure a missing permission": ("", lambda cloud: cloud.faults.forbid(DISK), 2, (DISK,)),
         "gcp no capacity": (
             "",
             lambda cloud: cloud.faults.stockout(times=INF),
@@ -566,12 +552,6 @@ INF = float("inf")
             2,
             ("The disk is of yesterday.",),
         ),
-        "gcp a missing permission": (
-            "",
-            lambda cloud: cloud.faults.forbid("disks.insert"),
-            2,
-            ("compute.disks.create",),
-        ),
         "vsphere a datastore without room": (
             "",
             lambda cloud: cloud.free("nvme", 3 * GIB),
@@ -588,7 +568,6 @@ INF = float("inf")
             for method, fault, code, said in (
                 ("ReconfigVM_Task", "NoDiskSpace", 1, "has no free space"),
                 ("CloneVM_Task", "InsufficientResourcesFault", 1, "no capacity for the machine"),
-                ("CloneVM_Task", "NoPermission", 2, "VirtualMachine.Provisioning.DeployTemplate"),
             )
         },
         "vsphere a guest without VMware Tools": (

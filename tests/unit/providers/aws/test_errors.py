@@ -41,15 +41,6 @@ def test_a_type_that_a_zone_does_not_have_is_a_lack_of_capacity_there() -> None:
     assert isinstance(elsewhere, InvalidValue)
 
 
-def test_the_missing_action_is_the_one_that_aws_names() -> None:
-    said = (
-        "You are not authorized to perform this operation. User: arn:aws:iam::1:user/x is not "
-        "authorized to perform: iam:PassRole on resource: arn:aws:iam::1:role/y"
-    )
-    error = ours(refusal("UnauthorizedOperation", said, 403))
-    assert error.advice.startswith("allow iam:PassRole")
-
-
 def test_an_encoded_message_is_opened_where_that_is_allowed() -> None:
     said = "You are not authorized. Encoded authorization failure message: AbC-123"
     opened = {"AbC-123": '{"allowed":false,"context":{"action":"ec2:CreateTags"}}'}
@@ -91,6 +82,15 @@ STATES = (
 """StateReason of the EC2 API Reference (2026), and what live accounts reported."""
 
 UNPUBLISHED = ("SomethingNewLimitExceeded", "WhoKnows")
+TOLD = {
+    "UnauthorizedOperation":
+        "You are not authorized to perform this operation. User: arn:aws:iam::1:user/x is not "
+        "authorized to perform: iam:PassRole on resource: arn:aws:iam::1:role/y",
+    "OptInRequired":
+        "In order to use this AWS Marketplace product you need to accept terms and subscribe. To "
+        "do so please visit https://aws.amazon.com/marketplace/pp?sku=abc.",
+}  # fmt: skip
+"""Messages out of which something is read."""
 RAISED = (
     sdk.NoCredentialsError(),
     sdk.PartialCredentialsError(provider="env", cred_var="aws_secret_access_key"),
@@ -160,18 +160,9 @@ def test_the_table_of_codes(golden) -> None:
     for code in UNPUBLISHED:
         rows.append(row(code, RUN, ours(refusal(code, "TEXT"))))
         rows.append(row(f"{code} 500", RUN, ours(refusal(code, "TEXT", 500))))
+    rows += [row(f"{code} told", RUN, of_code(code, text, RUN)) for code, text in TOLD.items()]
     rows += [row(type(one).__name__, "the SDK", ours(one, profile="work")) for one in RAISED]
     golden.check("error-codes-aws.tsv", "\n".join(rows))
-
-
-def test_the_page_of_a_marketplace_product_is_named() -> None:
-    said = of_code(
-        "OptInRequired",
-        "In order to use this AWS Marketplace product you need to accept terms and subscribe. To "
-        "do so please visit https://aws.amazon.com/marketplace/pp?sku=abc.",
-        "ec2:RunInstances",
-    )
-    assert "resolve this at https://aws.amazon.com/marketplace/pp?sku=abc:" in said.advice
 
 
 def test_the_message_of_a_state_decides_over_its_code() -> None:

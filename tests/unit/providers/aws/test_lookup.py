@@ -7,7 +7,7 @@ import sys
 import boto3
 import pytest
 from tests.books import SHIPPED
-from tests.unit.providers.aws.rig import GP2, QUICK, REGION, Cloud, cell, changed, refusal
+from tests.unit.providers.aws.rig import GP2, QUICK, REGION, Cloud, cell, changed
 
 from diskbench.errors import (
     AccessDenied,
@@ -292,12 +292,6 @@ def test_a_profile_that_does_not_exist_lists_those_that_do(
     with pytest.raises(UnknownName, match="'wrok'") as refused:
         cloud.resolve(account="wrok")
     assert "did you mean work" in refused.value.advice
-
-
-def test_a_missing_permission_is_named(cloud: Cloud) -> None:
-    cloud.wire.spoil("DescribeSubnets", refusal("UnauthorizedOperation", "no", 403))
-    with pytest.raises(AccessDenied, match="ec2:DescribeSubnets"):
-        cloud.resolve()
 
 
 def test_an_endpoint_where_nobody_answers_is_not_waited_for_long(

@@ -18,9 +18,11 @@ from emulators.azure import server as azure_emulator
 from emulators.gcp import cloud as gcp_cloud
 from emulators.gcp import server as gcp_emulator
 from emulators.vsphere import cloud as vsphere_cloud
+from tests.cloud.azure_rig import Rig
 from tests.cloud.rented import Aws
 from tests.cloud.rented_azure import Azure
 from tests.cloud.rented_gcp import Gcp
+from tests.rigs.cli import Cli, a_user
 
 from diskbench.providers.vsphere.client import VsphereSessions
 
@@ -109,6 +111,17 @@ def aws(aws_server: Aws) -> Iterator[Aws]:
     renew("aws", aws_server)
 
 
+@pytest.fixture
+def aws_user(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
+    """A user of the emulated AWS, who must leave nothing in it."""
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
+        monkeypatch.delenv(name, raising=False)
+    made = a_user(tmp_path)
+    made.extra_env = aws.env
+    yield made
+    assert aws.left() == []
+
+
 @pytest.fixture(scope="module")
 def gcp_server() -> Iterator[Gcp]:
     with emulated("gcp") as made:
@@ -133,6 +146,15 @@ def azure(azure_server: Azure) -> Iterator[Azure]:
     renew("azure", azure_server)
     yield azure_server
     renew("azure", azure_server)
+
+
+@pytest.fixture
+def rig(azure: Azure, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Rig:
+    """The emulated Azure, and a provider that rents there."""
+    for name, value in azure.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return Rig(azure)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from emulators import guests
 from tests.cloud.rented import REGION, Aws, until
 from tests.contract.rented import AwsCloud
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import Cli
 
 from diskbench.model.rental import LeaseEnd
 from diskbench.ports import ExtendsLeases
@@ -30,21 +29,10 @@ EAGER = str(Path(__file__).with_name("eager.py"))
 READ = "[read]\nfilename=data\nsize=1m\nrw=randread\nbs=4k\ndirect=1\ntime_based\nruntime=1\n"
 
 
-@pytest.fixture
-def user(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
-    """A user of the emulated AWS, who must leave nothing in it."""
-    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
-        monkeypatch.delenv(name, raising=False)
-    made = a_user(tmp_path)
-    made.extra_env = aws.env
-    made.program = (EAGER,)
-    yield made
-    assert aws.left() == []
-
-
-def write_matrix(user: Cli, aws: Aws, profile: str = READ) -> None:
+def write_matrix(aws_user: Cli, aws: Aws, profile: str = READ) -> None:
     """Two volumes that share a machine: `shared.yaml`."""
-    (user.home / "mine.fio").write_text(profile)
+    aws_user.program = (EAGER,)
+    (aws_user.home / "mine.fio").write_text(profile)
     matrix = {
         "name": "shared",
         "reuse_host": True,
@@ -57,14 +45,14 @@ def write_matrix(user: Cli, aws: Aws, profile: str = READ) -> None:
         },
         "axes": {"volume": [{"disk": "gp2", "size": 1}, {"disk": "gp3", "size": 2}]},
     }
-    (user.home / "shared.yaml").write_text(json.dumps(matrix))  # JSON is YAML
+    (aws_user.home / "shared.yaml").write_text(json.dumps(matrix))  # JSON is YAML
 
 
-def test_two_volumes_are_measured_on_one_instance(user: Cli, aws: Aws) -> None:
-    write_matrix(user, aws)
-    done = user.run("matrix", "run", "./shared.yaml", timeout_s=300)
+def test_two_volumes_are_measured_on_one_instance(aws_user: Cli, aws: Aws) -> None:
+    write_matrix(aws_user, aws)
+    done = aws_user.run("matrix", "run", "./shared.yaml", timeout_s=300)
     assert done.returncode == 0, done.stderr
-    runs = user.json("results", "list")["runs"]
+    runs = aws_user.json("results", "list")["runs"]
     assert {run["disk_size_bytes"] for run in runs} == {1 << 30, 2 << 30}
     assert len({run["target_identity"] for run in runs}) == 2
     assert len({run["machine_lease"] for run in runs}) == 1
@@ -73,18 +61,18 @@ def test_two_volumes_are_measured_on_one_instance(user: Cli, aws: Aws) -> None:
 
 
 def test_the_shared_machine_ends_later_everywhere_when_a_killed_matrix_is_resumed(
-    user: Cli, aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    aws_user: Cli, aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = f"sqlite:///{tmp_path}/rows.db"
-    user.extra_env = user.extra_env | {"DISKBENCH_DATABASE_URL": url}
-    write_matrix(user, aws, READ.replace("runtime=1", "runtime=4"))
-    controller = user.start("matrix", "run", "./shared.yaml")
+    aws_user.extra_env = aws_user.extra_env | {"DISKBENCH_DATABASE_URL": url}
+    write_matrix(aws_user, aws, READ.replace("runtime=1", "runtime=4"))
+    controller = aws_user.start("matrix", "run", "./shared.yaml")
     try:
         until(lambda: any({"fio", "awk"} <= guests.programs(one) for one in guests.names()))
     finally:
         controller.kill()
         controller.communicate()
-    cloud = AwsCloud(aws, monkeypatch, user.home / ".local/share")
+    cloud = AwsCloud(aws, monkeypatch, aws_user.home / ".local/share")
     database = open_database(url)
     (machine,) = list_machines(database)
     plan = load_plan(database, machine.trial_id)
@@ -97,7 +85,7 @@ def test_the_shared_machine_ends_later_everywhere_when_a_killed_matrix_is_resume
     extend_lease(database, machine.lease_id, iso(datetime.fromtimestamp(end.expires_at, UTC)))
     assert cloud.ends(machine.lease_id) == {end.expires_at}
 
-    resumed = user.start("matrix", "resume", machine.campaign_id)
+    resumed = aws_user.start("matrix", "resume", machine.campaign_id)
     try:
         until(lambda: row_end(database, machine.lease_id) > end.expires_at + 900)
         ends = cloud.ends(machine.lease_id)
@@ -106,7 +94,7 @@ def test_the_shared_machine_ends_later_everywhere_when_a_killed_matrix_is_resume
     finally:
         _, told = resumed.communicate(timeout=200)
     assert resumed.returncode == 0, told
-    runs = user.json("results", "list")["runs"]
+    runs = aws_user.json("results", "list")["runs"]
     assert [run["state"] for run in runs] == ["done", "done"]
     assert {run["machine_lease"] for run in runs} == {machine.lease_id}
     assert len(aws.faults.calls("RunInstances")) == 1

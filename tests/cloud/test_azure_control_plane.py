@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 import requests
 from emulators import guests
-from emulators.azure import power
 from tests.cloud.rented import Keys, make_keys, until
 from tests.cloud.rented_azure import (
     REGION,
-    USER,
     Azure,
     attach,
     disk,
@@ -86,14 +84,6 @@ def test_a_body_that_azure_does_not_take_is_refused(
         azure.compute.disks.begin_create_or_update(here, "data", body)
 
 
-# Groups.
-
-
-def test_nothing_is_made_in_a_group_that_is_not_there(azure: Azure) -> None:
-    with refused("ResourceGroupNotFound", 404):
-        disk(azure, "nowhere")
-
-
 # Disks.
 
 
@@ -141,21 +131,6 @@ def test_a_disk_that_nobody_sells_is_refused(
 ) -> None:
     with refused("InvalidParameter"):
         disk(azure, here, sku, size, **more)
-
-
-def test_a_region_without_zones_has_no_ultra_disks(azure: Azure, here: str) -> None:
-    given = {"creationData": {"createOption": "Empty"}, "diskSizeGB": 20}
-    body = {"location": "westus", "sku": {"name": "UltraSSD_LRS"}, "properties": given}
-    with refused("SkuNotAvailable", 409):
-        azure.compute.disks.begin_create_or_update(here, "data", body)
-
-
-def test_a_disk_grows_and_does_not_shrink(azure: Azure, here: str) -> None:
-    disk(azure, here, "Premium_LRS", 64)
-    grown = azure.compute.disks.begin_update(here, "data", {"properties": {"diskSizeGB": 256}})
-    assert grown.result().properties.tier == "P15"
-    with refused("OperationNotAllowed", 409):
-        azure.compute.disks.begin_update(here, "data", {"properties": {"diskSizeGB": 64}})
 
 
 # Machines.
@@ -218,31 +193,6 @@ def test_sizes_zones_and_quotas_are_those_of_the_region(
     assert "Cores quota" in str(caught.value)
 
 
-def test_a_size_without_premium_storage_takes_no_premium_disk(
-    azure: Azure, here: str, keys: Keys
-) -> None:
-    def premium(properties: Any) -> None:
-        image = properties["storageProfile"]["imageReference"]
-        image["sku"] = "server-gen1"
-        managed = {"storageAccountType": "Premium_LRS"}
-        properties["storageProfile"]["osDisk"]["managedDisk"] = managed
-
-    with refused("InvalidParameter"):
-        put_machine(azure, here, keys, premium, size="Standard_D2_v3")
-
-
-def test_no_capacity_is_told_inside_the_operation_and_the_machine_stays_failed(
-    azure: Azure, here: str, keys: Keys
-) -> None:
-    azure.faults.capacity(zone="1")
-    making = put_machine(azure, here, keys, zones=["1"])
-    with refused("ZonalAllocationFailed", None):
-        making.result()
-    found = azure.compute.virtual_machines.get(here, "guest")
-    assert found.properties.provisioning_state == "Failed"
-    azure.compute.virtual_machines.begin_delete(here, "guest").result()
-
-
 # What needs a machine that runs: one is made, and everything is tried on it.
 
 
@@ -295,30 +245,6 @@ def test_a_machine_follows_its_power_states(azure: Azure, here: str, keys: Keys)
     assert guests.names() == ()
 
 
-def test_a_schedule_deallocates_its_machine(azure: Azure, here: str, keys: Keys) -> None:
-    machine = launch(azure, here, keys)
-    below = machine.id.partition("/providers/")[0]
-    schedule = {
-        "location": REGION,
-        "properties": {
-            "status": "Enabled",
-            "taskType": "ComputeVmShutdownTask",
-            "dailyRecurrence": {"time": "2359"},
-            "timeZoneId": "UTC",
-            "targetResourceId": machine.id,
-        },
-    }
-    resources, version = azure.resources.resources, {"api_version": "2018-09-15"}
-    path = f"{below}/providers/Microsoft.DevTestLab/schedules/shutdown-computevm-"
-    with refused("InvalidParameter"):
-        resources.begin_create_or_update_by_id(path + "other", schedule, **version)
-    resources.begin_create_or_update_by_id(path + "guest", schedule, **version).result()
-    power.fire_schedules(azure.cloud)
-    found = azure.compute.virtual_machines.instance_view(here, "guest")
-    assert found.statuses[-1].code == "PowerState/deallocated"
-    azure.resources.resource_groups.begin_delete(here).result()
-
-
 def test_what_is_marked_goes_with_its_machine_and_the_rest_stays(
     azure: Azure, here: str, keys: Keys
 ) -> None:
@@ -328,18 +254,3 @@ def test_what_is_marked_goes_with_its_machine_and_the_rest_stays(
     assert [one.name for one in azure.compute.disks.list()] == ["data"]
     assert list(azure.network.network_interfaces.list(here)) == []
     assert list(azure.network.public_ip_addresses.list(here)) == []
-
-
-def test_who_reads_changes_and_writes_back_loses_nothing(
-    azure: Azure, here: str, keys: Keys
-) -> None:
-    launch(azure, here, keys)
-    attach(azure, here, [(disk(azure, here), 0, "ReadOnly")])
-    read = azure.compute.virtual_machines.get(here, "guest")
-    assert read.properties.os_profile.custom_data is None
-    assert read.properties.os_profile.admin_username == USER
-    again = azure.compute.virtual_machines.begin_create_or_update(here, "guest", read).result()
-    assert again.properties.storage_profile == read.properties.storage_profile
-
-
-# Faults.

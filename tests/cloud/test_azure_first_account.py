@@ -29,14 +29,6 @@ RED_HAT = "RedHat:RHEL:9-lvm-gen2:latest"
 APPLIANCE = "Contoso:appliance:basic:latest"
 
 
-@pytest.fixture
-def rig(azure: Azure, monkeypatch, tmp_path) -> Rig:
-    for name, value in azure.env.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    return Rig(azure)
-
-
 def without_a_guest(rig: Rig, spec: RentSpec = PREMIUM, **more: object) -> dict:
     """The machine of a rental up to the point where SSH would be tried."""
     rig.faults.never_ready()

@@ -15,16 +15,12 @@ from pathlib import Path
 import pytest
 from emulators.azure import power
 from tests.cloud.azure_rig import PREMIUM, Rig
-from tests.cloud.rented_azure import Azure
 
 from diskbench.errors import (
     AccessDenied,
     DiskbenchError,
     HostUnavailable,
-    Interrupted,
     InvalidValue,
-    NoCapacity,
-    QuotaExceeded,
     ReleaseFailed,
     RentalFailed,
     UnknownName,
@@ -39,14 +35,6 @@ MACHINE = "Microsoft.Compute/virtualMachines/write"
 DISK = "Microsoft.Compute/disks/write"
 GROUP = "Microsoft.Resources/subscriptions/resourceGroups"
 SCHEDULE = "Microsoft.DevTestLab/schedules/write"
-
-
-@pytest.fixture
-def rig(azure: Azure, monkeypatch, tmp_path) -> Rig:
-    for name, value in azure.env.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    return Rig(azure)
 
 
 def fails(rig: Rig, kind: type[DiskbenchError], words: str, **more: object) -> DiskbenchError:
@@ -123,13 +111,6 @@ class TestWhatIsMade:
         assert told["tier"] == more.get("performance_tier", told["tier"])
         assert bool(told["bursting"]) == more.get("bursting", False)
 
-    @pytest.mark.parametrize("cache", ["none", "readonly", "readwrite"])
-    def test_the_host_cache_is_set_on_the_disk_and_read_back(self, rig: Rig, cache: str) -> None:
-        acquired = rig.acquire(cache=cache)
-        (told,) = acquired.facts["volumes"]
-        assert told["host_cache"].lower() == cache
-        assert acquired.facts["host_cache"].lower() == cache
-
     def test_another_host_cache_is_had_by_detaching_and_that_is_recorded(self, rig: Rig) -> None:
         rig.acquire(cache="none")
         changed = rig.acquire(cache="readonly")
@@ -143,25 +124,6 @@ class TestWhatIsMade:
             if "dataDisks" in body["properties"]["storageProfile"]
         ]
         assert held == [["None"], [], ["ReadOnly"]]
-
-    def test_several_disks_are_found_each_under_its_lun(self, rig: Rig) -> None:
-        spec = {"count": 3, "stripe": True, "size_gib": 4, "instance_type": "Standard_D8s_v3"}
-        acquired = rig.acquire(**spec)
-        assert acquired.devices == tuple(f"/dev/disk/azure/scsi1/lun{n}" for n in range(3))
-        assert len(set(acquired.identities)) == 3
-
-    def test_the_os_disk_is_measured_through_a_directory(self, rig: Rig) -> None:
-        acquired = rig.acquire(disk="root:StandardSSD_LRS", size_gib=64, cache="readonly")
-        assert (acquired.device, acquired.directory) == (None, "/var/tmp")
-        (told,) = acquired.facts["volumes"]
-        assert (told["type"], told["size_gib"]) == ("StandardSSD_LRS", 64)
-        assert told["host_cache"] == "ReadOnly"
-
-    def test_the_temporary_disk_is_the_machines_own(self, rig: Rig) -> None:
-        acquired = rig.acquire(disk="temp-disk", size_gib=None, instance_type="Standard_D2s_v3")
-        assert acquired.device == "/dev/disk/azure/resource"
-        assert acquired.size_bytes == 16 * 2**30
-        assert acquired.facts["volumes"] == []
 
 
 class TestWhatEndsABill:
@@ -187,18 +149,6 @@ class TestWhatEndsABill:
 
 
 class TestWhereItIsTried:
-    def test_the_second_zone_is_tried_when_the_first_has_no_room(self, rig: Rig) -> None:
-        rig.faults.capacity(zone="1")
-        acquired = rig.acquire()
-        assert acquired.facts["zone"] == "2"
-        assert rig.resource("virtualMachines")["zones"] == ["2"]
-        assert all(disk["zones"] == ["2"] for disk in rig.resources("disks"))
-
-    def test_without_room_anywhere_each_zone_is_told(self, rig: Rig) -> None:
-        rig.faults.capacity(times=float("inf"))
-        failed = fails(rig, NoCapacity, "zone 1: .*zone 2: .*zone 3: ")
-        assert "--region" in failed.advice
-
     def test_a_region_without_zones_is_asked_for_none(self, rig: Rig) -> None:
         acquired = rig.acquire(region="westus", instance_type="Standard_D2s_v3")
         assert acquired.facts["zone"] is None
@@ -218,26 +168,6 @@ class TestWhatGoesWrong:
         assert len(rig.resources("virtualMachines")) == 1
         assert len(rig.resources("disks")) == 2
 
-    def test_a_quota_is_named_with_the_place_to_raise_it(self, rig: Rig) -> None:
-        rig.faults.quota_cores = 1
-        failed = fails(rig, QuotaExceeded, "Cores")
-        assert "Usage + quotas" in failed.advice
-
-    def test_a_missing_right_is_named(self, rig: Rig) -> None:
-        rig.faults.forbid(DISK)
-        failed = fails(rig, AccessDenied, DISK)
-        assert "docs/azure.md" in failed.advice
-
-    def test_credentials_that_expire_in_the_middle_say_how_to_log_in(self, rig: Rig) -> None:
-        rental = rig.resolve()
-        rig.faults.expire_credentials(after_calls=4)
-        with pytest.raises(AccessDenied, match="does not accept the credentials") as failed:
-            rig.provider.acquire(rig.claim(), rental, rig.watch)
-        assert "az login" in failed.value.advice
-        rig.faults.reset()
-        rig.release()
-        assert rig.left() == []
-
     def test_a_disk_that_is_never_ready_is_given_up(self, rig: Rig) -> None:
         rig.impatient("disk_s")
         rig.faults.stuck(DISK)
@@ -252,25 +182,20 @@ class TestWhatGoesWrong:
         rig.faults.late_attach(5)
         assert rig.acquire().device
 
-    def test_whoever_stops_it_waits_for_nothing(self, rig: Rig) -> None:
-        rig.watch.on_note = rig.watch.stop.set
-        fails(rig, Interrupted, "stopped while waiting")
-
-    def test_a_size_that_is_not_sold_there_is_known_before(self, rig: Rig) -> None:
-        with pytest.raises(UnknownName, match="Standard_D4s_v55"):
-            rig.resolve(instance_type="Standard_D4s_v55")
-
-    def test_a_zone_that_is_not_there_is_known_before(self, rig: Rig) -> None:
-        with pytest.raises(UnknownName, match="'9'"):
-            rig.resolve(zone="9")
-
-    def test_a_region_that_is_not_there_is_known_before(self, rig: Rig) -> None:
-        with pytest.raises(InvalidValue, match="'nowhere'"):
-            rig.resolve(region="nowhere")
-
-    def test_a_size_without_premium_disks_is_refused(self, rig: Rig) -> None:
-        with pytest.raises(InvalidValue, match="takes no Premium_LRS"):
-            rig.resolve(instance_type="Standard_D2_v3")
+    @pytest.mark.parametrize(
+        ("typed", "kind", "words"),
+        [
+            ({"instance_type": "Standard_D4s_v55"}, UnknownName, "Standard_D4s_v55"),
+            ({"zone": "9"}, UnknownName, "'9'"),
+            ({"region": "nowhere"}, InvalidValue, "'nowhere'"),
+            ({"instance_type": "Standard_D2_v3"}, InvalidValue, "takes no Premium_LRS"),
+        ],
+    )
+    def test_what_is_not_sold_there_is_known_before(
+        self, rig: Rig, typed: dict, kind: type[DiskbenchError], words: str
+    ) -> None:
+        with pytest.raises(kind, match=words):
+            rig.resolve(**typed)
 
     def test_a_certificate_nobody_signed_is_refused(self, rig: Rig, monkeypatch) -> None:
         monkeypatch.delenv("REQUESTS_CA_BUNDLE")
@@ -289,13 +214,6 @@ class TestGivingBack:
         rig.faults.reset()
         rig.release()
         assert rig.left() == []
-
-    def test_a_machine_that_was_deleted_by_somebody_is_gone(self, rig: Rig) -> None:
-        rig.acquire()
-        scope = rig.scope()
-        assert rig.provider.gone("one", scope) is None
-        rig.release()
-        assert "lists no machine" in (rig.provider.gone("one", scope) or "")
 
 
 HOUR_S = 3600.0

@@ -11,7 +11,7 @@ import json
 import pytest
 from emulators.azure.rights import allows
 from tests.cloud.azure_rig import PREMIUM, Rig
-from tests.cloud.rented_azure import REGION, Azure
+from tests.cloud.rented_azure import REGION
 
 from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.providers.azure import attach, policy
@@ -34,14 +34,6 @@ GOES_ON = {
     "Microsoft.DevTestLab/schedules/write": "the run goes on without the schedule, and says so",
     **dict.fromkeys(policy.DOCTORS, "only the doctor asks, and warns"),
 }
-
-
-@pytest.fixture
-def rig(azure: Azure, monkeypatch, tmp_path) -> Rig:
-    for name, value in azure.env.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    return Rig(azure)
 
 
 def rent_without_a_guest(rig: Rig) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 
 import pytest
@@ -16,7 +14,6 @@ from tests.cloud.rented import (
     described,
     launch,
     refused,
-    state,
     ubuntu,
     until,
     up,
@@ -165,22 +162,6 @@ def test_a_launch_that_cannot_be_is_refused(aws: Aws, asked: dict[str, object], 
     assert aws.left() == []
 
 
-def test_an_instance_comes_up_step_by_step(paced: Aws) -> None:
-    instance = launch(paced)
-    first = described(paced, instance)
-    assert first["State"]["Name"] == "pending"
-    assert "PublicIpAddress" not in first
-    assert up(paced, instance)["PublicIpAddress"].startswith("127.")
-
-    def checks() -> str:
-        (row,) = paced.client().describe_instance_status(InstanceIds=[instance])["InstanceStatuses"]
-        found: str = row["InstanceStatus"]["Status"]
-        return found
-
-    assert checks() == "initializing"
-    until(lambda: checks() == "ok")
-
-
 def test_a_volume_comes_up_and_is_attached_step_by_step(paced: Aws) -> None:
     instance = launch(paced)
     up(paced, instance)
@@ -203,34 +184,6 @@ def test_a_volume_comes_up_and_is_attached_step_by_step(paced: Aws) -> None:
     with refused("VolumeInUse"):
         paced.client().delete_volume(VolumeId=name)
     until(lambda: volume_state(paced, name) == "available")
-
-
-def test_an_instance_goes_step_by_step_and_keeps_its_group_until_then(paced: Aws) -> None:
-    group = paced.client().create_security_group(GroupName="g", Description="g")["GroupId"]
-    instance = launch(paced, SecurityGroupIds=[group])
-    up(paced, instance)
-    (row,) = paced.client().terminate_instances(InstanceIds=[instance])["TerminatingInstances"]
-    assert (row["PreviousState"]["Name"], row["CurrentState"]["Name"]) == (
-        "running",
-        "shutting-down",
-    )
-    assert state(paced, instance) == "shutting-down"
-    with refused("DependencyViolation"):
-        paced.client().delete_security_group(GroupId=group)
-    until(lambda: state(paced, instance) == "terminated")
-    paced.client().delete_security_group(GroupId=group)
-    assert paced.left() == []
-
-
-def test_a_key_pair_is_deleted_by_name_or_id(aws: Aws) -> None:
-    ec2 = aws.client()
-    made = [ec2.create_key_pair(KeyName=name, KeyType="ed25519") for name in ("a", "b")]
-    ec2.delete_key_pair(KeyName="a")
-    ec2.delete_key_pair(KeyName="a")
-    ec2.delete_key_pair(KeyPairId=made[1]["KeyPairId"])
-    with refused("InvalidKeyPair.NotFound"):
-        ec2.delete_key_pair(KeyPairId=made[1]["KeyPairId"])
-    assert aws.left() == []
 
 
 # Attaching.
@@ -263,35 +216,3 @@ def test_nothing_is_attached_to_a_machine_that_does_not_run(aws: Aws) -> None:
     instance = launch(aws)
     with refused("IncorrectState"):
         attach(aws, volume(aws), instance)
-
-
-# What the model that botocore ships does not allow, and what moto has not.
-
-
-def test_what_a_client_would_not_send_is_refused(aws: Aws) -> None:
-    with refused("InvalidParameterValue"):
-        launch(aws, InstanceInitiatedShutdownBehavior="explode")
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        raw(aws, "Action=DescribeVolumes&Version=2016-11-15&Colour=red")
-    assert b"UnknownParameter" in caught.value.read()
-
-
-def test_an_action_that_is_not_emulated_is_an_error_and_no_page(aws: Aws) -> None:
-    with refused("UnsupportedOperation"):
-        aws.client().describe_volume_attribute(Attribute="autoEnableIO", VolumeId="vol-1")
-
-
-# Faults.
-
-
-def raw(aws: Aws, body: str) -> bytes:
-    """A request that no SDK would send."""
-    headers = {
-        "Authorization": "AWS4-HMAC-SHA256 Credential=AKIADISKBENCH0000001/20261121/us-east-1/ec2/"
-        "aws4_request, SignedHeaders=host, Signature=0",
-        "Content-Type": "application/x-www-form-urlencoded",
-    }
-    request = urllib.request.Request(aws.endpoint, body.encode(), headers)  # noqa: S310 - loopback
-    with urllib.request.urlopen(request) as answer:  # noqa: S310
-        found: bytes = answer.read()
-    return found

@@ -16,16 +16,10 @@ from tests.cloud.rented_gcp import (
     Gcp,
     attach,
     delete,
-    detach,
     disk,
-    done,
-    error_of,
-    insert,
     instance,
     launch,
     let_in,
-    refused,
-    wanted,
     well,
 )
 
@@ -92,32 +86,6 @@ def test_keys_in_the_metadata_count_unless_os_login_is_on(gcp: Gcp, keys: Keys) 
         assert login(gcp, keys, row, "me").try_run("true").returncode == code
 
 
-def test_a_disk_keeps_what_is_on_it_from_machine_to_machine(
-    gcp: Gcp, keys: Keys, inside: Login
-) -> None:
-    kept = disk(gcp)
-    well(gcp, attach(gcp, kept, device_name="bench"))
-    inside.run(f"echo kept | sudo dd of={LINK.format('bench')} conv=fsync status=none")
-    well(gcp, delete(gcp))
-    row = launch(gcp, keys, name="second", disks=[boot(), {"source": kept, "device_name": "again"}])
-    read = login(gcp, keys, row).run(f"sudo head -c 4 {LINK.format('again')}")
-    assert read == "kept"
-
-
-def test_a_disk_is_one_machines_at_a_time(gcp: Gcp, inside: Login) -> None:
-    link = disk(gcp)
-    well(gcp, attach(gcp, link, device_name="bench"))
-    with refused(400, "resourceInUseByAnotherResource"):
-        attach(gcp, link, device_name="again")
-    with refused(400, "resourceInUseByAnotherResource"):
-        gcp.call("Disks", "delete_unary", zone=ZONE, disk="data")
-    with refused(400, "invalid"):
-        attach(gcp, disk(gcp, "other"), device_name="bench")
-    well(gcp, detach(gcp, "bench"))
-    assert inside.try_run(f"test -e {LINK.format('bench')}").returncode == 1
-    well(gcp, gcp.call("Disks", "delete_unary", zone=ZONE, disk="data"))
-
-
 @pytest.mark.usefixtures("inside")
 def test_a_machine_takes_the_disks_along_that_are_to_go_with_it(gcp: Gcp) -> None:
     for name in ("goes", "stays"):
@@ -130,24 +98,6 @@ def test_a_machine_takes_the_disks_along_that_are_to_go_with_it(gcp: Gcp) -> Non
 
 
 @pytest.mark.usefixtures("inside")
-def test_auto_delete_can_be_said_later(gcp: Gcp) -> None:
-    well(gcp, attach(gcp, disk(gcp), device_name="bench"))
-    where = {"zone": ZONE, "instance": "machine", "device_name": "bench"}
-    well(gcp, gcp.call("Instances", "set_disk_auto_delete_unary", **where, auto_delete=True))
-    well(gcp, delete(gcp))
-    assert list(gcp.call("Disks", "list", zone=ZONE)) == []
-
-
-@pytest.mark.usefixtures("inside")
-def test_an_operation_that_fails_leaves_things_as_they_were(gcp: Gcp) -> None:
-    gcp.faults.fail("instances.attachDisk", "INTERNAL_ERROR", "Internal error.", status=500)
-    link = disk(gcp)
-    assert error_of(gcp, attach(gcp, link, device_name="bench")).code == "INTERNAL_ERROR"
-    assert len(instance(gcp).disks) == 1
-    well(gcp, attach(gcp, link, device_name="bench"))
-
-
-@pytest.mark.usefixtures("inside")
 def test_a_machine_that_switches_itself_off_is_kept_and_told_as_terminated(gcp: Gcp) -> None:
     (machine,) = gcp.cloud.machines.values()
     guests.switch_off(machine.guest.name)
@@ -157,30 +107,7 @@ def test_a_machine_that_switches_itself_off_is_kept_and_told_as_terminated(gcp: 
     until(lambda: guests.left(gcp.cloud.state) == [])
 
 
-def test_a_machine_is_deleted_while_it_is_being_made(gcp: Gcp) -> None:
-    operation = insert(gcp, wanted())
-    well(gcp, delete(gcp))
-    assert done(gcp, operation).error.errors
-    assert gcp.left() == []
-
-
-def test_a_machine_that_is_being_deleted_is_not_deleted_again(gcp: Gcp) -> None:
-    launch(gcp)
-    operation = delete(gcp)
-    with refused(400, "resourceNotReady"):
-        delete(gcp)
-    well(gcp, operation)
-    with refused(404, "notFound"):
-        delete(gcp)
-
-
 def test_how_a_machine_behaves_is_asked_for_in_its_metadata(gcp: Gcp) -> None:
     launch(gcp, **with_metadata(**{"diskbench-lab": "time_scale=60.0 noise=0.05 seed=7"}))
     (machine,) = gcp.cloud.machines.values()
     assert (machine.guest.time_scale, machine.guest.noise, machine.guest.seed) == (60.0, 0.05, 7)
-
-
-def test_protected_machines_are_kept(gcp: Gcp) -> None:
-    launch(gcp, deletion_protection=True)
-    with refused(400, "resourceInUseByAnotherResource"):
-        delete(gcp)

@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cloud.eager import GCP
 from tests.cloud.rented_gcp import Gcp
+from tests.contract.gcp_cloud import GcpCloud
 
 from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired
-from diskbench.providers.gcp.cloud import GCPProvider
 from diskbench.providers.gcp.options import GcpOptions
 from diskbench.providers.options import NetworkOptions
-from diskbench.testing.rig import RigOnlooker, cell, claim
+from diskbench.testing.rig import RigOnlooker, cell, claim, scope_of
 
 pytestmark = pytest.mark.slow
 
@@ -28,20 +27,11 @@ PRIVATE = NetworkOptions(no_public_ip=True)
 TUNNEL = GcpOptions(iap=True)
 
 
-class User:
+class User(GcpCloud):
     """Somebody who rents, and gives everything back."""
 
-    def __init__(self, gcp: Gcp) -> None:
-        self.gcp = gcp
-        self.provider = GCPProvider(timing=GCP)
-
-    def spec(self, **more: Any) -> RentSpec:
-        return RentSpec(
-            **{"disk": "pd-standard", "size_gib": 10, "endpoint_url": self.gcp.endpoint, **more}
-        )
-
     def rent(self, **more: Any) -> Acquired:
-        spec = self.spec(**more)
+        spec = RentSpec(**self.spec.model_dump(exclude_defaults=True) | more)
         self.provider.check(cell(self, spec))
         rental = self.provider.resolve(cell(self, spec), Books())
         return self.provider.acquire(claim("one"), rental, RigOnlooker())
@@ -53,12 +43,9 @@ class User:
 
 @pytest.fixture
 def user(gcp: Gcp, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[User]:
-    for name, value in gcp.env.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    made = User(gcp)
+    made = User(gcp, monkeypatch, tmp_path)
     yield made
-    scope = made.provider.resolve(cell(made, made.spec()), Books()).scope
+    scope = scope_of(made)
     gcp.cloud.constraints.enforced.clear()
     made.provider.release("one", scope)
     assert gcp.left() == []

@@ -11,13 +11,13 @@ import pytest
 from emulators.gcp.server import ACCOUNT, fresh
 from tests.cloud.eager import GCP
 from tests.cloud.rented_gcp import Gcp
+from tests.contract.gcp_cloud import GcpCloud
 
 from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, DiskbenchError, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.gcp.client import GcpSessions, change
-from diskbench.providers.gcp.cloud import GCPProvider
 from diskbench.providers.gcp.inventory import sent
 from diskbench.providers.gcp.options import GcpOptions
 from diskbench.providers.gcp.policy import OPTIONAL, permissions
@@ -29,20 +29,16 @@ pytestmark = pytest.mark.slow
 NAMED = "projects/ubuntu-os-cloud/global/images/ubuntu-2404-noble-amd64-v20261101"
 
 
-class User:
+class User(GcpCloud):
     """One who has the role, or all of it but one right."""
 
-    def __init__(self, gcp: Gcp) -> None:
-        self.gcp = gcp
-        self.provider = GCPProvider(timing=GCP)
-        self.scope = Scope(provider="gcp", account=gcp.cloud.project, endpoint=gcp.endpoint)
+    @property
+    def scope(self) -> Scope:
+        return Scope(provider="gcp", account=self.gcp.cloud.project, endpoint=self.gcp.endpoint)
 
-    def resolved(self, size_gib: int = 10, **more: Any) -> Rental:
-        spec = RentSpec(
-            disk="pd-standard", size_gib=size_gib, endpoint_url=self.gcp.endpoint,
-            instance_type="n2-standard-2", **more,
-        )  # fmt: skip
-        return self.provider.resolve(cell(self, spec), Books())
+    def resolved(self, **more: Any) -> Rental:
+        typed = self.spec.model_dump(exclude_defaults=True) | {"instance_type": "n2-standard-2"}
+        return self.provider.resolve(cell(self, RentSpec(**typed | more)), Books())
 
     def named_image(self) -> None:
         self.resolved(image=NAMED)
@@ -91,10 +87,7 @@ ELSE: dict[str, Callable[[User], None]] = {
 
 @pytest.fixture
 def user(gcp: Gcp, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> User:
-    for name, value in gcp.env.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    return User(gcp)
+    return User(gcp, monkeypatch, tmp_path)
 
 
 def test_a_whole_lease_passes_under_exactly_the_printed_role(user: User) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cloud.rented import REGION, Aws
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import Cli
 
 pytestmark = pytest.mark.slow
 
@@ -23,20 +23,10 @@ axes:
 """
 
 
-@pytest.fixture
-def user(aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """A user of the emulated AWS."""
-    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
-        monkeypatch.delenv(name, raising=False)
-    made = a_user(tmp_path)
-    made.extra_env = aws.env
-    return made
-
-
-def test_a_plan_asks_the_cloud_and_rents_nothing(user: Cli, aws: Aws, tmp_path: Path) -> None:
+def test_a_plan_asks_the_cloud_and_rents_nothing(aws_user: Cli, aws: Aws, tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(MATRIX.format(region=REGION, endpoint=aws.endpoint))
-    done = user.call("matrix", "plan", str(file), "--output", "json")
+    done = aws_user.call("matrix", "plan", str(file), "--output", "json")
     assert done.returncode == 2, done.stderr
     found = json.loads(done.stdout)
     chosen, named, wrong = found["blocks"]

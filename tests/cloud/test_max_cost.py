@@ -2,49 +2,40 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from tests.cloud.rented import REGION, Aws
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import Cli
 
 pytestmark = pytest.mark.slow
 
 MAGNETIC = ("--disk", "standard", "--size", "20", "--instance-type", "m5.large")
 
 
-@pytest.fixture
-def user(aws: Aws, tmp_path: Path) -> Cli:
-    made = a_user(tmp_path)
-    made.extra_env = aws.env
-    return made
-
-
-def rent(aws: Aws, user: Cli, *flags: str, region: str = REGION) -> tuple[int, str]:
+def rent(aws: Aws, aws_user: Cli, *flags: str, region: str = REGION) -> tuple[int, str]:
     """Exit code and messages of a run that is refused; nothing was changed by it."""
     where = ("--provider", "aws", "--region", region, "--endpoint-url", aws.endpoint)
-    done = user.call_refused("run", *where, *MAGNETIC, "--profile", "quick", *flags)
+    done = aws_user.call_refused("run", *where, *MAGNETIC, "--profile", "quick", *flags)
     assert aws.left() == []
-    assert user.json("results", "list")["runs"] == []
+    assert aws_user.json("results", "list")["runs"] == []
     return done.returncode, " ".join(done.stderr.split())
 
 
-def test_what_may_cost_more_is_refused_with_the_plan_and_the_sum(aws: Aws, user: Cli) -> None:
-    code, told = rent(aws, user, "--max-cost", "0.01", "--replicates", "3")
+def test_what_may_cost_more_is_refused_with_the_plan_and_the_sum(aws: Aws, aws_user: Cli) -> None:
+    code, told = rent(aws, aws_user, "--max-cost", "0.01", "--replicates", "3")
     assert code == 2
     assert "of it for transactions" in told
     assert "error: --max-cost 0.01: it may cost $0.0" in told
     assert told.index("price $0.10") < told.index("error:"), "the plan is shown first"
 
 
-def test_a_price_that_is_not_known_must_be_assumed(aws: Aws, user: Cli) -> None:
-    code, told = rent(aws, user, "--max-cost", "5", region="us-west-2")
+def test_a_price_that_is_not_known_must_be_assumed(aws: Aws, aws_user: Cli) -> None:
+    code, told = rent(aws, aws_user, "--max-cost", "5", region="us-west-2")
     assert code == 2
     assert "no price is known for machine m5.large" in told
     assert "transactions of standard" in told
     assert "--assume-price USD" in told
     code, told = rent(
-        aws, user, "--max-cost", "5", "--assume-price", "100", "-q", region="us-west-2"
+        aws, aws_user, "--max-cost", "5", "--assume-price", "100", "-q", region="us-west-2"
     )
     assert code == 2
     assert "error: --max-cost 5: it may cost $1" in told

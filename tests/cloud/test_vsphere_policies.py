@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from emulators.vsphere.cloud import Vsphere
 from emulators.vsphere.listing import operator
-from tests.cloud.eager import VSPHERE
+from tests.contract.vsphere_cloud import VsphereCloud
 
 from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Rental
-from diskbench.providers.vsphere.cloud import VsphereProvider
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.policy import OPTIONAL, privileges
 from diskbench.testing.rig import RigOnlooker, cell, claim
@@ -24,12 +23,8 @@ pytestmark = pytest.mark.slow
 RIGHTS = [(kind, one) for kind, names in privileges().items() for one in names]
 
 
-class User:
+class User(VsphereCloud):
     """Somebody who rents, and gives everything back."""
-
-    def __init__(self, vsphere: Vsphere) -> None:
-        self.vsphere = vsphere
-        self.provider = VsphereProvider(timing=VSPHERE)
 
     def resolved(self, size_gib: int = 1, **more: Any) -> Rental:
         trust = str(self.vsphere.simulator.ca_file)
@@ -52,10 +47,7 @@ class User:
 
 @pytest.fixture
 def user(vsphere: Vsphere, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[User]:
-    for name, value in vsphere.env.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    yield User(vsphere)
+    yield User(vsphere, monkeypatch, tmp_path)
     vsphere.fresh()
 
 

@@ -42,61 +42,46 @@ class TestLab(RenterContract, SwapContract):
                 lab.tear_down()
 
 
-class OnAws:
-    @pytest.fixture
-    def rig(self, aws, tmp_path, monkeypatch):
-        return AwsCloud(aws, monkeypatch, tmp_path / "data")
+RIGS = {"aws": AwsCloud, "azure": AzureCloud, "gcp": GcpCloud, "vsphere": VsphereCloud}
 
 
-class OnLaggingAws(OnAws):
+class Emulated:
+    """The rig of the emulated cloud that a class names."""
+
+    cloud: str
+    lags = False
     """New things are absent from the first three looks at them, and deleted ones still there."""
 
     @pytest.fixture
-    def rig(self, aws, tmp_path, monkeypatch):
-        monkeypatch.setattr(aws.cloud, "lag", 3)
-        return AwsCloud(aws, monkeypatch, tmp_path / "data")
+    def rig(self, request, tmp_path, monkeypatch):
+        emulator = request.getfixturevalue(self.cloud)
+        if self.lags and self.cloud == "vsphere":
+            emulator.lag(LAG)
+        elif self.lags:
+            monkeypatch.setattr(emulator.cloud, "lag", LAG)
+        yield RIGS[self.cloud](emulator, monkeypatch, tmp_path / "data")
+        if self.lags and self.cloud == "vsphere":
+            emulator.lag(0)
 
 
-class OnAzure:
-    @pytest.fixture
-    def rig(self, azure, tmp_path, monkeypatch):
-        return AzureCloud(azure, monkeypatch, tmp_path / "data")
+@pytest.mark.usefixtures("aws")
+class OnAws(Emulated):
+    cloud = "aws"
 
 
-class OnAzureWithLag(OnAzure):
-    @pytest.fixture
-    def rig(self, azure, tmp_path, monkeypatch):
-        azure.cloud.lag = LAG
-        yield AzureCloud(azure, monkeypatch, tmp_path / "data")
-        azure.cloud.lag = 0
+@pytest.mark.usefixtures("azure")
+class OnAzure(Emulated):
+    cloud = "azure"
 
 
-class OnGcp:
-    @pytest.fixture
-    def rig(self, gcp, tmp_path, monkeypatch):
-        return GcpCloud(gcp, monkeypatch, tmp_path / "data")
+@pytest.mark.usefixtures("gcp")
+class OnGcp(Emulated):
+    cloud = "gcp"
 
 
-class OnGcpWithLag(OnGcp):
-    @pytest.fixture
-    def rig(self, gcp, tmp_path, monkeypatch):
-        gcp.cloud.lag = LAG
-        yield GcpCloud(gcp, monkeypatch, tmp_path / "data")
-        gcp.cloud.lag = 0
-
-
-class OnVsphere:
-    @pytest.fixture
-    def rig(self, vsphere, tmp_path, monkeypatch):
-        return VsphereCloud(vsphere, monkeypatch, tmp_path / "data")
-
-
-class OnVsphereWithLag(OnVsphere):
-    @pytest.fixture
-    def rig(self, vsphere, tmp_path, monkeypatch):
-        vsphere.lag(LAG)
-        yield VsphereCloud(vsphere, monkeypatch, tmp_path / "data")
-        vsphere.lag(0)
+@pytest.mark.usefixtures("vsphere")
+class OnVsphere(Emulated):
+    cloud = "vsphere"
 
 
 class InOneSession(EndToEndContract):
@@ -123,8 +108,8 @@ class TestAwsEndToEnd(OnAws, InOneSession):
     opening = "diskbench.providers.aws.client._open"
 
 
-class TestLaggingAwsEndToEnd(OnLaggingAws, EndToEndContract):
-    pass
+class TestLaggingAwsEndToEnd(OnAws, EndToEndContract):
+    lags = True
 
 
 class TestAzureEndToEnd(OnAzure, InOneSession):
@@ -145,8 +130,8 @@ class TestAws(OnAws, RenterContract, SwapContract):
 
 
 @pytest.mark.thorough
-class TestLaggingAws(OnLaggingAws, RenterContract, SwapContract):
-    pass
+class TestLaggingAws(OnAws, RenterContract, SwapContract):
+    lags = True
 
 
 @pytest.mark.thorough
@@ -155,8 +140,8 @@ class TestAzure(OnAzure, RenterContract, SwapContract):
 
 
 @pytest.mark.thorough
-class TestAzureLag(OnAzureWithLag, RenterContract, SwapContract):
-    """Parameter azure-lag of the suite."""
+class TestAzureLag(OnAzure, RenterContract, SwapContract):
+    lags = True
 
 
 @pytest.mark.thorough
@@ -165,8 +150,8 @@ class TestGcp(OnGcp, RenterContract, SwapContract):
 
 
 @pytest.mark.thorough
-class TestGcpLag(OnGcpWithLag, RenterContract, SwapContract):
-    """Parameter gcp-lag of the suite."""
+class TestGcpLag(OnGcp, RenterContract, SwapContract):
+    lags = True
 
 
 @pytest.mark.thorough
@@ -175,8 +160,8 @@ class TestVsphere(OnVsphere, RenterContract, SwapContract):
 
 
 @pytest.mark.thorough
-class TestVsphereLag(OnVsphereWithLag, RenterContract, SwapContract):
-    """Parameter vsphere-lag of the suite."""
+class TestVsphereLag(OnVsphere, RenterContract, SwapContract):
+    lags = True
 
 
 class TestTheFakesFaults:

@@ -69,23 +69,6 @@ def test_scripts_are_there_and_other_programs_are_known():
             assert set(words) - rooms <= known.get(program, set()), one.where
 
 
-IN_CHECKOUT = re.compile(r"(?:-m )?(?:benchmarks|tests|script|emulators)[./]")
-"""Part of a command that works in a checkout only."""
-
-
-def test_what_needs_a_checkout_is_run_in_one():
-    """A reader of the other tests' pages types in an empty directory (tests/docs/setups.py)."""
-    loose = []
-    for page in PAGES:
-        made: set[str] = set()
-        for one in commands(page):
-            made |= {each.setup for each in one.tries}
-            needs = kind(one) == "run" and IN_CHECKOUT.search(" ".join(one.words[1:3]))
-            if needs and "checkout" not in made:
-                loose.append(f"{one.where}: {one.text}")
-    assert loose == [], "say {setup: checkout}, or {parsed: why it is not run}"
-
-
 QUOTED = re.compile(r"['`]diskbench ([a-z][^'`\"{}\n]*)['`]")
 """A whole command in a message; those with values in them go to the parser (tests/drills)."""
 
@@ -118,14 +101,6 @@ def test_light_commands_end_with_what_they_imply(tmp_path):
         if code
     ]
     assert failed == []
-
-
-def test_no_command_sets_one_thing_twice_with_what_its_page_adds():
-    twice = []
-    for one in (each for each in ALL if kind(each) == "run"):
-        named = re.findall(r"--set (\w+)=", one.typed)
-        twice += [f"{one.where}: {one.typed}"] * (len(named) > len(set(named)))
-    assert twice == []
 
 
 def _written(one: Command) -> Command:

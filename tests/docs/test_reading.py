@@ -48,19 +48,6 @@ def test_a_comment_says_how_the_commands_behind_it_are_tried(read):
     assert (other.said("exit"), kind(other)) == (0, "parsed")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<!-- try: {exits: 2} -->\n\n    diskbench gc\n",
-        "<!-- try: {lines: run, exit: 2} -->\n\n    diskbench gc\n",
-        "    diskbench gc\n\n<!-- try: {exit: 2} -->\n",
-    ],
-)
-def test_a_comment_that_says_nothing_is_a_mistake(read, text):
-    with pytest.raises(ValueError, match=r"page\.md"):
-        read(text)
-
-
 def test_what_stands_for_something_else_has_to_be_replaced(read):
     (loose,) = read("    diskbench results show RUN\n")
     (bound,) = read("<!-- try: {replace: {RUN: last}} -->\n\n    diskbench results show RUN\n")

@@ -184,12 +184,6 @@ def matrix_of_two(user: Cli) -> str:
 
 
 @pytest.mark.usefixtures("sky")
-def test_a_matrix_has_its_options_as_fields(user: Cli) -> None:
-    planned = done(user, "matrix", "plan", matrix_of_two(user))
-    assert "cumulus" in planned.stdout
-
-
-@pytest.mark.usefixtures("sky")
 def test_cells_of_a_matrix_run_on_it(user: Cli) -> None:
     done(user, "matrix", "run", matrix_of_two(user))
     runs = user.json("results", "list")["runs"]

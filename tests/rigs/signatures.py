@@ -63,26 +63,21 @@ def write_lvm(image: Path) -> None:
     write_at(image, (_SECTOR, struct.pack("<8sQI", b"LABELONE", 1, crc) + body))
 
 
-def write_md(image: Path) -> None:
-    """A version 1.2 superblock of a software RAID, at 4 KiB."""
+def write_md(image: Path, sector: int = 8) -> None:
+    """A superblock of a software RAID: by default of version 1.2, at 4 KiB."""
     block = bytearray(4096)
     struct.pack_into("<II", block, 0, 0xA92B4EFC, 1)
     block[16:32] = b"md-array-uuid-00"
-    struct.pack_into("<Q", block, 144, 8)  # super_offset, in sectors
-    words = struct.unpack_from("<64I", block)
-    total = sum(words)
+    struct.pack_into("<Q", block, 144, sector)  # super_offset
+    total = sum(struct.unpack_from("<64I", block))
     struct.pack_into("<I", block, 216, ((total & 0xFFFFFFFF) + (total >> 32)) & 0xFFFFFFFF)
-    write_at(image, (4096, bytes(block)))
+    write_at(image, (sector * _SECTOR, bytes(block)))
 
 
 def write_zfs(image: Path) -> None:
     """The uberblocks of a ZFS pool, in all four labels."""
-    size = image.stat().st_size // (256 * 1024) * (256 * 1024)
-    ring = b"".join(
-        struct.pack("<QQQ", 0x00BAB10C, 5000, n + 1).ljust(1024, b"\0") for n in range(128)
-    )
-    labels = (0, 256 * 1024, size - 512 * 1024, size - 256 * 1024)
-    write_at(image, *((label + 128 * 1024, ring) for label in labels))
+    for label in range(4):
+        write_zfs_label(image, label)
 
 
 def write_btrfs_copy(image: Path, at: int = 64 * 2**20) -> None:
@@ -106,14 +101,7 @@ def write_gpt_copy(image: Path) -> None:
 
 def write_md_at_end(image: Path) -> None:
     """A version 1.0 superblock of a software RAID, near the end."""
-    sector = (image.stat().st_size // _SECTOR - 16) & ~7
-    block = bytearray(4096)
-    struct.pack_into("<II", block, 0, 0xA92B4EFC, 1)
-    block[16:32] = b"md-array-uuid-00"
-    struct.pack_into("<Q", block, 144, sector)
-    total = sum(struct.unpack_from("<64I", block))
-    struct.pack_into("<I", block, 216, ((total & 0xFFFFFFFF) + (total >> 32)) & 0xFFFFFFFF)
-    write_at(image, (sector * _SECTOR, bytes(block)))
+    write_md(image, (image.stat().st_size // _SECTOR - 16) & ~7)
 
 
 def write_old_md(image: Path) -> None:

@@ -185,19 +185,6 @@ def io_max(disk: LoopDisk, limits: Limits) -> str:
     return f"{disk.number} rbps={bps} wbps={bps} riops={iops} wiops={iops}"
 
 
-@contextmanager
-def mounted_ext4(disk: LoopDisk, mount_point: Path) -> Iterator[Path]:
-    """A fresh ext4 on `disk`, with nothing left to initialise in the background."""
-    lazy_off = "lazy_itable_init=0,lazy_journal_init=0,nodiscard"
-    _run("mkfs.ext4", "-q", "-F", "-E", lazy_off, disk.path)
-    mount_point.mkdir(parents=True, exist_ok=True)
-    _run("mount", disk.path, str(mount_point))
-    try:
-        yield mount_point
-    finally:
-        _unmount(mount_point)
-
-
 def clear(directory: Path) -> None:
     """Remove what is in a mounted filesystem, but for its lost+found."""
     for entry in directory.iterdir():
@@ -240,15 +227,6 @@ def _empty(directory: Path) -> None:
             with suppress(ProcessLookupError):
                 os.kill(int(pid), signal.SIGKILL)
         time.sleep(0.05)
-
-
-def _unmount(mount_point: Path) -> None:
-    """Unmount, waiting for a process that is just ending; lazily when it does not."""
-    for _ in range(50):
-        if subprocess.run(["umount", str(mount_point)], capture_output=True).returncode == 0:
-            return
-        time.sleep(0.1)
-    _run("umount", "--lazy", str(mount_point))
 
 
 def _output(*argv: str) -> str:

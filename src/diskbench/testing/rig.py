@@ -62,24 +62,19 @@ class RigOnlooker:
     on_note: Callable[[], None] = lambda: None
 
     def note(self, text: str) -> None:
-        """See ports.RentWatch.note."""
         self.notes.append(text)
         self.on_note()
 
     def stopping(self) -> bool:
-        """See ports.RentWatch.stopping."""
         return self.stop.is_set()
 
     def span(self, _name: str) -> AbstractContextManager[None]:
-        """See ports.RentWatch.span: nothing is counted."""
         return nullcontext()
 
     def host(self, access: SshAccess, address: str) -> Host:
-        """See ports.RentWatch.host."""
         return SshHost(address, config=access.config)
 
     def secret(self) -> SecretBytes:
-        """See ports.RentWatch.secret: the same in all tests."""
         return SecretBytes(b"0" * 64)
 
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from benchmarks import (
-    agreement,
     bench,
     bench_rows,
     bench_run,
     bench_table,
-    overhead,
-    startup,
-    stored,
 )
 from benchmarks import cells as cells_bench
-from benchmarks.bench_compare import Span, is_worse, ratios, span
+from benchmarks.bench_compare import is_worse, ratios, span
 from benchmarks.bench_rows import Bench, Row
 
 KEPT = span([1.0, 1.1, 1.2, 1.1, 1.0])
@@ -40,73 +35,9 @@ def test_worse_by_a_third_beyond_the_ranges_fails(values: list[float], worse: bo
     assert is_worse(span(values), KEPT) is worse
 
 
-def test_a_ratio_grows_by_exactly_a_third_and_passes() -> None:
-    assert not is_worse(Span(4.0, 4.0, 4.0, 3), Span(3.0, 3.0, 3.0, 3))
-
-
 def test_ratios_are_of_pairs_that_ran_in_turn() -> None:
     assert ratios([2.0, 30.0], [1.0, 10.0]) == [2.0, 3.0]
     assert ratios([2.0, 4.0, 6.0], [1.0, 3.0]) == [1.0, 2.0, 3.0]
-
-
-def test_a_busy_machine_slows_both_alike() -> None:
-    quiet = span(ratios([1.0, 1.1, 1.0], [0.5, 0.55, 0.5]))
-    busy = span(ratios([9.0, 3.3, 5.0], [4.5, 1.65, 2.5]))
-
-    assert not is_worse(busy, quiet)
-
-
-def given_overhead() -> set[str]:
-    cost = overhead.Cost(beyond_s=3.05, cpu_s=1.61, rss_mb=120)
-    floor = overhead.Cost(beyond_s=0.59, cpu_s=0.1, rss_mb=20)
-    rows = [row for count in (1, 8, 32) for row in overhead.rows_of(count, [floor], [cost])]
-    return {str(row["name"]) for row in rows}
-
-
-def given_agreement() -> set[str]:
-    jobs = [part.partition("]")[0] for part in agreement.JOB.split("\n[")[1:]]
-    ways = {"rand-rw70-16k-4jobs": ("read", "write"), "rand-write-4k-qd32": ("write",)}
-    keys = [(job, way) for job in jobs for way in ways.get(job, ("read",))]
-    figures = dict.fromkeys(keys, 1000.0)
-    return {str(row["name"]) for row in agreement.rows({"bare": [figures], "ours": [figures]})}
-
-
-def given_cells() -> set[str]:
-    cells = [cells_bench.Cell(n, 1.0, 2.0, 3.0) for n in range(1000)]
-    rows = cells_bench.rows_of(cells_bench.Measured(200.0, 380.0, 120.0), cells, 12)
-    return {row["name"] for row in rows}
-
-
-def given_stored() -> set[str]:
-    parts = ("import", *stored.OFTEN, *stored.ONCE)
-    costs = {name: [stored.Cost(0.2, 0.2, 80.0)] for name in parts}
-    rows = [row for name in parts for row in stored.rows_of(name, costs)]
-    return {str(row["name"]) for row in rows} | {"site, size"}
-
-
-@pytest.mark.parametrize(
-    ("script", "given"),
-    [
-        ("overhead", given_overhead),
-        ("agreement", given_agreement),
-        ("cells", given_cells),
-        ("stored", given_stored),
-        ("startup", lambda: set(startup.ROWS)),
-    ],
-)
-def test_a_script_gives_the_rows_of_the_table(script: str, given: Callable[[], set[str]]) -> None:
-    benches = [of for of in bench_rows.BENCHES if of.script == f"benchmarks/{script}.py"]
-
-    assert {row.name for of in benches for row in of.rows} <= given()
-
-
-def test_a_command_beside_its_floor_is_measured_pair_by_pair() -> None:
-    costs = {"list": [stored.Cost(0.3, 0.2, 80.0)], "list, floor": [stored.Cost(0.2, 0.1, 9.0)]}
-
-    seconds, memory = stored.rows_of("list", costs)
-
-    assert (seconds["ours"], seconds["floor"]) == ([0.3], [0.2])
-    assert memory == {"name": "list, memory", "unit": "MB", "ours": [80.0], "floor": None}
 
 
 def test_cells_that_begin_out_of_turn_and_too_many_at_once_are_counted() -> None:
@@ -117,13 +48,12 @@ def test_cells_that_begin_out_of_turn_and_too_many_at_once_are_counted() -> None
     assert cells_bench.most_at_once(cells) == 3
 
 
-def script(folder: Path, rows: list[dict[str, object]], *, ends: int = 0) -> str:
+def script(folder: Path, rows: list[dict[str, object]]) -> str:
     """A benchmark that writes `rows`."""
     path = folder / "one.py"
     path.write_text(
         "import json, sys\n"
         f"json.dump({{'rows': {rows!r}}}, open(sys.argv[sys.argv.index('--json') + 1], 'w'))\n"
-        f"sys.exit({ends})\n"
     )
     return str(path)
 
@@ -216,28 +146,6 @@ def test_a_row_that_must_agree_with_its_floor_is_bold_where_it_is_off_either_way
     assert bench_table.is_as_wanted(agreeing, {"median": 1000.0, "ratio": ratio}) is not bold
 
 
-def test_the_rows_of_one_benchmark_are_written_beside_those_that_are_there(
-    files: bench.Files, tmp_path: Path
-) -> None:
-    files.measured.write_text(json.dumps({"other: speed": {"n": 1}}))
-
-    write(files, declared(script(tmp_path, [row([2.0], [1.0])])))
-
-    assert set(json.loads(files.measured.read_text())) == {"other: speed", "one: speed"}
-
-
-def test_the_table_says_that_the_machine_was_loaded(
-    files: bench.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = declared(script(tmp_path, [row([2.0], [1.0])]))
-    monkeypatch.setattr(bench_table, "BENCHES", (one,))
-    monkeypatch.setattr(bench.os, "getloadavg", lambda: (99.0, 0.0, 0.0))
-    write(files, one)
-
-    (line,) = [text for text in files.readme.read_text().splitlines() if "speed" in text]
-    assert line.endswith(", loaded |")
-
-
 def test_a_benchmark_that_fails_is_named_and_the_others_are_run(
     files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -266,14 +174,6 @@ def test_a_declared_row_that_is_not_measured_is_named_beside_the_others(
     printed = capsys.readouterr()
     assert "one: memory" in printed.err
     assert "speed" in printed.out
-
-
-def test_a_benchmark_that_misses_its_own_target_is_measured_all_the_same(
-    files: bench.Files, tmp_path: Path
-) -> None:
-    missed = declared(script(tmp_path, [row([2.0], [1.0])], ends=1))
-
-    assert bench.run_all([missed], everything=True, write=False, files=files) == 0
 
 
 def test_each_row_is_declared_once() -> None:

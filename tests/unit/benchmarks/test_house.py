@@ -72,13 +72,6 @@ def test_the_figures_of_a_package(package: Path) -> None:
     ]  # fmt: skip
 
 
-def test_words_and_lines_are_those_of_wc(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("two words\n\nand three more\n")
-    (tmp_path / "b.sh").write_text("true\ntrue\n")
-    assert house_counts.words_of(tmp_path) == 5
-    assert house_counts.lines_of(tmp_path, ".sh", ".awk") == 2
-
-
 def test_the_table_says_what_changed() -> None:
     text = house.table(
         {"before": [("files", 3), ("… small", 1)], "now": [("files", 1), ("… small", 1200)]}

@@ -9,7 +9,6 @@ from tests.rigs.throttled_loop import (
     Group,
     Limits,
     LoopDisk,
-    RigError,
     find_cgroups,
     io_max,
     throttled_disk,
@@ -24,21 +23,6 @@ def make_v1(root: Path) -> Cgroups:
         (root / controller / "cgroup.procs").write_text("")
     (root / "blkio" / "blkio.throttle.read_bps_device").write_text("")
     return find_cgroups(root)
-
-
-def test_version_1_is_found_by_its_throttle(tmp_path):
-    assert make_v1(tmp_path) == Cgroups(1, tmp_path / "blkio", tmp_path / "memory")
-
-
-def test_version_2_is_found_by_its_controllers(tmp_path):
-    (tmp_path / "cgroup.controllers").write_text("cpu io memory pids\n")
-    assert find_cgroups(tmp_path).version == 2
-
-
-def test_a_machine_without_either_is_told_so(tmp_path):
-    (tmp_path / "cgroup.controllers").write_text("cpu\n")
-    with pytest.raises(RigError, match=r"blkio\.throttle"):
-        find_cgroups(tmp_path)
 
 
 def test_the_throttle_is_set_and_taken_away_even_when_something_fails(tmp_path):

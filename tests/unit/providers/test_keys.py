@@ -1,17 +1,12 @@
-"""The keys of a lease, judged by OpenSSH itself.
-
-A machine that has an IPv6 address alone is reached as any other.
-"""
+"""The keys of a lease, judged by OpenSSH itself."""
 
 from __future__ import annotations
 
 import concurrent.futures
 import getpass
 import os
-import socket
 import stat
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
@@ -21,9 +16,8 @@ from hypothesis import strategies as st
 from pydantic import SecretBytes
 from tests.rigs.sshd import running_sshd
 
-from diskbench.errors import DiskbenchError, HostUnavailable, InvalidValue
-from diskbench.hosts.ssh import SshHost, host_at
-from diskbench.hosts.ssh_config import resolve
+from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.hosts.ssh import SshHost
 from diskbench.providers.keys import lease_keys, load_secret, write_access
 
 SECRET = SecretBytes(b"0123456789abcdef0123456789abcdef")
@@ -383,40 +377,3 @@ def test_a_bastion_of_the_users_is_passed_through(user_config, machine, tmp_path
         )
         done = hello(access.config)
         assert (done.stdout, done.stderr) == ("hello\n", "")
-
-
-@pytest.fixture
-def keys():
-    return lease_keys(SecretBytes(b"0" * 32), "one")
-
-
-def test_its_address_stands_in_the_configuration(keys, tmp_path: Path) -> None:
-    access = write_access("one", keys, tmp_path / "one", address="2001:db8::7", user="ubuntu")
-    route = resolve("ubuntu@2001:db8::7", access.config)
-    assert (route.hostname, route.port, route.user) == ("2001:db8::7", 22, "ubuntu")
-    assert route.key_name == "one"
-
-
-def test_it_is_connected_to(keys, tmp_path: Path) -> None:
-    with socket.create_server(("::1", 0), family=socket.AF_INET6) as server:
-        port = server.getsockname()[1]
-        heard: list[str] = []
-
-        def serve() -> None:
-            client, address = server.accept()
-            with client:
-                heard.append(address[0])
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        access = write_access(
-            "one", keys, tmp_path / "one", address="fd00::7", user="ubuntu", port=port
-        )
-        config = Path(access.config)
-        config.write_text(config.read_text().replace("fd00::7", "::1"))
-        host = host_at("ubuntu@::1", access.config)
-        with pytest.raises(DiskbenchError):  # no SSH server is there
-            host.connect()
-        host.close()
-        thread.join(200)
-    assert heard == ["::1"]

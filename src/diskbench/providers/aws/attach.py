@@ -30,7 +30,15 @@ from diskbench.providers.aws.provision import (
     next_volumes,
 )
 from diskbench.providers.guest import Guest, GuestDisk, await_prepared, disks
-from diskbench.providers.skeleton.handover import Machine, disks_before_ours, disks_now, reached
+from diskbench.providers.skeleton.handover import (
+    Machine,
+    await_gone,
+    disks_before_ours,
+    disks_now,
+    keys_of,
+    reached,
+    verified,
+)
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
@@ -219,7 +227,14 @@ def swapped(order: AwsOrder) -> AwsProvisioned:
         with reached(order, machine_of(order, made)) as guest:
             for volume in earlier:
                 _take_away(order, volume, str(machine["InstanceId"]))
-            _await_gone(order, guest, earlier)
+            attached, nvme = _attached(earlier), order.details.machine.ebs_nvme
+            await_gone(
+                order, guest, "the volumes before",
+                lambda shown: [
+                    volume.id for volume in attached
+                    if any(is_volume(disk, volume, nvme=nvme) for disk in shown)
+                ],
+            )  # fmt: skip
     return AwsProvisioned(machine, next_volumes(order, listing, place), place)
 
 
@@ -290,25 +305,12 @@ def _call(order: AwsOrder, operation: str, request: requests.Request) -> bool:
     return True
 
 
-def _await_gone(order: AwsOrder, guest: Guest, earlier: list[Item]) -> None:
-    """Wait until the guest shows none of them: the next volume has the same name there."""
-    nvme = order.details.machine.ebs_nvme
-    attached = [
+def _attached(volumes: list[Item]) -> list[Volume]:
+    return [
         Volume(str(volume["VolumeId"]), str(attachment["Device"]), int(volume["Size"]) * GIB)
-        for volume in earlier
+        for volume in volumes
         for attachment in volume.get("Attachments", [])
     ]
-
-    def ask() -> bool | Still:
-        shown = disks(guest.host)
-        still_shown = [
-            volume.id for volume in attached if any(is_volume(d, volume, nvme=nvme) for d in shown)
-        ]
-        return (
-            Still(f"{', '.join(still_shown)} is still seen in the guest") if still_shown else True
-        )
-
-    order.ask_guest("the volumes before", ask)
 
 
 STORE_MODEL = "Amazon EC2 NVMe Instance Storage"
@@ -339,32 +341,13 @@ def find_volume(
 
     None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
     """
-    known = {key for disk in before or () for key in disk.keys}
     matches = [disk for disk in guest_disks if is_volume(disk, volume, nvme=nvme)]
-    if not matches:
-        return None
-    if len(matches) > 1:
+    if len(matches) == 1 and not nvme and before is None:
         raise RentalFailed(
-            f"{volume.id} shows as {', '.join(d.node for d in matches)} in the guest: "
-            "it cannot be known which of them it is"
-        )
-    disk = matches[0]
-    if not nvme and before is None:
-        raise RentalFailed(
-            f"{disk.node} existed before diskbench could see it appear, and has no serial",
+            f"{matches[0].node} existed before diskbench could see it appear, and has no serial",
             advice="nothing was written; start a new run",
         )
-    if known & disk.keys:
-        raise RentalFailed(
-            f"{disk.node} answers to {volume.id} but existed before the attachment",
-            advice="nothing was written; report this image: its disks have misleading names",
-        )
-    if disk.size_bytes != volume.size_bytes:
-        raise RentalFailed(
-            f"{disk.node} has {disk.size_bytes:,} bytes, {volume.id} has {volume.size_bytes:,}",
-            advice="nothing was written",
-        )
-    return disk
+    return verified(matches, volume.id, volume.size_bytes, keys_of(before))
 
 
 def find_stores(

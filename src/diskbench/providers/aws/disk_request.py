@@ -13,7 +13,6 @@ from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import DiskSpec
 from diskbench.providers.asked import (
     NameForm,
     TagForm,
@@ -32,7 +31,7 @@ from diskbench.providers.asked import (
 from diskbench.providers.aws.plugin import PLUGIN
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
-from diskbench.providers.skeleton.cloud import RentalDetails
+from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk
 
 REGION = r"[a-z]+(?:-[a-z]+)+-\d+"
 """The form of a region's name: `eu-central-1`, `us-gov-west-1`, `eusc-de-east-1`."""
@@ -74,32 +73,17 @@ _TAGS = TagForm(
 Kind = Literal["volume", "root", "instance-store"]
 
 
-class AwsDiskRequest(Frozen):
+class AwsDiskRequest(SizedDisk):
     """The requested disk. `size_gib` is None where the user chooses no size: a local disk, or a
     root disk as large as its image. `type` is the volume type, of a root disk too."""
 
     kind: Kind
-    type: str
-    size_gib: int | None = None
-    iops: int | None = None
-    throughput_mib_per_s: float | None = None
-    count: int = 1
 
     def limits(self, size_gib: int) -> DiskLimits | None:
         """The catalogue's limits of one disk of that size; None where it has none."""
         if self.kind == "instance-store":
             return None
         return limits("aws", self.type, size_gib, self.iops, self.throughput_mib_per_s)
-
-    def spec(self, size_gib: int) -> DiskSpec:
-        """The disk of that size as the plan shows it."""
-        return DiskSpec(
-            type=self.type,
-            size_gib=size_gib,
-            iops=self.iops,
-            throughput_mib_per_s=self.throughput_mib_per_s,
-            count=self.count,
-        )
 
 
 def disk_request(spec: RentSpec | None) -> AwsDiskRequest:

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from diskbench.errors import AccessDenied, DiskbenchError
-from diskbench.model.finding import Finding, Quota, refusal
+from diskbench.model.finding import Finding, Quota, finding, refusal
 from diskbench.model.rental import Claim, Rental, Scope
 from diskbench.providers.aws import policy, requests
 from diskbench.providers.aws.client import Aws, AwsClient, AwsSessions, AwsTiming
@@ -65,7 +65,7 @@ def examine(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> list[Find
         clock = [] if cloud_time is None else [skew(where, cloud_time, before, datetime.now(UTC))]
         return [refusal("credentials", where, error), *clock]
     return [
-        Finding(check="credentials", where=where, state="ok", told=str(identity["Arn"])),
+        finding("credentials", where, "ok", str(identity["Arn"])),
         skew(where, _date(identity), before, datetime.now(UTC)),
         *_permissions(aws, where, timing),
     ]
@@ -99,33 +99,18 @@ def _permissions(aws: Aws, where: str, timing: AwsTiming) -> list[Finding]:
             pool.map(lambda request: _tried(aws, request[0], request[1], timing), dry_runs)
         )
     refused = [answer for answer in answers if answer is not None]
-    denied = [
-        Finding(
-            check="permissions", where=where, state="problem", told=failure.message, advice=_ADVICE
-        )
-        for failure in refused
-        if isinstance(failure, AccessDenied)
+    findings = [
+        finding("permissions", where, "problem", error.message, _ADVICE)
+        if isinstance(error, AccessDenied)
+        else finding("permissions", where, "warning", error.message, error.advice)
+        for error in sorted(refused, key=lambda error: not isinstance(error, AccessDenied))
     ]
-    others = [
-        Finding(
-            check="permissions",
-            where=where,
-            state="warning",
-            told=failure.message,
-            advice=failure.advice,
-        )
-        for failure in refused
-        if not isinstance(failure, AccessDenied)
-    ]
-    untried = len(policy.CHANGE)
-    allowed = Finding(
-        check="permissions",
-        where=where,
-        state="ok",
-        told=f"{len(dry_runs) - len(refused)} of {len(dry_runs)} actions tried are allowed; the "
-        f"{untried} that change or delete cannot be tried without something that carries the tag",
+    summary = (
+        f"{len(dry_runs) - len(refused)} of {len(dry_runs)} actions tried are allowed; the "
+        f"{len(policy.CHANGE)} that change or delete cannot be tried without something that "
+        "carries the tag"
     )
-    return [*denied, *others, allowed]
+    return [*findings, finding("permissions", where, "ok", summary)]
 
 
 def _requests(aws: Aws, timing: AwsTiming) -> Sequence[tuple[str, Request]]:

@@ -7,9 +7,6 @@ from collections.abc import Iterator
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import (
-    address_part,
-    disk_part,
-    machine_part,
     sum_usd,
 )
 from diskbench.catalog.lookup import promise
@@ -17,7 +14,6 @@ from diskbench.catalog.machine_book import MachineEntry
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import (
     DiskSpec,
-    PricePart,
     Rental,
     Scope,
 )
@@ -25,7 +21,13 @@ from diskbench.providers.aws.client import account_name
 from diskbench.providers.aws.disk_request import ROOT_TYPE, AwsDiskRequest, AwsResolved, region_of
 from diskbench.providers.aws.machines import DEARER, candidates, figures, too_small
 from diskbench.providers.options import NetworkOptions
-from diskbench.providers.skeleton.offer import disk_words, needs, open_warnings, place_words
+from diskbench.providers.skeleton.offer import (
+    disk_words,
+    needs,
+    open_warnings,
+    place_words,
+    price_parts,
+)
 from diskbench.units import GIB
 
 
@@ -33,7 +35,15 @@ def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | N
     """The rental for the lookup's result; `endpoint` is an emulator's."""
     requested, machine = details.requested, details.machine
     limits = requested.limits(details.size_gib)
-    prices = tuple(_prices(books, details))
+    root = DiskSpec(type=details.root_type, size_gib=details.image.root_gib)
+    own = requested.kind == "instance-store"
+    prices = price_parts(
+        books, "aws", machine.type, details.region,
+        root=None if requested.kind == "root" else root,
+        disk=None if own else requested.spec(details.size_gib),
+        # A subnet of the user may assign a public address or not: the price assumes that it does.
+        public=details.places[0].public is not False,
+    )  # fmt: skip
     return Rental(
         scope=Scope(
             provider="aws",
@@ -71,21 +81,6 @@ def _words(spec: RentSpec, details: AwsResolved) -> str:
     )
     spot, where = "spot " if spec.spot else "", place_words(zones)
     return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
-
-
-def _prices(books: Books, details: AwsResolved) -> Iterator[PricePart]:
-    """The prices of the machine, its root disk, the measured disks and the public address."""
-    region, requested = details.region, details.requested
-    yield machine_part(books, "aws", details.machine.type, region)
-    if requested.kind != "root":
-        root = DiskSpec(type=details.root_type, size_gib=details.image.root_gib)
-        yield disk_part(books, "aws", root, region, what="root disk")
-    if requested.kind != "instance-store":
-        what = "root disk" if requested.kind == "root" else "disk"
-        yield disk_part(books, "aws", requested.spec(details.size_gib), region, what=what)
-    # A subnet of the user may assign a public address or not: the price assumes that it does.
-    if details.places[0].public is not False:
-        yield address_part("aws", region)
 
 
 def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[str]:
@@ -141,10 +136,13 @@ def foresee(books: Books, spec: RentSpec, requested: AwsDiskRequest) -> Rental:
     if requested.kind == "instance-store" and entry is not None and entry.local is not None:
         size_gib = int(entry.local.size_gb * 1e9 / GIB)
     region = spec.region or (region_of(spec.zone) if spec.zone else None)
-    public = not NetworkOptions.of(spec).no_public_ip
-    prices = tuple(
-        _expected_prices(books, requested, size_gib, machine or "", region or "", public=public)
-    )
+    root = DiskSpec(type=ROOT_TYPE, size_gib=IMAGE_GIB)
+    prices = price_parts(
+        books, "aws", machine or "", region or "",
+        root=None if requested.kind == "root" else root,
+        disk=None if local else requested.spec(size_gib),
+        public=not NetworkOptions.of(spec).no_public_ip,
+    )  # fmt: skip
     small = (
         too_small(machine or "", figures(entry), need, fit[0] if fit else None) if entry else None
     )
@@ -162,26 +160,6 @@ def foresee(books: Books, spec: RentSpec, requested: AwsDiskRequest) -> Rental:
         prices=prices,
         warnings=tuple(warning for warning in (small, _retired(machine, entry)) if warning),
     )
-
-
-def _expected_prices(
-    books: Books,
-    requested: AwsDiskRequest,
-    size_gib: int,
-    machine: str,
-    region: str,
-    *,
-    public: bool,
-) -> Iterator[PricePart]:
-    yield machine_part(books, "aws", machine, region)
-    if requested.kind != "root":
-        root = DiskSpec(type=ROOT_TYPE, size_gib=IMAGE_GIB)
-        yield disk_part(books, "aws", root, region, what="root disk")
-    if requested.kind != "instance-store":
-        what = "root disk" if requested.kind == "root" else "disk"
-        yield disk_part(books, "aws", requested.spec(size_gib), region, what=what)
-    if public:
-        yield address_part("aws", region)
 
 
 def _expected_words(requested: AwsDiskRequest, size_gib: int, machine: str | None) -> str:

@@ -294,35 +294,32 @@ def _running(ec2: AwsClient, instance_id: str) -> Item | Still:
 
 def describe_instance(ec2: AwsClient, instance_id: str) -> Item | None:
     """One instance as EC2 describes it; None while it is not listed yet or no longer listed."""
+    request = {"InstanceIds": [instance_id]}
+    reservations = _described(ec2, "describe_instances", "Reservations", request)
+    return next((item for group in reservations for item in group["Instances"]), None)
+
+
+def describe_volume(ec2: AwsClient, volume_id: str) -> Item | None:
+    """One volume as EC2 describes it; None while it is not listed yet or no longer listed."""
+    request = {"VolumeIds": [volume_id]}
+    return next(iter(_described(ec2, "describe_volumes", "Volumes", request)), None)
+
+
+def _described(
+    ec2: AwsClient, operation: str, key: str, request: requests.Request
+) -> Sequence[Item]:
     try:
-        reservations = ec2.listed(
-            "describe_instances", "Reservations", {"InstanceIds": [instance_id]}
-        )
+        return ec2.listed(operation, key, request)
     except DiskbenchError as error:
         if is_missing(error):
-            return None
+            return ()
         raise
-    instances: list[Item] = [
-        item for reservation in reservations for item in reservation["Instances"]
-    ]
-    return instances[0] if instances else None
 
 
 def ended(instance: Item) -> DiskbenchError:
     """The error for an instance that ended, by EC2's reason; capacity and quota have classes of
     their own."""
     return of_state(instance, why_ended(instance))
-
-
-def describe_volume(ec2: AwsClient, volume_id: str) -> Item | None:
-    """One volume as EC2 describes it; None while it is not listed yet or no longer listed."""
-    try:
-        volumes = ec2.listed("describe_volumes", "Volumes", {"VolumeIds": [volume_id]})
-    except DiskbenchError as error:
-        if is_missing(error):
-            return None
-        raise
-    return volumes[0] if volumes else None
 
 
 def _available(ec2: AwsClient, volume_id: str) -> Item | Still:

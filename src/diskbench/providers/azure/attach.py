@@ -32,7 +32,13 @@ from diskbench.providers.azure.provision import (
 from diskbench.providers.azure.requests import name_of
 from diskbench.providers.guest import Guest, GuestDisk, disks
 from diskbench.providers.scripts import script
-from diskbench.providers.skeleton.handover import Machine, disks_before_ours, reached
+from diskbench.providers.skeleton.handover import (
+    Machine,
+    await_gone,
+    disks_before_ours,
+    reached,
+    verified,
+)
 from diskbench.providers.waits import Still, nap
 from diskbench.units import GIB
 
@@ -182,7 +188,12 @@ def swapped(order: AzureOrder) -> AzureProvisioned:
     earlier = _detached(order)
     if earlier:
         with reached(order, machine_of(order)) as guest:
-            _await_gone(order, guest, earlier)
+            await_gone(
+                order, guest, "the disks before",
+                lambda shown: [
+                    f"LUN {lun}" for lun in earlier if any(is_at_lun(disk, lun) for disk in shown)
+                ],
+            )  # fmt: skip
     for name in _earlier_disks(order):
         _delete(order, name)
     made = disks_of_turn(order, zone)
@@ -230,21 +241,6 @@ def _name(attached: dict[str, Any]) -> str:
     return str((attached.get("managedDisk") or {}).get("id", "")).rpartition("/")[2]
 
 
-def _await_gone(order: AzureOrder, guest: Guest, luns: list[int]) -> None:
-    """Wait until the guest shows none of them: the next disks have the same names there."""
-
-    def ask() -> bool | Still:
-        shown = disks(guest.host)
-        still_shown = [str(lun) for lun in luns if any(is_at_lun(disk, lun) for disk in shown)]
-        return (
-            Still(f"LUN {', '.join(still_shown)} is still seen in the guest")
-            if still_shown
-            else True
-        )
-
-    order.ask_guest("the disks before", ask)
-
-
 def _earlier_disks(order: AzureOrder) -> list[str]:
     listed = order.edge.listed(
         f"{GROUPS}/resources/read", "resources", "resources.list_by_resource_group", order.group
@@ -279,31 +275,13 @@ def find_lun(
     None while it has not appeared yet. Raises RentalFailed when another disk appeared instead.
     """
     matches = [disk for disk in guest_disks if is_at_lun(disk, lun)]
-    if not matches:
-        return None
-    if len(matches) > 1:
+    if len(matches) == 1 and before is None:
         raise RentalFailed(
-            f"LUN {lun} shows as {', '.join(d.node for d in matches)} in the guest: "
-            "it cannot be known which of them it is"
-        )
-    disk = matches[0]
-    if before is None:
-        raise RentalFailed(
-            f"{disk.node} existed before diskbench could see it appear",
+            f"{matches[0].node} existed before diskbench could see it appear",
             advice="nothing was written; start a new run",
         )
-    known = {key for disk in before for key in keys(disk)}
-    if known & keys(disk):
-        raise RentalFailed(
-            f"{disk.node} answers to LUN {lun} but existed before the attachment",
-            advice="nothing was written; report this image: its disks have misleading names",
-        )
-    if disk.size_bytes != size_bytes:
-        raise RentalFailed(
-            f"{disk.node} has {disk.size_bytes:,} bytes, the disk of LUN {lun} has {size_bytes:,}",
-            advice="nothing was written",
-        )
-    return disk
+    known = frozenset(key for disk in before or () for key in keys(disk))
+    return verified(matches, f"LUN {lun}", size_bytes, known, keys=keys)
 
 
 def is_at_lun(disk: GuestDisk, lun: int) -> bool:

@@ -7,9 +7,6 @@ from collections.abc import Iterator
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import (
-    address_part,
-    disk_part,
-    machine_part,
     sum_usd,
 )
 from diskbench.catalog.lookup import promise
@@ -24,7 +21,13 @@ from diskbench.model.rental import (
 from diskbench.providers.azure.client import Azure
 from diskbench.providers.azure.disk_request import DEFAULT_OS_GIB, AzureDiskRequest, AzureResolved
 from diskbench.providers.azure.machines import candidates, too_small
-from diskbench.providers.skeleton.offer import disk_words, needs, open_warnings, place_words
+from diskbench.providers.skeleton.offer import (
+    disk_words,
+    needs,
+    open_warnings,
+    place_words,
+    price_parts,
+)
 from diskbench.units import GIB
 
 
@@ -32,7 +35,11 @@ def rental(books: Books, spec: RentSpec, details: AzureResolved, azure: Azure) -
     """The rental for the lookup's result."""
     requested, machine = details.requested, details.machine
     limits = requested.limits(details.size_gib)
-    prices = tuple(_prices(books, details))
+    os_disk = DiskSpec(type=details.os_type, size_gib=details.image.os_gib or DEFAULT_OS_GIB)
+    prices = _prices(
+        books, requested, details.size_gib, machine.size, details.region, os_disk,
+        public=details.subnet is None,
+    )  # fmt: skip
     return Rental(
         scope=Scope(
             provider="azure",
@@ -81,22 +88,25 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
     return f"{spot}{details.machine.size} in {where} with {what}; {details.image.name}"
 
 
-def _prices(books: Books, details: AzureResolved) -> Iterator[PricePart]:
-    """The prices of the machine, its OS disk, the measured disks and the public address."""
-    region, requested = details.region, details.requested
-    yield machine_part(books, "azure", details.machine.size, region)
-    if requested.kind != "root":
-        os_disk = DiskSpec(type=details.os_type, size_gib=details.image.os_gib or DEFAULT_OS_GIB)
-        yield disk_part(books, "azure", os_disk, region, what="OS disk")
-    if requested.kind != "local":
-        what = "OS disk" if requested.kind == "root" else "disk"
-        spec = requested.spec(details.size_gib)
-        yield disk_part(books, "azure", spec, region, what=what, tier=requested.tier)
-    if requested.bursting:
-        # On-demand bursting costs by the hour and by burst transactions; neither price is known.
-        yield PricePart(name="bursting on demand", hourly_usd=None)
-    if details.subnet is None:
-        yield address_part("azure", region)
+def _prices(
+    books: Books,
+    requested: AzureDiskRequest,
+    size_gib: int,
+    size: str,
+    region: str,
+    os_disk: DiskSpec,
+    *,
+    public: bool,
+) -> tuple[PricePart, ...]:
+    # On-demand bursting costs by the hour and by burst transactions; neither price is known.
+    bursting = [PricePart(name="bursting on demand", hourly_usd=None)]
+    return price_parts(
+        books, "azure", size, region,
+        root=None if requested.kind == "root" else os_disk,
+        disk=None if requested.kind == "local" else requested.spec(size_gib),
+        public=public, root_words="OS disk", tier=requested.tier,
+        more=bursting if requested.bursting else [],
+    )  # fmt: skip
 
 
 def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[str]:
@@ -132,10 +142,12 @@ def foresee(books: Books, spec: RentSpec, requested: AzureDiskRequest) -> Rental
     entry = book.machines.types.get(size or "")
     if requested.kind == "local" and entry is not None:
         size_gib = max(1, int(entry.traits.get("temp_gib", 0)))
-    public = spec.subnet is None
-    prices = tuple(
-        _expected_prices(books, requested, size_gib, size or "", spec.region or "", entry, public)
-    )
+    os_type = "Premium_LRS" if entry is None or _is_premium(entry) else "StandardSSD_LRS"
+    os_disk = DiskSpec(type=os_type, size_gib=DEFAULT_OS_GIB)
+    prices = _prices(
+        books, requested, size_gib, size or "", spec.region or "", os_disk,
+        public=spec.subnet is None,
+    )  # fmt: skip
     cached = f", host cache {requested.caching}" if requested.caching else ""
     what = (
         "its own disk"
@@ -157,31 +169,6 @@ def foresee(books: Books, spec: RentSpec, requested: AzureDiskRequest) -> Rental
         prices=prices,
         warnings=tuple(_expected_warnings(size, entry, requested)),
     )
-
-
-def _expected_prices(
-    books: Books,
-    requested: AzureDiskRequest,
-    size_gib: int,
-    size: str,
-    region: str,
-    entry: MachineEntry | None,
-    public: bool,
-) -> Iterator[PricePart]:
-    yield machine_part(books, "azure", size, region)
-    if requested.kind != "root":
-        os_type = "Premium_LRS" if entry is None or _is_premium(entry) else "StandardSSD_LRS"
-        os_disk = DiskSpec(type=os_type, size_gib=DEFAULT_OS_GIB)
-        yield disk_part(books, "azure", os_disk, region, what="OS disk")
-    if requested.kind != "local":
-        what = "OS disk" if requested.kind == "root" else "disk"
-        yield disk_part(
-            books, "azure", requested.spec(size_gib), region, what=what, tier=requested.tier
-        )
-    if requested.bursting:
-        yield PricePart(name="bursting on demand", hourly_usd=None)
-    if public:
-        yield address_part("azure", region)
 
 
 def _expected_warnings(

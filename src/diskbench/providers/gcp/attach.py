@@ -30,7 +30,14 @@ from diskbench.providers.gcp.inventory import (
 from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned, ended, in_zone
 from diskbench.providers.gcp.teardown import give_back, lag_of
 from diskbench.providers.guest import Guest, GuestDisk, disks
-from diskbench.providers.skeleton.handover import Machine, disks_before_ours, disks_now
+from diskbench.providers.skeleton.handover import (
+    Machine,
+    check_size,
+    disks_before_ours,
+    disks_now,
+    keys_of,
+    verified,
+)
 from diskbench.providers.skeleton.leases import listed_in_time
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
@@ -310,14 +317,7 @@ def find_disk(
     disk = _named(guest_disks, device_name)
     if disk is None or not disk.identity:
         return None
-    known = {key for disk in before or () for key in disk.keys}
-    if known & disk.keys:
-        raise RentalFailed(
-            f"{disk.node} answers to {device_name} but existed before the attachment",
-            advice="nothing was written; report this image: its disks have misleading names",
-        )
-    _check_size(disk, device_name, size_bytes)
-    return disk
+    return verified([disk], device_name, size_bytes, keys_of(before))
 
 
 def without_link(
@@ -325,7 +325,7 @@ def without_link(
 ) -> GuestDisk | None:
     """The disk that appeared with the size asked for and bears none of Google's links, as in an
     image without its udev rules; None without one."""
-    known = {key for disk in before or () for key in disk.keys}
+    known = keys_of(before)
     fresh = [disk for disk in with_unique_identity(guest_disks) if not known & disk.keys]
     bare = [disk for disk in fresh if not any(link.startswith(_LINK) for link in disk.links)]
     return next((disk for disk in bare if disk.size_bytes == size_bytes), None)
@@ -356,7 +356,7 @@ def find_local(
             advice="choose another --instance-type, or an --image with Google's guest environment",
         )
     for disk, name in zip(present, names, strict=True):
-        _check_size(disk, name, size_gib * GIB)
+        check_size(disk, name, size_gib * GIB)
     return present
 
 
@@ -373,11 +373,3 @@ def _named(guest_disks: Iterable[GuestDisk], device_name: str) -> GuestDisk | No
         return None
     other_links = tuple(other for other in matches[0].links if other != link)
     return matches[0].model_copy(update={"links": (link, *other_links)})
-
-
-def _check_size(disk: GuestDisk, name: str, size_bytes: int) -> None:
-    if disk.size_bytes != size_bytes:
-        raise RentalFailed(
-            f"{disk.node} has {disk.size_bytes:,} bytes, {name} has {size_bytes:,}",
-            advice="nothing was written",
-        )

@@ -18,7 +18,6 @@ from diskbench.catalog.machine_book import machine_book
 from diskbench.errors import HostUnavailable, InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import DiskSpec
 from diskbench.providers.asked import (
     NameForm,
     TagForm,
@@ -38,7 +37,7 @@ from diskbench.providers.gcp.options import GcpOptions
 from diskbench.providers.gcp.plugin import PLUGIN
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
-from diskbench.providers.skeleton.cloud import RentalDetails
+from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk
 
 LOCAL_SSD = "local-ssd"
 LOCAL_SSD_GIB = 375
@@ -55,18 +54,13 @@ Kind = Literal["disk", "root", "local-ssd"]
 Interface = Literal["scsi", "nvme"]
 
 
-class GcpDiskRequest(Frozen):
+class GcpDiskRequest(SizedDisk):
     """The requested disk. `size_gib` is None for a root disk as large as its image. `type` is the
     disk type, of a root disk too; "" lets the machine decide the root disk's. `iops` and
     `throughput_mib_per_s` are the provisioned figures: as requested, or the type's default, so that
     a request never depends on a default of Google's. `interface` is that of a local SSD."""
 
     kind: Kind
-    type: str
-    size_gib: int | None = None
-    iops: int | None = None
-    throughput_mib_per_s: float | None = None
-    count: int = 1
     interface: Interface | None = None
 
     def limits(self, size_gib: int) -> DiskLimits | None:
@@ -74,16 +68,6 @@ class GcpDiskRequest(Frozen):
         if self.kind == "local-ssd" and (self.interface, size_gib) != ("nvme", LOCAL_SSD_GIB):
             return None
         return limits("gcp", self.type, size_gib, self.iops, self.throughput_mib_per_s)
-
-    def spec(self, size_gib: int) -> DiskSpec:
-        """The disk of that size as the plan shows it."""
-        return DiskSpec(
-            type=self.type,
-            size_gib=size_gib,
-            iops=self.iops,
-            throughput_mib_per_s=self.throughput_mib_per_s,
-            count=self.count,
-        )
 
 
 def disk_request(spec: RentSpec | None) -> GcpDiskRequest:

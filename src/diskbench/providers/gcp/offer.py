@@ -8,9 +8,6 @@ from collections.abc import Iterator
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import (
-    address_part,
-    disk_part,
-    machine_part,
     sum_usd,
 )
 from diskbench.catalog.lookup import promise
@@ -24,7 +21,7 @@ from diskbench.model.rental import (
 )
 from diskbench.providers.gcp.disk_request import BOOT_TYPES, GcpDiskRequest, GcpResolved, reach_of
 from diskbench.providers.gcp.machines import boot_type, candidates, shares_limit, too_small
-from diskbench.providers.skeleton.offer import disk_words, open_warnings, place_words
+from diskbench.providers.skeleton.offer import disk_words, open_warnings, place_words, price_parts
 from diskbench.units import GIB
 
 
@@ -32,7 +29,19 @@ def rental(books: Books, spec: RentSpec, details: GcpResolved, endpoint: str | N
     """The rental for the lookup's result; `endpoint` is one given by the user."""
     requested, machine = details.requested, details.machine
     limits = requested.limits(details.size_gib)
-    prices = tuple(_prices(books, details))
+    boot: DiskSpec | PricePart = (
+        DiskSpec(type=details.boot_type, size_gib=details.image.root_gib)
+        if details.boot_type
+        else PricePart(name="root disk of a type that Google chooses", hourly_usd=None)
+    )
+    # The price of a machine type includes its bundled local disks.
+    own = requested.kind == "local-ssd" and machine.bundled_ssds
+    prices = price_parts(
+        books, "gcp", machine.type, details.region,
+        root=None if requested.kind == "root" else boot,
+        disk=None if own else requested.spec(details.size_gib),
+        public=details.reach == "public",
+    )  # fmt: skip
     return Rental(
         scope=Scope(provider="gcp", account=details.project, endpoint=endpoint),
         spec=spec,
@@ -64,23 +73,6 @@ def _words(spec: RentSpec, details: GcpResolved) -> str:
     )
     spot, where = "spot " if spec.spot else "", place_words(details.zones)
     return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
-
-
-def _prices(books: Books, details: GcpResolved) -> Iterator[PricePart]:
-    """The prices of the machine, its root disk, the measured disks and any public address."""
-    region, requested = details.region, details.requested
-    yield machine_part(books, "gcp", details.machine.type, region)
-    if requested.kind != "root" and details.boot_type:
-        boot = DiskSpec(type=details.boot_type, size_gib=details.image.root_gib)
-        yield disk_part(books, "gcp", boot, region, what="root disk")
-    elif requested.kind != "root":
-        yield PricePart(name="root disk of a type that Google chooses", hourly_usd=None)
-    # The price of a machine type includes its bundled local disks.
-    if not (requested.kind == "local-ssd" and details.machine.bundled_ssds):
-        what = "root disk" if requested.kind == "root" else "disk"
-        yield disk_part(books, "gcp", requested.spec(details.size_gib), region, what=what)
-    if details.reach == "public":
-        yield address_part("gcp", region)
 
 
 def _warnings(spec: RentSpec, details: GcpResolved) -> Iterator[str]:
@@ -128,7 +120,13 @@ def foresee(books: Books, spec: RentSpec, requested: GcpDiskRequest) -> Rental:
     machine = spec.instance_type or (fit[0] if fit else None)
     vcpus = machine_book("gcp").vcpus_of(machine) if machine else None
     region = spec.region or (spec.zone.rpartition("-")[0] if spec.zone else None)
-    prices = tuple(_expected_prices(books, spec, requested, size_gib, machine or "", region or ""))
+    boot = DiskSpec(type=boot_type(machine or "", requested, BOOT_TYPES), size_gib=IMAGE_GIB)
+    prices = price_parts(
+        books, "gcp", machine or "", region or "",
+        root=None if requested.kind == "root" else boot,
+        disk=requested.spec(size_gib),
+        public=reach_of(spec) == "public",
+    )  # fmt: skip
     small = too_small(machine, vcpus, requested, size_gib) if machine and vcpus else None
     return Rental(
         scope=Scope(provider="gcp", account=spec.account, region=region),
@@ -144,24 +142,6 @@ def foresee(books: Books, spec: RentSpec, requested: GcpDiskRequest) -> Rental:
         prices=prices,
         warnings=(small,) if small else (),
     )
-
-
-def _expected_prices(
-    books: Books,
-    spec: RentSpec,
-    requested: GcpDiskRequest,
-    size_gib: int,
-    machine: str,
-    region: str,
-) -> Iterator[PricePart]:
-    yield machine_part(books, "gcp", machine, region)
-    if requested.kind != "root":
-        boot = DiskSpec(type=boot_type(machine, requested, BOOT_TYPES), size_gib=IMAGE_GIB)
-        yield disk_part(books, "gcp", boot, region, what="root disk")
-    what = "root disk" if requested.kind == "root" else "disk"
-    yield disk_part(books, "gcp", requested.spec(size_gib), region, what=what)
-    if reach_of(spec) == "public":
-        yield address_part("gcp", region)
 
 
 def _memory_bytes(machine: str | None, vcpus: int | None) -> int | None:

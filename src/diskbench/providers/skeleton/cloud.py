@@ -22,7 +22,7 @@ from pydantic import ConfigDict
 from diskbench.errors import DiskbenchError
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import Scope
+from diskbench.model.rental import DiskSpec, Scope
 from diskbench.model.spec import Cell
 from diskbench.providers.waits import CloudTiming
 
@@ -138,3 +138,24 @@ class RentalDetails(Frozen):
     so that plans which earlier versions stored can be read."""
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+
+class SizedDisk(Frozen):
+    """The requested disk of a cloud that sells disks by type, size, IOPS and MiB/s. `size_gib` is
+    None where the user chooses no size; `type` is the disk's type, of a root disk too."""
+
+    type: str
+    size_gib: int | None = None
+    iops: int | None = None
+    throughput_mib_per_s: float | None = None
+    count: int = 1
+
+    def spec(self, size_gib: int) -> DiskSpec:
+        """The disk of that size as the plan shows it."""
+        return DiskSpec(
+            type=self.type,
+            size_gib=size_gib,
+            iops=self.iops,
+            throughput_mib_per_s=self.throughput_mib_per_s,
+            count=self.count,
+        )

@@ -67,6 +67,66 @@ def disks_now(order: AnyOrder, guest: Guest) -> tuple[GuestDisk, ...]:
     return order.ask_guest("its disks", lambda: disks(guest.host))
 
 
+def keys_of(guest_disks: Iterable[GuestDisk] | None) -> frozenset[str]:
+    """The keys by which the guest's disks are recognised later."""
+    return frozenset(key for disk in guest_disks or () for key in disk.keys)
+
+
+def verified(
+    answering: Sequence[GuestDisk],
+    name: str,
+    size_bytes: int,
+    known: frozenset[str],
+    *,
+    keys: Callable[[GuestDisk], frozenset[str]] = lambda disk: disk.keys,
+    origin: str = "image",
+) -> GuestDisk | None:
+    """The one disk of the guest that answers to `name`, verified by novelty (`known` are the
+    `keys` of the disks before the attachment) and exact size in bytes: pure. None while no disk
+    answers. Raises RentalFailed when another disk does, or several; `origin` is where their
+    misleading names come from."""
+    if not answering:
+        return None
+    if len(answering) > 1:
+        raise RentalFailed(
+            f"{name} shows as {', '.join(disk.node for disk in answering)} in the guest: "
+            "it cannot be known which of them it is"
+        )
+    disk = answering[0]
+    if known & keys(disk):
+        raise RentalFailed(
+            f"{disk.node} answers to {name} but existed before the attachment",
+            advice=f"nothing was written; report this {origin}: its disks have misleading names",
+        )
+    check_size(disk, name, size_bytes)
+    return disk
+
+
+def check_size(disk: GuestDisk, name: str, size_bytes: int) -> None:
+    """Raise RentalFailed unless the disk has exactly the size of `name`."""
+    if disk.size_bytes != size_bytes:
+        raise RentalFailed(
+            f"{disk.node} has {disk.size_bytes:,} bytes, {name} has {size_bytes:,}",
+            advice="nothing was written",
+        )
+
+
+def await_gone(
+    order: AnyOrder,
+    guest: Guest,
+    what: str,
+    still_shown: Callable[[tuple[GuestDisk, ...]], Sequence[str]],
+) -> None:
+    """Wait until the guest shows none of the disks of earlier turns, because the next ones have the
+    same names there. `still_shown` returns the names of those that are among the guest's disks."""
+
+    def ask() -> bool | Still:
+        names = ", ".join(still_shown(disks(guest.host)))
+        return Still(f"{names} is still seen in the guest") if names else True
+
+    order.ask_guest(what, ask)
+
+
 def acquired(
     order: AnyOrder,
     machine: Machine,

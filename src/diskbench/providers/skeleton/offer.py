@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from diskbench.catalog.books import Books
+from diskbench.catalog.cost import address_part, disk_part, machine_part
 from diskbench.catalog.lookup import DiskLimits
 from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, PricePart
 
 
 def disk_words(
@@ -40,6 +43,33 @@ def open_warnings(spec: RentSpec, *, spot: str) -> Iterator[str]:
         yield f"the cloud may end a spot machine at any time{spot}"
     if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):
         yield f"SSH is open to all addresses ({spec.ssh_cidr}); only the lease's key gets in"
+
+
+def price_parts(
+    books: Books,
+    cloud: str,
+    machine: str,
+    region: str,
+    *,
+    root: DiskSpec | PricePart | None,
+    disk: DiskSpec | None,
+    public: bool,
+    root_words: str = "root disk",
+    tier: str | None = None,
+    more: Iterable[PricePart] = (),
+) -> tuple[PricePart, ...]:
+    """The prices of the machine, its root disk, the measured disk, `more`, and a public address.
+    `root` is None where it is the measured disk, `disk` where that comes with the machine."""
+    parts = [machine_part(books, cloud, machine, region)]
+    if isinstance(root, PricePart):
+        parts.append(root)
+    elif root is not None:
+        parts.append(disk_part(books, cloud, root, region, what=root_words))
+    if disk is not None:
+        what = root_words if root is None else "disk"
+        parts.append(disk_part(books, cloud, disk, region, what=what, tier=tier))
+    parts += more
+    return (*parts, address_part(cloud, region)) if public else tuple(parts)
 
 
 MARGIN = 1.2

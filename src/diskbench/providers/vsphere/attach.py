@@ -16,7 +16,15 @@ from typing import Any
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.base import Frozen
 from diskbench.providers.guest import Guest, GuestDisk, disks
-from diskbench.providers.skeleton.handover import Machine, disks_before_ours, reached
+from diskbench.providers.skeleton.handover import (
+    Machine,
+    await_gone,
+    check_size,
+    disks_before_ours,
+    keys_of,
+    reached,
+    verified,
+)
 from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.client import Ref, moid, reference
 from diskbench.providers.vsphere.disk_request import Controller
@@ -184,7 +192,12 @@ def swapped(order: VsphereOrder) -> Ref:
         return vm
     with reached(order, machine_of(order, vm)) as guest:
         _remove(order, vm)
-        _await_gone(order, guest, earlier)
+        before = disks_before_ours(order, guest, attached=True)
+        controller = order.details.requested.controller
+        await_gone(
+            order, guest, "the disk before",
+            lambda shown: still_shown(shown, earlier, before, controller),
+        )  # fmt: skip
     return vm
 
 
@@ -197,18 +210,6 @@ def _remove(order: VsphereOrder, vm: Ref) -> None:
         order.timing.disk_s,
     )
     order.watch.note(f"the disk before is gone from {moid(vm)}")
-
-
-def _await_gone(order: VsphereOrder, guest: Guest, earlier: Sequence[VirtualDisk]) -> None:
-    """Wait until the guest shows none of them: the next may have the same name there."""
-    before = disks_before_ours(order, guest, attached=True)
-    controller = order.details.requested.controller
-
-    def ask() -> bool | Still:
-        nodes = still_shown(disks(guest.host), earlier, before, controller)
-        return Still(f"{', '.join(nodes)} is still seen in the guest") if nodes else True
-
-    order.ask_guest("the disk before", ask)
 
 
 NVME_MODEL = "VMware Virtual NVMe Disk"
@@ -236,22 +237,17 @@ def find_disks(
 ) -> tuple[GuestDisk, ...] | None:
     """The guest's disks of our virtual disks, in order, verified by name, novelty and exact size
     in bytes: pure. None while some are missing. Raises RentalFailed for other disks."""
-    known = {key for disk in before or () for key in disk.keys}
     matches = [[disk for disk in guest_disks if _is(disk, virtual)] for virtual in ours]
     if controller == "nvme" and not any(matches):
         return _by_appearance(guest_disks, ours, before)
     if not all(matches):
         return None
-    chosen = []
-    for virtual_disk, shown in zip(ours, matches, strict=True):
-        if len(shown) > 1:
-            nodes = ", ".join(disk.node for disk in shown)
-            raise RentalFailed(
-                f"virtual disk {virtual_disk.uuid} shows as {nodes} in the guest: one was expected"
-            )
-        _check(shown[0], virtual_disk, known)
-        chosen.append(shown[0])
-    return tuple(chosen)
+    known = keys_of(before)
+    chosen = [
+        verified(shown, virtual.uuid, virtual.size_bytes, known, origin="template")
+        for virtual, shown in zip(ours, matches, strict=True)
+    ]
+    return tuple(disk for disk in chosen if disk is not None)
 
 
 def still_shown(
@@ -290,7 +286,7 @@ def _by_appearance(
         )
     new.sort(key=lambda disk: (len(disk.node), disk.node))
     for disk, virtual_disk in zip(new, ours, strict=True):
-        _check(disk, virtual_disk, frozenset())
+        check_size(disk, virtual_disk.uuid, virtual_disk.size_bytes)
     return tuple(new)
 
 
@@ -304,17 +300,3 @@ def _is(disk: GuestDisk, virtual_disk: VirtualDisk) -> bool:
     identifiers = {text.lower().removeprefix("naa.").removeprefix("uuid.").replace("-", "")
             for text in (disk.wwn, disk.identity)}  # fmt: skip
     return virtual_disk.wwn in names | identifiers
-
-
-def _check(disk: GuestDisk, virtual_disk: VirtualDisk, known: frozenset[str] | set[str]) -> None:
-    if known & disk.keys:
-        raise RentalFailed(
-            f"{disk.node} answers to {virtual_disk.uuid} but existed before the attachment",
-            advice="nothing was written; report this template: its disks have misleading names",
-        )
-    if disk.size_bytes != virtual_disk.size_bytes:
-        raise RentalFailed(
-            f"{disk.node} has {disk.size_bytes:,} bytes, "
-            f"{virtual_disk.uuid} has {virtual_disk.size_bytes:,}",
-            advice="nothing was written",
-        )

@@ -121,7 +121,6 @@ def _granted(
     ]
 
 
-_WHERE = "vsphere"
 _CHECK_S = 120.0
 """How long vCenter may take to check a placement; our choice."""
 _UNTRIED = (
@@ -143,7 +142,7 @@ def rehearse(sessions: VsphereSessions, rental: Rental, timing: VsphereTiming) -
     ]
     if vsphere.content.vmProvisioningChecker is not None:  # an ESXi host has none
         runs.append(_placed(vsphere, details))
-    return rehearsed(_WHERE, runs, advice=_ADVICE, untried=_UNTRIED)
+    return rehearsed(WHERE, runs, advice=_ADVICE, untried=_UNTRIED)
 
 
 def _used(vsphere: Vsphere, details: VsphereResolved) -> dict[str, tuple[str, Ref]]:
@@ -168,18 +167,8 @@ def _permitted(
     vsphere: Vsphere, session: str, kind: str, name: str, ref: Ref, privileges: Sequence[str]
 ) -> DryRun:
     def send() -> None:
-        manager = vsphere.content.authorizationManager
-        answer = vsphere.call(
-            "AuthorizationManager.HasPrivilegeOnEntities",
-            lambda: manager.HasPrivilegeOnEntities([ref], session, list(privileges)),
-        )
-        granted = {
-            grant.privId
-            for entity in answer
-            for grant in entity.privAvailability
-            if grant.isGranted
-        }
-        if missing := [privilege for privilege in privileges if privilege not in granted]:
+        (granted,) = _granted(vsphere, [ref], session, privileges)
+        if missing := [name for name in privileges if not granted.get(name, False)]:
             raise AccessDenied(f"{', '.join(missing)} is missing")
 
     return DryRun(f"privileges on the {kind} {name}", send)

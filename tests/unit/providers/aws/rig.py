@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import boto3
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError
-from pydantic import SecretBytes
 from tests.books import SHIPPED
 
 from diskbench.errors import ConnectionLost, HostUnavailable
@@ -21,6 +19,7 @@ from diskbench.model.spec import Cell, TargetSpec
 from diskbench.ports import Completed
 from diskbench.providers.aws.client import AwsTiming
 from diskbench.providers.aws.cloud import AWSProvider
+from diskbench.testing.rig import RigOnlooker
 from diskbench.units import GIB
 
 REGION = "us-east-1"
@@ -166,30 +165,21 @@ class Guest:
 ROOT = "disk\t/dev/nvme0n1\t259:0\t31457280\tvol0000\tvol0000\tAmazon Elastic Block Store"
 
 
-@dataclass
-class Watch:
-    """Looks on, and may ask to stop."""
+class Watch(RigOnlooker):
+    """Looks on, and may ask to stop at a note."""
 
-    guest: Guest
-    notes: list[str] = field(default_factory=list)
-    stop_at: str | None = None
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
+    def __init__(self, guest: Guest) -> None:
+        super().__init__()
+        self.guest = guest
+        self.stop_at: str | None = None
 
     def stopping(self) -> bool:
         return self.stop_at is not None and any(self.stop_at in note for note in self.notes)
 
-    def host(self, access: SshAccess, address: str) -> Guest:
+    def host(self, access: SshAccess, address: str) -> Any:
         assert access.host_key.startswith("ssh-ed25519 ")
         self.guest.name = address
         return self.guest
-
-    def span(self, _name: str) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def secret(self) -> SecretBytes:
-        return SecretBytes(b"0" * 64)
 
 
 def cell(spec: RentSpec = GP2, **more: Any) -> Cell:

@@ -64,29 +64,12 @@ def test_a_volume_is_found_by_its_attach_name_on_xen() -> None:
     assert find_volume([XEN_ROOT, XEN], VOLUME, [XEN_ROOT], nvme=False) == XEN
 
 
-def test_a_volume_that_has_not_appeared_is_waited_for() -> None:
-    assert find_volume([ROOT], VOLUME, [ROOT], nvme=True) is None
-
-
-@pytest.mark.parametrize("byte", [-512, 512])
-def test_a_disk_of_another_size_is_not_ours(byte: int) -> None:
-    other = changed(OURS, size_bytes=SIZE + byte)
-    with pytest.raises(RentalFailed, match=f"{SIZE + byte:,} bytes, vol-0abc has {SIZE:,}"):
-        find_volume([ROOT, other], VOLUME, [ROOT], nvme=True)
-
-
 def test_a_disk_that_was_there_before_is_not_ours() -> None:
     with pytest.raises(RentalFailed, match="existed before"):
         find_volume([ROOT, OURS], VOLUME, [ROOT, OURS], nvme=True)
     renamed = changed(XEN, identity="other")
     with pytest.raises(RentalFailed, match="existed before"):
         find_volume([XEN_ROOT, XEN], VOLUME, [XEN_ROOT, renamed], nvme=False)
-
-
-def test_two_disks_with_the_serial_are_neither_ours() -> None:
-    twin = changed(OURS, node="/dev/nvme2n1", number="259:2")
-    with pytest.raises(RentalFailed, match="/dev/nvme1n1, /dev/nvme2n1"):
-        find_volume([OURS, twin], VOLUME, [ROOT], nvme=True)
 
 
 def test_without_a_listing_from_before_a_serial_is_proof_and_a_name_is_none() -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import botocore.exceptions as sdk
 import pytest
 from tests.books import SHIPPED
 from tests.unit.providers.aws.rig import (
@@ -22,19 +21,15 @@ from tests.unit.providers.aws.rig import (
 
 from diskbench.errors import (
     AccessDenied,
-    DiskbenchError,
-    HostUnavailable,
     InvalidValue,
     NoCapacity,
     UnknownName,
 )
 from diskbench.model.options import RentSpec
 from diskbench.providers.aws import lookup
-from diskbench.providers.aws.client import is_amazon
 from diskbench.providers.aws.cloud import AWSProvider
 from diskbench.providers.aws.disk_request import disk_request, region_of
 from diskbench.providers.aws.doctor import family_of
-from diskbench.providers.aws.errors import translate
 from diskbench.providers.aws.machines import machine
 from diskbench.providers.aws.plugin import PLUGIN
 
@@ -96,14 +91,6 @@ def test_a_typed_machine_is_never_replaced(cloud: Cloud) -> None:
         cloud.acquire_of(rental)
     cloud.provider.release(CLAIM.lease_id, rental.scope)
     assert cloud.left() == []
-
-
-@pytest.mark.parametrize(
-    "code", ["VolumeTypeNotAvailableInZone", "InsufficientAddressCapacity", "UnfulfillableCapacity"]
-)
-def test_every_code_of_capacity_leads_to_the_next_zone(cloud: Cloud, code: str) -> None:
-    cloud.wire.spoil("RunInstances", refusal(code, "none", 500))
-    assert cloud.acquire().facts["zone"] == "us-east-1b"
 
 
 # What is not listed yet
@@ -168,24 +155,6 @@ def test_a_zone_without_capacity_is_cleared_by_id_where_nothing_is_listed_yet(
 
 
 # Partitions, zones, subnets
-
-
-@pytest.mark.parametrize(
-    ("host", "amazon"),
-    [
-        ("ec2.us-east-1.amazonaws.com", True),
-        ("ec2.cn-north-1.amazonaws.com.cn", True),
-        ("ec2.eusc-de-east-1.amazonaws.eu", True),
-        ("ec2.us-iso-east-1.c2s.ic.gov", True),
-        ("ec2.us-isob-east-1.sc2s.sgov.gov", True),
-        ("ec2.us-east-1.api.aws", True),
-        ("amazonaws.eu.example.com", False),
-        ("notamazonaws.com", False),
-        ("127.0.0.1", False),
-    ],
-)
-def test_endpoints_of_every_partition_are_amazons(host: str, *, amazon: bool) -> None:
-    assert is_amazon(f"https://{host}/") == amazon
 
 
 def test_a_rental_in_the_sovereign_cloud_is_not_refused_for_its_name() -> None:
@@ -297,23 +266,6 @@ def test_a_private_machine_that_nobody_would_reach_is_refused_offline(more: Answ
 
 
 # Credentials, images, machines
-
-
-@pytest.mark.parametrize(
-    ("error", "kind", "advice"),
-    [
-        (sdk.LoginRefreshRequired(), AccessDenied, "log in: aws login --profile work"),
-        (sdk.LoginTokenLoadError(error_msg="x"), AccessDenied, "log in: aws login --profile work"),
-        (sdk.LoginInsufficientPermissions(), AccessDenied, "signin:CreateOAuth2Token"),
-        (sdk.MissingDependencyException(msg="crt"), HostUnavailable, "pip install 'botocore[crt]'"),
-    ],
-)
-def test_the_console_login_says_what_to_do(
-    error: Exception, kind: type[DiskbenchError], advice: str
-) -> None:
-    told = translate(error, "sts:GetCallerIdentity", profile="work")
-    assert type(told) is kind
-    assert advice in told.advice
 
 
 def test_an_image_of_the_marketplace_is_refused_before_renting_without_subscription(cloud: Cloud):

@@ -1,19 +1,17 @@
 """What EC2 is sent: each request is a file, and AWS's own model of the service accepts it."""
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import botocore.session
 import pytest
 from botocore.validate import ParamValidator
+from tests.rigs.golden import PLACE, Golden
 
 from diskbench.model.rental import Claim, DiskSpec
 from diskbench.providers.aws import requests
 from diskbench.providers.options import EmulationOptions
 
-GOLDEN = Path(__file__).parent / "golden"
 CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.7, owner="me@here", version="0.1.0")
 LAUNCH = requests.AwsLaunch(
     image="ami-0123456789abcdef0",
@@ -69,17 +67,17 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "of_any_lease": ("DescribeInstances", {"Filters": requests.of_any_lease()}),
 }  # fmt: skip
 MODEL = botocore.session.get_session().get_service_model("ec2")
-MAKES = ("import_key_pair", "create_security_group", "run_instances", "create_volume_gp2")
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_request_is_what_its_file_says(name: str) -> None:
-    """To write the files anew: DISKBENCH_WRITE_GOLDEN=1."""
-    text = json.dumps(CASES[name][1], indent=2, default=bytes.decode) + "\n"
-    file = GOLDEN / f"{name}.json"
-    if os.environ.get("DISKBENCH_WRITE_GOLDEN"):
-        file.write_text(text)
-    assert text == file.read_text()
+def test_a_request_is_what_its_file_says(name: str, golden: Golden) -> None:
+    golden.check(
+        f"requests/aws/{name}.json", json.dumps(CASES[name][1], indent=2, default=bytes.decode)
+    )
+
+
+def test_no_file_is_left_of_a_request_that_is_gone() -> None:
+    assert {file.stem for file in (PLACE / "requests/aws").iterdir()} == set(CASES)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -88,24 +86,6 @@ def test_the_service_model_of_aws_accepts_a_request(name: str) -> None:
     shape = MODEL.operation_model(operation).input_shape
     report = ParamValidator().validate(request, shape)
     assert not report.has_errors(), report.generate_report()
-
-
-def test_no_file_is_left_of_a_request_that_is_gone() -> None:
-    assert {file.stem for file in GOLDEN.glob("*.json")} == set(CASES)
-
-
-@pytest.mark.parametrize("name", MAKES)
-def test_what_is_made_carries_its_lease_from_the_first_moment(name: str) -> None:
-    for tagged in CASES[name][1]["TagSpecifications"]:
-        tags = {tag["Key"]: tag["Value"] for tag in tagged["Tags"]}
-        assert tags["diskbench-lease"] == "01jlease"
-        assert tags["diskbench-expires"] == "1800000000"
-        assert tags["Name"].startswith("diskbench-01jlease-")
-
-
-def test_a_machine_tags_its_disk_and_interface_too() -> None:
-    tagged = {t["ResourceType"] for t in CASES["run_instances"][1]["TagSpecifications"]}
-    assert tagged == {"instance", "volume", "network-interface"}
 
 
 def test_tokens_are_the_same_for_the_same_and_others_for_anything_else() -> None:

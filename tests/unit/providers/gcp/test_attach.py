@@ -50,11 +50,6 @@ def test_namespaces_of_one_controller_are_told_apart_by_their_wwn() -> None:
     assert (found.node, found.identity) == ("/dev/nvme0n2", "nvme.02")
 
 
-def test_a_disk_that_was_there_before_is_not_ours() -> None:
-    with pytest.raises(RentalFailed, match="existed before"):
-        find_disk([ROOT, OURS], "diskbench-0", SIZE, [ROOT, OURS])
-
-
 def test_a_new_disk_without_googles_link_is_told_with_what_to_do() -> None:
     bare = OURS.model_copy(update={"links": ("/dev/disk/by-id/wwn-0x1",)})
     found = without_link([ROOT, bare], SIZE, [ROOT])
@@ -67,19 +62,6 @@ def test_a_new_disk_without_googles_link_is_told_with_what_to_do() -> None:
     assert without_link([ROOT, OURS], SIZE, [ROOT]) is None, "it has its link"
     assert without_link([ROOT, bare], SIZE + 512, [ROOT]) is None, "it is another disk"
     assert without_link([ROOT, bare], SIZE, [ROOT, bare]) is None, "it was there before"
-
-
-@pytest.mark.parametrize("size", [SIZE - 512, SIZE + 512])
-def test_a_disk_of_another_size_is_not_ours(size: int) -> None:
-    disk = OURS.model_copy(update={"size_bytes": size})
-    with pytest.raises(RentalFailed, match="nothing was written"):
-        find_disk([disk], "diskbench-0", SIZE, [ROOT])
-
-
-def test_two_disks_of_one_name_are_none() -> None:
-    twin = OURS.model_copy(update={"node": "/dev/sdc", "number": "8:32"})
-    with pytest.raises(RentalFailed, match="cannot be known"):
-        find_disk([OURS, twin], "diskbench-0", SIZE, [])
 
 
 def local(index: int, interface: str = "nvme", size: int = 375 * 2**30) -> GuestDisk:

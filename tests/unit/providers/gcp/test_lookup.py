@@ -7,7 +7,7 @@ from tests.books import SHIPPED
 from tests.cloud.eager import GCP
 from tests.cloud.rented_gcp import PROJECT, Gcp
 
-from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, UnknownName, UserError
+from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
@@ -173,29 +173,3 @@ def test_a_subnet_and_a_tag_of_the_users_are_used(look) -> None:
 )
 def test_what_a_person_should_know_is_told(look, typed: dict[str, object], says: str) -> None:
     assert any(says in warning for warning in look(**typed).warnings)
-
-
-def test_credentials_that_are_not_accepted_are_told(look, gcp: Gcp) -> None:
-    gcp.faults.expire_credentials()
-    with pytest.raises(AccessDenied) as refused:
-        look()
-    assert "gcloud auth application-default login" in refused.value.advice
-
-
-def test_a_google_that_is_away_is_the_users_environment(look, gcp: Gcp, monkeypatch) -> None:
-    gcp.faults.unavailable("projects.get", times=float("inf"))
-    monkeypatch.setattr("diskbench.providers.gcp.client.GceTiming.for_reading", lambda t: _brief(t))
-    with pytest.raises(HostUnavailable, match="Service is currently unavailable"):
-        look()
-
-
-def _brief(timing):
-    from dataclasses import replace
-
-    return replace(timing, retry_s=0.2)
-
-
-def test_calls_that_are_throttled_are_repeated(look, gcp: Gcp) -> None:
-    gcp.faults.throttle("projects.get", times=2)
-    assert look().zones == ALL
-    assert len(gcp.faults.calls("projects.get")) == 3

@@ -1,9 +1,79 @@
-"""What a cloud gave, against what was asked for."""
+"""What a cloud gave, against what was asked for; and which of the guest's disks is ours, in each
+cloud: in doubt none is, and nothing is written."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from diskbench.errors import RentalFailed
+from diskbench.providers.aws.attach import Volume, find_volume
+from diskbench.providers.azure.attach import find_lun
+from diskbench.providers.gcp.attach import find_disk
+from diskbench.providers.guest import GuestDisk
 from diskbench.providers.skeleton.handover import differs, refuse
+from diskbench.providers.vsphere.attach import VirtualDisk, find_disks
+
+SIZE = 20 * 2**30
+ROOT = GuestDisk(node="/dev/sda", number="8:0", size_bytes=2**35, identity="naa.1", wwn="naa.1")
+UUID = "6000C29f-1111-2222-3333-444455556666"
+WWN = UUID.replace("-", "").lower()
+Find = Callable[[Sequence[GuestDisk], Sequence[GuestDisk]], Any]
+CLOUDS: dict[str, tuple[dict[str, Any], Find]] = {
+    "aws": (
+        {"identity": "vol0abc", "serial": "vol0abc"},
+        lambda found, before: find_volume(
+            found, Volume("vol-0abc", "/dev/sdf", SIZE), before, nvme=True
+        ),
+    ),
+    "azure": (
+        {"identity": "naa.2", "wwn": "naa.2", "links": ("/dev/disk/azure/scsi1/lun0",)},
+        lambda found, before: find_lun(found, 0, SIZE, before),
+    ),
+    "gcp": (
+        {"identity": "t10.Google", "links": ("/dev/disk/by-id/google-diskbench-0",)},
+        lambda found, before: find_disk(found, "diskbench-0", SIZE, before),
+    ),
+    "vsphere": (
+        {"identity": f"naa.{WWN}", "links": (f"/dev/disk/by-id/wwn-0x{WWN}",)},
+        lambda found, before: find_disks(
+            found, [VirtualDisk(key=1, uuid=UUID, size_bytes=SIZE)], before, "pvscsi"
+        ),
+    ),
+}
+"""What the guest shows of our disk, and how it is found."""
+
+
+def ours(cloud: str, **more: Any) -> GuestDisk:
+    usual = {"node": "/dev/sdb", "number": "8:16", "size_bytes": SIZE}
+    return GuestDisk(**usual | CLOUDS[cloud][0] | more)
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_our_disk_is_waited_for_and_found(cloud: str) -> None:
+    find = CLOUDS[cloud][1]
+    assert find([ROOT], [ROOT]) is None
+    found = find([ROOT, ours(cloud)], [ROOT])
+    assert (found[0] if isinstance(found, tuple) else found).node == "/dev/sdb"
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+@pytest.mark.parametrize(
+    ("changed", "seen_before", "words"),
+    [
+        ([{"size_bytes": SIZE + 512}], [], "bytes, .* has 21,474,836,480"),
+        ([{"size_bytes": SIZE - 512}], [], "bytes, .* has 21,474,836,480"),
+        ([{}], [{}], "existed before"),
+        ([{}, {"node": "/dev/sdc", "number": "8:32"}], [], "/dev/sdb, /dev/sdc in the guest"),
+    ],
+)
+def test_a_disk_that_may_be_somebody_elses_is_never_taken(
+    cloud: str, changed: list[dict[str, Any]], seen_before: list[dict[str, Any]], words: str
+) -> None:
+    shown = [ours(cloud, **one) for one in changed]
+    before = [ROOT, *(ours(cloud, **one) for one in seen_before)]
+    with pytest.raises(RentalFailed, match=words):
+        CLOUDS[cloud][1]([ROOT, *shown], before)
 
 
 def test_a_value_that_is_not_as_asked_is_named_as_it_is_and_as_asked() -> None:

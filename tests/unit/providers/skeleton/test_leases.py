@@ -129,16 +129,7 @@ LONG_S = 600.0
 """Longer than any test: only the listing ends the wait."""
 
 
-@dataclass(frozen=True)
-class Listed:
-    left: tuple[str, ...]
-    others: tuple[str, ...] = ()
-
-    def names(self) -> tuple[str, ...]:
-        return self.left
-
-
-def lag(unlisted_s: float | None = None, listed_s: float = 0.0, repeats: int = 0) -> Lag[Listed]:
+def lag(unlisted_s: float | None = None, listed_s: float = 0.0, repeats: int = 0) -> Lag[Listing]:
     return Lag(QUICK, lambda _: unlisted_s, listed_s, repeats)
 
 
@@ -149,9 +140,9 @@ class Cloud:
     answers: list[tuple[str, ...]]
     asked: int = 0
 
-    def list_lease(self, _: Collection[str]) -> Listed:
+    def list_lease(self, _: Collection[str]) -> Listing:
         self.asked += 1
-        return Listed(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
+        return Listing(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
 
 
 def test_what_was_made_just_now_is_waited_for() -> None:
@@ -202,7 +193,7 @@ def test_a_release_goes_on_when_the_first_listing_was_too_early() -> None:
 def test_a_release_asks_how_long_by_the_listing_that_it_began_with() -> None:
     cloud, began = Cloud([("disk a",), ()]), []
 
-    def unlisted_s(first: Listed) -> None:
+    def unlisted_s(first: Listing) -> None:
         began.append(first.left)
 
     release(ONE, "here", cloud.list_lease, lambda *_: None, lag=Lag(QUICK, unlisted_s, LONG_S))
@@ -212,9 +203,9 @@ def test_a_release_asks_how_long_by_the_listing_that_it_began_with() -> None:
 def test_a_look_is_told_what_was_deleted() -> None:
     told: list[set[str]] = []
 
-    def list_lease(deleted: Collection[str]) -> Listed:
+    def list_lease(deleted: Collection[str]) -> Listing:
         told.append(set(deleted))
-        return Listed(() if deleted else ("disk a",))
+        return Listing(() if deleted else ("disk a",))
 
     release(ONE, "here", list_lease, lambda *_: None)
     assert told == [set(), {"disk a"}]
@@ -230,6 +221,6 @@ def test_what_is_listed_after_all_that_time_is_named() -> None:
 def test_after_a_delete_an_empty_listing_is_believed_when_the_time_is_over() -> None:
     cloud = Cloud([()])
     listed_in_time(
-        cloud.list_lease, {"disk a"}, lag(unlisted_s=-LONG_S, repeats=4), Listed(("disk a",))
+        cloud.list_lease, {"disk a"}, lag(unlisted_s=-LONG_S, repeats=4), Listing(("disk a",))
     )
     assert cloud.asked == 1

@@ -28,23 +28,6 @@ def test_a_disk_is_known_by_its_uuid():
     assert find_disks([ROOT, by_wwn], [OURS], [ROOT], "pvscsi") == (by_wwn,)
 
 
-def test_a_disk_that_is_not_there_yet_is_waited_for():
-    assert find_disks([ROOT], [OURS], [ROOT], "pvscsi") is None
-
-
-@pytest.mark.parametrize(
-    ("found", "before", "told"),
-    [
-        ([disk(size=2**31)], [], "has 2,147,483,648 bytes"),
-        ([disk()], [disk()], "existed before"),
-        ([disk(), disk("/dev/sdc", "8:32")], [], "one was expected"),
-    ],
-)
-def test_a_disk_that_is_something_else_is_never_taken(found, before, told):
-    with pytest.raises(RentalFailed, match=told):
-        find_disks(found, [OURS], before, "pvscsi")
-
-
 def test_disks_come_in_the_order_they_were_asked_for():
     other = VirtualDisk(key=2001, uuid=UUID.replace("C29f", "C29e"), size_bytes=2**30)
     second = disk("/dev/sdc", "8:32", links=(), identity=f"naa.{other.wwn}")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-from tests.unit.providers.aws.rig import CLAIM, Cloud, refusal
+import threading
 
-from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed
+import pytest
+from tests.unit.providers.aws.rig import CLAIM, QUICK, Answer, Cloud, changed, refusal
+
+from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed, RentalFailed
 from diskbench.model.rental import Claim, Scope
 from diskbench.providers.aws import requests
+from diskbench.providers.aws.cloud import AWSProvider
 
 pytestmark = pytest.mark.slow  # each rents: some thirty calls, and an `ssh -G`
 
@@ -35,6 +38,25 @@ def stray_volume(cloud: Cloud, claim: Claim = CLAIM) -> str:
     return str(made["VolumeId"])
 
 
+def test_everything_is_given_back_in_the_order_of_dependence(cloud: Cloud) -> None:
+    cloud.acquire()
+    cloud.wire.calls.clear()
+    release(cloud)
+    assert cloud.left() == []
+    changing = [n for n, _ in cloud.wire.calls if n.startswith(("Terminate", "Delete"))]
+    assert list(dict.fromkeys(changing)) == [
+        "TerminateInstances", "DeleteVolume", "DeleteSecurityGroup", "DeleteKeyPair",
+    ]  # fmt: skip
+
+
+def test_given_back_twice_is_as_once_and_nothing_there_is_as_well(cloud: Cloud) -> None:
+    release(cloud)
+    cloud.acquire()
+    release(cloud)
+    release(cloud)
+    assert cloud.left() == []
+
+
 def test_only_the_lease_is_given_back(cloud: Cloud) -> None:
     rental = cloud.resolve()
     cloud.acquire_of(rental)
@@ -56,10 +78,64 @@ def test_what_acquire_never_made_is_found_by_its_tag(cloud: Cloud) -> None:
     assert cloud.left() == []
 
 
+def test_what_acquire_adds_meanwhile_goes_too(cloud: Cloud) -> None:
+    cloud.acquire()
+
+    def late(_, call):
+        answer = call()
+        stray_volume(cloud)
+        return answer
+
+    cloud.wire.spoil("TerminateInstances", late)
+    release(cloud)
+    assert cloud.left() == []
+
+
+def test_released_in_the_middle_acquire_ends_and_leaves_nothing(cloud: Cloud) -> None:
+    rental = cloud.resolve()
+    cloud.guest.refusals = 10**9
+    failed: list[BaseException] = []
+
+    def rent() -> None:
+        try:
+            cloud.acquire_of(rental)
+        except RentalFailed as error:
+            failed.append(error)
+
+    renting = threading.Thread(target=rent)
+    renting.start()
+    while not any("SSH to" in note for note in cloud.watch.notes):
+        renting.join(0.01)
+        assert renting.is_alive()
+    AWSProvider(QUICK).release(CLAIM.lease_id, rental.scope)
+    renting.join(60)
+    assert "is terminated: " in str(failed[0])
+    assert cloud.left() == []
+
+
 @pytest.mark.parametrize("code", ["VolumeInUse", "IncorrectState"])
 def test_what_still_hangs_on_something_is_tried_again(cloud: Cloud, code: str) -> None:
     stray_volume(cloud)
     cloud.wire.spoil("DeleteVolume", refusal(code, "in use"), refusal(code, "in use"))
+    release(cloud)
+    assert cloud.left() == []
+
+
+def test_a_group_that_is_still_in_use_is_tried_again(cloud: Cloud) -> None:
+    cloud.acquire()
+    cloud.wire.spoil("DeleteSecurityGroup", refusal("DependencyViolation", "has an interface"))
+    release(cloud)
+    assert cloud.left() == []
+
+
+def test_what_is_gone_already_is_as_well(cloud: Cloud) -> None:
+    volume = stray_volume(cloud)
+
+    def first(_, call):
+        cloud.client().delete_volume(VolumeId=volume)
+        return call()
+
+    cloud.wire.spoil("DeleteVolume", first)
     release(cloud)
     assert cloud.left() == []
 
@@ -107,6 +183,15 @@ def test_another_account_is_not_taken_for_an_empty_one(cloud: Cloud) -> None:
         cloud.provider.found(scope(cloud, account="999999999999"))
 
 
+def test_a_throttled_release_goes_on(cloud: Cloud) -> None:
+    cloud.acquire()
+    throttled = refusal("RequestLimitExceeded", "slower", 503)
+    for operation in ("TerminateInstances", "DescribeInstances", "DeleteKeyPair"):
+        cloud.wire.spoil(operation, throttled, throttled)
+    release(cloud)
+    assert cloud.left() == []
+
+
 # Listing
 
 
@@ -118,6 +203,22 @@ def test_every_lease_is_found_with_all_that_it_holds(cloud: Cloud) -> None:
     kinds = sorted(name.partition(" ")[0] for name in ours.resources)
     assert kinds == ["instance", "key-pair", "security-group", "volume", "volume"]
     assert (theirs.lease_id, theirs.resources) == (OTHER.lease_id, (f"volume {stray}",))
+
+
+def test_without_a_region_every_region_is_looked_through(cloud: Cloud) -> None:
+    for region in ("us-east-1", "eu-central-1"):
+        cloud.client(region=region).create_volume(
+            AvailabilityZone=f"{region}a", Size=1, TagSpecifications=tagged("volume")
+        )
+
+    def two(answer: Answer) -> None:
+        answer["Regions"] = [{"RegionName": "eu-central-1"}, {"RegionName": "us-east-1"}]
+
+    cloud.wire.always("DescribeRegions", changed(two))
+    anywhere = scope(cloud, region=None)
+    assert [f.scope.region for f in cloud.provider.found(anywhere)] == ["eu-central-1", "us-east-1"]
+    cloud.provider.release(CLAIM.lease_id, anywhere)
+    assert cloud.provider.found(anywhere) == []
 
 
 def test_a_tag_that_is_no_lease_releases_and_removes_nothing(cloud: Cloud, tmp_path) -> None:
@@ -132,6 +233,11 @@ def test_a_tag_that_is_no_lease_releases_and_removes_nothing(cloud: Cloud, tmp_p
 # Whether the machine is still there
 
 
+def test_a_machine_that_runs_is_not_gone(cloud: Cloud) -> None:
+    cloud.acquire()
+    assert cloud.provider.gone(CLAIM.lease_id, scope(cloud)) is None
+
+
 def test_a_machine_that_was_ended_is_gone_with_its_reason(cloud: Cloud) -> None:
     acquired = cloud.acquire()
     instance = acquired.facts["instance_id"]
@@ -139,6 +245,11 @@ def test_a_machine_that_was_ended_is_gone_with_its_reason(cloud: Cloud) -> None:
     told = cloud.provider.gone(CLAIM.lease_id, scope(cloud))
     assert told is not None
     assert told.startswith(f"{instance} is terminated: Client.UserInitiatedShutdown")
+
+
+def test_a_lease_without_a_machine_is_gone(cloud: Cloud) -> None:
+    told = cloud.provider.gone(CLAIM.lease_id, scope(cloud))
+    assert told == f"EC2 lists no instance of lease {CLAIM.lease_id}"
 
 
 def test_what_aws_does_not_answer_gives_no_machine_up(cloud: Cloud) -> None:

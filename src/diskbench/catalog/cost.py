@@ -30,11 +30,12 @@ from datetime import datetime
 from typing import Protocol
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.charges import Minimum, Work, charge_of, charges_of, done_work
+from diskbench.catalog.charges import Charges, Minimum, Work, charge_of, done_work
 from diskbench.catalog.expect import CatalogDisk, expect
 from diskbench.catalog.lookup import DiskLimits, limits
 from diskbench.catalog.machine import MachineLimits
 from diskbench.catalog.price_book import price_book
+from diskbench.catalog.yaml_loader import shipped_book
 from diskbench.errors import UserError
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import DiskPrice, Load
@@ -231,7 +232,7 @@ def priced_region(cloud: str) -> str | None:
 
 def machine_part(books: Books, cloud: str, machine_type: str, region: str) -> PricePart:
     """Return the on-demand price of a machine; a spot machine costs at most that."""
-    charges = charges_of(cloud)
+    charges = shipped_book(Charges, cloud)
     return PricePart(
         name=f"machine {machine_type}",
         hourly_usd=books.of(cloud).prices.machine_hourly_usd(machine_type, region),
@@ -254,7 +255,7 @@ def disk_part(
 
     `tier` is a performance tier that is paid for instead of the size's own.
     """
-    charges = charges_of(cloud)
+    charges = shipped_book(Charges, cloud)
     hourly_usd = disk_hourly_usd(books, cloud, disk, region, tier=tier)
     count = f"{disk.count} × " if disk.count > 1 else ""
     return PricePart(
@@ -267,7 +268,7 @@ def disk_part(
 
 def address_part(cloud: str, region: str) -> PricePart:
     """Return the price of a public address that a running machine uses."""
-    charges = charges_of(cloud)
+    charges = shipped_book(Charges, cloud)
     known = charges is not None and charges.address is not None and charges.region == region
     address = charges.address if charges and known else None
     return PricePart(

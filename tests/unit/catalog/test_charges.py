@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.books import SHIPPED, text_of
 
-from diskbench.catalog.charges import Charges, Counting, Work, charges_of, parse_charges
+from diskbench.catalog.charges import Charges, Counting, Work
 from diskbench.catalog.entry import clouds
-from diskbench.catalog.yaml_loader import CHARGES
+from diskbench.catalog.yaml_loader import CHARGES, parse_book, shipped_book
 from diskbench.errors import InvalidValue
 from diskbench.units import KIB, MIB
 
@@ -24,7 +24,7 @@ WORKS = st.lists(
 
 
 def charged(cloud: str) -> Charges:
-    found = charges_of(cloud)
+    found = shipped_book(Charges, cloud)
     assert found is not None, cloud
     return found
 
@@ -32,7 +32,7 @@ def charged(cloud: str) -> Charges:
 @pytest.mark.parametrize("cloud", clouds())
 def test_every_listed_source_is_used(cloud: str):
     book = charged(cloud)
-    assert {figure.source for figure in book.figures()} == set(book.sources)
+    assert set(book.named_sources().values()) == set(book.sources)
     prices = SHIPPED.of(cloud).prices
     used = {figure.source for figure in (*prices.disks.values(), prices.month_hours)}
     assert used | set(prices.machines) == set(prices.sources)
@@ -47,7 +47,7 @@ def test_a_figure_without_a_source_is_refused():
     data = yaml.safe_load(text_of("aws", CHARGES))
     del data["transactions"]["standard"]["source"]
     with pytest.raises(InvalidValue, match=r"transactions\.standard\.source"):
-        parse_charges(yaml.safe_dump(data), where="mine.yaml")
+        parse_book(Charges, yaml.safe_dump(data), where="mine.yaml")
 
 
 def test_a_million_requests_of_ebs_magnetic_are_five_cents():

@@ -4,8 +4,8 @@ import pytest
 import yaml
 from tests.books import text_of as text_in
 
-from diskbench.catalog.entry import catalogue, clouds, parse_catalogue
-from diskbench.catalog.yaml_loader import LIMITS
+from diskbench.catalog.entry import Catalogue, catalogue, clouds
+from diskbench.catalog.yaml_loader import LIMITS, parse_book
 from diskbench.errors import InvalidValue, UnknownName
 
 
@@ -28,27 +28,27 @@ def test_a_figure_without_a_source_is_refused() -> None:
     data = yaml.safe_load(text_of("aws"))
     del data["disks"]["gp2"]["iops"]["source"]
     with pytest.raises(InvalidValue, match=r"disks\.gp2\.iops\.source"):
-        parse_catalogue(yaml.safe_dump(data), where="aws.yaml")
+        parse_book(Catalogue, yaml.safe_dump(data), where="aws.yaml")
 
 
 def test_a_source_that_is_not_listed_is_refused() -> None:
     data = yaml.safe_load(text_of("aws"))
     data["disks"]["gp2"]["iops"]["source"] = "hearsay"
     with pytest.raises(InvalidValue, match="hearsay"):
-        parse_catalogue(yaml.safe_dump(data), where="aws.yaml")
+        parse_book(Catalogue, yaml.safe_dump(data), where="aws.yaml")
 
 
 def test_a_source_needs_its_date_even_if_it_bears_none() -> None:
     data = yaml.safe_load(text_of("gcp"))
     del data["sources"]["performance"]["as_of"]
     with pytest.raises(InvalidValue, match="as_of"):
-        parse_catalogue(yaml.safe_dump(data), where="gcp.yaml")
+        parse_book(Catalogue, yaml.safe_dump(data), where="gcp.yaml")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "disks: [", "format: 2\ncloud: x\n"])
 def test_what_is_no_catalogue_is_refused_by_name(text: str) -> None:
     with pytest.raises(InvalidValue, match=r"mine\.yaml"):
-        parse_catalogue(text, where="mine.yaml")
+        parse_book(Catalogue, text, where="mine.yaml")
 
 
 def test_a_cloud_without_a_catalogue_is_unknown() -> None:

@@ -8,9 +8,9 @@ import yaml
 from tests.books import SHIPPED, text_of
 
 from diskbench.catalog.lookup import disk_types
-from diskbench.catalog.machine_book import machine_book, parse_machines
-from diskbench.catalog.price_book import parse_prices
-from diskbench.catalog.yaml_loader import MACHINES, PRICES
+from diskbench.catalog.machine_book import MachineBook, machine_book
+from diskbench.catalog.price_book import PriceBook
+from diskbench.catalog.yaml_loader import MACHINES, PRICES, parse_book
 from diskbench.errors import InvalidValue
 
 GCE = machine_book("gcp")
@@ -69,8 +69,8 @@ choices: {types: [], source: here}
 series:
   n2: {interface: scsi, local_ssd: none, source: here, disks: {pd-ssd: {source: nowhere}}}
 """
-    with pytest.raises(InvalidValue, match="n2 pd-ssd: 'nowhere'"):
-        parse_machines(text, where="mine.yaml")
+    with pytest.raises(InvalidValue, match=r"series\.n2\.disks\.pd-ssd: 'nowhere'"):
+        parse_book(MachineBook, text, where="mine.yaml")
 
 
 EC2 = SHIPPED.of("aws")
@@ -128,8 +128,8 @@ def test_a_figure_without_a_listed_source_is_refused() -> None:
     data = yaml.safe_load(text_of("aws", MACHINES))
     data["types"]["m5.large"]["source"] = "hearsay"
     with pytest.raises(InvalidValue, match="'hearsay'"):
-        parse_machines(yaml.safe_dump(data), where="x.yaml")
+        parse_book(MachineBook, yaml.safe_dump(data), where="x.yaml")
     data = yaml.safe_load(text_of("aws", PRICES))
     data["machines"]["hearsay"] = {"m5.large": 1.0}
     with pytest.raises(InvalidValue, match="hearsay"):
-        parse_prices(yaml.safe_dump(data), where="x.yaml")
+        parse_book(PriceBook, yaml.safe_dump(data), where="x.yaml")

@@ -7,11 +7,19 @@ import pytest
 import yaml
 from tests.books import SHIPPED, text_of
 
-from diskbench.catalog.entry import catalogue, clouds, parse_catalogue
+from diskbench.catalog.entry import Catalogue, catalogue, clouds
 from diskbench.catalog.lookup import disk_types
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.sourced_figures import FigureSource
-from diskbench.catalog.yaml_loader import CHARGES, LIMITS, MACHINES, PRICES, catalogues, shipped
+from diskbench.catalog.yaml_loader import (
+    CHARGES,
+    LIMITS,
+    MACHINES,
+    PRICES,
+    catalogues,
+    parse_book,
+    shipped,
+)
 from diskbench.errors import InvalidValue
 
 FILES = [
@@ -104,7 +112,7 @@ def test_a_figure_of_vsphere_without_a_listed_source_is_refused():
     data = yaml.safe_load(text_of("vsphere", LIMITS))
     data["parts"]["controller"]["pvscsi"]["queue"]["source"] = "hearsay"
     with pytest.raises(InvalidValue, match="hearsay"):
-        parse_catalogue(yaml.safe_dump(data), where="mine.yaml")
+        parse_book(Catalogue, yaml.safe_dump(data), where="mine.yaml")
     del data["parts"]["controller"]["pvscsi"]["queue"]["source"]
     with pytest.raises(InvalidValue, match="queue: a figure needs a source"):
-        parse_catalogue(yaml.safe_dump(data), where="mine.yaml")
+        parse_book(Catalogue, yaml.safe_dump(data), where="mine.yaml")

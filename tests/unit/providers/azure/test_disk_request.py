@@ -3,7 +3,8 @@
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.machine_book import parse_machines
+from diskbench.catalog.machine_book import MachineBook
+from diskbench.catalog.yaml_loader import parse_book
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.providers.azure.disk_request import disk_request
@@ -140,4 +141,4 @@ class TestTheCatalogueOfSizes:
             " source: s}}}"
         )
         with pytest.raises(InvalidValue, match="A: 's' is not in the list of sources"):
-            parse_machines(text, where="this")
+            parse_book(MachineBook, text, where="this")

@@ -110,13 +110,6 @@ def test_after_the_collapse_the_stream_is_as_slow_as_it_was():
         assert found.lasting.bytes_per_s == pytest.approx(seen * 100 / 108, rel=0.08)
 
 
-@pytest.mark.parametrize("size_gib", [1, 8, 33])
-def test_a_small_gp2_falls_to_100_iops_and_not_to_three_a_gib(size_gib: int):
-    found = expect(disk_of("aws", "gp2", size_gib), NO_LIMIT, RANDOM_4K)
-    assert found is not None
-    assert found.lasting.iops == 100
-
-
 @pytest.mark.parametrize(
     ("disk_type", "size_gib", "baseline", "burst", "lasts_s"),
     [
@@ -136,15 +129,6 @@ def test_hdd_volumes_stream_at_their_burst_until_a_volume_s_worth_is_spent(
     assert found.begin.bytes_per_s / MIB == pytest.approx(burst, abs=0.01)
     assert found.lasting.bytes_per_s / MIB == pytest.approx(baseline, abs=0.01)
     assert found.lasts_s == (None if lasts_s is None else pytest.approx(lasts_s, rel=0.001))
-
-
-def test_small_random_io_costs_an_hdd_a_whole_mib_of_credit():
-    disk = disk_of("aws", "st1", 500)
-    small, large = expect(disk, NO_LIMIT, RANDOM_4K), expect(disk, NO_LIMIT, STREAM_1M)
-    assert small is not None
-    assert large is not None
-    assert small.lasting.iops == pytest.approx(large.lasting.iops)
-    assert small.lasting.accounted
 
 
 def test_azure_credit_lasts_half_an_hour_in_operations_and_in_bytes():

@@ -38,11 +38,6 @@ def test_gp2_empties_at_the_second_its_guide_says(size: int, seconds: int) -> No
     assert round(told.lasts_s) == seconds
 
 
-def test_gp2_of_20_gib_goes_on_at_100_iops() -> None:
-    told = found(limits("aws", "gp2", 20))
-    assert (told.begin.iops, told.lasting.iops) == (3000, 100)
-
-
 @pytest.mark.parametrize(
     ("disk", "tib", "seconds"), [("st1", 1, 4993), ("st1", 5, 17476), ("sc1", 1, 15420)]
 )
@@ -57,10 +52,6 @@ def test_an_hdd_bucket_pays_a_mebibyte_for_every_small_request(
 
 def test_an_hdd_at_its_ceiling_has_nothing_to_empty() -> None:
     assert found(limits("aws", "st1", 16384), MIB).lasts_s is None
-
-
-def test_azure_bursts_for_thirty_minutes() -> None:
-    assert found(limits("azure", "Premium_LRS", 32)).lasts_s == pytest.approx(1800)
 
 
 def test_a_demand_below_the_baseline_never_empties_a_bucket() -> None:

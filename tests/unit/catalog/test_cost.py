@@ -10,7 +10,6 @@ from tests.unit.report.made import row
 
 from diskbench.catalog.charges import Work, done_work, expected_work
 from diskbench.catalog.cost import (
-    CellCost,
     address_part,
     cost_of,
     cost_of_lease,
@@ -224,8 +223,3 @@ def test_spent_is_what_open_and_released_leases_cost_by_now():
     assert spent_usd(leases, NOW, assume_price_usd_per_hour=1) == pytest.approx(2.50)
     assert spent_usd(leases, NOW, transactions_usd={"done": 0.05, "gone": 9}) == pytest.approx(0.55)
     assert spent_usd([lease(None, 1.0, age_h=-1)], NOW) == 0, "a clock that is behind earns nothing"
-
-
-def test_a_cost_crosses_a_step():
-    cost = cost_of(rental(hourly_usd=0.5), 60)
-    assert CellCost.model_validate_json(cost.model_dump_json()) == cost

@@ -214,11 +214,6 @@ def test_what_wraps_at_the_end_of_the_device_only_needs_the_whole_device(body):
     check(parse(f"[x]\n{body}\n"), DIRECTORY)
 
 
-def test_a_user_file_of_odd_numbers_is_refused_before_anything_runs():
-    with pytest.raises(ProfileError, match=r"size=1e9.*same number"):
-        built("[x]\nrw=write\nsize=1e9\n", DIRECTORY)
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [

@@ -13,7 +13,6 @@ from diskbench.errors import (
     CloudSilent,
     DiskbenchError,
     Interrupted,
-    InvalidValue,
     NoCapacity,
     QuotaExceeded,
     RentalFailed,
@@ -355,8 +354,3 @@ def test_a_pattern_of_no_provider_is_told_with_the_nearest():
         read_patterns("aws,vspere/site-a", ["aws", "vsphere"])
     assert "vspere" in raised.value.message
     assert "vsphere" in raised.value.advice
-
-
-def test_no_pattern_at_all_is_refused():
-    with pytest.raises(InvalidValue):
-        read_patterns(" , ", ["aws"])

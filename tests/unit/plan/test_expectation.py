@@ -12,7 +12,7 @@ from diskbench.model.expectation import Expectation, ExpectedLevel, Load, PlanEx
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Cell, Plan, Step, TargetSpec
-from diskbench.plan.expectation import PastStep, expectation_of, expected_afterwards
+from diskbench.plan.expectation import PastStep, expected_afterwards
 from diskbench.plan.limit_path import limit_paths_of_words
 from diskbench.plan.loads import asked_by
 from diskbench.providers.azure.options import AzureOptions
@@ -323,14 +323,6 @@ def test_of_an_unknown_disk_nothing_is_expected():
 class TestPrice:
     """A month of the disk over what it gives."""
 
-    def test_of_a_gp2_its_baseline_is_dear_and_its_burst_apart(self):
-        price = expected(RANDOM).price
-        assert price is not None
-        assert price.total_usd == pytest.approx(2.0)
-        assert price.per_1000_iops_usd == pytest.approx(20.0)
-        assert price.per_1000_burst_iops_usd == pytest.approx(2 / 3)
-        assert price.per_100_mb_per_s_usd == pytest.approx(2 / (25 * MIB / 1e8))
-
     def test_a_standard_hdd_of_azure_costs_more_in_transactions_than_in_storage(self):
         price = expected(
             RANDOM,
@@ -343,12 +335,6 @@ class TestPrice:
         assert price.storage_usd is not None
         assert price.transactions_usd > price.storage_usd
 
-    def test_in_another_region_none_is_made_up(self):
-        price = expected(RANDOM, scope=Scope(provider="aws", region="eu-west-1")).price
-        assert price is not None
-        assert price.total_usd is None
-        assert price.per_1000_iops_usd is None
-
 
 @pytest.mark.parametrize("profile", shipped_names())
 def test_every_shipped_profile_has_an_expectation_that_survives_json(profile: str):
@@ -356,14 +342,6 @@ def test_every_shipped_profile_has_an_expectation_that_survives_json(profile: st
     assert found is not None
     assert PlanExpectation.model_validate(json.loads(found.model_dump_json())) == found
     assert any(one.load is not None for one in found.steps)
-
-
-def test_a_plan_made_before_there_were_expectations_is_still_read():
-    plan = planned("quick")
-    old = plan.model_dump(mode="json")
-    del old["expectation"]
-    assert Plan.model_validate(old).expectation is None
-    assert expectation_of(plan, SHIPPED) == plan.expectation
 
 
 LOAD = Load(block_bytes=4096, depth=32)

@@ -30,13 +30,12 @@ from datetime import datetime
 from typing import Protocol
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.charges import Charges, Minimum, Work, charge_of, done_work
+from diskbench.catalog.charges import Charges, Minimum, Work, charge_of, disk_limits, done_work
 from diskbench.catalog.expect import CatalogDisk, expect
-from diskbench.catalog.lookup import DiskLimits, limits
+from diskbench.catalog.lookup import DiskLimits
 from diskbench.catalog.machine import MachineLimits
 from diskbench.catalog.price_book import price_book
 from diskbench.catalog.yaml_loader import shipped_book
-from diskbench.errors import UserError
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import DiskPrice, Load
 from diskbench.model.rental import DiskSpec, PricePart, Rental
@@ -298,15 +297,8 @@ def disk_hourly_usd(
         region,
         iops=disk.iops,
         throughput=disk.throughput_mib_per_s,
-        tier=tier or _tier(cloud, disk),
+        tier=tier or (limits.tier if (limits := disk_limits(cloud, disk)) else None),
     )
-
-
-def _tier(cloud: str, disk: DiskSpec) -> str | None:
-    try:
-        return limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s).tier
-    except UserError:
-        return None
 
 
 def _machine_source(books: Books, cloud: str, machine_type: str) -> str:

@@ -160,6 +160,12 @@ class Catalogue(ProviderFile):
     disks: dict[str, DiskEntry] = Field(default_factory=dict)
     parts: dict[str, dict[str, Part]] = Field(default_factory=dict)
 
+    def disk(self, disk_type: str) -> DiskEntry:
+        """Return a disk type by its name. Raises UnknownName."""
+        if disk_type not in self.disks:
+            raise UnknownName(f"{self.cloud} disk type", disk_type, self.disks, field="disk")
+        return self.disks[disk_type]
+
     @model_validator(mode="after")
     def _hit_is_a_disk(self) -> Catalogue:
         if self.host_cache is not None and self.host_cache.hit not in self.disks:

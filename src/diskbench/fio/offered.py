@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from diskbench.errors import MeasurementFailed, ProfileError
-from diskbench.fio.estimate import count
+from diskbench.fio.estimate import MIXED, count
 from diskbench.fio.jobfile import Job, JobOption, Section, jobs, parse, write
 from diskbench.model.doubts import SATURATED
 from diskbench.model.result import StepResult, Warning  # noqa: A004 - the field's word
@@ -149,9 +149,7 @@ def _filled(section: Section, job: Job, rates: Mapping[str, float], step: str) -
 
 def _by_direction(job: Job, clone_rate: int) -> str:
     """A clone's `rate_iops`. fio applies one number to each direction, so a mix gets two."""
-    if (job.get("rw") or "").split(":")[0] not in {"rw", "readwrite", "randrw"}:
+    if job.pattern not in MIXED:
         return str(clone_rate)
-    written = job.get("rwmixwrite")
-    read_percent = 100 - int(written) if written else count(job, "rwmixread", 50)
-    reads = min(max(round(clone_rate * read_percent / 100), 1), max(clone_rate - 1, 1))
+    reads = min(max(round(clone_rate * job.read_percent / 100), 1), max(clone_rate - 1, 1))
     return f"{reads},{max(clone_rate - reads, 1)}"

@@ -20,7 +20,16 @@ from typing import Final
 from diskbench.errors import ProfileError
 from diskbench.fio.estimate import count, file_bytes
 from diskbench.fio.guard import OURS
-from diskbench.fio.jobfile import ALIASES, Job, JobFile, JobOption, Section, jobs
+from diskbench.fio.jobfile import (
+    ALIASES,
+    Job,
+    JobFile,
+    JobOption,
+    Section,
+    is_absolute,
+    jobs,
+    split_names,
+)
 from diskbench.fio.numbers import (
     ONE_NUMBER,
     blocks_of,
@@ -29,7 +38,7 @@ from diskbench.fio.numbers import (
     is_arithmetic,
     percent_of,
 )
-from diskbench.fio.target import FioTarget, disk_of_name, is_absolute, split_names
+from diskbench.fio.target import FioTarget, disk_of_name
 from diskbench.model.base import Frozen
 from diskbench.units import MIB
 

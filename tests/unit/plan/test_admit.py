@@ -38,6 +38,7 @@ from diskbench.plan.admit import (
 NOW = "2026-11-21T12:00:00.000000+00:00"
 LATER = "2026-11-21T12:01:00.000000+00:00"
 MOMENT = AdmissionMoment(now=NOW, elapsed_s=0.0)
+LIVE_TWO = [cell_row(0, state="measuring"), cell_row(1, state="queued")]
 
 
 def moment(**changes):
@@ -48,37 +49,45 @@ def kinds(decision):
     return {position: problem.kind for position, problem in decision.refuse}
 
 
-def test_cells_begin_in_their_order_as_many_as_may_run_at_once():
-    cells = [cell_row(n) for n in (3, 1, 0, 2)]
-    assert admit(cells, Limits(max_parallel=2), MOMENT) == Decision(begin=(0, 1))
+WEST = {"partition": "aws/eu-west-1"}
+DB1 = {"provider": "ssh", "partition": "ssh/db1"}
 
 
-def test_what_is_at_work_takes_a_place():
-    cells = [cell_row(0, state="measuring"), cell_row(1, state="queued"), cell_row(2)]
-    assert admit(cells, Limits(max_parallel=2), MOMENT) == Decision()
-    assert admit(cells, Limits(max_parallel=3), MOMENT).begin == (2,)
+@pytest.mark.parametrize(
+    ("cells", "limits", "begin"),
+    [
+        ([cell_row(n) for n in (3, 1, 0, 2)], {"max_parallel": 2}, (0, 1)),
+        ([*LIVE_TWO, cell_row(2)], {"max_parallel": 2}, ()),
+        ([*LIVE_TWO, cell_row(2)], {"max_parallel": 3}, (2,)),
+        (
+            [cell_row(0), cell_row(1), cell_row(2, **WEST)],
+            {"max_parallel": 9, "per": {"aws/us-east-1": 1}},
+            (0, 2),
+        ),
+        (
+            [cell_row(0), cell_row(1, **WEST), cell_row(2, provider="gcp")],
+            {"max_parallel": 9, "per": {"aws": 1}},
+            (0, 2),
+        ),
+        (
+            [cell_row(0, **DB1), cell_row(1, **DB1), cell_row(2, **DB1 | {"partition": "ssh/2"})],
+            {"max_parallel": 9},
+            (0, 2),
+        ),
+        ([cell_row(0, not_before=LATER), cell_row(1)], {}, (1,)),
+    ],
+    ids=[
+        "in their order", "those at work take places", "a place is left", "a region is full",
+        "a provider is full in all regions", "a machine measures one thing at a time",
+        "one that is to be tried again waits",
+    ],
+)  # fmt: skip
+def test_as_many_begin_as_the_limits_of_their_places_let(cells, limits, begin):
+    assert admit(cells, Limits(**limits), MOMENT) == Decision(begin=begin)
 
 
-def test_a_region_that_is_full_holds_up_no_other():
-    cells = [cell_row(0), cell_row(1), cell_row(2, partition="aws/eu-west-1")]
-    limits = Limits(max_parallel=9, per={"aws/us-east-1": 1})
-    assert admit(cells, limits, MOMENT).begin == (0, 2)
-
-
-def test_a_provider_has_a_limit_of_all_its_regions():
-    cells = [cell_row(0), cell_row(1, partition="aws/eu-west-1"), cell_row(2, provider="gcp")]
-    assert admit(cells, Limits(max_parallel=9, per={"aws": 1}), MOMENT).begin == (0, 2)
-
-
-def test_a_machine_that_is_there_measures_one_thing_at_a_time():
-    db1 = {"provider": "ssh", "partition": "ssh/db1"}
-    cells = [cell_row(0, **db1), cell_row(1, **db1), cell_row(2, provider="ssh", partition="ssh/2")]
-    assert admit(cells, Limits(max_parallel=9), MOMENT).begin == (0, 2)
-
-
-def test_a_cell_that_is_to_be_tried_again_waits_until_then():
+def test_a_cell_that_waited_for_its_next_attempt_begins_then():
     cells = [cell_row(0, not_before=LATER), cell_row(1)]
-    assert admit(cells, Limits(), MOMENT).begin == (1,)
     assert admit(cells, Limits(), moment(now=LATER)).begin == (0, 1)
 
 
@@ -194,25 +203,23 @@ def begun(cells, **rates):
     return admit(cells, limits, AdmissionMoment(now=NOW, elapsed_s=600.0)).begin
 
 
-def test_no_more_begin_than_the_rate_of_their_provider_lets():
-    cells = [*(cell_row(n) for n in range(3)), cell_row(3, provider="gcp", partition="gcp/x")]
-    assert begun(cells, aws=2) == (0, 1, 3)
-
-
-@pytest.mark.parametrize("state", ["measuring", "done", "failed"])
-def test_those_of_the_last_minute_count_whatever_became_of_them(state):
-    cells = [cell_row(0, state=state, queued_at=JUST_NOW), cell_row(1)]
-    assert begun(cells, aws=1) == ()
-
-
-def test_those_of_a_minute_ago_count_no_more():
-    cells = [cell_row(0, state="measuring", queued_at=A_MINUTE_AGO), cell_row(1)]
-    assert begun(cells, aws=1) == (1,)
-
-
-def test_a_region_has_a_rate_of_its_own():
-    cells = [cell_row(0), cell_row(1), cell_row(2, partition="aws/eu-west-1")]
-    assert begun(cells, **{"aws/us-east-1": 1}) == (0, 2)
+@pytest.mark.parametrize(
+    ("cells", "rates", "begin"),
+    [
+        (
+            [*(cell_row(n) for n in range(3)), cell_row(3, provider="gcp", partition="gcp/x")],
+            {"aws": 2},
+            (0, 1, 3),
+        ),
+        ([cell_row(0, state="measuring", queued_at=JUST_NOW), cell_row(1)], {"aws": 1}, ()),
+        ([cell_row(0, state="done", queued_at=JUST_NOW), cell_row(1)], {"aws": 1}, ()),
+        ([cell_row(0, state="failed", queued_at=JUST_NOW), cell_row(1)], {"aws": 1}, ()),
+        ([cell_row(0, state="done", queued_at=A_MINUTE_AGO), cell_row(1)], {"aws": 1}, (1,)),
+        ([cell_row(0), cell_row(1), cell_row(2, **WEST)], {"aws/us-east-1": 1}, (0, 2)),
+    ],
+)
+def test_no_more_begin_in_a_minute_than_the_rates_let(cells, rates, begin):
+    assert begun(cells, **rates) == begin
 
 
 LIMITS = Limits(attempts=3)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.conftest import Lab, custom, fio, ssh
+from tests.lab.conftest import Lab, custom, fio, ssh, until
 
 from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.model.rental import Acquired, DiskSpec
@@ -327,11 +327,3 @@ def fio_at_work(lab: Lab, host: Acquired) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         load.kill()
         load.wait()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for another process, or the kernel, to have done something that it tells nobody."""
-    deadline = time.monotonic() + 240
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)

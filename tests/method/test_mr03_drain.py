@@ -1,14 +1,14 @@
 """MR-3: `sustained` loads a disk 1.2 times as long as its credit lasts before it measures."""
 
 import pytest
+from tests.rigs.plans import planned_on
 
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import shipped_profile
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
-from diskbench.model.spec import Cell, TargetSpec
-from diskbench.plan.trial import TrialIds, drain_s, make_plan
+from diskbench.plan.trial import drain_s
 from diskbench.providers.options import EmulationOptions
 
 
@@ -47,10 +47,7 @@ def drained(seconds):
         fio_engines=("libaio",),
         disk=DiskFacts(name="x", path="/dev/x", size_bytes=20 * 2**30),
     )
-    target = TargetSpec(kind="device", path="/dev/x", destroy_data="x", filesystem="none")
-    cell = Cell(provider="aws", profile="sustained", target=target)
-    names = TrialIds("c", "t", ("r",))
-    plan = make_plan(cell, shipped_profile("sustained"), facts, names, version="0", drain_s=seconds)
+    plan = planned_on(shipped_profile("sustained"), facts, drain_s=seconds)
     drain = next(step for step in plan.steps if step.name == "drain")
     return jobs(parse(drain.job).sections)[0].get("runtime")
 

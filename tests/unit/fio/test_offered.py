@@ -1,6 +1,7 @@
 """Offered load: rates that depend on an earlier step (MR-11)."""
 
 import pytest
+from tests.rigs.plans import built
 from tests.unit.report import made
 from tests.unit.report.made import row
 
@@ -14,10 +15,7 @@ from diskbench.fio.offered import (
     share_of,
     stand_in,
 )
-from diskbench.fio.profiles import parse_profile
-from diskbench.fio.steps import build_steps
 from diskbench.fio.target import FioTarget
-from diskbench.fio.template import Rendered
 
 TEXT = """[capacity]
 rw=randread
@@ -33,9 +31,7 @@ rate_iops=75% of capacity
 
 
 def steps(text=TEXT):
-    profile = parse_profile(text, name="mine")
-    target = FioTarget(kind="directory", path="/mnt/disk")
-    return build_steps(profile, Rendered(text=text, parameters={}), target, "3.33").steps
+    return built(text, FioTarget(kind="directory", path="/mnt/disk")).steps
 
 
 def result(step, iops):

@@ -1,13 +1,14 @@
 """The steps of a job file, their space and time, and everything that is wrong with one at once."""
 
 import pytest
+from tests.rigs.plans import built
 
 from diskbench.errors import ProfileError
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import parse_profile
-from diskbench.fio.steps import build_steps, mistakes, space_bytes
+from diskbench.fio.steps import mistakes, space_bytes
 from diskbench.fio.target import FioTarget
-from diskbench.fio.template import RenderContext, render
+from diskbench.fio.template import RenderContext
 from diskbench.units import GIB, MIB
 
 DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1")
@@ -17,9 +18,7 @@ HEAD = "title: t\nquestion: q\nsource: s\n"
 
 def build(body, matter="", target=DIRECTORY, version="3.33"):
     text = f"---\n{HEAD}{matter}---\n{body}" if matter is not None else body
-    profile = parse_profile(text, name="mine")
-    context = RenderContext(target_kind=target.kind, size_bytes=target.size_bytes)
-    found = build_steps(profile, render(profile, {}, context), target, version)
+    found = built(text, target, version=version)
     return found.steps, found.loop
 
 
@@ -221,9 +220,7 @@ def test_all_lines_that_cannot_be_read_are_named():
 
 
 def steps(body):
-    profile = parse_profile(f"[x]\nrw=write\n{body}\n", name="x")
-    rendered = render(profile, {}, RenderContext(target_kind="device"))
-    return build_steps(profile, rendered, DEVICE, "3.33").steps
+    return built(f"[x]\nrw=write\n{body}\n", DEVICE).steps
 
 
 @pytest.mark.parametrize(

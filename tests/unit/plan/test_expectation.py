@@ -4,14 +4,14 @@ import json
 
 import pytest
 from tests.books import SHIPPED
+from tests.unit.plan.planned import RANDOM, job, planned
 
 from diskbench.catalog.expect import expect_on, promised_path
-from diskbench.engine.trial.planning import draft
-from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
+from diskbench.fio.profiles import shipped_names
 from diskbench.model.expectation import Expectation, ExpectedLevel, Load, PlanExpectation, Promise
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import DiskSpec, Rental, Scope
-from diskbench.model.spec import Cell, Plan, Step, TargetSpec
+from diskbench.model.rental import DiskSpec, Scope
+from diskbench.model.spec import Step
 from diskbench.plan.expectation import PastStep, expected_afterwards
 from diskbench.plan.limit_path import limit_paths_of_words
 from diskbench.plan.loads import asked_by
@@ -19,32 +19,6 @@ from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.options import EmulationOptions
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.units import GIB, KIB, MIB
-
-
-def planned(
-    profile: str, *, runs: int = 1, promise: Promise | None = None, **rented: object
-) -> Plan:
-    """A plan of a profile (shipped by name, else its text); a gp2 of 20 GiB unless told."""
-    told: dict[str, object] = {
-        "scope": Scope(provider="aws", region="us-east-1"),
-        "spec": RentSpec(),
-        "offer": "",
-        "disk": DiskSpec(type="gp2", size_gib=20),
-        "cores": 4,
-        "memory_bytes": int(7.5 * GIB),
-        **rented,
-    }
-    rental = Rental.model_validate(told)
-    cell = Cell(
-        provider=rental.scope.provider,
-        target=TargetSpec(kind="device", path="/dev/x"),
-        rent=rental.spec,
-        profile=profile,
-        runs=runs,
-        promise=promise,
-    )
-    found = parse_profile(profile, name="mine") if "\n" in profile else shipped_profile(profile)
-    return draft(cell, found, rental, "campaign", SHIPPED)
 
 
 def expected(profile: str, **told: object) -> PlanExpectation:
@@ -57,13 +31,6 @@ def first(found: PlanExpectation) -> Expectation:
     one = found.of(found.steps[0])
     assert one is not None
     return one
-
-
-def job(options: str, seconds: float = 60) -> str:
-    return f"[a]\nsize=1g\n{options}\ntime_based\nruntime={seconds}\n"
-
-
-RANDOM = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio")
 
 
 def load_of(options: str) -> Load:
@@ -187,12 +154,6 @@ def test_the_lab_s_machine_and_latency_are_those_that_were_told():
     slow = job("rw=randread\nbs=4k\ndirect=1\niodepth=1\nioengine=libaio")
     found = expected(slow, scope=Scope(provider="lab"), cloud="aws", spec=RentSpec(lab=lab))
     assert (first(found).begin.iops, first(found).begin.limited_by) == (50, "latency")
-
-
-def test_a_scaled_lab_disk_is_empty_so_much_sooner():
-    scaled = RentSpec(lab=EmulationOptions(time_scale=60))
-    found = expected(RANDOM, scope=Scope(provider="lab"), cloud="aws", spec=scaled)
-    assert found.gone_s == pytest.approx(1862.07 / 60, abs=0.01)
 
 
 def test_a_host_cache_is_cold_at_first_and_warm_then():

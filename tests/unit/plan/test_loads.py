@@ -2,15 +2,16 @@
 
 import pytest
 from tests.books import SHIPPED
+from tests.unit.plan.planned import planned as plan_of
 
 from diskbench.engine.trial.planning import draft
 from diskbench.errors import InvalidValue, ProfileError
 from diskbench.fio.profiles import parse_profile, shipped_profile
 from diskbench.model.expectation import Promise
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import DiskSpec, Rental, Scope
+from diskbench.model.rental import DiskSpec, Scope
 from diskbench.model.spec import Cell, NamedDisk, Plan, Step, TargetSpec
-from diskbench.plan.cells import Request, cells
+from diskbench.plan.cells import Request, cells, requested_target
 from diskbench.plan.loads import check_several, cold_and_warm, disks_loaded
 from diskbench.providers.azure.options import AzureOptions
 
@@ -96,20 +97,19 @@ def test_a_step_loads_its_disks_alike_or_not(text: str, disks: int | None) -> No
     assert disks_loaded(Step(index=0, name="a", job=text, expected_s=1.0)) == disks
 
 
-def planned(text: str, *, promise: Promise | None = None, **rented: object) -> Plan:
-    told: dict[str, object] = {
-        "scope": Scope(provider="aws", region="us-east-1"),
-        "spec": RentSpec(disk="io2", size_gib=100, count=2),
-        "offer": "",
-        "disk": DiskSpec(type="io2", size_gib=100, iops=5000, count=2),
-        "cores": 4,
-        "memory_bytes": 8 * 2**30,
-        **rented,
-    }
-    rental = Rental.model_validate(told)
-    (cell,) = cells(Request(provider=rental.scope.provider, profile="j", rent=rental.spec))
-    cell = cell.model_copy(update={"promise": promise})
-    return draft(cell, parse_profile(text, name="j"), rental, "campaign", SHIPPED)
+AWS = Scope(provider="aws", region="us-east-1")
+IO2 = {
+    "spec": RentSpec(disk="io2", size_gib=100, count=2),
+    "disk": DiskSpec(type="io2", size_gib=100, iops=5000, count=2),
+}
+
+
+def planned(text: str, **told: object) -> Plan:
+    """A plan on as many disks as are rented: two io2 unless told."""
+    rented = {**IO2, **told}
+    provider = rented.get("scope", AWS).provider
+    request = Request(provider=provider, profile="j", rent=rented["spec"])
+    return plan_of(text, target=requested_target(request), **rented)
 
 
 def rates(plan: Plan) -> list[float | None]:

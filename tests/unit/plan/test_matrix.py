@@ -6,7 +6,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.unit.plan.matrices import a_matrix
+from tests.unit.plan.planned import a_matrix
 
 from diskbench.cli import main
 from diskbench.errors import InvalidValue

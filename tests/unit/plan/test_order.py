@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rigs.matrix_rows import cell_row
-from tests.unit.plan.matrices import a_matrix
+from tests.unit.plan.planned import a_matrix
 
 from diskbench.model.matrix import Limits, MatrixCell
 from diskbench.plan.admit import AdmissionMoment, Decision, admit

@@ -4,52 +4,25 @@ every cloud can be queried.
 
 import pytest
 from tests.books import SHIPPED
+from tests.unit.plan.planned import job, planned
 
 from diskbench.catalog.bucket import Allowance
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
 from diskbench.catalog.path import Path, disk_gates
 from diskbench.engine.matrix.matrix_file import outlook_of, read_matrix
-from diskbench.engine.trial.planning import draft
 from diskbench.errors import CloudSilent, HostUnavailable, InvalidValue
-from diskbench.fio.profiles import parse_profile, shipped_profile
-from diskbench.model.options import RentSpec
 from diskbench.model.outcome import problem_of
-from diskbench.model.rental import DiskSpec, Rental, Scope
-from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.limit_path import LimitPath
 from diskbench.plan.outlook import Credit, credit_of, out_of_reach, with_expected
-from diskbench.units import GIB
 
 GP2_20 = limits("aws", "gp2", 20)
 
 
-def outlook(
-    profile: str,
-    of: DiskLimits,
-) -> Credit | None:
+def outlook(profile: str, of: DiskLimits) -> Credit | None:
     """The credit of a profile (shipped by name, else its text) on a disk."""
-    found = parse_profile(profile, name="mine") if "\n" in profile else shipped_profile(profile)
-    cell = Cell(
-        provider="aws",
-        target=TargetSpec(kind="device", path="/dev/x"),
-        rent=RentSpec(disk="gp2", size_gib=20),
-        profile=profile,
-    )
-    rental = Rental(
-        scope=Scope(provider="aws"),
-        spec=RentSpec(disk="gp2", size_gib=20),
-        offer="",
-        disk=DiskSpec(type="gp2", size_gib=20),
-        cores=4,
-        memory_bytes=8 * GIB,
-    )
-    plan = draft(cell, found, rental, "campaign", SHIPPED)
-    return credit_of(expectation_of(plan, SHIPPED, LimitPath(Path(disk_gates(of)))))
-
-
-def job(options: str, seconds: float) -> str:
-    return f"[a]\nsize=1g\n{options}\ntime_based\nruntime={seconds}\n"
+    path = LimitPath(Path(disk_gates(of)))
+    return credit_of(expectation_of(planned(profile), SHIPPED, path))
 
 
 def test_a_disk_without_a_bucket_has_no_outlook():

@@ -83,21 +83,6 @@ class TrialCost(CellCost):
     ended: bool
 
 
-class MonthCost(Frozen):
-    """The monthly cost of one disk; None where a price is not known."""
-
-    storage_usd: float | None
-    transactions: float
-    transactions_usd: float | None
-
-    @property
-    def total_usd(self) -> float | None:
-        """The sum of storage and transactions; None if either is unknown."""
-        if self.storage_usd is None or self.transactions_usd is None:
-            return None
-        return self.storage_usd + self.transactions_usd
-
-
 class LeaseLike(Protocol):
     """The attributes of a lease (store.leases.Lease) that are used here. Times are UTC, ISO 8601;
     `released_at` is None while it is open, `hourly_usd` is None if no price is known."""
@@ -204,24 +189,19 @@ def monthly(
     *,
     hours: float = MONTH_HOURS,
     tier: str | None = None,
-) -> MonthCost:
-    """Return the cost of one disk for a month of `hours` with the `work` done in it. `tier` is a
-    performance tier that is paid for instead of the size's own tier.
+) -> tuple[float | None, float | None]:
+    """Return what one disk costs in a month of `hours`, and what the `work` done in it costs, in
+    USD; None where a price is not known. `tier` is a performance tier that is paid for instead of
+    the size's own tier.
 
     At full load: `monthly(books, …, [expected_work(cloud, disk, [4096], hours * 3600)])`.
     """
     hourly = disk_hourly_usd(books, cloud, disk, region, tier=tier)
     charge = charge_of(cloud, disk, region)
-    count = charge.counting.count(work) if charge else 0.0
-    if charge is None:
-        usd: float | None = 0.0
-    else:
-        usd = charge.price.cost_usd(count) if charge.price else None
-    return MonthCost(
-        storage_usd=None if hourly is None else hourly * hours,
-        transactions=count,
-        transactions_usd=usd,
-    )
+    usd: float | None = 0.0
+    if charge is not None:
+        usd = charge.price.cost_usd(charge.counting.count(work)) if charge.price else None
+    return None if hourly is None else hourly * hours, usd
 
 
 def priced_region(cloud: str) -> str | None:
@@ -343,15 +323,16 @@ def disk_price(
         seconds = MONTH_HOURS * HOUR_S
         requests = small.lasting.iops * seconds
         work = [Work(requests=requests, request_bytes=_SMALL.block_bytes, seconds=seconds)]
-    month = monthly(books, cloud, disk.model_copy(update={"count": 1}), region, work, tier=tier)
-    total = month.total_usd
+    one = disk.model_copy(update={"count": 1})
+    storage, transactions = monthly(books, cloud, one, region, work, tier=tier)
+    total = None if storage is None or transactions is None else storage + transactions
 
     def per(rate: float | None, unit: float) -> float | None:
         return None if total is None or not rate else total / (rate / unit)
 
     return DiskPrice(
-        storage_usd=month.storage_usd,
-        transactions_usd=month.transactions_usd,
+        storage_usd=storage,
+        transactions_usd=transactions,
         total_usd=total,
         per_1000_iops_usd=per(small.lasting.iops if small else None, 1000),
         per_1000_burst_iops_usd=per(small.begin.iops, 1000) if small and small.bursts else None,

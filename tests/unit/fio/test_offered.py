@@ -10,7 +10,6 @@ from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.offered import (
     requested_iops,
     resolve,
-    saturated,
     saturation_warning,
     share_of,
     stand_in,
@@ -94,19 +93,19 @@ def test_a_reference_to_a_later_or_missing_step_is_refused():
 def test_less_than_99_percent_of_the_offered_load_is_saturated(achieved, verdict):
     capacity, offered = steps()
     resolved = resolve(offered, [result(capacity, 4000.0)])
-    assert saturated(resolved, result(resolved, achieved)) is verdict
+    assert (saturation_warning(resolved, result(resolved, achieved)) is not None) is verdict
 
 
 def test_chance_alone_does_not_saturate_a_slow_disk():
     capacity, offered = steps()
     resolved = resolve(offered, [result(capacity, 100.0)])
-    assert saturated(resolved, result(resolved, 73.5)) is False
-    assert saturated(resolved, result(resolved, 70.0)) is True
+    assert saturation_warning(resolved, result(resolved, 73.5)) is None
+    assert saturation_warning(resolved, result(resolved, 70.0)) is not None
 
 
 def test_a_closed_loop_is_never_called_saturated():
     capacity, _ = steps()
-    assert saturated(capacity, result(capacity, 1.0)) is None
+    assert saturation_warning(capacity, result(capacity, 1.0)) is None
 
 
 def test_the_notation_is_a_percentage_of_a_step():

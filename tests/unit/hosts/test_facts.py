@@ -161,11 +161,6 @@ def test_an_azure_guest_on_nfs_with_busybox():
     assert not facts.can_sudo
 
 
-@given(st.text(max_size=400))
-def test_no_text_makes_the_parser_fail(text):
-    parse_facts(text)
-
-
 SECTIONS = (
     "id uname os cpuinfo online meminfo loadavg virt hypervisor dmi cloudinit fio engines "
     "mountinfo statfs mountid directory disk clock end sudo systemd through cgroup tools"

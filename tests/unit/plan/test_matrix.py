@@ -24,47 +24,82 @@ def keys(matrix: Matrix) -> list[str]:
     return [one.key for one in expand(matrix, seed=1)]
 
 
-def test_the_product_of_the_axes_is_measured_in_the_order_of_the_file():
-    matrix = a_matrix(axes={"disk": ["a", "b"], "size": [1, 2]}, defaults={"provider": "lab"})
-    assert fields(matrix) == [
-        {"provider": "lab", "disk": disk, "size": size} for disk in "ab" for size in (1, 2)
-    ]
+LAB = {"provider": "lab"}
 
 
-def test_a_value_may_be_several_fields_that_go_together():
-    matrix = a_matrix(axes={"volume": [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}]})
-    assert fields(matrix) == [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}]
-
-
-def test_a_value_of_parameters_is_the_parameters():
-    matrix = a_matrix(
-        defaults={"parameters": {"size": "1g"}},
-        axes={"parameters": [{"runtime": 4}, {"parameters": {"size": "2g"}, "runs": 3}]},
-    )
-    assert fields(matrix) == [
-        {"parameters": {"size": "1g", "runtime": 4}},
-        {"parameters": {"size": "2g"}, "runs": 3},
-    ]
+@pytest.mark.parametrize(
+    ("file", "combinations"),
+    [
+        (
+            {"axes": {"disk": ["a", "b"], "size": [1, 2]}, "defaults": LAB},
+            [{**LAB, "disk": disk, "size": size} for disk in "ab" for size in (1, 2)],
+        ),
+        (
+            {"axes": {"volume": [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}]}},
+            [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}],
+        ),
+        (
+            {
+                "defaults": {"parameters": {"size": "1g"}},
+                "axes": {
+                    "parameters": [{"runtime": 4}, {"parameters": {"size": "2g"}, "runs": 3}]
+                },
+            },
+            [
+                {"parameters": {"size": "1g", "runtime": 4}},
+                {"parameters": {"size": "2g"}, "runs": 3},
+            ],
+        ),
+        (
+            {"axes": {"a": [{"parameters": {"x": 1}}], "b": [{"parameters": {"y": 2}}]}},
+            [{"parameters": {"x": 1, "y": 2}}],
+        ),
+        (
+            {
+                "defaults": LAB,
+                "axes": {"disk": ["a", "b"], "size": [1, 2]},
+                "exclude": [{"disk": "a", "size": 2}, {**LAB, "disk": "b"}],
+            },
+            [{**LAB, "disk": "a", "size": 1}],
+        ),
+        (
+            {
+                "defaults": {"provider": "aws"},
+                "axes": {"disk": ["gp2"]},
+                "include": [{"provider": "ssh", "host": "me@there", "path": "/mnt"}],
+            },
+            [
+                {"provider": "aws", "disk": "gp2"},
+                {"provider": "ssh", "host": "me@there", "path": "/mnt"},
+            ],
+        ),
+        (
+            {
+                "defaults": {"provider": "aws", "size": 20, "profile": "burst", "runs": 3},
+                "axes": {"volume": [{"disk": "gp2"}, {"provider": "gcp", "disk": "pd-ssd"}]},
+            },
+            [
+                {"provider": "aws", "size": 20, "profile": "burst", "runs": 3, "disk": "gp2"},
+                {"provider": "gcp", "disk": "pd-ssd", "profile": "burst", "runs": 3},
+            ],
+        ),
+    ],
+    ids=[
+        "the product of the axes in the order of the file", "fields that go together",
+        "a value of parameters is the parameters", "two axes may set different parameters",
+        "exclude leaves out what has all of its fields",
+        "an include of another provider is a cell of its own",
+        "another provider takes from the defaults how to measure only",
+    ],
+)  # fmt: skip
+def test_axes_exclude_and_include_make_combinations(file, combinations):
+    assert fields(a_matrix(**file)) == combinations
 
 
 def test_two_axes_may_not_set_the_same_field():
     matrix = a_matrix(axes={"disk": ["a"], "volume": [{"disk": "b"}]})
     with pytest.raises(InvalidValue, match="'disk' and 'volume' both set 'disk'"):
         combinations(matrix)
-
-
-def test_two_axes_may_set_different_parameters():
-    matrix = a_matrix(axes={"a": [{"parameters": {"x": 1}}], "b": [{"parameters": {"y": 2}}]})
-    assert fields(matrix) == [{"parameters": {"x": 1, "y": 2}}]
-
-
-def test_exclude_leaves_out_what_has_all_of_its_fields():
-    matrix = a_matrix(
-        defaults={"provider": "lab"},
-        axes={"disk": ["a", "b"], "size": [1, 2]},
-        exclude=[{"disk": "a", "size": 2}, {"provider": "lab", "disk": "b"}],
-    )
-    assert fields(matrix) == [{"provider": "lab", "disk": "a", "size": 1}]
 
 
 def test_an_exclude_that_matches_nothing_is_found():
@@ -93,25 +128,6 @@ def test_include_does_what_the_manual_of_github_actions_says_of_its_example():
         {"disk": "banana"},
         {"disk": "banana", "region": "cat"},
     ]
-
-
-def test_an_include_of_another_provider_is_a_cell_of_its_own():
-    matrix = a_matrix(
-        defaults={"provider": "aws"},
-        axes={"disk": ["gp2"]},
-        include=[{"provider": "ssh", "host": "me@there", "path": "/mnt"}],
-    )
-    assert [one["provider"] for one in fields(matrix)] == ["aws", "ssh"]
-
-
-def test_a_cell_of_another_provider_takes_from_the_defaults_how_to_measure_only():
-    matrix = a_matrix(
-        defaults={"provider": "aws", "region": "r", "size": 20, "profile": "burst", "runs": 3},
-        axes={"volume": [{"disk": "gp2"}, {"provider": "gcp", "disk": "pd-ssd"}]},
-    )
-    first, second = fields(matrix)
-    assert first["region"] == "r"
-    assert second == {"provider": "gcp", "disk": "pd-ssd", "profile": "burst", "runs": 3}
 
 
 def test_each_field_knows_where_it_was_given():

@@ -297,16 +297,8 @@ def with_sizes(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChan
         if not section.is_global and (at := next(numbers)) in given:
             size = JobOption(key="size", value=str(given[at]))
             new = section.model_copy(update={"options": (*section.options, size)})
-            changes += [
-                JobChange(
-                    section=section.name,
-                    line=option.line,
-                    before=f"{option.key}={option.value}",
-                    after=f"size={size.value}",
-                    reason="of --size",
-                )
-                for option in [o for o in file_jobs[at].options if o.name == "size"][-1:]
-            ]
+            said = [option for option in file_jobs[at].options if option.name == "size"]
+            changes += [_change(section, option, size, "of --size") for option in said[-1:]]
         sections.append(new)
     return JobFile(sections=tuple(sections)), tuple(changes)
 

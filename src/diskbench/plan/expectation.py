@@ -49,72 +49,46 @@ def expectation_of(
     limit_path = limit_path or limit_path_of(plan, books)
     if limit_path is None:
         return None
+    path, book, disks = limit_path.path, _Book(), len(plan.target.disks)
     turns = list(in_turn(plan))
     asked = _asked(plan, turns, limit_path)
-    disks = len(plan.target.disks)
-    used = {step.index: disks_loaded(step) for _, _, step in turns} if disks > 1 else {}
-    if all(count in {0, disks} for count in used.values()):
-        return _on_one_path(plan, books, limit_path, turns, asked)
-    price = _price(plan, books, limit_path)
-    if any(gate.capacity for gate in limit_path.path.gates):
-        return PlanExpectation(
-            seconds=sum(step.expected_s for _, _, step in turns),
-            price=price,
-            sources=limit_path.sources,
-            unknown=(*limit_path.unknown, _CREDIT),
-        )
-    paths = {
-        count: on.path
-        for count in set(used.values())
-        if count and (on := limit_path_of(plan, books, disks=count))
-    }
-    book, steps, at = _Book(), list[StepExpectation](), 0.0
-    for turn, step_load in zip(turns, asked, strict=True):
-        path = paths.get(used[turn[2].index] or 0, Path(()))
-        course = simulate(path, [step_load.stage])
-        steps.append(_step(turn, 0, step_load, course, path, book, at=at))
-        at += steps[-1].seconds
-    return PlanExpectation(
-        expectations=book.expectations(),
-        steps=tuple(steps),
-        seconds=at,
-        price=price,
-        sources=limit_path.sources,
-        unknown=limit_path.unknown,
-    )
-
-
-def _on_one_path(
-    plan: Plan,
-    books: Books,
-    limit_path: LimitPath,
-    turns: Sequence[_Turn],
-    asked: Sequence[StepLoad],
-) -> PlanExpectation:
-    """The expectation of a plan whose steps each load every disk alike, or none."""
-    path = limit_path.path
-    course = simulate(path, [step_load.stage for step_load in asked])
-    book = _Book()
-    steps = [
-        _step(turn, number, step_load, course, path, book)
-        for number, (turn, step_load) in enumerate(zip(turns, asked, strict=True))
-    ]
-    return PlanExpectation(
-        expectations=book.expectations(),
-        steps=tuple(_without_repeats(steps)),
-        credits=_credits(turns, asked, course, path),
-        beyond=beyond_credit(
-            plan,
-            path,
-            course,
-            [step for _, _, step in turns],
-            [step_load.stage.load if step_load.is_one else None for step_load in asked],
-        ),
-        seconds=sum(step.seconds for step in steps),
+    used = [disks_loaded(step) if disks > 1 else disks for _, _, step in turns]
+    found = PlanExpectation(
+        seconds=sum(step.expected_s for _, _, step in turns),
         price=_price(plan, books, limit_path),
         sources=limit_path.sources,
         unknown=limit_path.unknown,
     )
+    if all(count in {0, disks} for count in used):
+        course = simulate(path, [step_load.stage for step_load in asked])
+        steps = [
+            _step(turn, number, step_load, course, path, book)
+            for number, (turn, step_load) in enumerate(zip(turns, asked, strict=True))
+        ]
+        loads = [step_load.stage.load if step_load.is_one else None for step_load in asked]
+        update: dict[str, object] = {
+            "steps": tuple(_without_repeats(steps)),
+            "credits": _credits(turns, asked, course, path),
+            "beyond": beyond_credit(plan, path, course, [step for *_, step in turns], loads),
+        }
+    elif any(gate.capacity for gate in path.gates):
+        return found.model_copy(update={"unknown": (*limit_path.unknown, _CREDIT)})
+    else:
+        paths = {
+            count: on.path
+            for count in set(used)
+            if count and (on := limit_path_of(plan, books, disks=count))
+        }
+        steps = []
+        for turn, step_load, count in zip(turns, asked, used, strict=True):
+            path = paths.get(count or 0, Path(()))
+            course = simulate(path, [step_load.stage])
+            at = sum(step.seconds for step in steps)
+            steps.append(_step(turn, 0, step_load, course, path, book, at=at))
+        update = {"steps": tuple(steps)}
+    seconds = sum(step.seconds for step in steps)
+    update |= {"expectations": book.expectations(), "seconds": seconds}
+    return found.model_copy(update=update)
 
 
 def with_expectation(plan: Plan, books: Books) -> Plan:

@@ -14,7 +14,7 @@ from tests.lab.conftest import Lab, custom, fio, ssh
 
 from diskbench.analysis.phases import step_phases
 from diskbench.catalog.bucket import Allowance
-from diskbench.catalog.expect import CatalogDisk, expect
+from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
 from diskbench.catalog.lookup import limits
 from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Load
@@ -161,9 +161,8 @@ def test_the_cliff_of_a_gp2_is_found_at_the_second_that_the_catalogue_says(lab: 
     [cliff] = found.cliffs
     # With the rate that this machine gave, which is the promised one unless it is overloaded.
     load = Load(block_bytes=4 * KIB, max_per_s=min(cliff.before, 3000))
-    expected = expect(
-        CatalogDisk(limits("aws", "gp2", 20), time_scale=SCALE), MachineLimits(""), load
-    )
+    disk = CatalogDisk(limits("aws", "gp2", 20), time_scale=SCALE)
+    expected = expect_on(path_of(disk, MachineLimits("")), load)
     assert expected is not None
     predicted = expected.lasts_s
     assert cliff.at_s == pytest.approx(predicted, abs=2)

@@ -31,9 +31,10 @@ from typing import Protocol
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.charges import Charges, Minimum, Work, charge_of, disk_limits, done_work
-from diskbench.catalog.expect import CatalogDisk, expect
+from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
 from diskbench.catalog.lookup import DiskLimits
 from diskbench.catalog.machine import MachineLimits
+from diskbench.catalog.path import Path
 from diskbench.catalog.price_book import price_book
 from diskbench.catalog.yaml_loader import shipped_book
 from diskbench.model.base import Frozen
@@ -315,9 +316,8 @@ def disk_price(
     tier: str | None = None,
 ) -> DiskPrice:
     """Return the price of one disk of a spec; None for figures that are not known."""
-    bare = CatalogDisk(limits) if limits else None
-    small = expect(bare, MachineLimits(""), _SMALL) if bare else None
-    large = expect(bare, MachineLimits(""), _LARGE) if bare else None
+    path = path_of(CatalogDisk(limits), MachineLimits("")) if limits else Path(())
+    small, large = expect_on(path, _SMALL), expect_on(path, _LARGE)
     work = []
     if small is not None:
         seconds = MONTH_HOURS * HOUR_S

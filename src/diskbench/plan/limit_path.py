@@ -20,10 +20,10 @@ from diskbench.catalog.bucket import (
 )
 from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.entry import caches_disks, known_catalogue
-from diskbench.catalog.expect import CatalogDisk, path_of, promised_path
+from diskbench.catalog.expect import CatalogDisk, path_of
 from diskbench.catalog.lookup import DiskLimits, RequestLatency, custom_limits, dated_limits
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
-from diskbench.catalog.path import Cache, Gate, Path
+from diskbench.catalog.path import Cache, Gate, Path, promise_gates
 from diskbench.catalog.terms import bursting_limits, tier_limits
 from diskbench.errors import InvalidValue, UserError
 from diskbench.model.base import Frozen
@@ -78,7 +78,7 @@ def promised_limit_path(promise: Promise, cloud: str, count: int = 1) -> LimitPa
     of_all = promise.model_copy(
         update={name: value * count for name, value in figures.items() if value is not None}
     )
-    return LimitPath(promised_path(of_all, _accounting(cloud)), sources=("--promise",))
+    return LimitPath(Path(promise_gates(of_all, _accounting(cloud))), sources=("--promise",))
 
 
 def _accounting(cloud: str) -> IoAccounting | None:

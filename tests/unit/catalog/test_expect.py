@@ -15,14 +15,13 @@ import diskbench
 from diskbench.catalog.expect import (
     CatalogDisk,
     Stage,
-    expect,
     expect_on,
     path_of,
-    promised_path,
     simulate,
 )
 from diskbench.catalog.lookup import disk_types
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
+from diskbench.catalog.path import Path, promise_gates
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.expectation import Expectation, Load, Promise
 from diskbench.units import KIB, MIB
@@ -35,7 +34,7 @@ def load(block: int = 4 * KIB, **other: object) -> Load:
 
 
 def found(disk: CatalogDisk, job: Load, machine: MachineLimits = NO_LIMIT) -> Expectation:
-    result = expect(disk, machine, job)
+    result = expect_on(path_of(disk, machine), job)
     assert result is not None
     return result
 
@@ -164,7 +163,7 @@ class TestAzureCaching:
 
 
 def test_what_its_owner_expects_of_a_disk_is_a_limit():
-    path = promised_path(Promise(iops=5000, mb_per_s=100))
+    path = Path(promise_gates(Promise(iops=5000, mb_per_s=100), None))
     small, large = expect_on(path, load()), expect_on(path, load(MIB))
     assert small is not None
     assert large is not None
@@ -173,7 +172,7 @@ def test_what_its_owner_expects_of_a_disk_is_a_limit():
 
 
 def test_nothing_is_expected_of_a_disk_without_figures():
-    assert expect(disk_of("aws", "instance-store", 100), NO_LIMIT, load()) is None
+    assert expect_on(path_of(disk_of("aws", "instance-store", 100), NO_LIMIT), load()) is None
 
 
 def test_several_disks_have_several_times_the_limits():
@@ -243,8 +242,8 @@ def test_a_larger_disk_is_never_expected_to_be_slower(
     kind: tuple[str, str], one: int, other: int, job: Load
 ):
     small, large = sorted((one, other))
-    before = expect(any_disk(kind, small), NO_LIMIT, job)
-    after = expect(any_disk(kind, large), NO_LIMIT, job)
+    before = expect_on(path_of(any_disk(kind, small), NO_LIMIT), job)
+    after = expect_on(path_of(any_disk(kind, large), NO_LIMIT), job)
     assume(before is not None and after is not None)
     assert before is not None
     assert after is not None
@@ -257,7 +256,9 @@ def test_a_longer_queue_is_never_expected_to_be_slower(
 ):
     disk = any_disk(kind, size)
     depths = sorted((one, other))
-    levels = [expect(disk, NO_LIMIT, job.model_copy(update={"depth": d})) for d in depths]
+    levels = [
+        expect_on(path_of(disk, NO_LIMIT), job.model_copy(update={"depth": d})) for d in depths
+    ]
     assume(all(levels))
     short, long = levels
     assert short is not None

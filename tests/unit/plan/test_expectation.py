@@ -6,7 +6,8 @@ import pytest
 from tests.books import SHIPPED
 from tests.unit.plan.planned import RANDOM, job, planned
 
-from diskbench.catalog.expect import expect_on, promised_path
+from diskbench.catalog.expect import expect_on
+from diskbench.catalog.path import Path, promise_gates
 from diskbench.fio.profiles import shipped_names
 from diskbench.model.expectation import Expectation, ExpectedLevel, Load, PlanExpectation, Promise
 from diskbench.model.options import RentSpec
@@ -238,7 +239,7 @@ class TestIopsOfLargeBlocks:
         assert found.iops == pytest.approx(3200 / counts)
 
     def test_without_a_catalogue_a_promise_counts_256_kib(self):
-        path = promised_path(Promise(iops=3000))
+        path = Path(promise_gates(Promise(iops=3000), None))
         large = expect_on(path, Load(block_bytes=MIB))
         assert large is not None
         assert large.begin.iops == 750

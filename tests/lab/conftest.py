@@ -112,6 +112,14 @@ def _stays(what: Callable[..., bool], *given: object) -> bool:
     return True
 
 
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for another process, or the kernel, to have done something that it tells nobody."""
+    deadline = time.monotonic() + 240
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
 def ssh(host: Acquired, script: str) -> str:
     """What `script` prints on the host; it must end well."""
     assert host.ssh is not None

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.conftest import Lab, custom, fio, ssh
+from tests.lab.conftest import Lab, custom, fio, ssh, until
 
 from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.model.rental import Acquired, DiskSpec
@@ -86,14 +86,6 @@ def test_requests_overlap(lab: Lab) -> None:
 
 
 @slow
-def test_sixty_four_at_once_are_not_made_to_wait_for_each_other(lab: Lab) -> None:
-    host = lab.machines.acquire("one", custom(latency_ms=MS))
-    for done in when_left_alone(host, "--rw=randread", "--iodepth=64"):
-        if done.iops > 48 * 1000 / MS:
-            return
-
-
-@slow
 def test_what_was_written_is_read_back(lab: Lab) -> None:
     host = lab.machines.acquire("one", custom(latency_ms=1, latency_jitter=0.5))
     given_by_fio = fio(
@@ -126,16 +118,6 @@ def test_what_is_discarded_takes_no_room_on_this_machine(lab: Lab) -> None:
         ["00"] * 4
     )
     assert room_of_disk() < 64 * MIB
-
-
-@slow
-def test_the_disks_limits_hold(lab: Lab) -> None:
-    request = LabRequest(
-        disk=DiskSpec(type="gp2", size_gib=20), latency_ms=1, time_scale=1_000_000
-    )  # a bucket of five credits: the burst is over at once
-    host = lab.machines.acquire("one", request)
-    done = fio(host, "--rw=randread", "--bs=4k", "--ramp_time=1", "--runtime=4", "--time_based")
-    assert done["read_iops"] == pytest.approx(100, rel=0.25)
 
 
 @slow
@@ -327,11 +309,3 @@ def fio_at_work(lab: Lab, host: Acquired) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         load.kill()
         load.wait()
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for another process, or the kernel, to have done something that it tells nobody."""
-    deadline = time.monotonic() + 240
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.lab.conftest import Lab, custom, fio, ssh
+from tests.lab.conftest import Lab, custom, fio, ssh, until
 
 from diskbench.providers.lab import devices, processes
 from diskbench.providers.lab.processes import find_groups, init_of, members
@@ -188,11 +188,3 @@ def mounts_of(pid: int | None) -> str:
         return Path(f"/proc/{pid}/mounts").read_text().partition(" /mnt ext4")[1]
     except OSError:
         return ""
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for the kernel to have done something that it tells nobody."""
-    deadline = time.monotonic() + 240
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)

@@ -6,19 +6,21 @@ Bounds are wide, so that a busy machine does not fail them: unthrottled these di
 thousands.
 """
 
-import statistics
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.lab.conftest import Lab, custom, fio, ssh
 
-from diskbench.catalog.expect import CatalogDisk, expect
+from diskbench.analysis.phases import step_phases
+from diskbench.catalog.bucket import Allowance
+from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
 from diskbench.catalog.lookup import limits
 from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Load
 from diskbench.model.rental import CUSTOM, DiskSpec
 from diskbench.providers.lab import devices
-from diskbench.providers.lab.request import LabRequest
+from diskbench.providers.lab.request import Cache, LabMachine, LabRequest
 from diskbench.providers.lab.supervisor.orders import read_report
 from diskbench.units import KIB, MIB
 
@@ -82,34 +84,6 @@ def test_the_machine_caps_the_sum_of_its_disks(lab: Lab) -> None:
     assert both["read_iops"] == pytest.approx(500, rel=0.25)
 
 
-def test_the_burst_ends_at_the_second_the_catalogues_model_says(lab: Lab) -> None:
-    scale = 186.2
-    request = LabRequest(disk=DiskSpec(type="gp2", size_gib=20), time_scale=scale)
-    host = lab.machines.acquire("one", request)
-    log = ssh(
-        host,
-        f"cd /tmp && fio --name=t --filename={host.device} --rw=randread --bs=4k --direct=1 "
-        "--ioengine=libaio --iodepth=32 --runtime=30 --time_based --write_iops_log=t "
-        "--log_avg_msec=100 >/dev/null && cat t_iops.1.log",
-    )
-    rows = [line.split(",") for line in log.splitlines()]
-    points = [(float(row[0]) / 1000, float(row[1])) for row in rows]
-    early = statistics.mean(v for at, v in points if 1 < at < 8)
-    done = sum(v * (at - before) for (at, v), (before, _) in zip(points[1:], points, strict=False))
-    spent = done - 100 * points[-1][0]
-    assert spent == pytest.approx(5_400_000 / scale, rel=0.15)
-    # With the rate that this machine gave, which is the promised one unless it is overloaded.
-    disk = CatalogDisk(limits("aws", "gp2", 20), time_scale=scale)
-    expected = expect(disk, MachineLimits(""), Load(block_bytes=4 * KIB, max_per_s=early))
-    assert expected is not None
-    predicted = expected.lasts_s
-    assert predicted is not None
-    late = statistics.mean(v for at, v in points if at > predicted * 1.2)
-    assert late == pytest.approx(100, rel=0.25)
-    fell = max(at for at, v in smoothed(points) if v > (early + late) / 2)
-    assert fell == pytest.approx(predicted, rel=0.15)
-
-
 def test_filling_a_disk_spends_nothing_while_credit_is_off(lab: Lab) -> None:
     request = LabRequest(disk=DiskSpec(type="gp2", size_gib=20), time_scale=5400)
     host = lab.machines.acquire("one", request)  # 1,000 credits: a third of a second
@@ -169,9 +143,56 @@ def test_stalls_stop_a_disk_for_a_while(lab: Lab) -> None:
     assert 20 < done["read_iops"] < 450
 
 
-def smoothed(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Means of five: the kernel lets I/O through in slices of a tenth of a second."""
-    return [
-        (points[i][0], statistics.mean(v for _, v in points[i - 2 : i + 3]))
-        for i in range(2, len(points) - 2)
-    ]
+SCALE = 93.1  # 1,862 s become 20
+
+
+def test_the_cliff_of_a_gp2_is_found_at_the_second_that_the_catalogue_says(lab: Lab) -> None:
+    request = LabRequest(disk=DiskSpec(type="gp2", size_gib=20), time_scale=SCALE)
+    host = lab.machines.acquire("one", request)
+    log = ssh(
+        host,
+        f"cd /tmp && fio --name=t --filename={host.device} --rw=randread --bs=4k --direct=1 "
+        "--ioengine=libaio --iodepth=32 --runtime=40 --time_based --write_iops_log=t "
+        "--log_avg_msec=1000 >/dev/null && cat t_iops.1.log",
+    )
+    iops = np.array([float(line.split(",")[1]) for line in log.splitlines()])
+    found = step_phases(iops, iops * 4 * KIB, shortest_s=10)
+    assert [phase.kind for phase in found.phases] == ["burst", "baseline"]
+    [cliff] = found.cliffs
+    # With the rate that this machine gave, which is the promised one unless it is overloaded.
+    load = Load(block_bytes=4 * KIB, max_per_s=min(cliff.before, 3000))
+    disk = CatalogDisk(limits("aws", "gp2", 20), time_scale=SCALE)
+    expected = expect_on(path_of(disk, MachineLimits("")), load)
+    assert expected is not None
+    predicted = expected.lasts_s
+    assert cliff.at_s == pytest.approx(predicted, abs=2)
+    assert cliff.after == pytest.approx(100, rel=0.15)
+    assert cliff.credits == pytest.approx(5_400_000 / SCALE, rel=0.15)
+
+
+DISK_IOPS, CACHED_IOPS = 300, 1500
+AGAIN = ("--bs=4k", "--size=4m", "--runtime=3", "--time_based")
+
+
+def cached(cache: Cache) -> LabRequest:
+    disk = DiskSpec(type=CUSTOM, size_gib=1, iops=DISK_IOPS)
+    gate = LabMachine(counts="ios", allowance=Allowance(CACHED_IOPS), stage="cache")
+    return LabRequest(disk=disk, cache=cache, machine=(gate,))
+
+
+def test_what_was_read_before_comes_from_the_cache(lab: Lab) -> None:
+    host = lab.machines.acquire("one", cached("readonly"))
+    first = fio(host, "--rw=randread", "--bs=4k", "--size=4m")
+    again = fio(host, "--rw=randread", *AGAIN)
+    written = fio(host, "--rw=randwrite", *AGAIN)
+    assert first["read_iops"] < 1.3 * DISK_IOPS
+    assert 1.3 * DISK_IOPS < again["read_iops"] < 1.3 * CACHED_IOPS
+    assert written["write_iops"] < 1.3 * DISK_IOPS
+
+
+def test_writes_that_are_kept_are_fast_and_are_read_back_as_written(lab: Lab) -> None:
+    host = lab.machines.acquire("one", cached("readwrite"))
+    written = fio(host, "--rw=randwrite", *AGAIN)
+    assert 1.3 * DISK_IOPS < written["write_iops"] < 1.3 * CACHED_IOPS
+    fio(host, "--rw=randwrite", "--bs=4k", "--size=2m", "--verify=crc32c", "--verify_fatal=1")
+    ssh(host, f"mkfs.ext4 -q -F {host.device} && fsck.ext4 -fn {host.device}")

@@ -2,15 +2,12 @@
 that no disk can shrink; else the verdict is `unwritten`."""
 
 import pytest
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import make_plan, planned_on
 
 from diskbench.fio.estimate import fill_warning
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
-from diskbench.model.spec import Cell, TargetSpec
-from diskbench.plan.trial import TrialIds
-from diskbench.plan.trial import make_plan as plan_of
 
 GIB = 2**30
 NETWORK = DiskFacts(
@@ -26,15 +23,7 @@ def planned(profile, disk=NETWORK, *, filesystem=None, size=4 * GIB):
         cpu=CpuFacts(count=2), memory_bytes=GIB, fio_version="fio-3.33", disk=disk,
         fio_engines=("libaio", "psync", "sync", "filecreate", "filestat", "filedelete"),
     )  # fmt: skip
-    cell = Cell(
-        provider="ssh",
-        profile=profile.name,
-        target=TargetSpec(
-            kind="device", path="/dev/nvme1n1", destroy_data="x", size_bytes=size,
-            filesystem=filesystem,
-        ),
-    )  # fmt: skip
-    return plan_of(cell, profile, facts, TrialIds("c", "t", ("r",)), version="0")
+    return planned_on(profile, facts, filesystem=filesystem, size_bytes=size)
 
 
 def own(text, disk=NETWORK):

@@ -5,7 +5,7 @@ measured: AWS and Azure documents, and the disks of the first seed (cunnie/cloud
 import pytest
 from tests.books import SHIPPED, disk_of
 
-from diskbench.catalog.expect import Emptied, Simulation, Stage, expect, path_of, simulate
+from diskbench.catalog.expect import Emptied, Simulation, Stage, expect_on, path_of, simulate
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.model.expectation import Load
 from diskbench.units import KIB, MIB
@@ -52,7 +52,7 @@ def first_empty(course: Simulation) -> Emptied:
 
 
 def test_a_gp2_of_20_gib_at_3000_iops_spends_5_4_million_credits_in_31_minutes():
-    found = expect(disk_of("aws", "gp2", 20), NO_LIMIT, RANDOM_4K)
+    found = expect_on(path_of(disk_of("aws", "gp2", 20), NO_LIMIT), RANDOM_4K)
     assert found is not None
     assert found.begin.iops == 3000
     assert found.lasts_s == pytest.approx(5_400_000 / (3000 - 100)) == pytest.approx(1862, abs=1)
@@ -105,16 +105,9 @@ def test_after_the_collapse_the_stream_is_as_slow_as_it_was():
     """108 IOPS, 28.2 MB/s written and 13 MB/s read were seen; 100 IOPS are promised."""
     disk = disk_of("aws", "gp2", 20)
     for load, seen in ((WRITTEN, 28.2e6), (READ, 13.2e6)):
-        found = expect(disk, C4_XLARGE, load)
+        found = expect_on(path_of(disk, C4_XLARGE), load)
         assert found is not None
         assert found.lasting.bytes_per_s == pytest.approx(seen * 100 / 108, rel=0.08)
-
-
-@pytest.mark.parametrize("size_gib", [1, 8, 33])
-def test_a_small_gp2_falls_to_100_iops_and_not_to_three_a_gib(size_gib: int):
-    found = expect(disk_of("aws", "gp2", size_gib), NO_LIMIT, RANDOM_4K)
-    assert found is not None
-    assert found.lasting.iops == 100
 
 
 @pytest.mark.parametrize(
@@ -131,26 +124,17 @@ def test_a_small_gp2_falls_to_100_iops_and_not_to_three_a_gib(size_gib: int):
 def test_hdd_volumes_stream_at_their_burst_until_a_volume_s_worth_is_spent(
     disk_type: str, size_gib: float, baseline: float, burst: float, lasts_s: float | None
 ):
-    found = expect(disk_of("aws", disk_type, size_gib), NO_LIMIT, STREAM_1M)
+    found = expect_on(path_of(disk_of("aws", disk_type, size_gib), NO_LIMIT), STREAM_1M)
     assert found is not None
     assert found.begin.bytes_per_s / MIB == pytest.approx(burst, abs=0.01)
     assert found.lasting.bytes_per_s / MIB == pytest.approx(baseline, abs=0.01)
     assert found.lasts_s == (None if lasts_s is None else pytest.approx(lasts_s, rel=0.001))
 
 
-def test_small_random_io_costs_an_hdd_a_whole_mib_of_credit():
-    disk = disk_of("aws", "st1", 500)
-    small, large = expect(disk, NO_LIMIT, RANDOM_4K), expect(disk, NO_LIMIT, STREAM_1M)
-    assert small is not None
-    assert large is not None
-    assert small.lasting.iops == pytest.approx(large.lasting.iops)
-    assert small.lasting.accounted
-
-
 def test_azure_credit_lasts_half_an_hour_in_operations_and_in_bytes():
     disk = disk_of("azure", "Premium_LRS", 32)
     for load, begin, lasting in ((RANDOM_4K, 3500, 120), (STREAM_1M, 170e6 / MIB, 25e6 / MIB)):
-        found = expect(disk, NO_LIMIT, load)
+        found = expect_on(path_of(disk, NO_LIMIT), load)
         assert found is not None
         assert (found.begin.iops, found.lasting.iops) == pytest.approx((begin, lasting))
         assert found.lasts_s == pytest.approx(1800)
@@ -173,7 +157,7 @@ def test_an_ebs_burst_instance_falls_before_its_disk_does():
     machine = machine_of(SHIPPED, "aws", "m5.large", "gp3")
     baseline = machine.gates[0].allowance.baseline
     disk = disk_of("aws", "gp3", 500, iops=16_000, throughput=1000)
-    found = expect(disk, machine, RANDOM_4K)
+    found = expect_on(path_of(disk, machine), RANDOM_4K)
     assert found is not None
     assert found.begin.iops == 16_000
     assert found.begin.limited_by == "disk-iops"
@@ -195,7 +179,7 @@ def test_the_burst_of_an_instance_comes_back_once_a_day():
 def test_disk_and_machine_have_buckets_of_their_own():
     """While the machine holds a gp2 to 500 IOPS its credit lasts longer, and goes all the same."""
     disk, slow = disk_of("aws", "gp2", 20), capped("slow", 500, None, "a test")
-    found = expect(disk, slow, RANDOM_4K)
+    found = expect_on(path_of(disk, slow), RANDOM_4K)
     assert found is not None
     assert (found.begin.iops, found.begin.limited_by) == (500, "vm-iops")
     assert found.lasts_s == pytest.approx(5_400_000 / (500 - 100))

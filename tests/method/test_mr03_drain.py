@@ -1,15 +1,24 @@
-"""MR-3: `sustained` loads a disk 1.2 times as long as its credit lasts before it measures."""
+"""MR-3: `sustained` loads a disk 1.2 times as long as its credit lasts before it measures;
+burst and baseline are told apart, and no mean spans a cliff."""
+
+import io
 
 import pytest
+from rich.console import Console
+from tests.rigs.plans import planned_on
+from tests.rigs.printed import print_result
+from tests.rigs.synthetic import Noise, bucket
+from tests.unit.report.made import plan, row
 
+from diskbench.analysis.phases import step_phases
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import shipped_profile
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
-from diskbench.model.spec import Cell, TargetSpec
-from diskbench.plan.trial import TrialIds, drain_s, make_plan
+from diskbench.plan.trial import drain_s
 from diskbench.providers.options import EmulationOptions
+from diskbench.report.assemble.subject import subject_of_plan
 
 
 def rental(cloud, type_, size, scale=1.0):
@@ -47,10 +56,7 @@ def drained(seconds):
         fio_engines=("libaio",),
         disk=DiskFacts(name="x", path="/dev/x", size_bytes=20 * 2**30),
     )
-    target = TargetSpec(kind="device", path="/dev/x", destroy_data="x", filesystem="none")
-    cell = Cell(provider="aws", profile="sustained", target=target)
-    names = TrialIds("c", "t", ("r",))
-    plan = make_plan(cell, shipped_profile("sustained"), facts, names, version="0", drain_s=seconds)
+    plan = planned_on(shipped_profile("sustained"), facts, drain_s=seconds)
     drain = next(step for step in plan.steps if step.name == "drain")
     return jobs(parse(drain.job).sections)[0].get("runtime")
 
@@ -58,3 +64,31 @@ def drained(seconds):
 def test_the_profile_drains_so_long_and_as_a_gp2_of_20_gib_where_nothing_is_known():
     assert drained(4320) == "4320"
     assert drained(None) == "2235"
+
+
+STEP = "rand-read-4k-qd32"
+
+
+def shown(phases=()):
+    """The result of a step of 50 minutes whose credit is gone after 31."""
+    mean = (3000 * 1862 + 100 * 1138) / 3000
+    console = Console(file=io.StringIO(), width=100)
+    measured = [row(step=STEP, iops=mean)]
+    print_result(subject_of_plan(plan()), measured, (), phases, console=console)
+    return console.file.getvalue()
+
+
+def course():
+    values = bucket(5_400_000, 3000, 100, 3000, Noise(sd=0.0), seed=1)
+    return step_phases(values, values * 4096).model_copy(
+        update={"step": STEP, "run_id": "01trial-run0"}
+    )
+
+
+def test_the_mean_across_a_cliff_is_not_shown_and_both_levels_are():
+    assert "1,900" in shown()
+    told = shown([course()])
+    assert "1,900" not in told
+    assert f"{STEP} (baseline)" in told
+    assert f"burst of 3,000 IOPS for 31:02 in {STEP}, then a baseline of 100 IOPS" in told
+    assert "steady (baseline)" in told

@@ -87,10 +87,6 @@ def test_replicates_go_on_until_it_is_narrow_or_the_most_are_done(values, begin,
     assert (told.may_begin, told.spare) == (begin, spared)
 
 
-def test_a_budget_ends_it():
-    assert "time or money" in turn(BlockStatus(12, "read", 0.2, 8), done=12, refused=1).spare
-
-
 @pytest.mark.parametrize(
     ("reached", "word", "more"), [(True, "reached: ", 0), (False, "not reached: ", 8)]
 )

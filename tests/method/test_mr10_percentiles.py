@@ -8,8 +8,6 @@ from diskbench.fio.histogram import (
     bucket_index,
     bucket_middle_ns,
     merge,
-    needed,
-    quantile,
     value_at,
 )
 
@@ -39,15 +37,3 @@ def test_a_mean_of_quantiles_is_another_number():
     fast, slow = job(1, 9000, 200_000), job(2, 1000, 9_000_000)
     mean = (value_at(counted(fast), 0.9) + value_at(counted(slow), 0.9)) / 2
     assert mean > 2 * value_at(merge([counted(fast), counted(slow)]), 0.9)
-
-
-def test_the_order_of_merging_changes_nothing():
-    jobs = [counted(job(seed, 500, 300_000)) for seed in range(3)]
-    assert merge([merge(jobs[:2]), jobs[2]]) == merge([jobs[0], merge(jobs[1:])]) == merge(jobs)
-
-
-@pytest.mark.parametrize(("fraction", "count"), [(0.95, 59), (0.99, 299), (0.999, 2995)])
-def test_one_io_less_than_needed_and_there_is_no_quantile(fraction, count):
-    assert needed(fraction) == count
-    assert quantile({1000: count}, fraction) is not None
-    assert quantile({1000: count - 1}, fraction) is None

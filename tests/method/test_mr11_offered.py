@@ -8,7 +8,7 @@ from rich.console import Console
 from tests.lab.conftest import Lab, ssh
 from tests.lab.conftest import lab as lab
 from tests.rigs.printed import print_result
-from tests.unit.report.made import plan, row
+from tests.unit.report.made import plan, result, row
 
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.offered import requested_iops, resolve, saturation_warning
@@ -19,7 +19,6 @@ from diskbench.fio.steps import build_steps
 from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
 from diskbench.model.rental import DiskSpec
-from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Step
 from diskbench.providers.lab.request import LabRequest
 from diskbench.report.assemble.subject import subject_of_plan
@@ -37,15 +36,7 @@ def shipped(fio):
 
 
 def reached(step, iops):
-    measured = Measurement(
-        run_id="r", step_index=step.index, step=step.name, role=step.role, scope="step", job="all",
-        job_index=-1, direction="read", ios=10**6, bytes=4 * 10**9, runtime_ns=60 * 10**9,
-        iops=iops, bytes_per_s=iops * 4096,
-    )  # fmt: skip
-    return StepResult(
-        step_index=step.index, step=step.name, role=step.role, started_at="a", finished_at="b",
-        fio_exit=0, fio_version="fio-3.42", measurements=(measured,),
-    )  # fmt: skip
+    return result(step, row(step.name, iops=iops, ios=10**6, runtime_ns=60 * 10**9))
 
 
 @pytest.mark.parametrize("fio", ["fio-3.33", "fio-3.42"])

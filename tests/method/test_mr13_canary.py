@@ -10,7 +10,6 @@ from tests.rigs.plans import make_plan
 from diskbench.analysis.canary import Reading, off
 from diskbench.analysis.compare import LEAST_DIFFERENCE
 from diskbench.engine.trial.steps import unit_of
-from diskbench.fio.recorded import parse_canary
 from diskbench.model.facts import CpuFacts
 from diskbench.model.ids import short
 from diskbench.report.terminal.compare_text import replicate_lines
@@ -63,26 +62,6 @@ def test_too_few_readings_flag_nothing():
 
 def test_different_canaries_are_not_mixed():
     assert off([*fleet([0.1] * 8), *fleet([4e6] * 8, "null IOPS")]) == {}
-
-
-@pytest.mark.parametrize(("line", "mib"), [("cpu_s 0.1", 32), ("checksum_8mib_s 0.1", 8)])
-def test_a_checksum_is_known_by_its_size(line, mib):
-    canary = parse_canary(f"{line}\n".encode())
-    assert (canary.cpu_s, canary.cpu_mib) == (0.1, mib)
-
-
-def test_checksums_of_two_sizes_are_two_fleets(database, evidence):
-    trials = []
-    for number in range(14):
-        word, seconds = ("checksum_8mib_s", 0.03) if number % 2 else ("cpu_s", 0.11)
-        canaries = (seconds, seconds)
-        trials.append(
-            coursed(
-                database, evidence, [100.0] * 3,
-                number=number, canaries=canaries, canary_word=word,
-            )
-        )  # fmt: skip
-    assert off_trials(database, trials, evidence) == {}
 
 
 @pytest.mark.parametrize("kinds", [("Xeon 8488C", "Graviton3"), ("Xeon 8488C", "Xeon 8488C")])

@@ -2,19 +2,18 @@
 not pooled."""
 
 import pytest
+from tests.rigs.plans import planned_on
 from tests.rigs.replicates import measured
 
 from diskbench.errors import FactsDiffer, UnknownName
 from diskbench.fio.profiles import Profile, shipped_names, shipped_profile
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
-from diskbench.model.spec import Cell, Plan, TargetSpec
-from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.model.spec import Plan
 from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.pool import CHECKED, alike, check_alike, facts_to_pool
 from diskbench.results.trial_figures import trial_figures
 from diskbench.store.database import open_database
 
-NAMES = TrialIds("c", "t", ("r",))
 FACTS = HostFacts(
     cpu=CpuFacts(model="EPYC", count=2),
     memory_bytes=2**30,
@@ -25,12 +24,8 @@ FACTS = HostFacts(
 
 
 def planned(profile, parameters=()):
-    device = "device" in profile.targets
-    target = TargetSpec(
-        kind="device", path="/dev/nvme1n1", destroy_data="x", filesystem="none" if device else None
-    )
-    cell = Cell(provider="ssh", profile=profile.name, target=target, parameters=parameters)
-    return make_plan(cell, profile, FACTS, NAMES, version="0")
+    filesystem = "none" if "device" in profile.targets else None
+    return planned_on(profile, FACTS, parameters=parameters, filesystem=filesystem)
 
 
 @pytest.mark.parametrize("name", shipped_names())
@@ -42,8 +37,12 @@ def test_the_record_of_a_trial_makes_the_same_job_files_again(name):
     again = shipped.model_copy(
         update={"template": kept.profile.template, "source": kept.profile.source}
     )
-    cell = kept.cell.model_copy(update={"parameters": tuple(sorted(typed.items()))})
-    made = make_plan(cell, again, kept.facts, NAMES, version="0")
+    made = planned_on(
+        again,
+        kept.facts,
+        parameters=tuple(sorted(typed.items())),
+        filesystem=kept.cell.target.filesystem,
+    )
     assert [step.job.encode() for step in made.steps] == [step.job.encode() for step in kept.steps]
 
 

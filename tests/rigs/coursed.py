@@ -20,11 +20,10 @@ TIMES = ("2026-11-21T10:00:00+00:00", "2026-11-21T11:00:00+00:00")
 def coursed(
     database, evidence, series, *, number=0, campaign=0, disk="gp2", step="read", labels=(),
     facts=None, lat_mean_ns=1e6, canaries=None, again=(),
-    canary_word="checksum_8mib_s",
 ):  # fmt: skip
     """One trial of a step of random reads of 4 KiB, `series` its IOPS by seconds; its row is fio's
     mean over all of it. `again` are the series of further runs of the trial, `canaries` the seconds
-    that the checksum took before and after, `canary_word` what it is of. Returns the trial's id."""
+    that the checksum took before and after. Returns the trial's id."""
     at_s = 1_790_000_000 + campaign * 86_400 + number * 600
     unique = crc32(disk.encode()) % 1000 * 100 + number
     courses = (series, *again)
@@ -48,7 +47,7 @@ def coursed(
     save_plan(database, plan, evidence.url)
     archive.write_plan(evidence, plan)
     for index, (run_id, values) in enumerate(zip(run_ids, courses, strict=True)):
-        _run(database, evidence, run_id, made, values, lat_mean_ns, (canary_word, canaries or ()))
+        _run(database, evidence, run_id, made, values, lat_mean_ns, canaries or ())
         finish_run(database, evidence, plan, index, "done", None)
     return plan.trial_id
 
@@ -61,9 +60,8 @@ def _run(database, evidence, run_id, made, series, lat_mean_ns, canaries):
         ).encode()
         for kind, factor in (("iops", 1), ("bw", 4))
     }
-    word, readings = canaries
-    for when, seconds in zip(("before", "after"), readings, strict=False):
-        logs[f"canary-{when}.txt"] = f"{word} {seconds:.6f}\n".encode()
+    for when, seconds in zip(("before", "after"), canaries, strict=False):
+        logs[f"canary-{when}.txt"] = f"checksum_8mib_s {seconds:.6f}\n".encode()
     archive.write_step_evidence(
         evidence, run_id, made, logs, started_at=TIMES[0], finished_at=TIMES[1]
     )

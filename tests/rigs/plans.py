@@ -3,8 +3,13 @@
 import subprocess
 from pathlib import Path
 
+from diskbench.fio.profiles import parse_profile
+from diskbench.fio.steps import build_steps
+from diskbench.fio.template import RenderContext, render
 from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
 from diskbench.model.spec import Cell, Plan, ProfileFacts, ResolvedTarget, Step, TargetSpec
+from diskbench.plan.trial import TrialIds
+from diskbench.plan.trial import make_plan as plan_of
 
 JOB = """[global]
 ioengine=psync
@@ -70,6 +75,27 @@ def make_plan(run_ids=RUN_IDS, *, labels=(("team", "storage"),), profile="quick"
         "space_bytes": 2**20,
     }
     return Plan(**(values | changes))
+
+
+def built(text, target, *, version="3.33", **context):
+    """The steps of a job file on a target, with the changes that it took."""
+    profile = parse_profile(text, name="mine")
+    about = {"target_kind": target.kind, "size_bytes": target.size_bytes} | context
+    rendered = render(profile, {}, RenderContext(**about))
+    return build_steps(profile, rendered, target, version)
+
+
+def planned_on(profile, facts, *, parameters=(), drain_s=None, **target):
+    """The plan of a profile on a machine with these facts: on the raw disk unless told."""
+    spec = {"kind": "device", "path": facts.disk.path, "destroy_data": "x", "filesystem": "none"}
+    cell = Cell(
+        provider="ssh",
+        profile=profile.name,
+        target=TargetSpec(**spec | target),
+        parameters=parameters,
+    )
+    names = TrialIds("c", "t", ("r",))
+    return plan_of(cell, profile, facts, names, version="0", drain_s=drain_s)
 
 
 def run_fio(directory: Path, step: Step) -> dict[str, bytes]:

@@ -193,3 +193,14 @@ def test_a_frame_names_its_extra(monkeypatch) -> None:
 def test_another_missing_module_is_a_fault_of_ours() -> None:
     assert of_import(ImportError(name="sqlalchemy")) is None
     assert of_import(ImportError("cannot import")) is None
+
+
+@pytest.mark.slow
+def test_no_command_imports_pytest() -> None:
+    code = (
+        "import sys, diskbench.cli.main, diskbench.providers.registry as known\n"
+        "[known.provider(name) for name in known.provider_names()]\n"
+        "assert 'pytest' not in sys.modules and 'diskbench.testing' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

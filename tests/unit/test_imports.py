@@ -1,8 +1,11 @@
-"""Every import of our own modules names what is there, also where mypy does not look."""
+"""Every import of our own modules names what is there, also where mypy does not look;
+each call at which a drill ends a process is there, too."""
 
 import ast
 import importlib
 import importlib.util
+import re
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -55,3 +58,16 @@ def test_each_imported_name_is_there(folder):
         if not is_there(module, name)
     ]
     assert missing == []
+
+
+TESTS = Path(__file__).parents[1]
+PLACE = re.compile(r"\b(?:before|after) (diskbench(?:\.\w+)+:\w+(?:\.\w+)*) \d")
+PLACES = sorted(
+    {place for path in TESTS.rglob("*.py") for place in PLACE.findall(path.read_text("utf-8"))}
+)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_call_at_which_a_drill_ends_a_process_is_there(place: str) -> None:
+    module, _, names = place.partition(":")
+    assert callable(reduce(getattr, names.split("."), importlib.import_module(module)))

@@ -1,7 +1,3 @@
-import os
-import subprocess
-import sys
-
 import pytest
 
 from diskbench.errors import InvalidValue, UnknownName
@@ -123,18 +119,6 @@ def test_passwords_are_never_shown(places):
 )
 def test_urls_without_secrets_are_shown_as_they_are(url, shown):
     assert printable(url) == shown
-
-
-@pytest.mark.slow
-def test_reading_settings_imports_neither_sqlalchemy_nor_pydantic_settings():
-    code = (
-        "import sys\nfrom diskbench.settings import load_settings\nload_settings()\n"
-        "print([m for m in ('sqlalchemy', 'pydantic_settings', 'obstore') if m in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
-    )
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
-
 import pytest
-from tests.rigs.touched import EVERYTHING, changed_files, touched
+from tests.rigs.touched import EVERYTHING, touched
 
 SOURCES = {
     "tests/rigs/cli.py": "from diskbench.cli import main\n",
@@ -47,30 +44,3 @@ def test_a_change_touches_its_folder_and_the_tests_that_import_it(
     changed: list[str], chosen: list[str]
 ) -> None:
     assert touched(changed, SOURCES) == chosen
-
-
-def test_what_changed_is_what_differs_from_main_or_on_main_from_the_commit_before(
-    tmp_path: Path,
-) -> None:
-    assert changed_files(tmp_path) is None, "no checkout"
-
-    def git(*words: str) -> None:
-        user = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgSign=false")
-        subprocess.run(["git", *user, *words], cwd=tmp_path, check=True, capture_output=True)
-
-    def commit(name: str) -> None:
-        (tmp_path / name).write_text(name)
-        git("add", name)
-        git("commit", "-m", name)
-
-    git("init", "--initial-branch=main")
-    commit("a")
-    assert changed_files(tmp_path) is None, "there is no commit before"
-    commit("b")
-    (tmp_path / "new").write_text("new")
-    assert changed_files(tmp_path) == ["b", "new"]
-    git("checkout", "-b", "mine")
-    commit("c")
-    commit("d")
-    (tmp_path / "a").write_text("changed")
-    assert changed_files(tmp_path) == ["a", "c", "d", "new"]

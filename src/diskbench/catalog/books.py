@@ -11,26 +11,20 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal, Self
 
-from pydantic import model_validator
-
-from diskbench.catalog.machine_book import MachineBook, machine_book, parse_machines
-from diskbench.catalog.price_book import PriceBook, parse_prices, price_book
-from diskbench.catalog.sourced_figures import FigureSource
+from diskbench.catalog.machine_book import MachineBook, machine_book
+from diskbench.catalog.price_book import PriceBook, price_book
+from diskbench.catalog.sourced_figures import ProviderFile
 from diskbench.catalog.yaml_loader import (
     MACHINES,
     PRICES,
     Overlay,
-    check_sources,
     digest_of,
     parse_book,
     shipped,
     shipped_book,
 )
 from diskbench.errors import UnknownName
-from diskbench.model.base import Frozen
 
 
 @dataclass(frozen=True)
@@ -77,28 +71,24 @@ class Books:
         patches = next((overlay.patches for overlay in self.overlays if overlay.cloud == cloud), {})
         machines, prices = machine_book(cloud), price_book(cloud)
         if (patch := patches.get(MACHINES)) and (text := shipped(cloud, MACHINES)) is not None:
-            machines = parse_machines(text, where=f"{cloud}/{MACHINES}", patch=patch)
+            machines = parse_book(MachineBook, text, where=f"{cloud}/{MACHINES}", patch=patch)
         if (patch := patches.get(PRICES)) and (text := shipped(cloud, PRICES)) is not None:
-            prices = parse_prices(text, where=f"{cloud}/{PRICES}", patch=patch)
+            prices = parse_book(PriceBook, text, where=f"{cloud}/{PRICES}", patch=patch)
         return ProviderBook(machines, prices)
 
 
-REGIONS = "regions.yaml"
-
-
-class RegionBook(Frozen):
+class RegionBook(ProviderFile):
     """The file. A region that is newer than its source is not in it."""
 
-    format: Literal[1]
-    cloud: str
-    sources: dict[str, FigureSource]
+    file = "regions.yaml"
+    kind = "list of regions"
+
     source: str
     regions: tuple[str, ...]
 
-    @model_validator(mode="after")
-    def _source_is_listed(self) -> Self:
-        check_sources({"regions": self.source}, self.sources)
-        return self
+    def named_sources(self) -> dict[str, str]:
+        """Return the one source, that of the regions."""
+        return {"regions": self.source}
 
 
 def check_region(cloud: str, region: str) -> None:
@@ -109,8 +99,7 @@ def check_region(cloud: str, region: str) -> None:
         raise UnknownName(f"region of {cloud}", region, known, field="region")
 
 
-@functools.cache
 def regions(cloud: str) -> tuple[str, ...]:
     """Return the regions that the catalogue of `cloud` lists; none without such a list."""
-    book = shipped_book(cloud, REGIONS, partial(parse_book, RegionBook, kind="list of regions"))
+    book = shipped_book(RegionBook, cloud)
     return () if book is None else book.regions

@@ -21,17 +21,15 @@ that the guest serves from memory or merges are counted although the cloud never
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
-from diskbench.catalog.sourced_figures import FigureSource, SourcedFigure
-from diskbench.catalog.yaml_loader import CHARGES, check_sources, parse_book, shipped_book
+from diskbench.catalog.sourced_figures import ProviderFile, SourcedFigure
+from diskbench.catalog.yaml_loader import CHARGES, shipped_book
 from diskbench.errors import UserError
 from diskbench.model.base import Frozen
 from diskbench.model.rental import DiskSpec
@@ -103,43 +101,17 @@ class Minimum(SourcedFigure):
     value: float
 
 
-class Charges(Frozen):
+class Charges(ProviderFile):
     """One provider's file; prices are those of `region`."""
 
-    format: Literal[1]
-    cloud: str
+    file = CHARGES
+    kind = "list of charges"
+
     region: str
-    sources: dict[str, FigureSource]
     address: AddressPrice | None = None
     machine_minimum: Minimum | None = None
     disk_minimum: Minimum | None = None
     transactions: dict[str, Transactions] = Field(default_factory=dict)
-
-    def figures(self) -> Iterator[SourcedFigure]:
-        """Yield every item that holds a figure."""
-        yield from (f for f in (self.address, self.machine_minimum, self.disk_minimum) if f)
-        for figure in self.transactions.values():
-            yield from (
-                figure,
-                *([figure.counting] if figure.counting else []),
-                *figure.tiers.values(),
-            )
-
-    @model_validator(mode="after")
-    def _every_source_is_listed(self) -> Charges:
-        check_sources({figure.source: figure.source for figure in self.figures()}, self.sources)
-        return self
-
-
-@functools.cache
-def charges_of(cloud: str) -> Charges | None:
-    """Return the shipped charges of a provider; None if it lists none."""
-    return shipped_book(cloud, CHARGES, parse_charges)
-
-
-def parse_charges(text: str, *, where: str) -> Charges:
-    """Parse charges from YAML. Raises InvalidValue naming `where` and every fault."""
-    return parse_book(Charges, text, where=where, kind="list of charges")
 
 
 @dataclass(frozen=True)
@@ -154,7 +126,7 @@ class Charge:
 
 def charge_of(cloud: str, disk: DiskSpec, region: str | None) -> Charge | None:
     """Return the charge of a disk; None if its transactions are free."""
-    ours = charges_of(cloud)
+    ours = shipped_book(Charges, cloud)
     charge = ours.transactions.get(disk.type) if ours else None
     if ours is None or charge is None:
         return None

@@ -30,12 +30,13 @@ from datetime import datetime
 from typing import Protocol
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.charges import Minimum, Work, charge_of, charges_of, done_work
-from diskbench.catalog.expect import CatalogDisk, expect
-from diskbench.catalog.lookup import DiskLimits, limits
+from diskbench.catalog.charges import Charges, Minimum, Work, charge_of, disk_limits, done_work
+from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
+from diskbench.catalog.lookup import DiskLimits
 from diskbench.catalog.machine import MachineLimits
+from diskbench.catalog.path import Path
 from diskbench.catalog.price_book import price_book
-from diskbench.errors import UserError
+from diskbench.catalog.yaml_loader import shipped_book
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import DiskPrice, Load
 from diskbench.model.rental import DiskSpec, PricePart, Rental
@@ -81,21 +82,6 @@ class TrialCost(CellCost):
     trial_id: str
     emulated: bool
     ended: bool
-
-
-class MonthCost(Frozen):
-    """The monthly cost of one disk; None where a price is not known."""
-
-    storage_usd: float | None
-    transactions: float
-    transactions_usd: float | None
-
-    @property
-    def total_usd(self) -> float | None:
-        """The sum of storage and transactions; None if either is unknown."""
-        if self.storage_usd is None or self.transactions_usd is None:
-            return None
-        return self.storage_usd + self.transactions_usd
 
 
 class LeaseLike(Protocol):
@@ -204,24 +190,19 @@ def monthly(
     *,
     hours: float = MONTH_HOURS,
     tier: str | None = None,
-) -> MonthCost:
-    """Return the cost of one disk for a month of `hours` with the `work` done in it. `tier` is a
-    performance tier that is paid for instead of the size's own tier.
+) -> tuple[float | None, float | None]:
+    """Return what one disk costs in a month of `hours`, and what the `work` done in it costs, in
+    USD; None where a price is not known. `tier` is a performance tier that is paid for instead of
+    the size's own tier.
 
     At full load: `monthly(books, …, [expected_work(cloud, disk, [4096], hours * 3600)])`.
     """
     hourly = disk_hourly_usd(books, cloud, disk, region, tier=tier)
     charge = charge_of(cloud, disk, region)
-    count = charge.counting.count(work) if charge else 0.0
-    if charge is None:
-        usd: float | None = 0.0
-    else:
-        usd = charge.price.cost_usd(count) if charge.price else None
-    return MonthCost(
-        storage_usd=None if hourly is None else hourly * hours,
-        transactions=count,
-        transactions_usd=usd,
-    )
+    usd: float | None = 0.0
+    if charge is not None:
+        usd = charge.price.cost_usd(charge.counting.count(work)) if charge.price else None
+    return None if hourly is None else hourly * hours, usd
 
 
 def priced_region(cloud: str) -> str | None:
@@ -231,7 +212,7 @@ def priced_region(cloud: str) -> str | None:
 
 def machine_part(books: Books, cloud: str, machine_type: str, region: str) -> PricePart:
     """Return the on-demand price of a machine; a spot machine costs at most that."""
-    charges = charges_of(cloud)
+    charges = shipped_book(Charges, cloud)
     return PricePart(
         name=f"machine {machine_type}",
         hourly_usd=books.of(cloud).prices.machine_hourly_usd(machine_type, region),
@@ -254,7 +235,7 @@ def disk_part(
 
     `tier` is a performance tier that is paid for instead of the size's own.
     """
-    charges = charges_of(cloud)
+    charges = shipped_book(Charges, cloud)
     hourly_usd = disk_hourly_usd(books, cloud, disk, region, tier=tier)
     count = f"{disk.count} × " if disk.count > 1 else ""
     return PricePart(
@@ -267,7 +248,7 @@ def disk_part(
 
 def address_part(cloud: str, region: str) -> PricePart:
     """Return the price of a public address that a running machine uses."""
-    charges = charges_of(cloud)
+    charges = shipped_book(Charges, cloud)
     known = charges is not None and charges.address is not None and charges.region == region
     address = charges.address if charges and known else None
     return PricePart(
@@ -297,15 +278,8 @@ def disk_hourly_usd(
         region,
         iops=disk.iops,
         throughput=disk.throughput_mib_per_s,
-        tier=tier or _tier(cloud, disk),
+        tier=tier or (limits.tier if (limits := disk_limits(cloud, disk)) else None),
     )
-
-
-def _tier(cloud: str, disk: DiskSpec) -> str | None:
-    try:
-        return limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s).tier
-    except UserError:
-        return None
 
 
 def _machine_source(books: Books, cloud: str, machine_type: str) -> str:
@@ -342,23 +316,23 @@ def disk_price(
     tier: str | None = None,
 ) -> DiskPrice:
     """Return the price of one disk of a spec; None for figures that are not known."""
-    bare = CatalogDisk(limits) if limits else None
-    small = expect(bare, MachineLimits(""), _SMALL) if bare else None
-    large = expect(bare, MachineLimits(""), _LARGE) if bare else None
+    path = path_of(CatalogDisk(limits), MachineLimits("")) if limits else Path(())
+    small, large = expect_on(path, _SMALL), expect_on(path, _LARGE)
     work = []
     if small is not None:
         seconds = MONTH_HOURS * HOUR_S
         requests = small.lasting.iops * seconds
         work = [Work(requests=requests, request_bytes=_SMALL.block_bytes, seconds=seconds)]
-    month = monthly(books, cloud, disk.model_copy(update={"count": 1}), region, work, tier=tier)
-    total = month.total_usd
+    one = disk.model_copy(update={"count": 1})
+    storage, transactions = monthly(books, cloud, one, region, work, tier=tier)
+    total = None if storage is None or transactions is None else storage + transactions
 
     def per(rate: float | None, unit: float) -> float | None:
         return None if total is None or not rate else total / (rate / unit)
 
     return DiskPrice(
-        storage_usd=month.storage_usd,
-        transactions_usd=month.transactions_usd,
+        storage_usd=storage,
+        transactions_usd=transactions,
         total_usd=total,
         per_1000_iops_usd=per(small.lasting.iops if small else None, 1000),
         per_1000_burst_iops_usd=per(small.begin.iops, 1000) if small and small.bursts else None,

@@ -7,17 +7,17 @@ unsourced figure is refused (InvalidValue).
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
 from diskbench.catalog.sourced_figures import (
     Accounting,
-    FigureSource,
     LatencyFigure,
     OnDemandBurst,
     Place,
+    ProviderFile,
     Quantity,
     RatioLimit,
     Size,
@@ -28,8 +28,6 @@ from diskbench.catalog.sourced_figures import (
 from diskbench.catalog.yaml_loader import (
     LIMITS,
     catalogues,
-    check_sources,
-    parse_book,
     shipped_book,
 )
 from diskbench.errors import UnknownName
@@ -147,52 +145,29 @@ class Part(Frozen):
                 raise ValueError(f"{name}: a figure needs a source")
         return self
 
-    def sources(self) -> Iterator[str]:
-        """Yield the keys of the sources that it refers to."""
-        if self.source is not None:
-            yield self.source
-        yield from (str(group["source"]) for group in self.groups().values())
 
-
-class Catalogue(Frozen):
+class Catalogue(ProviderFile):
     """One provider's file. `accounting` is its rule for counting the requests of every disk, if it
     has one; `host_cache` is None if machines do not cache disks. `parts` are further entries by
     kind and name; `note` is printed above them in a table."""
 
-    format: Literal[1]
-    cloud: str
+    file = LIMITS
+    kind = "catalogue"
+
     note: str = ""
-    sources: dict[str, FigureSource]
     host_cache: HostCache | None = None
     accounting: Accounting | None = None
     disks: dict[str, DiskEntry] = Field(default_factory=dict)
     parts: dict[str, dict[str, Part]] = Field(default_factory=dict)
 
+    def disk(self, disk_type: str) -> DiskEntry:
+        """Return a disk type by its name. Raises UnknownName."""
+        if disk_type not in self.disks:
+            raise UnknownName(f"{self.cloud} disk type", disk_type, self.disks, field="disk")
+        return self.disks[disk_type]
+
     @model_validator(mode="after")
-    def _every_source_is_listed(self) -> Catalogue:
-        named = {
-            f"{name} {key}": key for name, disk in self.disks.items() for key in disk.sources()
-        }
-        named |= {
-            f"{name} chosen": disk.tiers.chosen.source
-            for name, disk in self.disks.items()
-            if disk.tiers and disk.tiers.chosen
-        }
-        named |= {
-            f"{kind} {name} {key}": key
-            for kind, parts in self.parts.items()
-            for name, part in parts.items()
-            for key in part.sources()
-        }
-        named |= {
-            f"{name} until {before.until} {figure.source}": figure.source
-            for name, disk in self.disks.items()
-            for before in disk.earlier
-            for figure in (before, *(v for _, v in before if isinstance(v, SourcedFigure)))
-        }
-        if self.accounting is not None:
-            named["accounting"] = self.accounting.source
-        check_sources(named, self.sources)
+    def _hit_is_a_disk(self) -> Catalogue:
         if self.host_cache is not None and self.host_cache.hit not in self.disks:
             raise ValueError(f"host_cache.hit: {self.host_cache.hit!r} is not among the disks")
         return self
@@ -207,11 +182,10 @@ def catalogue(cloud: str) -> Catalogue:
     return known
 
 
-@functools.cache
 def known_catalogue(cloud: str) -> Catalogue | None:
     """Return the shipped file of a provider; None if it has none. Raises InvalidValue if the file
     breaks the rules."""
-    return shipped_book(cloud, LIMITS, parse_catalogue)
+    return shipped_book(Catalogue, cloud)
 
 
 def caches_disks(cloud: str) -> bool:
@@ -226,8 +200,3 @@ def clouds() -> tuple[str, ...]:
     """Return the providers with disk types in the catalogue, sorted."""
     every = working(catalogues(), known_catalogue)
     return tuple(name for name, book in every.items() if book is not None and book.disks)
-
-
-def parse_catalogue(text: str, *, where: str) -> Catalogue:
-    """Parse a catalogue from YAML. Raises InvalidValue naming `where` and every fault."""
-    return parse_book(Catalogue, text, where=where, kind="catalogue")

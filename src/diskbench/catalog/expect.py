@@ -27,7 +27,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.bucket import IoAccounting
 from diskbench.catalog.lookup import DiskLimits, limits
 from diskbench.catalog.machine import MachineLimits, machine_of
 from diskbench.catalog.path import (
@@ -35,7 +34,6 @@ from diskbench.catalog.path import (
     Case,
     Path,
     disk_gates,
-    promise_gates,
     tightest,
     without_cache,
 )
@@ -46,7 +44,6 @@ from diskbench.model.expectation import (
     ExpectedLevel,
     LimitName,
     Load,
-    Promise,
 )
 
 if TYPE_CHECKING:
@@ -68,14 +65,6 @@ class CatalogDisk:
     time_scale: float = 1.0
 
 
-def expect(
-    disk: CatalogDisk, instance: MachineLimits, job: Load, *, credit: Sequence[float] | None = None
-) -> Expectation | None:
-    """Return what a load gets from a disk on a machine; None if no limit is known. `credit` has one
-    balance per bucket of the path; default: full."""
-    return expect_on(path_of(disk, instance), job, credit=credit)
-
-
 def path_of(disk: CatalogDisk, instance: MachineLimits) -> Path:
     """Return the path through a machine to its disk."""
     limits = disk.limits
@@ -91,16 +80,11 @@ def path_of(disk: CatalogDisk, instance: MachineLimits) -> Path:
     )
 
 
-def promised_path(promise: Promise, accounting: IoAccounting | None = None) -> Path:
-    """Return the path to a disk that has only its owner's promise; `accounting` is its cloud's rule
-    for counting requests, if known."""
-    return Path(promise_gates(promise, accounting))
-
-
 def expect_on(
     path: Path, load: Load, *, credit: Sequence[float] | None = None
 ) -> Expectation | None:
-    """As `expect`, on a path."""
+    """Return what a load gets on a path; None if no limit is known. `credit` has one balance per
+    gate; default: full."""
     held = tuple(path.full() if credit is None else credit)
     begin = _level(path, load, dict.fromkeys(_CASES, held))
     if begin is None:

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 from pydantic import Field
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.charges import charges_of
+from diskbench.catalog.charges import Charges
 from diskbench.catalog.entry import DiskEntry, Part, catalogue, clouds, known_catalogue
 from diskbench.catalog.machine_book import MachineBook, MachineEntry
 from diskbench.catalog.price_book import PriceBook
 from diskbench.catalog.sourced_figures import FigureSource, SourcedFigure
-from diskbench.catalog.yaml_loader import catalogues
+from diskbench.catalog.yaml_loader import catalogues, shipped_book
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.plugins import working
@@ -249,7 +249,7 @@ def _price_lines(books: Books, cloud: str, name: str) -> Iterator[ListingLine]:
     prices = books.of(cloud).prices
     if price := prices.disks.get(name):
         yield ListingLine("usd a month", _words(price), prices.sources[price.source].words())
-    charges = charges_of(cloud)
+    charges = shipped_book(Charges, cloud)
     billed = charges.transactions.get(name) if charges else None
     if charges is not None and billed is not None:
         yield ListingLine("transactions", _words(billed), charges.sources[billed.source].words())

@@ -26,7 +26,7 @@ from diskbench.catalog.sourced_figures import (
     Quantity,
     RatioLimit,
 )
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import InvalidValue
 from diskbench.model.rental import CUSTOM
 from diskbench.units import KIB, MIB, format_duration_s, format_iops, format_mb_per_s
 
@@ -114,11 +114,8 @@ def dated_limits(
     if the catalogue's dates decide, else all that fit; all versions without a day. Raises as
     `limits` does."""
     book = catalogue(cloud)
-    entry = book.disks.get(disk_type)
-    if entry is None:
-        raise UnknownName(f"{cloud} disk type", disk_type, book.disks, field="disk")
     versions, refused = [], None
-    for version in entry.versions(day):
+    for version in book.disk(disk_type).versions(day):
         dated = book.model_copy(update={"disks": {**book.disks, disk_type: version}})
         try:
             versions.append(limits_of(dated, disk_type, size_gib, iops, throughput))
@@ -154,9 +151,7 @@ def limits_of(
     throughput: float | None = None,
 ) -> DiskLimits:
     """Return the same as `limits`, from a given catalogue."""
-    disk = book.disks.get(disk_type)
-    if disk is None:
-        raise UnknownName(f"{book.cloud} disk type", disk_type, book.disks, field="disk")
+    disk = book.disk(disk_type)
     if disk.size_gib is not None:
         sold = disk.size_gib
         check_within(disk_type, "size", size_gib, sold.min, sold.max, "GiB", field="size")

@@ -10,15 +10,13 @@ a lasting baseline and may have a burst above it:
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from diskbench.catalog.sourced_figures import Accounting, FigureSource, SourcedFigure
-from diskbench.catalog.yaml_loader import MACHINES, check_sources, parse_book, shipped_book
+from diskbench.catalog.sourced_figures import Accounting, ProviderFile, SourcedFigure
+from diskbench.catalog.yaml_loader import MACHINES, shipped_book
 from diskbench.model.base import Frozen
 
 
@@ -116,36 +114,20 @@ class MachineBurst(SourcedFigure):
     every_s: float | None = None
 
 
-class MachineBook(Frozen):
+class MachineBook(ProviderFile):
     """The file. `accounting` is how requests are counted on the path to network disks; `note` is
     printed below a table of these machines."""
 
-    format: Literal[1]
-    cloud: str
+    file = MACHINES
+    kind = "catalogue of machines"
+
     note: str = ""
-    sources: dict[str, FigureSource]
     burst: MachineBurst | None = None
     accounting: Accounting | None = None
     names: re.Pattern[str] | None = None
     choices: Choices | None = None
     types: dict[str, MachineEntry] = Field(default_factory=dict)
     series: dict[str, Series] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _every_source_is_listed(self) -> MachineBook:
-        check_sources({name: figure.source for name, figure in self._figures()}, self.sources)
-        return self
-
-    def _figures(self) -> Iterator[tuple[str, SourcedFigure]]:
-        alone = (("burst", self.burst), ("accounting", self.accounting), ("choices", self.choices))
-        yield from ((name, figure) for name, figure in alone if figure is not None)
-        for name, entry in self.types.items():
-            yield name, entry
-            if entry.local is not None and entry.local.speed is not None:
-                yield f"{name} local", entry.local.speed
-        for name, series in self.series.items():
-            yield name, series
-            yield from ((f"{name} {disk}", fit) for disk, fit in series.disks.items())
 
     @property
     def tried(self) -> tuple[str, ...]:
@@ -170,15 +152,8 @@ class MachineBook(Frozen):
         return int(match["vcpus"]) if match and match["vcpus"] else None
 
 
-def parse_machines(text: str, *, where: str, patch: Mapping[str, Any] | None = None) -> MachineBook:
-    """Machines from YAML with `patch` laid over them. Raises InvalidValue naming `where` and every
-    fault."""
-    return parse_book(MachineBook, text, where=where, kind="catalogue of machines", patch=patch)
-
-
-@functools.cache
 def machine_book(cloud: str) -> MachineBook:
     """The shipped machines of a provider; an empty book where it lists none. Raises InvalidValue
     for a file that breaks the rules."""
-    book = shipped_book(cloud, MACHINES, parse_machines)
+    book = shipped_book(MachineBook, cloud)
     return book if book is not None else MachineBook(format=1, cloud=cloud, sources={})

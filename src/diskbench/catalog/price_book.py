@@ -8,14 +8,10 @@ hour of a disk    month / month_hours
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping
-from typing import Any, Literal
-
 from pydantic import Field, model_validator
 
-from diskbench.catalog.sourced_figures import FigureSource, SourcedFigure
-from diskbench.catalog.yaml_loader import PRICES, check_sources, parse_book, shipped_book
+from diskbench.catalog.sourced_figures import ProviderFile, SourcedFigure
+from diskbench.catalog.yaml_loader import PRICES, shipped_book
 from diskbench.model.base import Frozen
 
 
@@ -60,28 +56,27 @@ class PricedDisk(SourcedFigure):
         return total + self.per_mb_per_s * throughput
 
 
-class PriceBook(Frozen):
+class PriceBook(ProviderFile):
     """The file; its prices are those of `region`. `machines` are US dollars an hour on demand, by
     the key of their source; the last source that has a machine counts, so that what is refreshed
     goes before what was shipped."""
 
-    format: Literal[1]
-    cloud: str
+    file = PRICES
+    kind = "list of prices"
+
     region: str
-    sources: dict[str, FigureSource]
     month_hours: Month | None = None
     disks: dict[str, PricedDisk] = Field(default_factory=dict)
     machines: dict[str, dict[str, float]] = Field(default_factory=dict)
 
+    def named_sources(self) -> dict[str, str]:
+        """Return the sources, those of the machines too."""
+        return super().named_sources() | {f"machines of {key}": key for key in self.machines}
+
     @model_validator(mode="after")
-    def _every_source_is_listed(self) -> PriceBook:
-        named = {name: disk.source for name, disk in self.disks.items()}
-        named |= {f"machines of {key}": key for key in self.machines}
-        if self.month_hours is not None:
-            named["month_hours"] = self.month_hours.source
-        elif self.disks:
+    def _month_is_known(self) -> PriceBook:
+        if self.month_hours is None and self.disks:
             raise ValueError("prices of a month need `month_hours`, the hours of one")
-        check_sources(named, self.sources)
         return self
 
     def machine_price(self, machine_type: str) -> tuple[float, str] | None:
@@ -118,15 +113,8 @@ class PriceBook(Frozen):
         return None if month is None else month / self.month_hours.value
 
 
-def parse_prices(text: str, *, where: str, patch: Mapping[str, Any] | None = None) -> PriceBook:
-    """Prices from YAML with `patch` laid over them. Raises InvalidValue naming `where` and every
-    fault."""
-    return parse_book(PriceBook, text, where=where, kind="list of prices", patch=patch)
-
-
-@functools.cache
 def price_book(cloud: str) -> PriceBook:
     """The shipped prices of a provider; an empty book where it lists none. Raises InvalidValue for
     a file that breaks the rules."""
-    book = shipped_book(cloud, PRICES, parse_prices)
+    book = shipped_book(PriceBook, cloud)
     return book if book is not None else PriceBook(format=1, cloud=cloud, region="", sources={})

@@ -6,7 +6,8 @@ Figures keep the cloud's own units and formulas; `lookup` turns them into limits
 from __future__ import annotations
 
 import re
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -48,6 +49,50 @@ class SourcedFigure(Frozen):
     """An item that holds a figure; `source` is a key of the file's sources."""
 
     source: str
+
+
+class ProviderFile(Frozen):
+    """One of a provider's files, `file`; what it is (`kind`) is said where it cannot be read."""
+
+    file: ClassVar[str]
+    kind: ClassVar[str]
+
+    format: Literal[1]
+    cloud: str
+    sources: dict[str, FigureSource]
+
+    def named_sources(self) -> dict[str, str]:
+        """Return the key of each figure's source, by the figure's place in the file."""
+        return {
+            place: source
+            for name, value in self
+            if name != "sources"
+            for place, source in _named(value, name)
+        }
+
+    @model_validator(mode="after")
+    def _every_source_is_listed(self) -> Self:
+        missing = [
+            f"{place}: {key!r}"
+            for place, key in self.named_sources().items()
+            if key not in self.sources
+        ]
+        if missing:
+            raise ValueError(f"{'; '.join(missing)} is not in the list of sources")
+        return self
+
+
+def _named(node: object, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(node, list | tuple):
+        for index, item in enumerate(node):
+            yield from _named(item, f"{place}[{index}]")
+    elif isinstance(node, Frozen | Mapping):
+        items: Any = node.items() if isinstance(node, Mapping) else node
+        for name, value in items:
+            if name == "source" and value is not None:
+                yield place, str(value)
+            elif isinstance(value, Frozen | Mapping | list | tuple):
+                yield from _named(value, f"{place}.{name}")
 
 
 class Size(SourcedFigure):

@@ -44,7 +44,7 @@ def tier_limits(cloud: str, disk_type: str, tier: str, size_gib: int) -> DiskLim
 
 def check_bursting(cloud: str, disk_type: str, size_gib: int) -> None:
     """Raise InvalidValue for on-demand bursting that is not sold for the disk."""
-    on_demand = _entry(cloud, disk_type).on_demand
+    on_demand = catalogue(cloud).disk(disk_type).on_demand
     if on_demand is None:
         sold = _types_with(cloud, lambda entry: entry.on_demand is not None)
         raise InvalidValue(
@@ -65,7 +65,7 @@ def check_bursting(cloud: str, disk_type: str, size_gib: int) -> None:
 def bursting_limits(cloud: str, disk_limits: DiskLimits) -> DiskLimits:
     """The same disk with bursting on demand: no bucket, for as long as it is paid for. Raises
     InvalidValue for a type that has none."""
-    entry = _entry(cloud, disk_limits.disk_type)
+    entry = catalogue(cloud).disk(disk_limits.disk_type)
     burst, tiers = entry.on_demand, entry.tiers
     if burst is None or tiers is None:
         raise InvalidValue(
@@ -88,7 +88,7 @@ def _raised(pool: SharedLimits, burst: OnDemandBurst, unit_bytes: int) -> Shared
 
 
 def _tiers_to_choose(cloud: str, disk_type: str, tier: str) -> Tiers:
-    table = _entry(cloud, disk_type).tiers
+    table = catalogue(cloud).disk(disk_type).tiers
     if table is None or table.chosen is None:
         sold = _types_with(cloud, lambda entry: bool(entry.tiers and entry.tiers.chosen))
         raise InvalidValue(
@@ -101,10 +101,3 @@ def _tiers_to_choose(cloud: str, disk_type: str, tier: str) -> Tiers:
 
 def _types_with(cloud: str, sells: Callable[[DiskEntry], bool]) -> str:
     return ", ".join(name for name, entry in catalogue(cloud).disks.items() if sells(entry))
-
-
-def _entry(cloud: str, disk_type: str) -> DiskEntry:
-    book = catalogue(cloud)
-    if disk_type not in book.disks:
-        raise UnknownName(f"{cloud} disk type", disk_type, book.disks, field="disk")
-    return book.disks[disk_type]

@@ -19,20 +19,21 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any, Final, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError, field_validator
+from pydantic import ValidationError, field_validator
 
+from diskbench.catalog.sourced_figures import ProviderFile
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.value_fault import value_faults
 from diskbench.plugins import known_plugin, loading, plugin, plugin_names, plugins, working
 
-Book = TypeVar("Book", bound=BaseModel)
+Book = TypeVar("Book", bound=ProviderFile)
 
 LIMITS = "limits.yaml"
 CHARGES = "charges.yaml"
@@ -63,14 +64,20 @@ def shipped(cloud: str, name: str) -> str | None:
     return file.read_text(encoding="utf-8") if file.is_file() else None
 
 
-def shipped_book(cloud: str, name: str, parse: Callable[..., Book]) -> Book | None:
-    """Return the file `name` of a provider's catalogue, read by `parse(text, where=…)`; None if it
-    has no such file. Raises ProviderBroken for a file that breaks the rules."""
-    text = shipped(cloud, name)
+def shipped_book(model: type[Book], cloud: str) -> Book | None:
+    """Return a file of a provider's catalogue, read once; None if it has no such file. Raises
+    ProviderBroken for a file that breaks the rules."""
+    book: Book | None = _shipped_book(model, cloud)
+    return book
+
+
+@functools.cache
+def _shipped_book(model: type[Book], cloud: str) -> Any:  # noqa: ANN401 - a cache loses the kind
+    text = shipped(cloud, model.file)
     if text is None:
         return None
     with loading(cloud):
-        return parse(text, where=f"{cloud}/{name}")
+        return parse_book(model, text, where=f"{cloud}/{model.file}")
 
 
 @functools.cache
@@ -92,33 +99,20 @@ def read_yaml(text: str) -> object:
 
 
 def parse_book(
-    model: type[Book],
-    text: str,
-    *,
-    where: str,
-    kind: str,
-    patch: Mapping[str, Any] | None = None,
+    model: type[Book], text: str, *, where: str, patch: Mapping[str, Any] | None = None
 ) -> Book:
     """Validate the YAML in `text`, patched with `patch` (refreshed figures), as `model`.
 
-    Raises InvalidValue saying that `where` is not a valid `kind`, and naming every fault.
+    Raises InvalidValue naming `where`, what it should be, and every fault.
     """
     try:
         data: Any = read_yaml(text)
         return model.model_validate(merged(data, patch) if patch else data)
     except (yaml.YAMLError, ValidationError) as error:
         raise InvalidValue(
-            f"{where} is not a valid {kind}: {value_faults(error, 'file')}",
+            f"{where} is not a valid {model.kind}: {value_faults(error, 'file')}",
             advice="each mapping with a figure needs a `source` that `sources` lists",
         ) from error
-
-
-def check_sources(named: Mapping[str, str], listed: Mapping[str, object]) -> None:
-    """Raise ValueError for a figure whose source is not listed; `named` has the source of each
-    figure by the figure's name."""
-    missing = [f"{name}: {key!r}" for name, key in named.items() if key not in listed]
-    if missing:
-        raise ValueError(f"{'; '.join(missing)} is not in the list of sources")
 
 
 MACHINES: Final = "machines.yaml"

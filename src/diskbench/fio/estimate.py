@@ -76,8 +76,7 @@ def block_sizes(job: Job) -> tuple[int, ...]:
 
 def request_sizes(job: Job) -> tuple[int, ...]:
     """The request sizes of a job in bytes; empty for a job that reaches no data of a disk."""
-    engine = (job.get("ioengine") or "").lower()
-    return () if engine == "null" or engine in METADATA_ENGINES else block_sizes(job)
+    return () if job.engine in {"null", *METADATA_ENGINES} else block_sizes(job)
 
 
 def expected_s(jobs: Iterable[Job], capacity_bytes: int | None) -> float:
@@ -103,7 +102,7 @@ def expected_s(jobs: Iterable[Job], capacity_bytes: int | None) -> float:
 def moved_bytes(job: Job, capacity_bytes: int | None) -> int:
     """Bytes that one clone of a job bound by size moves in all its loops. Percentages are of
     `capacity_bytes`."""
-    devices = sum(name.startswith("/") for name in _names(job))
+    devices = sum(name.startswith("/") for name in job.files)
     of_each = devices if percent_of(job.get("size") or "") is not None and devices else 1
     io = size_bytes(job.get("io_size"), capacity_bytes) or of_each * (
         size_bytes(job.get("size"), capacity_bytes) or 0
@@ -118,8 +117,7 @@ def moved_bytes(job: Job, capacity_bytes: int | None) -> int:
 
 def _work_s(job: Job, capacity_bytes: int | None) -> float:
     clones = count(job, "numjobs")
-    engine = (job.get("ioengine") or "").lower()
-    if engine in METADATA_ENGINES:
+    if job.engine in METADATA_ENGINES:
         return count(job, "nrfiles") * clones / ASSUMED_FILES_PER_S
     block = size_bytes((job.get("bs") or "4k").split(",")[0]) or 4096
     io = moved_bytes(job, capacity_bytes)
@@ -128,12 +126,13 @@ def _work_s(job: Job, capacity_bytes: int | None) -> float:
         return io / rate
     if rate_iops := count(job, "rate_iops", 0):
         return operations / rate_iops
-    each_waits = "rand" in (job.get("rw") or "") or _syncs_each(job)
+    each_waits = "rand" in job.pattern or syncs_each(job)
     slowest = operations / ASSUMED_IOPS if each_waits else 0.0
     return max(io / ASSUMED_BYTES_PER_S, operations / ASSUMED_CALLS_PER_S, slowest) * clones
 
 
-def _syncs_each(job: Job) -> bool:
+def syncs_each(job: Job) -> bool:
+    """Whether a job waits until each of its writes is stored."""
     return any(job.get(name) not in {None, "0", "none"} for name in ("fsync", "fdatasync", "sync"))
 
 
@@ -144,17 +143,16 @@ def file_bytes(job: Job, capacity_bytes: int | None) -> dict[str, int]:
     `nrfiles` has its own. Metadata engines write no data: 4 KiB a file for the inode.
     """
     clones, files = count(job, "numjobs"), count(job, "nrfiles")
-    engine = (job.get("ioengine") or "").lower()
-    if engine == "null":
+    if job.engine == "null":
         return {}
     total = size_bytes(job.get("size"), capacity_bytes)
     per_file = size_bytes(job.get("filesize"), capacity_bytes)
-    if engine in METADATA_ENGINES:
+    if job.engine in METADATA_ENGINES:
         return {f"{_pattern(job)}({files} files)": files * clones * 4096}
     # fio extends a file by an offset in bytes, but not by an offset in percent.
     end = size_bytes(job.get("offset"), capacity_bytes) or 0
     end += (size_bytes(job.get("offset_increment"), capacity_bytes) or 0) * max(clones - 1, 0)
-    if named := _names(job):
+    if named := job.files:
         # A share is one of each file; bytes are divided between them (fio 3.33, tried).
         shares = percent_of(job.get("size") or "") is not None
         part = (total or 0) // (1 if shares else len(named))
@@ -186,16 +184,6 @@ def _pattern(job: Job) -> str:
     return pattern.replace("$jobname", f"{job.name}$job")
 
 
-def _names(job: Job) -> list[str]:
-    """The files of all `filename` options, which add up in fio."""
-    return [
-        name
-        for option in job.options
-        if option.name == "filename" and option.value
-        for name in option.value.replace("\\:", "\0").split(":")
-    ]
-
-
 def round_up_mib(count_bytes: int) -> int:
     """The next whole MiB."""
     return -(-count_bytes // MIB) * MIB
@@ -206,9 +194,10 @@ LOCAL_PASSES: Final = 2
 ENOUGH: Final = 0.99
 """Sizes are rounded to whole blocks; our choice."""
 _SHRINKS = ("zero_buffers", "buffer_pattern", "buffer_compress_percentage", "dedupe_percentage")
-_READS = frozenset({"read", "randread", "rw", "readwrite", "randrw"})
 _WRITES = frozenset({"write", "randwrite"})
-_MIXED = frozenset({"rw", "readwrite", "randrw"})
+MIXED = frozenset({"rw", "readwrite", "randrw"})
+"""Patterns of reads and writes."""
+_READS = MIXED | {"read", "randread"}
 
 
 @dataclass
@@ -281,10 +270,9 @@ def _filled(extent: _Range, size: int, least_passes: int, *, files: bool) -> Fil
 
 def _write(job: Job, ranges: dict[str, _Range], capacity_bytes: int | None) -> None:
     """Add the bytes that a job writes, as far as its options say, to those of its files."""
-    pattern = _rw(job)
-    share = 1.0 if pattern in _WRITES else 0.0
-    if pattern in _MIXED:
-        share = count(job, "rwmixwrite", 100 - count(job, "rwmixread", 50)) / 100
+    share = 1.0 if job.pattern in _WRITES else 0.0
+    if job.pattern in MIXED:
+        share = 1 - job.read_percent / 100
     if not share:
         return
     shrinks = next((name for name in _SHRINKS if job.get(name) not in (None, "0")), None)
@@ -299,9 +287,4 @@ def _write(job: Job, ranges: dict[str, _Range], capacity_bytes: int | None) -> N
 
 
 def _reads(job: Job) -> bool:
-    engine = (job.get("ioengine") or "").lower()
-    return _rw(job) in _READS and engine not in METADATA_ENGINES
-
-
-def _rw(job: Job) -> str:
-    return (job.get("rw") or "read").split(":")[0].lower()
+    return job.pattern in _READS and job.engine not in METADATA_ENGINES

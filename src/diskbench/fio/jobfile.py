@@ -23,6 +23,7 @@ from functools import lru_cache
 from typing import Final
 
 from diskbench.errors import ProfileError
+from diskbench.fio.numbers import count_of
 from diskbench.model.base import Frozen
 
 MAX_LINE: Final = 4000
@@ -111,6 +112,50 @@ class Job(Frozen):
         """Whether a switch is on: present and neither 0 nor false."""
         value = self.get(name)
         return value is not None and value.strip() not in {"0", "false"}
+
+    @property
+    def engine(self) -> str:
+        """Its I/O engine in lower case; "" where it names none."""
+        return (self.get("ioengine") or "").lower()
+
+    @property
+    def pattern(self) -> str:
+        """What it does (`randrw`), without an offset modifier; fio's default is `read`."""
+        return (self.get("rw") or "read").split(":")[0].lower()
+
+    @property
+    def read_percent(self) -> int:
+        """The share of reads of a mix; `rwmixwrite` and `rwmixread` set one figure."""
+        written = count_of(self.get("rwmixwrite") or "")
+        read = count_of(self.get("rwmixread") or "")
+        percent = 100 - written if written is not None else 50 if read is None else read
+        return min(max(percent, 0), 100)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of all `filename` options, which add up in fio."""
+        return tuple(
+            name
+            for option in self.options
+            if option.name == "filename" and option.value
+            for name in split_names(option.value)
+        )
+
+
+_WINDOWS: Final = re.compile(r"(?:[A-Za-z]:)?\\")
+
+
+def split_names(value: str) -> list[str]:
+    """The names of a `filename` or `directory`, which fio splits at colons without a backslash
+    (axboe/fio, options.c: get_next_str). A drive of Windows (`C:\\x`) is one name."""
+    if _WINDOWS.match(value):
+        return [value]
+    return [part.replace("\\:", ":") for part in re.split(r"(?<!\\):", value)]
+
+
+def is_absolute(name: str) -> bool:
+    """Whether a name is a path from the root, or of Windows."""
+    return name.startswith("/") or bool(_WINDOWS.match(name))
 
 
 class JobGroup(Frozen):

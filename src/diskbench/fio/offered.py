@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from diskbench.errors import MeasurementFailed, ProfileError
-from diskbench.fio.estimate import count
+from diskbench.fio.estimate import MIXED, count
 from diskbench.fio.jobfile import Job, JobOption, Section, jobs, parse, write
 from diskbench.model.doubts import SATURATED
 from diskbench.model.result import StepResult, Warning  # noqa: A004 - the field's word
@@ -85,8 +85,9 @@ def requested_iops(job: str) -> float | None:
     return sum(rates) if rates else None
 
 
-def saturated(step: Step, result: StepResult) -> bool | None:
-    """Whether the disk could not serve the offered load: achieved/requested < 0.99 (MR-11).
+def saturation_warning(step: Step, result: StepResult) -> Warning | None:
+    """The doubt in a latency that was measured while the disk could not serve the offered load:
+    achieved/requested < 0.99 (MR-11).
 
     None where the step offers no rate. `step` is the resolved one. The number of N expected Poisson
     arrivals has a relative standard deviation of 1/sqrt(N). Where two of these are more than 1 %
@@ -98,19 +99,9 @@ def saturated(step: Step, result: StepResult) -> bool | None:
     rows = [row for row in result.measurements if row.scope == "step" and row.direction != "sync"]
     arrivals = requested * max((row.runtime_ns or 0 for row in rows), default=0) / NS_PER_S
     limit = min(REACHED, 1 - 2 / arrivals**0.5) if arrivals > 0 else REACHED
-    return sum(row.iops or 0.0 for row in rows) / requested < limit
-
-
-def saturation_warning(step: Step, result: StepResult) -> Warning | None:
-    """The doubt in a latency that was measured while the disk could not serve the load."""
-    if not saturated(step, result):
+    achieved = sum(row.iops or 0.0 for row in rows)
+    if achieved / requested >= limit:
         return None
-    requested = requested_iops(step.job) or 0.0
-    achieved = sum(
-        row.iops or 0.0
-        for row in result.measurements
-        if row.scope == "step" and row.direction != "sync"
-    )
     return SATURATED.warning(
         f"{achieved:,.0f} of {requested:,.0f} offered IOPS were served: the latency is "
         "that of a growing queue, not of this load",
@@ -149,9 +140,7 @@ def _filled(section: Section, job: Job, rates: Mapping[str, float], step: str) -
 
 def _by_direction(job: Job, clone_rate: int) -> str:
     """A clone's `rate_iops`. fio applies one number to each direction, so a mix gets two."""
-    if (job.get("rw") or "").split(":")[0] not in {"rw", "readwrite", "randrw"}:
+    if job.pattern not in MIXED:
         return str(clone_rate)
-    written = job.get("rwmixwrite")
-    read_percent = 100 - int(written) if written else count(job, "rwmixread", 50)
-    reads = min(max(round(clone_rate * read_percent / 100), 1), max(clone_rate - 1, 1))
+    reads = min(max(round(clone_rate * job.read_percent / 100), 1), max(clone_rate - 1, 1))
     return f"{reads},{max(clone_rate - reads, 1)}"

@@ -6,7 +6,7 @@ end.txt           why fio ended as it did, with its exit status and stderr; by h
                   start plus `seconds_in_fio`
 cache.txt         whether the page cache was dropped before the step
 canary-*.txt      the same short work before and after a trial, to see a machine that is not itself:
-                  the wall time of a fixed sha256 over zeros (8 MiB; 32 MiB before 2026-11-23), and
+                  the wall time of a fixed sha256 over zeros (8 MiB), and
                   what fio manages with an engine that does nothing for 0.05 s (MR-13)
 """
 
@@ -18,7 +18,6 @@ import re
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Literal
 
 from diskbench.fio.declared import declared, is_set
@@ -40,7 +39,7 @@ _JOB_KILLED = re.compile(r"got signal=(\d+)")
 
 @dataclass(frozen=True)
 class End:
-    """What a unit recorded about its end; the defaults are for units of older versions."""
+    """What a unit recorded about its end; the defaults are for what it could not record."""
 
     signal: int | None = None
     clock_moved_s: float = 0.0
@@ -132,25 +131,14 @@ def _whole(text: str | None) -> int | None:
     return int(text) if text and text.strip().isdecimal() and len(text) < 20 else None
 
 
-def in_order(started_at: str, finished_at: str, seconds: float) -> str:
-    """When a step ended (ISO 8601): `finished_at`, or `started_at` plus `seconds` where the stored
-    end is before the start (older versions of diskbench stored what the host's clock showed)."""
-    started = datetime.fromisoformat(started_at)
-    if datetime.fromisoformat(finished_at) >= started:
-        return finished_at
-    return (started + timedelta(seconds=seconds)).isoformat(timespec="microseconds")
-
-
-def clock_warning(end: bytes, step: Step, started_at: str, finished_at: str) -> Warning | None:
+def clock_warning(end: bytes, step: Step) -> Warning | None:
     """The doubt in the times of day of a step; None without one. `end` is the unit's end.txt."""
     moved = parse_end(end).clock_moved_s
-    backwards = datetime.fromisoformat(finished_at) < datetime.fromisoformat(started_at)
-    if not moved and not backwards:
+    if not moved:
         return None
-    by = f"by {moved:+.1f} s" if moved else "backwards"
     return CLOCK_MOVED.warning(
-        f"the host's clock was set {by} during {step.name}; durations come from a clock that "
-        "only goes forward and are right",
+        f"the host's clock was set by {moved:+.1f} s during {step.name}; durations come from a "
+        "clock that only goes forward and are right",
         step=step.name,
     )
 
@@ -211,27 +199,23 @@ def cache_warning(data: bytes, step: Step) -> Warning | None:
     )
 
 
+CHECKSUM_MIB = 8
+"""How much `Canary.cpu_s` is the checksum of (hosts/scripts/step.sh)."""
+
+
 class Canary(Frozen):
     """One canary; None where a part could not be run or read."""
 
     cpu_s: float | None = None
-    cpu_mib: int = 32
-    """How much `cpu_s` is the checksum of; times of different sizes are not compared."""
     null_iops: float | None = None
-
-
-_MIB = {"cpu_s": 32, "checksum_8mib_s": 8}
-"""The size of the checksum by the word before its time."""
 
 
 def parse_canary(data: bytes) -> Canary:
     """The canary of a canary-before.txt or canary-after.txt; never fails."""
     head, _, after_head = data.decode(errors="replace").partition("\n")
     word, _, value = head.partition(" ")
-    mib = _MIB.get(word)
-    if mib is None:
-        return Canary(null_iops=_null_iops(after_head))
-    return Canary(cpu_s=_positive(value), cpu_mib=mib, null_iops=_null_iops(after_head))
+    seconds = _positive(value) if word == f"checksum_{CHECKSUM_MIB}mib_s" else None
+    return Canary(cpu_s=seconds, null_iops=_null_iops(after_head))
 
 
 def canary_warning(files: Mapping[str, bytes], step: Step) -> Warning | None:

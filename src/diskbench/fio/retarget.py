@@ -20,7 +20,16 @@ from typing import Final
 from diskbench.errors import ProfileError
 from diskbench.fio.estimate import count, file_bytes
 from diskbench.fio.guard import OURS
-from diskbench.fio.jobfile import ALIASES, Job, JobFile, JobOption, Section, jobs
+from diskbench.fio.jobfile import (
+    ALIASES,
+    Job,
+    JobFile,
+    JobOption,
+    Section,
+    is_absolute,
+    jobs,
+    split_names,
+)
 from diskbench.fio.numbers import (
     ONE_NUMBER,
     blocks_of,
@@ -29,7 +38,7 @@ from diskbench.fio.numbers import (
     is_arithmetic,
     percent_of,
 )
-from diskbench.fio.target import FioTarget, disk_of_name, is_absolute, split_names
+from diskbench.fio.target import FioTarget, disk_of_name
 from diskbench.model.base import Frozen
 from diskbench.units import MIB
 
@@ -288,16 +297,8 @@ def with_sizes(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChan
         if not section.is_global and (at := next(numbers)) in given:
             size = JobOption(key="size", value=str(given[at]))
             new = section.model_copy(update={"options": (*section.options, size)})
-            changes += [
-                JobChange(
-                    section=section.name,
-                    line=option.line,
-                    before=f"{option.key}={option.value}",
-                    after=f"size={size.value}",
-                    reason="of --size",
-                )
-                for option in [o for o in file_jobs[at].options if o.name == "size"][-1:]
-            ]
+            said = [option for option in file_jobs[at].options if option.name == "size"]
+            changes += [_change(section, option, size, "of --size") for option in said[-1:]]
         sections.append(new)
     return JobFile(sections=tuple(sections)), tuple(changes)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from diskbench.errors import ProfileError, TargetRefused
-from diskbench.fio.jobfile import JobFile, JobOption, jobs
+from diskbench.fio.jobfile import JobFile, JobOption, is_absolute, jobs, split_names
 from diskbench.model.base import Frozen
 
 
@@ -56,7 +56,6 @@ def escape(path: str) -> str:
 
 
 _DEVICE: Final = re.compile(r"/dev/(?!shm/|(?:null|zero|full)$).+|\\\\\.\\.+")
-_WINDOWS: Final = re.compile(r"(?:[A-Za-z]:)?\\")
 
 
 def device_names(file: JobFile) -> dict[str, str]:
@@ -123,34 +122,20 @@ def disk_of_name(file: JobFile, target: FioTarget) -> Mapping[str, str]:
     return {name: place[device] for name, device in names.items()}
 
 
-def split_names(value: str) -> list[str]:
-    """The names of a `filename` or `directory`, which fio splits at colons without a backslash
-    (axboe/fio, options.c: get_next_str). A drive of Windows (`C:\\x`) is one name."""
-    if _WINDOWS.match(value):
-        return [value]
-    return [part.replace("\\:", ":") for part in re.split(r"(?<!\\):", value)]
-
-
-def is_absolute(name: str) -> bool:
-    """Whether a name is a path from the root, or of Windows."""
-    return name.startswith("/") or bool(_WINDOWS.match(name))
-
-
 def _below_dev(file: JobFile) -> dict[str, str]:
     """The relative names that fio joins to a directory below /dev, with the device."""
     devices: dict[str, str] = {}
     for job in jobs(file.sections):
         directory = (job.get("directory") or "").rstrip("/")
-        for option in job.options:
-            for name in split_names(option.value or "") if option.name == "filename" else ():
-                device = f"{directory}/{name}"
-                if not name or is_absolute(name) or not _DEVICE.fullmatch(device):
-                    continue
-                if devices.setdefault(name, device) != device:
-                    raise ProfileError(
-                        f"filename={name} names two devices, {devices[name]} and {device}",
-                        advice="write the whole path of each in filename=, without directory=",
-                    )
+        for name in job.files:
+            device = f"{directory}/{name}"
+            if not name or is_absolute(name) or not _DEVICE.fullmatch(device):
+                continue
+            if devices.setdefault(name, device) != device:
+                raise ProfileError(
+                    f"filename={name} names two devices, {devices[name]} and {device}",
+                    advice="write the whole path of each in filename=, without directory=",
+                )
     return devices
 
 

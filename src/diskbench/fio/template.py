@@ -185,36 +185,35 @@ def _expand(profile: Profile, text: str, values: dict[str, Any], first_line: int
     trusted = profile.digest in shipped_digests()
     runs_nothing = not any(mark in text for mark in _MARKS)
     expanded = expand(text, values) if trusted or runs_nothing else _expand_apart(text, values)
-    where = f"profile {profile.name!r}"
     if "text" in expanded:
         return str(expanded["text"])
-    place = f"{where}, line {first_line - 1 + expanded['line']}"
-    match expanded["kind"]:
-        case "syntax":
-            raise ProfileError(f"{place}: {expanded['message']}", advice="correct the template")
-        case "undefined":
-            known = ", ".join(sorted(values))
-            raise ProfileError(
-                f"{place}: {expanded['message']}",
-                advice=f"known in this template: {known}; declare others under parameters",
-            )
-        case "time":
-            raise ProfileError(
-                f"{where}: its template takes more than {TEMPLATE_S:g} s of processor time",
-                advice="check that each loop in it ends; the largest shipped template takes 0.01 s",
-            )
-        case "memory":
-            raise ProfileError(
-                f"{where}: its template needs more than {format_bytes(TEMPLATE_MEMORY_BYTES)}",
-                advice="check how often it repeats a text or a list",
-            )
-        case "long":
-            raise ProfileError(
-                f"{where}: its template makes a job file of more than {format_bytes(TEXT_BYTES)}",
-                advice="check how often it repeats a text or a loop",
-            )
-        case _:
-            raise ProfileError(f"{place}: {expanded['message']}", advice="correct the template")
+    where = f"profile {profile.name!r}"
+    kind, said = expanded["kind"], expanded["message"]
+    if kind in _LIMITS:
+        what, advice = _LIMITS[kind]
+        raise ProfileError(f"{where}: its template {what}", advice=advice)
+    advice = "correct the template"
+    if kind == "undefined":
+        known = ", ".join(sorted(values))
+        advice = f"known in this template: {known}; declare others under parameters"
+    raise ProfileError(f"{where}, line {first_line - 1 + expanded['line']}: {said}", advice=advice)
+
+
+_LIMITS: Final = {
+    "time": (
+        f"takes more than {TEMPLATE_S:g} s of processor time",
+        "check that each loop in it ends; the largest shipped template takes 0.01 s",
+    ),
+    "memory": (
+        f"needs more than {format_bytes(TEMPLATE_MEMORY_BYTES)}",
+        "check how often it repeats a text or a list",
+    ),
+    "long": (
+        f"makes a job file of more than {format_bytes(TEXT_BYTES)}",
+        "check how often it repeats a text or a loop",
+    ),
+}
+"""Which limit a template met (template_room.py) → what it did, and what to do."""
 
 
 def _expand_apart(text: str, values: dict[str, Any]) -> dict[str, Any]:

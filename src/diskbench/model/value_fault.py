@@ -6,9 +6,7 @@ neither the value nor a remedy, so nothing shows it to a user.
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -37,8 +35,6 @@ _ENDS = frozenset({"type", "from_float", "parsing", "number", "attributes_type"}
 _BOUNDS = {"gt": "greater than", "ge": "at least", "lt": "less than", "le": "at most"}
 """The names of pydantic's bounds, in words."""
 _LENGTHS = {"min_length": "at least", "max_length": "at most"}
-_NAME_LENGTH = 100
-"""How many characters of a name are compared with known names: the time grows with the length."""
 _MOST = 8
 """Errors of one value that are described; the others are counted."""
 
@@ -61,8 +57,7 @@ def value_fault(error: ErrorDetails) -> ValueFault:
         return ValueFault("there is no such field")
     if kind == "literal_error":
         known = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
-        reason = f"{shown(value)} is not one of {', '.join(known)}"
-        return ValueFault(reason, near(str(value), known))
+        return ValueFault(f"{shown(value)} is not one of {', '.join(known)}")
     if kind == "value_error":
         raised = error.get("ctx", {})["error"]
         if isinstance(raised, ValidationError):  # of one value in a list
@@ -110,9 +105,3 @@ def shown(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return quoted(value) if isinstance(value, str) else repr(value)
-
-
-def near(value: str, known: Iterable[str]) -> str:
-    """Return `did you mean 'region'?`, or "" if no known name is similar."""
-    names = difflib.get_close_matches(value[:_NAME_LENGTH], list(known), n=2)
-    return f"did you mean {' or '.join(repr(name) for name in names)}?" if names else ""

@@ -22,7 +22,7 @@ from diskbench.errors import Interrupted, InvalidValue, UnknownName
 from diskbench.model.campaign import LIVE, CampaignState, CellRow, error_columns
 from diskbench.model.matrix import Limits
 from diskbench.model.outcome import Problem, TrialEnd
-from diskbench.plan.makespan import one_at_a_time
+from diskbench.plan.makespan import EVERYTHING, one_at_a_time, places
 from diskbench.units import format_duration_s
 
 
@@ -128,14 +128,11 @@ class _Places:
     def free_for(self, cell: CellRow) -> bool:
         if cell.machine in self._used:
             return False
-        limits = self._limits.per | {_ALL: self._limits.max_parallel}
-        if one_at_a_time(cell.cell.provider):
-            limits[cell.partition] = 1
         rates = self._limits.calls_per_minute
         return all(
-            (cell.machine in self._kept or self._taken[name] < limits.get(name, _NO_LIMIT))
+            (cell.machine in self._kept or self._taken[name] < most)
             and self._begun[name] < rates.get(name, _NO_LIMIT)
-            for name in _names(cell)
+            for name, most in places(cell.cell.provider, cell.partition, self._limits).items()
         )
 
 
@@ -149,7 +146,6 @@ def _begun_lately(cells: Sequence[CellRow], now: str) -> list[CellRow]:
     ]
 
 
-_ALL = ""
 _NO_LIMIT = 10**9
 _CANCELLED = Problem(
     kind="Cancelled",
@@ -159,7 +155,7 @@ _CANCELLED = Problem(
 
 
 def _names(cell: CellRow) -> set[str]:
-    return {_ALL, cell.cell.provider, cell.partition}
+    return {EVERYTHING, cell.cell.provider, cell.partition}
 
 
 def _too_late(cell: CellRow, limits: Limits, moment: AdmissionMoment) -> Problem | None:

@@ -13,7 +13,6 @@ Nor is there one where a limit has burst credit, which each disk would keep by i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -39,7 +38,7 @@ from diskbench.plan.gates import check_ratios
 from diskbench.plan.limit_path import LimitPath, limit_path_of
 from diskbench.plan.loads import StepLoad, asked_by, disks_loaded
 
-_Turn = tuple[int, int | None, "Step"]
+_Turn = tuple[int, int | None, Step]
 
 
 def expectation_of(
@@ -50,33 +49,46 @@ def expectation_of(
     limit_path = limit_path or limit_path_of(plan, books)
     if limit_path is None:
         return None
+    path, book, disks = limit_path.path, _Book(), len(plan.target.disks)
     turns = list(in_turn(plan))
-    if not _loads_all(plan):
-        partial = on_some_disks(plan, books, limit_path, turns)
-        return partial.model_copy(update={"price": _price(plan, books, limit_path)})
     asked = _asked(plan, turns, limit_path)
-    course = simulate(limit_path.path, [step_load.stage for step_load in asked])
-    book = _Book(limit_path.path)
-    steps = tuple(
-        _step(turn, number, step_load, course, limit_path, book)
-        for number, (turn, step_load) in enumerate(zip(turns, asked, strict=True))
-    )
-    return PlanExpectation(
-        expectations=tuple(book.expectations),
-        steps=tuple(_without_repeats(steps)),
-        credits=_credits(turns, asked, course, limit_path.path),
-        beyond=beyond_credit(
-            plan,
-            limit_path.path,
-            course,
-            [step for _, _, step in turns],
-            [step_load.stage.load if step_load.is_one else None for step_load in asked],
-        ),
-        seconds=sum(step_load.seconds for step_load in steps),
+    used = [disks_loaded(step) if disks > 1 else disks for _, _, step in turns]
+    found = PlanExpectation(
+        seconds=sum(step.expected_s for _, _, step in turns),
         price=_price(plan, books, limit_path),
         sources=limit_path.sources,
         unknown=limit_path.unknown,
     )
+    if all(count in {0, disks} for count in used):
+        course = simulate(path, [step_load.stage for step_load in asked])
+        steps = [
+            _step(turn, number, step_load, course, path, book)
+            for number, (turn, step_load) in enumerate(zip(turns, asked, strict=True))
+        ]
+        loads = [step_load.stage.load if step_load.is_one else None for step_load in asked]
+        update: dict[str, object] = {
+            "steps": tuple(_without_repeats(steps)),
+            "credits": _credits(turns, asked, course, path),
+            "beyond": beyond_credit(plan, path, course, [step for *_, step in turns], loads),
+        }
+    elif any(gate.capacity for gate in path.gates):
+        return found.model_copy(update={"unknown": (*limit_path.unknown, _CREDIT)})
+    else:
+        paths = {
+            count: on.path
+            for count in set(used)
+            if count and (on := limit_path_of(plan, books, disks=count))
+        }
+        steps = []
+        for turn, step_load, count in zip(turns, asked, used, strict=True):
+            path = paths.get(count or 0, Path(()))
+            course = simulate(path, [step_load.stage])
+            at = sum(step.seconds for step in steps)
+            steps.append(_step(turn, 0, step_load, course, path, book, at=at))
+        update = {"steps": tuple(steps)}
+    seconds = sum(step.seconds for step in steps)
+    update |= {"expectations": book.expectations(), "seconds": seconds}
+    return found.model_copy(update=update)
 
 
 def with_expectation(plan: Plan, books: Books) -> Plan:
@@ -84,12 +96,6 @@ def with_expectation(plan: Plan, books: Books) -> Plan:
     expectation = expectation_of(plan, books)
     check_ratios(plan, expectation)
     return plan.model_copy(update={"expectation": expectation})
-
-
-def _loads_all(plan: Plan) -> bool:
-    """Whether each step does no I/O, or loads every disk of the target alike."""
-    disks = len(plan.target.disks)
-    return disks < 2 or all(disks_loaded(step) in {0, disks} for step in plan.steps)
 
 
 def in_turn(plan: Plan) -> Iterator[_Turn]:
@@ -113,7 +119,13 @@ def _asked(plan: Plan, turns: Sequence[_Turn], limit_path: LimitPath) -> list[St
     for _, _, step in turns:
         if step.index in known:
             continue
-        step_load = asked_by(step, capacity_bytes=capacity_bytes, read_ahead_kb=ahead, rates=rates)
+        step_load = asked_by(
+            step,
+            capacity_bytes=capacity_bytes,
+            read_ahead_kb=ahead,
+            rates=rates,
+            disks=len(plan.target.disks),
+        )
         if limit_path.holds_credit and step.role == "fill":
             step_load = replace(step_load, stage=replace(step_load.stage, credit_is_held=True))
         known[step.index] = step_load
@@ -126,29 +138,34 @@ def _asked(plan: Plan, turns: Sequence[_Turn], limit_path: LimitPath) -> list[St
 
 
 class _Book:
-    """The expectations of a plan; equal ones are stored once."""
+    """What loads get with the credit that there is; equal questions are answered once."""
 
-    def __init__(self, path: Path) -> None:
-        self.expectations: list[Expectation] = []
-        self._path = path
-        self._known: dict[tuple[Load, tuple[float, ...], bool], int | None] = {}
+    def __init__(self) -> None:
+        self._known: dict[tuple[Path, Load, tuple[float, ...]], Expectation | None] = {}
 
-    def number(self, load: Load, credit: tuple[float, ...], *, is_held: bool) -> int | None:
-        """Return the index of the expectation for a load that starts with these balances, or runs
-        while credit is held; None if nothing is known."""
-        key = (load, credit, is_held)
+    def find(self, path: Path, load: Load, credit: tuple[float, ...]) -> Expectation | None:
+        """Return what a load gets that starts with these balances; None if nothing is known."""
+        key = (path, load, credit)
         if key not in self._known:
-            path = self._path.with_held_credit() if is_held else self._path
-            expected = expect_on(path, load, credit=path.full() if is_held else credit)
-            self._known[key] = None if expected is None else len(self.expectations)
-            if expected is not None:
-                self.expectations.append(_brief(expected))
+            self._known[key] = expect_on(path, load, credit=credit)
         return self._known[key]
+
+    def _found(self) -> list[Expectation]:
+        return [expected for expected in self._known.values() if expected is not None]
+
+    def number(self, expected: Expectation | None) -> int | None:
+        """Return its place in `expectations`."""
+        if expected is None:
+            return None
+        return next(n for n, found in enumerate(self._found()) if found is expected)
+
+    def expectations(self) -> tuple[Expectation, ...]:
+        """Return all that were found, without the sources of their bounds: the plan lists these
+        once."""
+        return tuple(map(_brief, self._found()))
 
 
 def _brief(expected: Expectation) -> Expectation:
-    """Return the expectation without the sources of its bounds; the plan lists them once."""
-
     def of(level: ExpectedLevel) -> ExpectedLevel:
         bounds = tuple(bound.model_copy(update={"source": ""}) for bound in level.bounds)
         return level.model_copy(update={"bounds": bounds})
@@ -163,33 +180,42 @@ def _step(
     number: int,
     asked: StepLoad,
     course: Simulation,
-    limit_path: LimitPath,
+    path: Path,
     book: _Book,
+    *,
+    at: float = 0.0,
 ) -> StepExpectation:
+    """What a step in its turn should find, from stage `number` of a course that begins at `at`."""
     run, of_round, step = turn
-    legs = course.of_stage(number)
+    legs, credit = course.of_stage(number), course.credit[number]
     seconds = sum(leg.seconds for leg in legs) or step.expected_s
-    load = asked.stage.load if asked.is_one else None
-    credit = course.credit[number]
-    shares: dict[LimitName, float] = {}
-    for gate, balance in zip(limit_path.path.gates, credit, strict=True):
-        if gate.capacity:
-            share = balance / gate.capacity
-            shares[gate.limit] = min(shares.get(gate.limit, 1.0), share)
-    is_held = asked.stage.credit_is_held
-    index = book.number(load, credit, is_held=is_held) if load is not None else None
+    expected = None
+    if asked.is_one and asked.stage.load is not None:
+        held = path.with_held_credit() if asked.stage.credit_is_held else path
+        balances = held.full() if asked.stage.credit_is_held else credit
+        expected = book.find(held, asked.stage.load, balances)
     done = sum(leg.iops * leg.seconds for leg in legs)
     return StepExpectation(
         index=step.index,
         name=step.name,
         run=run,
         round=of_round,
-        start_s=legs[0].start_s if legs else 0.0,
+        start_s=at + (legs[0].start_s if legs else 0.0),
         seconds=seconds,
-        mean_iops=None if index is None else done / seconds,
-        credit=shares,
-        load=index,
+        mean_iops=None if expected is None else done / seconds,
+        credit=_shares(path, credit),
+        load=book.number(expected),
     )
+
+
+def _shares(path: Path, credit: Sequence[float]) -> dict[LimitName, float]:
+    """The fill of each bucket (1 is full); of two with one name the emptier."""
+    shares: dict[LimitName, float] = {}
+    for gate, balance in zip(path.gates, credit, strict=True):
+        if gate.capacity:
+            share = balance / gate.capacity
+            shares[gate.limit] = min(shares.get(gate.limit, 1.0), share)
+    return shares
 
 
 def _without_repeats(steps: Sequence[StepExpectation]) -> Iterator[StepExpectation]:
@@ -248,67 +274,6 @@ def _price(plan: Plan, books: Books, limit_path: LimitPath) -> DiskPrice | None:
 _CREDIT = "what steps find that do not load every disk alike: each has burst credit of its own"
 
 
-def on_some_disks(
-    plan: Plan, books: Books, limit_path: LimitPath, turns: Sequence[tuple[int, int | None, Step]]
-) -> PlanExpectation:
-    """The expectation of a plan whose steps do not all load every disk; `limit_path` is that to
-    all disks together, `turns` are its steps in order with their run and round."""
-    if any(gate.capacity for gate in limit_path.path.gates):
-        return PlanExpectation(
-            seconds=sum(step.expected_s for _, _, step in turns),
-            sources=limit_path.sources,
-            unknown=(*limit_path.unknown, _CREDIT),
-        )
-    known: dict[int, tuple[StepLoad, Expectation | None]] = {}
-    expectations: list[Expectation] = []
-    steps, at = [], 0.0
-    for run, of_round, step in turns:
-        if step.index not in known:
-            known[step.index] = _of_step(plan, books, step)
-        asked, expected = known[step.index]
-        if expected is not None and expected not in expectations:
-            expectations.append(expected)
-        rate = expected.begin.iops if expected is not None else None
-        seconds = asked.stage.seconds
-        if math.isinf(seconds):
-            moved = expected and expected.begin.bytes_per_s and asked.stage.bytes
-            seconds = moved / expected.begin.bytes_per_s if moved and expected else step.expected_s
-        steps.append(
-            StepExpectation(
-                index=step.index,
-                name=step.name,
-                run=run,
-                round=of_round,
-                start_s=at,
-                seconds=seconds,
-                mean_iops=rate,
-                load=None if expected is None else expectations.index(expected),
-            )
-        )
-        at += seconds
-    return PlanExpectation(
-        expectations=tuple(expectations),
-        steps=tuple(steps),
-        seconds=at,
-        sources=limit_path.sources,
-        unknown=limit_path.unknown,
-    )
-
-
-def _of_step(plan: Plan, books: Books, step: Step) -> tuple[StepLoad, Expectation | None]:
-    disk = plan.facts.disk
-    asked = asked_by(
-        step,
-        capacity_bytes=plan.target.capacity_bytes,
-        read_ahead_kb=disk.read_ahead_kb if disk else None,
-        disks=len(plan.target.disks),
-    )
-    number, load = disks_loaded(step), asked.stage.load
-    limit_path = limit_path_of(plan, books, disks=number) if number else None
-    expected = expect_on(limit_path.path, load) if limit_path and load and asked.is_one else None
-    return asked, expected
-
-
 @dataclass(frozen=True)
 class PastStep:
     """A measured step: its load (None: not a single load), blocks per second, its duration, and the
@@ -345,25 +310,10 @@ def expected_afterwards(path: Path, done: Sequence[PastStep]) -> list[ExpectedAf
         seconds = max(step.seconds, 0.0)
         stages.append(Stage(held, seconds=seconds, credit_is_held=step.credit_is_held))
     course = simulate(path, stages)
-    known: dict[tuple[Load, tuple[float, ...]], Expectation | None] = {}
+    book = _Book()
     results: list[ExpectedAfterwards | None] = []
     for step, number in zip(done, numbers, strict=True):
         credit = course.credit[number]
-        if step.load is None:
-            results.append(None)
-            continue
-        key = (step.load, credit)
-        if key not in known:
-            known[key] = expect_on(path, step.load, credit=credit)
-        expected = known[key]
+        expected = book.find(path, step.load, credit) if step.load else None
         results.append(ExpectedAfterwards(expected, _shares(path, credit)) if expected else None)
     return results
-
-
-def _shares(path: Path, credit: Sequence[float]) -> dict[LimitName, float]:
-    shares: dict[LimitName, float] = {}
-    for gate, balance in zip(path.gates, credit, strict=True):
-        if gate.capacity:
-            share = balance / gate.capacity
-            shares[gate.limit] = min(shares.get(gate.limit, 1.0), share)
-    return shares

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from diskbench.errors import InvalidValue
-from diskbench.fio.declared import declared, directions_of, is_set
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from diskbench.fio.declared import Options
-    from diskbench.model.expectation import PlanExpectation
-    from diskbench.model.spec import Plan, Step
-    from diskbench.model.threshold import Threshold
+from diskbench.fio.declared import Options, declared, directions_of, is_set
+from diskbench.model.expectation import PlanExpectation
+from diskbench.model.spec import Plan, Step
+from diskbench.model.threshold import Threshold
 
 _SYNCS = ("fsync", "fdatasync", "sync_file_range", "end_fsync", "fsync_on_close")
 

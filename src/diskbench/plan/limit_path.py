@@ -20,10 +20,10 @@ from diskbench.catalog.bucket import (
 )
 from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.entry import caches_disks, known_catalogue
-from diskbench.catalog.expect import CatalogDisk, path_of, promised_path
+from diskbench.catalog.expect import CatalogDisk, path_of
 from diskbench.catalog.lookup import DiskLimits, RequestLatency, custom_limits, dated_limits
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
-from diskbench.catalog.path import Cache, Gate, Path
+from diskbench.catalog.path import Cache, Gate, Path, promise_gates
 from diskbench.catalog.terms import bursting_limits, tier_limits
 from diskbench.errors import InvalidValue, UserError
 from diskbench.model.base import Frozen
@@ -78,7 +78,7 @@ def promised_limit_path(promise: Promise, cloud: str, count: int = 1) -> LimitPa
     of_all = promise.model_copy(
         update={name: value * count for name, value in figures.items() if value is not None}
     )
-    return LimitPath(promised_path(of_all, _accounting(cloud)), sources=("--promise",))
+    return LimitPath(Path(promise_gates(of_all, _accounting(cloud))), sources=("--promise",))
 
 
 def _accounting(cloud: str) -> IoAccounting | None:
@@ -133,18 +133,16 @@ def _rented(rental: Rental, books: Books) -> LimitPath | None:
         median_ms = spec.number("latency_ms") or 0.0
         latency = RequestLatency(median_ms, None, median_ms, "--latency")
         disk = replace(disk, latency=latency if median_ms else None, write_latency=None)
-    cache = (spec.text("cache") or "none").lower().replace("-", "")
+    cache = _cache_name(spec.text("cache") or "none")
     path = path_of(
         CatalogDisk(disk, rental.disk.count, _CACHES.get(cache, "none"), spec.time_scale), machine
     )
     if on_lab:
         path = replace(path, hit=None)
-    sources = [source.words() for source in disk.sources]
-    sources += [gate.source for gate in machine.gates]
     unknown = (machine.unknown,) if machine.unknown else ()
     if not disk.pools:
         unknown = (*unknown, f"limits of {rental.disk.type}")
-    return LimitPath(path, disk, tuple(dict.fromkeys(sources)), unknown, rental.holds_credit)
+    return LimitPath(path, disk, _sources(disk, machine), unknown, rental.holds_credit)
 
 
 def _limits(cloud: str, disk: DiskSpec, spec: RentSpec) -> DiskLimits | None:
@@ -166,47 +164,6 @@ FORM = "CLOUD:TYPE:GIB as `diskbench catalog disks` lists them, then :iops=N or 
 _MORE = frozenset({"iops", "throughput", "cache"})
 
 
-def limit_paths_of_words(
-    words: str, machine: str | None, books: Books, *, day: str | None = None
-) -> tuple[LimitPath, ...]:
-    """Return the paths to the disk that the user typed, through a machine type of the same cloud if
-    it is known: by the limits that may have held on a day (`2018-03-16`), the latest first; by all
-    known ones without a day. Raises InvalidValue for a malformed text, UserError for an unknown
-    disk."""
-    cloud, disk_type, size_gib, more = _parts(words)
-    figures = {name: _figure(words, more[name]) for name in ("iops", "throughput") if name in more}
-    versions = dated_limits(cloud, disk_type, size_gib, **figures, day=day)
-    return tuple(
-        _of_version(words, disk_limits, more, cloud, machine, books) for disk_limits in versions
-    )
-
-
-def _of_version(
-    words: str,
-    disk_limits: DiskLimits,
-    more: Mapping[str, str],
-    cloud: str,
-    machine: str | None,
-    books: Books,
-) -> LimitPath:
-    cache = more.get("cache", "none").lower().replace("-", "")
-    if cache not in _CACHES:
-        raise InvalidValue(
-            f"{words!r}: {more['cache']!r} is not a host cache",
-            advice="write cache=none, cache=readonly or cache=readwrite",
-        )
-    on = machine_of(books, cloud, machine, disk_limits.disk_type)
-    sources = [source.words() for source in disk_limits.sources] + [
-        gate.source for gate in on.gates
-    ]
-    return LimitPath(
-        path_of(CatalogDisk(disk_limits, 1, _CACHES[cache]), on),
-        disk_limits,
-        tuple(dict.fromkeys(sources)),
-        (on.unknown,) if on.unknown else (),
-    )
-
-
 @dataclass(frozen=True)
 class Named:
     """The parts of a typed disk. `throughput` is in the unit in which the cloud sells it. `cache`
@@ -222,16 +179,75 @@ class Named:
 
 def named_disk(words: str) -> Named:
     """Split a typed disk into its parts. Raises InvalidValue for a malformed text."""
-    cloud, disk_type, size_gib, more = _parts(words)
-    cache = more.get("cache", "none" if caches_disks(cloud) else None)
+    parts = [part.strip() for part in words.split(":")]
+    if len(parts) < 3 or not all(parts):
+        raise InvalidValue(f"{words!r} is not a disk of a cloud", advice=f"write {FORM}")
+    cloud, disk_type, size, *more = parts
+    pairs = dict(part.partition("=")[::2] for part in more)
+    if unknown := pairs.keys() - _MORE:
+        raise InvalidValue(
+            f"{words!r}: {', '.join(sorted(unknown))} is not a property of a disk",
+            advice=f"after the size, add {', '.join(sorted(_MORE))}",
+        )
+    cache = pairs.get("cache", "none" if caches_disks(cloud.lower()) else None)
     return Named(
-        cloud=cloud,
+        cloud=cloud.lower(),
         disk_type=disk_type,
-        size_gib=size_gib,
-        iops=_figure(words, more["iops"]) if "iops" in more else None,
-        throughput=_figure(words, more["throughput"]) if "throughput" in more else None,
-        cache=cache.lower().replace("-", "") if cache else None,
+        size_gib=_figure(words, size),
+        iops=_figure(words, pairs["iops"]) if "iops" in pairs else None,
+        throughput=_figure(words, pairs["throughput"]) if "throughput" in pairs else None,
+        cache=_cache_name(cache) if cache else None,
     )
+
+
+def _cache_name(text: str) -> str:
+    return text.lower().replace("-", "")
+
+
+def _figure(words: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e9:
+        raise InvalidValue(
+            f"{words!r}: {text!r} is not a size or rate above 0", advice=f"write {FORM}"
+        )
+    return value
+
+
+def limit_paths_of_words(
+    words: str, machine: str | None, books: Books, *, day: str | None = None
+) -> tuple[LimitPath, ...]:
+    """Return the paths to the disk that the user typed, through a machine type of the same cloud if
+    it is known: by the limits that may have held on a day (`2018-03-16`), the latest first; by all
+    known ones without a day. Raises InvalidValue for a malformed text, UserError for an unknown
+    disk."""
+    named = named_disk(words)
+    cloud, cache = named.cloud, named.cache or "none"
+    versions = dated_limits(
+        cloud, named.disk_type, named.size_gib, named.iops, named.throughput, day=day
+    )
+    if cache not in _CACHES:
+        raise InvalidValue(
+            f"{words!r}: {cache!r} is not a host cache",
+            advice="write cache=none, cache=readonly or cache=readwrite",
+        )
+    on = machine_of(books, cloud, machine, named.disk_type)
+    return tuple(
+        LimitPath(
+            path_of(CatalogDisk(version, 1, _CACHES[cache]), on),
+            version,
+            _sources(version, on),
+            (on.unknown,) if on.unknown else (),
+        )
+        for version in versions
+    )
+
+
+def _sources(disk: DiskLimits, machine: MachineLimits) -> tuple[str, ...]:
+    sources = [source.words() for source in disk.sources]
+    return tuple(dict.fromkeys([*sources, *(gate.source for gate in machine.gates)]))
 
 
 class Hint(Frozen):
@@ -248,7 +264,8 @@ class Hint(Frozen):
     @property
     def has_cache(self) -> bool:
         """Whether the user stated a host cache for the disk."""
-        return self.as_disk is not None and _parts(self.as_disk)[3].get("cache", "none") != "none"
+        cache = named_disk(self.as_disk).cache if self.as_disk is not None else None
+        return cache not in (None, "none")
 
     def labels(self) -> dict[str, str]:
         """Return the values as labels of a run."""
@@ -275,29 +292,3 @@ class Hint(Frozen):
 def hint_of(labels: Mapping[str, str]) -> Hint:
     """Read a disk hint from the labels of a run."""
     return Hint(**{name: labels[name] for name in Hint.model_fields if name in labels})
-
-
-def _parts(words: str) -> tuple[str, str, float, dict[str, str]]:
-    parts = [part.strip() for part in words.split(":")]
-    if len(parts) < 3 or not all(parts):
-        raise InvalidValue(f"{words!r} is not a disk of a cloud", advice=f"write {FORM}")
-    cloud, disk_type, size, *more = parts
-    pairs = dict(part.partition("=")[::2] for part in more)
-    if unknown := pairs.keys() - _MORE:
-        raise InvalidValue(
-            f"{words!r}: {', '.join(sorted(unknown))} is not a property of a disk",
-            advice=f"after the size, add {', '.join(sorted(_MORE))}",
-        )
-    return cloud.lower(), disk_type, _figure(words, size), pairs
-
-
-def _figure(words: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e9:
-        raise InvalidValue(
-            f"{words!r}: {text!r} is not a size or rate above 0", advice=f"write {FORM}"
-        )
-    return value

@@ -19,11 +19,18 @@ from dataclasses import dataclass
 
 from diskbench.catalog.expect import Stage
 from diskbench.errors import InvalidValue
-from diskbench.fio.estimate import count, moved_bytes, request_sizes, seconds, size_bytes
+from diskbench.fio.estimate import (
+    MIXED,
+    count,
+    moved_bytes,
+    request_sizes,
+    seconds,
+    size_bytes,
+    syncs_each,
+)
 from diskbench.fio.jobfile import Job, jobs, parse
 from diskbench.fio.offered import share_of
 from diskbench.fio.profiles import Profile
-from diskbench.fio.target import split_names
 from diskbench.model.expectation import Load
 from diskbench.model.spec import Cell, Step
 from diskbench.units import KIB
@@ -88,19 +95,14 @@ def asked_by(
 def _load(
     job: Job, ahead: int, rates: Mapping[str, float], *, warm: bool, says_direct: bool
 ) -> Load:
-    rw = (job.get("rw") or "read").split(":")[0]
     direct = job.flag("direct") if says_direct else None
     clones = count(job, "numjobs")
-    share = _read_share(job, rw)
-    waits = share < 1 and any(
-        job.get(name) not in {None, "0", "none"} for name in ("fsync", "fdatasync", "sync")
-    )
-    random = "rand" in rw or waits
+    share = _read_share(job)
+    waits = share < 1 and syncs_each(job)
+    random = "rand" in job.pattern or waits
     block = min(request_sizes(job))
     in_flight = 1
-    if job.get("io_submit_mode") == "offload" or (
-        direct and (job.get("ioengine") or "").lower() in _IN_FLIGHT
-    ):
+    if job.get("io_submit_mode") == "offload" or (direct and job.engine in _IN_FLIGHT):
         in_flight = count(job, "iodepth")
     depth: int | None = in_flight * clones
     if direct is None and count(job, "iodepth") > 1:
@@ -146,12 +148,10 @@ def _rate(job: Job, block: int, rates: Mapping[str, float]) -> float | None:
     return rate_bytes * clones / block or None
 
 
-def _read_share(job: Job, rw: str) -> float:
-    if rw in {"rw", "readwrite", "randrw"}:
-        written = count(job, "rwmixwrite", -1)
-        reads = count(job, "rwmixread", 50) if written < 0 else 100 - written
-        return min(max(reads, 0), 100) / 100
-    return 1.0 if "read" in rw else 0.0
+def _read_share(job: Job) -> float:
+    if job.pattern in MIXED:
+        return job.read_percent / 100
+    return 1.0 if "read" in job.pattern else 0.0
 
 
 def check_several(profile: Profile, cell: Cell) -> None:
@@ -187,22 +187,11 @@ def disks_loaded(step: Step) -> int | None:
     for job in jobs(parse(step.job).sections):
         if not request_sizes(job):
             continue
-        devices = _devices(job)
-        shape = (("", str(len(devices))), *sorted(_but_its_device(job).items()))
-        for device in devices:
+        shape = (("", str(len(job.files))), *sorted(_but_its_device(job).items()))
+        for device in job.files:
             asked.setdefault(device, []).append(shape)
     of_each = [sorted(shapes) for shapes in asked.values()]
     return len(asked) if all(shapes == of_each[0] for shapes in of_each) else None
-
-
-def _devices(job: Job) -> list[str]:
-    """The devices of all `filename` options, which add up in fio."""
-    return [
-        name
-        for option in job.options
-        if option.name == "filename"
-        for name in split_names(option.value or "")
-    ]
 
 
 def _but_its_device(job: Job) -> dict[str, str]:

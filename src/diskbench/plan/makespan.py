@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from diskbench.model.matrix import Limits
 from diskbench.plugins import known_plugin
 
-_ALL = ""
+EVERYTHING = ""
+"""The name under which every cell counts."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,7 @@ def _starts(tasks: Sequence[Task], limits: Limits) -> list[float]:
     at = [0.0] * len(tasks)
     # Tasks may be 100,000, and their partitions are few.
     bounds = {
-        partition: [
-            (name, _limit_of(name, tasks[queue[0]], limits)) for name in _names(tasks[queue[0]])
-        ]
+        partition: places(tasks[queue[0]].provider, partition, limits)
         for partition, queue in waiting.items()
     }
     taken = Counter[str]()
@@ -74,7 +73,7 @@ def _starts(tasks: Sequence[Task], limits: Limits) -> list[float]:
         free = [
             queue[0]
             for partition, queue in waiting.items()
-            if all(taken[name] < limit for name, limit in bounds[partition])
+            if all(taken[name] < limit for name, limit in bounds[partition].items())
         ]
         if free:
             number = min(free)
@@ -82,14 +81,12 @@ def _starts(tasks: Sequence[Task], limits: Limits) -> list[float]:
             waiting[task.partition].popleft()
             if not waiting[task.partition]:
                 del waiting[task.partition]
-            for name, _ in bounds[task.partition]:
-                taken[name] += 1
+            taken.update(bounds[task.partition].keys())
             heapq.heappush(running, (now + task.seconds, number))
             at[number], unstarted = now, unstarted - 1
             continue
         now, number = heapq.heappop(running)
-        for name, _ in bounds[tasks[number].partition]:
-            taken[name] -= 1
+        taken.subtract(bounds[tasks[number].partition].keys())
     return at
 
 
@@ -102,26 +99,19 @@ def makespan_s(tasks: Sequence[Task], limits: Limits) -> float:
 def at_once(partition: str, tasks: Iterable[Task], limits: Limits) -> int:
     """Return the most tasks of a partition that can run at once."""
     of_partition = [task for task in tasks if task.partition == partition]
-    return min(
-        len(_chains(of_partition)),
-        *(_limit_of(name, of_partition[0], limits) for name in _names(of_partition[0])),
-    )
+    allowed = places(of_partition[0].provider, partition, limits)
+    return min(len(_chains(of_partition)), *allowed.values())
 
 
-def _limit_of(name: str, task: Task, limits: Limits) -> int:
-    """Return how many tasks may run at once under a name: a provider, a partition, or all."""
-    if name == _ALL:
-        return limits.max_parallel
-    if name == task.partition and one_at_a_time(task.provider):
-        return 1
-    return limits.per.get(name, limits.max_parallel)
+def places(provider: str, partition: str, limits: Limits) -> dict[str, int]:
+    """Return the names under which a cell counts, and how many may run at once under each."""
+    most = limits.max_parallel
+    found = {EVERYTHING: most, provider: limits.per.get(provider, most)}
+    found[partition] = 1 if one_at_a_time(provider) else limits.per.get(partition, most)
+    return found
 
 
 def one_at_a_time(provider: str) -> bool:
     """Whether the provider's machines run one trial at a time, whatever the limits."""
     plugin = known_plugin(provider)
     return plugin is not None and plugin.one_at_a_time
-
-
-def _names(task: Task) -> set[str]:
-    return {_ALL, task.provider, task.partition}

@@ -16,7 +16,6 @@ from diskbench.errors import DiskbenchError, UnknownName, UserError
 from diskbench.fio.profiles import Profile, check_override
 from diskbench.model.matrix import MAPPING_FIELDS, CellFields, Matrix
 from diskbench.model.spec import Cell
-from diskbench.model.value_fault import near
 from diskbench.plan.combinations import (
     Combination,
     Place,
@@ -155,11 +154,8 @@ class _Checker:
             message = (
                 f"{shown_place(place)} matches nothing: no combination has {name} {_text(value)}"
             )
-            hint = near(value, known) if isinstance(value, str) else ""
-            alternatives = (
-                f"there is {', '.join(sorted(known))}" if known else f"none has any {name}"
-            )
-            return self._at((*place, name), message, hint or alternatives)
+            there = f"there is {', '.join(sorted(known))}" if known else f"none has any {name}"
+            return self._at((*place, name), message, there)
         return self._at(
             place,
             f"{shown_place(place)} matches nothing: no combination has all of it together",
@@ -243,7 +239,7 @@ class _Checker:
                     yield self._at(
                         ("limits", limit, key),
                         f"limits.{limit}: no cell is in {key!r}",
-                        near(key, known) or f"there is {', '.join(sorted(known))}",
+                        f"there is {', '.join(sorted(known))}",
                     )
 
     def _error(self, place: Place, error: UserError) -> Mistake:

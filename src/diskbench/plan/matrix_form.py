@@ -25,7 +25,7 @@ from pydantic_core import ErrorDetails
 from diskbench.model.expectation import Promise
 from diskbench.model.matrix import MAPPING_FIELDS, CellFields, Flag, Limits, Matrix, Number, Whole
 from diskbench.model.options import Option, all_options
-from diskbench.model.value_fault import near, shown, value_fault
+from diskbench.model.value_fault import shown, value_fault
 from diskbench.plan.combinations import Place
 from diskbench.plugin import Plugin
 from diskbench.yaml_lines import Document, Mistake, read_yaml
@@ -118,14 +118,13 @@ def _words(error: ErrorDetails, place: Place) -> tuple[str, str]:
 def _unknown(place: Place) -> tuple[str, str]:
     key = str(place[-1])
     if place[:1] == ("axes",) and len(place) == 2:
-        known = list(cell_model().model_fields)
-        advice = near(key, known) or "name it after one, or give mappings of fields as its values"
+        advice = "name it after one, or give mappings of fields as its values"
         return f"the axis {key!r} is named after no field", advice
     known = _keys(place[:-1])
     where = shown_place(place[:-1])
     few = f"known: {', '.join(known)}" if len(known) <= 12 else "known: diskbench matrix schema"
     message = f"unknown key {key!r}" + (f" in {where}" if where else "")
-    return message, near(key, known) or few
+    return message, few
 
 
 def _keys(place: Place) -> list[str]:

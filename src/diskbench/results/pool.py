@@ -22,7 +22,7 @@ from sqlalchemy.engine import Engine
 from diskbench.analysis.canary import Off, Reading, off
 from diskbench.analysis.repeats import MedianInterval, Sample, repeats
 from diskbench.errors import DiskbenchError, FactsDiffer, UnknownName
-from diskbench.fio.recorded import Canary, parse_canary
+from diskbench.fio.recorded import CHECKSUM_MIB, Canary, parse_canary
 from diskbench.model.comparison import Interval, Replicated
 from diskbench.parallel import all_of
 from diskbench.ports import EvidenceStore
@@ -151,7 +151,7 @@ def _readings(trial: TrialRuns, stores: EvidenceStores) -> list[Reading]:
         for when, canary in zip(("before", "after"), pair, strict=True)
         if canary is not None
         for quantity, value in (
-            (f"checksum of {canary.cpu_mib} MiB s", canary.cpu_s),
+            (f"checksum of {CHECKSUM_MIB} MiB s", canary.cpu_s),
             ("null IOPS", canary.null_iops),
         )
         if value is not None

@@ -1,15 +1,13 @@
 """What clouds charge beside hours: transactions, an address, a least time."""
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.books import SHIPPED, text_of
+from tests.books import SHIPPED
 
-from diskbench.catalog.charges import Charges, Counting, Work, charges_of, parse_charges
+from diskbench.catalog.charges import Charges, Counting, Work
 from diskbench.catalog.entry import clouds
-from diskbench.catalog.yaml_loader import CHARGES
-from diskbench.errors import InvalidValue
+from diskbench.catalog.yaml_loader import shipped_book
 from diskbench.units import KIB, MIB
 
 WORKS = st.lists(
@@ -24,30 +22,14 @@ WORKS = st.lists(
 
 
 def charged(cloud: str) -> Charges:
-    found = charges_of(cloud)
+    found = shipped_book(Charges, cloud)
     assert found is not None, cloud
     return found
-
-
-@pytest.mark.parametrize("cloud", clouds())
-def test_every_listed_source_is_used(cloud: str):
-    book = charged(cloud)
-    assert {figure.source for figure in book.figures()} == set(book.sources)
-    prices = SHIPPED.of(cloud).prices
-    used = {figure.source for figure in (*prices.disks.values(), prices.month_hours)}
-    assert used | set(prices.machines) == set(prices.sources)
 
 
 def test_charges_are_of_the_region_of_the_prices():
     for cloud in clouds():
         assert charged(cloud).region == SHIPPED.of(cloud).prices.region
-
-
-def test_a_figure_without_a_source_is_refused():
-    data = yaml.safe_load(text_of("aws", CHARGES))
-    del data["transactions"]["standard"]["source"]
-    with pytest.raises(InvalidValue, match=r"transactions\.standard\.source"):
-        parse_charges(yaml.safe_dump(data), where="mine.yaml")
 
 
 def test_a_million_requests_of_ebs_magnetic_are_five_cents():

@@ -22,11 +22,6 @@ def test_gp2_earns_three_iops_a_gib_between_floor_and_ceiling(
     assert pool.iops == Allowance(baseline, burst, 5_400_000 if burst else None)
 
 
-def test_gp2_moves_128_mib_a_second_up_to_170_gib() -> None:
-    rates = [limits("aws", "gp2", size).pools[0].bytes_per_s for size in (1, 170, 334, 16384)]
-    assert rates == [Allowance(rate * MIB) for rate in (128, 128, 250, 250)]
-
-
 @pytest.mark.parametrize(("size", "baseline"), [(171, 128.25), (200, 150), (333, 249.75)])
 def test_250_mib_a_second_are_a_burst_of_a_gp2_of_171_to_333_gib(size, baseline) -> None:
     """Both buckets end at one moment: bytes are paid in I/O credits, 256 KiB each."""
@@ -44,17 +39,6 @@ def test_io1_throughput_follows_its_iops() -> None:
     ]  # fmt: skip
 
 
-def test_st1_holds_one_volume_worth_of_credits() -> None:
-    (pool,) = limits("aws", "st1", 1024).pools
-    assert pool.bytes_per_s == Allowance(40 * MIB, 250 * MIB, 1_048_576 * MIB)
-
-
-def test_sc1_of_the_smallest_size_has_its_floor() -> None:
-    (pool,) = limits("aws", "sc1", 125).pools
-    assert pool.bytes_per_s is not None
-    assert pool.bytes_per_s.baseline == 1.5 * MIB
-
-
 def test_an_azure_disk_performs_as_the_next_larger_tier() -> None:
     found = limits("azure", "Premium_LRS", 20)
     (pool,) = found.pools
@@ -63,24 +47,10 @@ def test_an_azure_disk_performs_as_the_next_larger_tier() -> None:
     assert pool.bytes_per_s == Allowance(25e6, 170e6, 145e6 * 1800)
 
 
-def test_a_tier_that_bursts_on_demand_only_has_no_bucket() -> None:
-    (pool,) = limits("azure", "Premium_LRS", 1024).pools
-    assert pool.iops == Allowance(5000)
-
-
 def test_google_limits_reads_and_writes_apart() -> None:
     reads, writes = limits("gcp", "pd-standard", 1000).pools
     assert (reads.covers, reads.iops) == ("read", Allowance(750))
     assert (writes.covers, writes.iops) == ("write", Allowance(1500))
-
-
-def test_hyperdisk_throughput_derives_its_iops() -> None:
-    (pool,) = limits("gcp", "hyperdisk-throughput", 2048, throughput=500).pools
-    assert pool.iops == Allowance(2000)
-
-
-def test_a_disk_of_the_instance_has_no_limits_here() -> None:
-    assert limits("aws", "instance-store", 100).pools == ()
 
 
 def test_a_misspelt_type_names_the_nearest() -> None:

@@ -77,12 +77,6 @@ def test_it_is_kept_a_file_a_cloud_and_read_again(tmp_path: Path):
     assert [one.name for one in path.parent.iterdir()] == ["aws.json"]
 
 
-def test_a_file_that_is_none_of_ours_is_named(tmp_path: Path):
-    (tmp_path / "aws.json").write_text("{}")
-    with pytest.raises(InvalidValue, match=r"aws\.json"):
-        read_overlays(tmp_path)
-
-
 def test_an_overlay_of_another_format_is_refused_with_what_to_do(tmp_path: Path):
     other = {"format": 2, "cloud": "aws", "region": "us-east-1", "made_on": "2026-11-20",
              "patches": {}}  # fmt: skip
@@ -99,7 +93,3 @@ def test_the_price_that_was_refreshed_goes_before_the_shipped_one():
     assert books.of("aws").prices.machine_price("m5.large") == (0.2, "refreshed")
     assert machine_part(books, "aws", "m5.large", "us-east-1").source == "an API (2026-11-20)"
     assert books.of("aws").prices.machine_price("c5.large") is not None
-
-
-def test_nothing_refreshed_is_nothing_laid(tmp_path: Path):
-    assert read_overlays(tmp_path / "nowhere") == ()

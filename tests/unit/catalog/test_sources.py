@@ -1,5 +1,6 @@
 """Every figure of every shipped file has a source, and every source a date."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,18 +8,27 @@ import pytest
 import yaml
 from tests.books import SHIPPED, text_of
 
-from diskbench.catalog.entry import catalogue, clouds, parse_catalogue
-from diskbench.catalog.lookup import disk_types
+from diskbench.catalog.charges import Charges
+from diskbench.catalog.entry import Catalogue, catalogue, clouds
 from diskbench.catalog.machine import machine_of
+from diskbench.catalog.machine_book import MachineBook
+from diskbench.catalog.price_book import PriceBook
 from diskbench.catalog.sourced_figures import FigureSource
-from diskbench.catalog.yaml_loader import CHARGES, LIMITS, MACHINES, PRICES, catalogues, shipped
-from diskbench.errors import InvalidValue
+from diskbench.catalog.yaml_loader import (
+    CHARGES,
+    LIMITS,
+    MACHINES,
+    PRICES,
+    catalogues,
+    parse_book,
+    shipped,
+    shipped_book,
+)
+from diskbench.errors import InvalidValue, UnknownName
 
+BOOKS = {book.file: book for book in (Catalogue, MachineBook, PriceBook, Charges)}
 FILES = [
-    (cloud, name)
-    for cloud in catalogues()
-    for name in (LIMITS, MACHINES, PRICES, CHARGES)
-    if shipped(cloud, name) is not None
+    (cloud, name) for cloud in catalogues() for name in BOOKS if shipped(cloud, name) is not None
 ]
 
 
@@ -70,24 +80,6 @@ def test_a_source_without_title_or_date_is_refused(source: dict[str, str]):
         FigureSource.model_validate(source)
 
 
-def test_every_disk_type_of_every_cloud_is_known():
-    assert set(disk_types("aws")) >= {
-        *("standard", "gp2", "gp3", "io1", "io2", "st1", "sc1", "instance-store")
-    }
-    assert set(disk_types("azure")) >= {
-        *("Standard_LRS", "StandardSSD_LRS", "Premium_LRS", "PremiumV2_LRS", "UltraSSD_LRS"),
-        "temp-disk",
-    }
-    assert set(disk_types("gcp")) >= {
-        *("pd-standard", "pd-balanced", "pd-ssd", "pd-extreme", "local-ssd"),
-        *("hyperdisk-balanced", "hyperdisk-extreme", "hyperdisk-throughput"),
-    }
-    parts = catalogue("vsphere").parts
-    assert set(parts["datastore"]) >= {"VMFS", "NFS", "vsan", "VVOL"}
-    assert set(parts["provisioning"]) == {"thin", "lazy-zeroed", "eager-zeroed"}
-    assert set(parts["controller"]) >= {"pvscsi", "nvme"}
-
-
 def test_a_disk_without_figures_says_where_they_are():
     for cloud in clouds():
         for name, disk in catalogue(cloud).disks.items():
@@ -100,11 +92,55 @@ def test_an_instance_store_has_the_figures_of_its_machine():
     assert machine_of(SHIPPED, "aws", "c5d.large", "instance-store").unknown
 
 
-def test_a_figure_of_vsphere_without_a_listed_source_is_refused():
-    data = yaml.safe_load(text_of("vsphere", LIMITS))
-    data["parts"]["controller"]["pvscsi"]["queue"]["source"] = "hearsay"
-    with pytest.raises(InvalidValue, match="hearsay"):
-        parse_catalogue(yaml.safe_dump(data), where="mine.yaml")
-    del data["parts"]["controller"]["pvscsi"]["queue"]["source"]
-    with pytest.raises(InvalidValue, match="queue: a figure needs a source"):
-        parse_catalogue(yaml.safe_dump(data), where="mine.yaml")
+FOR_PEOPLE_ONLY = {"n-family", "extreme", "local-ssd-series"}
+
+
+@pytest.mark.parametrize(("cloud", "name"), FILES)
+def test_every_listed_source_is_used(cloud: str, name: str):
+    book = shipped_book(BOOKS[name], cloud)
+    assert book is not None
+    assert set(book.sources) - set(book.named_sources().values()) <= FOR_PEOPLE_ONLY
+
+
+@pytest.mark.parametrize(
+    ("cloud", "name", "place"),
+    [
+        ("aws", LIMITS, "disks.gp2.iops"),
+        ("vsphere", LIMITS, "parts.controller.pvscsi.queue"),
+        ("aws", MACHINES, "types.m5.large"),
+        ("gcp", MACHINES, "series.n2.disks.pd-ssd"),
+        ("aws", PRICES, "disks.gp2"),
+        ("aws", CHARGES, "transactions.standard"),
+    ],
+)
+def test_a_figure_whose_source_is_missing_or_not_listed_is_refused_with_its_place(
+    cloud: str, name: str, place: str
+):
+    data = yaml.safe_load(text_of(cloud, name))
+    figure = data
+    for part in place.replace("m5.large", "m5_large").split("."):
+        figure = figure[part.replace("_", ".")]
+    figure["source"] = "hearsay"
+    with pytest.raises(InvalidValue, match=rf"mine\.yaml.*{re.escape(place)}: 'hearsay'"):
+        parse_book(BOOKS[name], yaml.safe_dump(data), where="mine.yaml")
+    del figure["source"]
+    with pytest.raises(InvalidValue, match="source"):
+        parse_book(BOOKS[name], yaml.safe_dump(data), where="mine.yaml")
+
+
+def test_a_machine_s_price_below_a_source_that_is_not_listed_is_refused():
+    data = yaml.safe_load(text_of("aws", PRICES))
+    data["machines"]["hearsay"] = {"m5.large": 1.0}
+    with pytest.raises(InvalidValue, match="machines of hearsay"):
+        parse_book(PriceBook, yaml.safe_dump(data), where="x.yaml")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "disks: [", "format: 2\ncloud: x\n"])
+def test_what_is_no_catalogue_is_refused_by_name(text: str):
+    with pytest.raises(InvalidValue, match=r"mine\.yaml is not a valid catalogue"):
+        parse_book(Catalogue, text, where="mine.yaml")
+
+
+def test_a_cloud_without_a_catalogue_is_unknown():
+    with pytest.raises(UnknownName, match="ibm"):
+        catalogue("ibm")

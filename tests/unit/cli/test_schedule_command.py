@@ -98,7 +98,7 @@ def test_nothing_is_kept_of_one_that_was_removed(call):
         (("add", "x", "nightly.yaml", "--cron", "30 25 * * 0"), "'25' is not a valid hour"),
         (
             ("add", "x", "nightly.yaml", "--cron", "@daily", "--timezone", "Europe/Berln"),
-            "did you mean Europe/Berlin",
+            "names are like Europe/Berlin",
         ),
         (
             ("add", "x", "nightly.yaml", "--cron", "@daily", "--budget", "0"),

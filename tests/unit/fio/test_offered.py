@@ -1,23 +1,20 @@
 """Offered load: rates that depend on an earlier step (MR-11)."""
 
 import pytest
+from tests.rigs.plans import built
+from tests.unit.report import made
+from tests.unit.report.made import row
 
 from diskbench.errors import MeasurementFailed, ProfileError
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.offered import (
     requested_iops,
     resolve,
-    saturated,
     saturation_warning,
     share_of,
     stand_in,
 )
-from diskbench.fio.profiles import parse_profile
-from diskbench.fio.steps import build_steps
 from diskbench.fio.target import FioTarget
-from diskbench.fio.template import Rendered
-from diskbench.model.result import Measurement, StepResult
-from diskbench.model.spec import Step
 
 TEXT = """[capacity]
 rw=randread
@@ -33,37 +30,12 @@ rate_iops=75% of capacity
 
 
 def steps(text=TEXT):
-    profile = parse_profile(text, name="mine")
-    target = FioTarget(kind="directory", path="/mnt/disk")
-    return build_steps(profile, Rendered(text=text, parameters={}), target, "3.33").steps
+    return built(text, FioTarget(kind="directory", path="/mnt/disk")).steps
 
 
-def result(step, iops, *, runtime_s=60.0, extra=()):
-    row = Measurement(
-        run_id="r",
-        step_index=step.index,
-        step=step.name,
-        role=step.role,
-        scope="step",
-        job=step.name,
-        job_index=0,
-        direction="read",
-        ios=int(iops * runtime_s),
-        bytes=0,
-        runtime_ns=int(runtime_s * 1e9),
-        iops=iops,
-        bytes_per_s=0.0,
-    )
-    return StepResult(
-        step_index=step.index,
-        step=step.name,
-        role=step.role,
-        started_at="",
-        finished_at="",
-        fio_exit=0,
-        fio_version="3.33",
-        measurements=(row, row.model_copy(update={"scope": "job"}), *extra),
-    )
+def result(step, iops):
+    one = row(step.name, iops=iops, ios=int(iops * 60), runtime_ns=60_000_000_000)
+    return made.result(step, one, one.model_copy(update={"scope": "job"}))
 
 
 def test_the_rate_is_a_share_of_what_the_earlier_step_reached():
@@ -121,19 +93,19 @@ def test_a_reference_to_a_later_or_missing_step_is_refused():
 def test_less_than_99_percent_of_the_offered_load_is_saturated(achieved, verdict):
     capacity, offered = steps()
     resolved = resolve(offered, [result(capacity, 4000.0)])
-    assert saturated(resolved, result(resolved, achieved)) is verdict
+    assert (saturation_warning(resolved, result(resolved, achieved)) is not None) is verdict
 
 
 def test_chance_alone_does_not_saturate_a_slow_disk():
     capacity, offered = steps()
     resolved = resolve(offered, [result(capacity, 100.0)])
-    assert saturated(resolved, result(resolved, 73.5)) is False
-    assert saturated(resolved, result(resolved, 70.0)) is True
+    assert saturation_warning(resolved, result(resolved, 73.5)) is None
+    assert saturation_warning(resolved, result(resolved, 70.0)) is not None
 
 
 def test_a_closed_loop_is_never_called_saturated():
     capacity, _ = steps()
-    assert saturated(capacity, result(capacity, 1.0)) is None
+    assert saturation_warning(capacity, result(capacity, 1.0)) is None
 
 
 def test_the_notation_is_a_percentage_of_a_step():
@@ -143,44 +115,11 @@ def test_the_notation_is_a_percentage_of_a_step():
     assert share_of(None) is None
 
 
-def test_a_load_the_disk_cannot_follow_is_told_with_both_rates() -> None:
-    step = Step(
-        index=1,
-        name="offered-90",
-        role="offered",
-        job="[offered-90]\nrw=randread\nrate_iops=1000\n",
-        expected_s=60,
-    )
-    told = saturation_warning(step, _served(step, iops=700.0))
+def test_a_load_the_disk_cannot_follow_is_told_with_both_rates():
+    capacity, offered = steps(TEXT.replace("75%", "25%"))
+    resolved = resolve(offered, [result(capacity, 4000.0)])
+    told = saturation_warning(resolved, result(resolved, 700.0))
     assert told is not None
     assert told.code == "saturated"
     assert "700 of 1,000" in told.message
-    assert saturation_warning(step, _served(step, iops=999.0)) is None
-
-
-def _served(step: Step, *, iops: float) -> StepResult:
-    row = Measurement(
-        run_id="r",
-        step_index=step.index,
-        step=step.name,
-        role=step.role,
-        scope="step",
-        job="all",
-        job_index=-1,
-        direction="read",
-        ios=int(iops * 60),
-        bytes=1,
-        runtime_ns=60_000_000_000,
-        iops=iops,
-        bytes_per_s=1.0,
-    )
-    return StepResult(
-        step_index=step.index,
-        step=step.name,
-        role=step.role,
-        started_at="",
-        finished_at="",
-        fio_exit=0,
-        fio_version="fio-3.33",
-        measurements=(row,),
-    )
+    assert saturation_warning(resolved, result(resolved, 999.0)) is None

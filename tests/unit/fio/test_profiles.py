@@ -1,8 +1,5 @@
 """Profiles, and what `--set` may change in them."""
 
-import subprocess
-import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -33,7 +30,6 @@ SHIPPED = [
     "soak",
     "etcd",
 ]
-REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def test_every_promised_profile_is_shipped_with_title_question_and_source():
@@ -107,35 +103,6 @@ def test_front_matter_without_an_end_is_named():
 def test_the_digest_changes_with_any_letter():
     texts = [f"---\n{HEAD}---\n[a]\nrw={rw}\n" for rw in ("read", "write")]
     assert len({parse_profile(text, name="x").digest for text in texts}) == 2
-
-
-@pytest.mark.slow
-def test_the_wheel_carries_the_profiles_and_finds_them(tmp_path):
-    subprocess.run(
-        ["uv", "build", "--wheel", "--out-dir", str(tmp_path), str(REPOSITORY)],
-        capture_output=True,
-        timeout=240,
-        check=True,
-    )
-    (wheel,) = tmp_path.glob("*.whl")
-    site = tmp_path / "site"
-    zipfile.ZipFile(wheel).extractall(site)
-    code = (
-        "import diskbench, json, diskbench.fio.profiles as p, diskbench.fio.guard as g; "
-        "assert g.harmless(); print(diskbench.__file__); print(json.dumps(p.shipped_names()))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(site), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=True,
-    )
-    place, names = done.stdout.splitlines()
-    assert place.startswith(str(site))
-    assert all(f'"{name}"' in names for name in SHIPPED)
 
 
 JOB = "[a]\nrw=read\nsize=${SIZE}\nruntime=180\n"

@@ -5,16 +5,15 @@ import subprocess
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.plans import built
 
 from diskbench.errors import ProfileError
 from diskbench.fio.guard import check
 from diskbench.fio.jobfile import jobs, parse
-from diskbench.fio.profiles import parse_profile
 from diskbench.fio.recorded import last_words
 from diskbench.fio.retarget import change_lines, retarget
-from diskbench.fio.steps import build_steps, space_bytes
+from diskbench.fio.steps import space_bytes
 from diskbench.fio.target import FioTarget
-from diskbench.fio.template import RenderContext, render
 
 DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1", size_bytes=2**40)
 DEVICE = FioTarget(kind="device", path="/dev/nvme1n1", capacity_bytes=2**40)
@@ -159,12 +158,6 @@ SHAPES = {
 
 def target(directory, size=None):
     return FioTarget(kind="directory", path=str(directory), size_bytes=size)
-
-
-def built(text, at):
-    profile = parse_profile(text, name="mine")
-    context = RenderContext(target_kind=at.kind, size_bytes=at.size_bytes)
-    return build_steps(profile, render(profile, {}, context), at, "3.33")
 
 
 def runs(texts, directory):

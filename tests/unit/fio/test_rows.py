@@ -185,58 +185,38 @@ def test_pooled_mean_and_deviation_are_those_of_all_samples_together(samples):
     assert math.isfinite(row.iops)
 
 
-def fake_job(index, values):
-    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+def fake_job(index, values, *, kind="lat", bins=None):
     latency = ReportedLatency(
         samples=len(values),
         min_ns=int(min(values)),
         max_ns=int(max(values)),
         mean_ns=statistics.fmean(values),
-        stddev_ns=deviation,
+        stddev_ns=statistics.stdev(values) if len(values) > 1 else 0.0,
+        bins=bins or {},
     )
-    stats = DirectionStats(ios=len(values), bytes=4096, runtime_ns=10**9, lat=latency)
+    stats = DirectionStats(ios=len(values), bytes=4096, runtime_ns=10**9, **{kind: latency})
     return FioJob(
         name=f"j{index}", index=index, group=0, error=0, options={}, directions={"read": stats}
     )
 
 
 @given(
-    st.lists(
-        st.lists(st.integers(1, 10**11), min_size=1, max_size=400),
-        min_size=1,
-        max_size=3,
-    ),
-    st.booleans(),
+    st.lists(st.lists(st.integers(1, 10**11), min_size=1, max_size=400), min_size=1, max_size=3),
+    st.sampled_from(["lat", "clat"]),
 )
-def test_no_quantile_lies_beyond_the_exact_extremes(jobs, total):
-    found = []
-    for index, samples in enumerate(jobs):
-        bins = merge({bucket_middle_ns(bucket_index(ns)): 1} for ns in samples * 10)
-        latency = ReportedLatency(
-            len(samples) * 10, min(samples), max(samples), 1.0, 0.0, bins=bins
+def test_no_quantile_lies_beyond_the_exact_extremes(jobs, kind):
+    found = tuple(
+        fake_job(
+            index,
+            samples * 10,
+            kind=kind,
+            bins=merge({bucket_middle_ns(bucket_index(ns)): 1} for ns in samples * 10),
         )
-        stats = DirectionStats(
-            ios=latency.samples,
-            bytes=4096,
-            runtime_ns=10**9,
-            lat=latency if total else None,
-            clat=None if total else latency,
-        )
-        found.append(
-            FioJob(
-                name=f"j{index}",
-                index=index,
-                group=0,
-                error=0,
-                options={},
-                directions={"read": stats},
-            )
-        )
-    output = FioOutput(where="x", version="fio-3.33", jobs=tuple(found), options={})
+        for index, samples in enumerate(jobs)
+    )
+    output = FioOutput(where="x", version="fio-3.33", jobs=found, options={})
     for row in measurements(output, run_id="r", step=step(job="")):
-        low, high = (
-            (row.lat_min_ns, row.lat_max_ns) if total else (row.clat_min_ns, row.clat_max_ns)
-        )
+        low, high = getattr(row, f"{kind}_min_ns"), getattr(row, f"{kind}_max_ns")
         for name in QUANTILES:
             value = getattr(row, name)
             assert value is None or low <= value <= high

@@ -88,22 +88,6 @@ def test_fio_accepts_each_step(name, tmp_path: Path):
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("name", shipped_names())
-def test_what_is_read_was_written_before(name):
-    steps, _ = steps_at(name, DIRECTORY)
-    written: set[str] = set()
-    for step in steps:
-        for job in jobs(parse(step.job).sections):
-            if "file" in (job.get("ioengine") or ""):
-                continue
-            named = {o.value for o in job.options if o.name == "filename"} or {
-                job.get("filename_format")
-            }
-            if "w" not in (job.get("rw") or "").replace("rw", "") or "rw" in (job.get("rw") or ""):
-                assert named <= written, f"{step.name} reads {named}"
-            written |= named
-
-
 @pytest.mark.parametrize("name", sorted(set(shipped_names()) - {"bonnie"}))
 def test_it_runs_on_the_oldest_fio_too(name):
     steps, _ = steps_at(name, DIRECTORY, version="3.16")
@@ -157,32 +141,6 @@ def test_the_snia_matrix_is_56_minutes_a_round_and_steady_on_writes():
     assert loop is not None
     assert (loop.first, loop.tracked, loop.direction) == (1, "r0w100-4k", "write")
     assert sum(step.expected_s for step in steps[loop.first :]) == 56 * 60
-
-
-def test_sustained_drains_longer_than_a_20_gib_gp2_bursts():
-    steps, loop = steps_at("sustained", DIRECTORY)
-    drain = next(step for step in steps if step.name == "drain")
-    assert drain.expected_s >= 1.2 * 1862
-    assert loop is not None
-    assert steps[loop.first].name == "sustained"
-
-
-def test_offload_is_used_only_where_fio_does_not_hang():
-    profile = shipped_profile("offered-load")
-    for version, mode in (("3.33", None), ("3.41", None), (None, None), ("3.42", "offload")):
-        context = CONTEXT.model_copy(update={"fio_version": version})
-        steps = build_steps(profile, render(profile, {}, context), DIRECTORY, version).steps
-        job = jobs(parse(steps[-1].job).sections)[0]
-        assert job.get("io_submit_mode") == mode
-        assert job.get("rate_process") == "poisson"
-        assert job.get("ioengine") == "psync"
-
-
-def test_local_nvme_is_filled_twice_and_a_network_disk_once():
-    profile = shipped_profile("fill")
-    for transport, passes in (("nvme", 2), ("virtio", 1), (None, 1)):
-        context = CONTEXT.model_copy(update={"transport": transport})
-        assert render(profile, {}, context).parameters["passes"] == passes
 
 
 @pytest.mark.slow

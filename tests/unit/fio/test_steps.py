@@ -1,13 +1,14 @@
 """The steps of a job file, their space and time, and everything that is wrong with one at once."""
 
 import pytest
+from tests.rigs.plans import built
 
 from diskbench.errors import ProfileError
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import parse_profile
-from diskbench.fio.steps import build_steps, mistakes, space_bytes
+from diskbench.fio.steps import mistakes, space_bytes
 from diskbench.fio.target import FioTarget
-from diskbench.fio.template import RenderContext, render
+from diskbench.fio.template import RenderContext
 from diskbench.units import GIB, MIB
 
 DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1")
@@ -17,9 +18,7 @@ HEAD = "title: t\nquestion: q\nsource: s\n"
 
 def build(body, matter="", target=DIRECTORY, version="3.33"):
     text = f"---\n{HEAD}{matter}---\n{body}" if matter is not None else body
-    profile = parse_profile(text, name="mine")
-    context = RenderContext(target_kind=target.kind, size_bytes=target.size_bytes)
-    found = build_steps(profile, render(profile, {}, context), target, version)
+    found = built(text, target, version=version)
     return found.steps, found.loop
 
 
@@ -145,22 +144,11 @@ def test_a_profile_larger_than_the_users_size_is_refused():
         build("[a]\nrw=write\nsize=8m\n", target=target)
 
 
-def test_the_users_size_is_used_where_a_job_file_names_none():
-    target = FioTarget(kind="device", path="/dev/loop9", size_bytes=1 << 20)
-    (step,), _ = build("[a]\nrw=write\n", matter=None, target=target)
-    assert job(step).get("size") == str(1 << 20)
-
-
-def test_no_job_takes_a_whole_device_when_the_user_gave_a_size():
+def test_the_users_size_is_used_where_a_job_names_none():
     target = FioTarget(kind="device", path="/dev/loop9", size_bytes=1 << 20)
     (step,), _ = build("[a]\nrw=write\n[b]\nrw=write\nsize=64k\n", matter=None, target=target)
     sizes = [j.get("size") for j in jobs(parse(step.job).sections)]
     assert sizes == [str(1 << 20), "64k"]
-
-
-def test_a_percentage_counts_of_the_device():
-    steps, _ = build("[a]\nrw=write\nsize=50%\n", target=DEVICE)
-    assert space_bytes(steps, DEVICE.capacity_bytes) == 1 << 29
 
 
 def test_what_a_profile_says_of_logs_is_replaced_by_what_diskbench_logs():
@@ -221,9 +209,7 @@ def test_all_lines_that_cannot_be_read_are_named():
 
 
 def steps(body):
-    profile = parse_profile(f"[x]\nrw=write\n{body}\n", name="x")
-    rendered = render(profile, {}, RenderContext(target_kind="device"))
-    return build_steps(profile, rendered, DEVICE, "3.33").steps
+    return built(f"[x]\nrw=write\n{body}\n", DEVICE).steps
 
 
 @pytest.mark.parametrize(
@@ -234,6 +220,7 @@ def steps(body):
         ("filesize=64m", 64 * MIB),
         ("filesize=64m\noffset_increment=10m\nnumjobs=4", 64 * MIB),
         ("size=64m\noffset=1m", 65 * MIB),
+        ("size=50%", GIB // 2),
     ],
 )
 def test_the_space_is_what_fio_uses_of_the_device(body, space):

@@ -3,15 +3,14 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.plans import built
 
 from diskbench.errors import ProfileError, TargetRefused
 from diskbench.fio.guard import check
 from diskbench.fio.jobfile import jobs, parse
-from diskbench.fio.profiles import parse_profile
 from diskbench.fio.retarget import change_lines, retarget
-from diskbench.fio.steps import build_steps, largest_bytes, space_bytes
+from diskbench.fio.steps import largest_bytes, space_bytes
 from diskbench.fio.target import FioTarget, device_names
-from diskbench.fio.template import RenderContext, render
 from diskbench.units import GIB, MIB
 
 PAIR = FioTarget(
@@ -33,8 +32,7 @@ def placed(text, target=PAIR):
 
 
 def steps_of(text, target=PAIR):
-    profile = parse_profile(text, name="mine")
-    return build_steps(profile, render(profile, {}, RenderContext()), target, "3.33").steps
+    return built(text, target).steps
 
 
 LINES = ("filename=/dev/sdc → /dev/nvme1n1", "filename=/dev/sdb → /dev/nvme2n1")

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
 from diskbench.fio.profiles import Parameter, parse_profile, read_value
 from diskbench.fio.template import RenderContext, render
-from diskbench.units import parse_duration_s
 
 CONTEXT = RenderContext(cores=4, memory_bytes=8 << 30, engines=("psync", "libaio"))
 
@@ -31,12 +30,6 @@ def test_defaults_are_worked_out_from_host_and_target():
     text = render(profile("{{ size }} {{ runtime }} {{ workers }}", SIZE), {}, CONTEXT)
     assert text.text == f"{4 << 30} 300 8"
     assert text.parameters == {"size": 4 << 30, "runtime": 300, "workers": 8}
-
-
-@pytest.mark.slow
-def test_the_users_size_reaches_the_template():
-    context = CONTEXT.model_copy(update={"size_bytes": 1 << 20})
-    assert render(profile("{{ size }}", SIZE), {}, context).text == str(1 << 20)
 
 
 def test_set_replaces_a_default_and_is_read_as_its_kind():
@@ -157,10 +150,6 @@ def test_the_best_engine_of_the_target_is_offered(engines, chosen):
 def test_local_nvme_is_told_from_network_nvme(model, local):
     context = CONTEXT.model_copy(update={"transport": "nvme", "model": model})
     assert context.is_local_nvme is local
-
-
-def test_durations_are_seconds():
-    assert [parse_duration_s(t) for t in ("90", "1.5m", "24h", "1d")] == [90, 90, 86400, 86400]
 
 
 @pytest.mark.parametrize("text", ["{{ 5|dictsort }}", "{{ 5|xmlattr }}", "{{ cycler() }}"])

@@ -44,40 +44,43 @@ def test_every_warning_names_its_step_and_what_to_do_next():
     assert all(w.step == "s" and w.advice and w.message for w in found.values())
 
 
-@pytest.mark.parametrize(("core", "warned"), [(0.899, False), (0.90, True)])
-def test_the_busiest_core_bounds_the_client(core, warned):
-    found = warn(samples=SampleSummary(seconds=10, busiest_core=core))
-    assert ("client-bound" in found) == warned
+def core(share, **more):
+    return SampleSummary(seconds=10, busiest_core=share, **more)
 
 
-@pytest.mark.parametrize(("steal", "warned"), [(0.019, False), (0.02, True)])
-def test_stolen_time_is_not_the_load_generators(steal, warned):
-    found = warn(samples=SampleSummary(seconds=10, busiest_core=0.1, steal=steal))
-    assert ("steal" in found) == warned
-    assert "client-bound" not in found
+BY_PROCESSOR = {"client-bound", "machine-busy", "interrupts", "steal"}
 
 
-@pytest.mark.parametrize(("system", "warned"), [(49.0, False), (51.0, True)])
-def test_without_samples_fios_own_account_bounds_the_client(system, warned):
-    found = warn(fake_output(usr_cpu=40.0, sys_cpu=system), samples=None)
-    assert ("client-bound" in found) == warned
-    assert warn(fake_output(usr_cpu=90.0, sys_cpu=9.0), samples=None, role="canary") == {}
-
-
-@pytest.mark.parametrize(("system", "warned"), [(49.0, False), (51.0, True)])
-def test_a_job_that_wanders_between_cores_bounds_the_client(system, warned):
-    found = warn(fake_output(usr_cpu=40.0, sys_cpu=system), samples=QUIET)
-    assert ("client-bound" in found) == warned
-    if warned:
+@pytest.mark.parametrize(
+    ("user", "system", "samples", "codes"),
+    [
+        (None, None, core(0.899), set()),
+        (None, None, core(0.90), {"client-bound"}),
+        (None, None, core(0.1, steal=0.019), set()),
+        (None, None, core(0.1, steal=0.02), {"steal"}),
+        (40.0, 49.0, None, set()),  # without samples fio's own account counts
+        (40.0, 51.0, None, {"client-bound"}),
+        (40.0, 49.0, QUIET, set()),  # a job may wander between cores
+        (40.0, 51.0, QUIET, {"client-bound"}),
+        (40.0, 9.0, core(0.95), {"machine-busy"}),  # something else filled the core
+        (40.0, 11.0, core(0.95), {"client-bound"}),
+        (
+            10.0, 20.0, core(0.97, busiest_core_interrupts=0.8, busiest_core_steal=0.0),
+            {"interrupts"},
+        ),
+    ],
+)  # fmt: skip
+def test_whoever_fills_a_core_or_takes_time_is_named(user, system, samples, codes):
+    found = warn(fake_output(usr_cpu=user, sys_cpu=system), samples=samples)
+    assert set(found) & BY_PROCESSOR == codes
+    if "interrupts" in codes:
+        assert "80 %" in found["interrupts"].message
+    if samples is QUIET and codes:
         assert "job j used 91 % of a core" in found["client-bound"].message
 
 
-@pytest.mark.parametrize(("system", "other"), [(9.0, True), (11.0, False)])
-def test_a_core_that_fio_did_not_fill_was_filled_by_something_else(system, other):
-    samples = SampleSummary(seconds=10, busiest_core=0.95)
-    found = warn(fake_output(usr_cpu=40.0, sys_cpu=system), samples=samples)
-    assert ("machine-busy" in found) == other
-    assert ("client-bound" in found) != other
+def test_a_canary_that_fills_a_core_is_no_doubt():
+    assert warn(fake_output(usr_cpu=90.0, sys_cpu=9.0), samples=None, role="canary") == {}
 
 
 def test_jobs_of_a_group_count_each_for_what_fills_a_core():
@@ -85,15 +88,6 @@ def test_jobs_of_a_group_count_each_for_what_fills_a_core():
     samples = SampleSummary(seconds=10, busiest_core=0.95)
     found = warn(fake_output(usr_cpu=5.0, sys_cpu=10.0), job=job, samples=samples)
     assert "fewer jobs" in found["client-bound"].advice
-
-
-def test_interrupts_that_fill_a_core_are_named():
-    samples = SampleSummary(
-        seconds=10, busiest_core=0.97, busiest_core_interrupts=0.8, busiest_core_steal=0.0
-    )
-    found = warn(fake_output(usr_cpu=10.0, sys_cpu=20.0), samples=samples)
-    assert "80 %" in found["interrupts"].message
-    assert not {"client-bound", "machine-busy", "steal"} & set(found)
 
 
 def test_each_thing_that_used_the_processor_up_is_a_warning_of_its_own():
@@ -108,19 +102,19 @@ def test_each_thing_that_used_the_processor_up_is_a_warning_of_its_own():
     assert client.advice.count("fewer jobs") == 1
 
 
-@pytest.mark.parametrize(("share", "warned"), [(0.94, True), (0.96, False)])
-def test_buffered_reads_that_the_device_never_saw_came_from_the_cache(share, warned):
+@pytest.mark.parametrize(
+    ("job", "share", "codes"),
+    [
+        (BUFFERED, 0.94, {"page-cache"}),
+        (BUFFERED, 0.96, set()),
+        (DIRECT, 0.94, {"unwritten"}),
+        (DIRECT, 0.96, set()),
+    ],
+)
+def test_reads_that_the_device_never_saw_came_from_the_cache_or_of_nothing(job, share, codes):
     samples = SampleSummary(seconds=10, device_read_bytes=int(10_000 * 4096 * share))
-    assert ("page-cache" in warn(job=BUFFERED, samples=samples)) == warned
-    assert warn(job=BUFFERED, samples=samples, page_cache="keep") == {}
-
-
-@pytest.mark.parametrize(("share", "warned"), [(0.94, True), (0.96, False)])
-def test_direct_reads_that_the_device_never_saw_are_of_unwritten_blocks(share, warned):
-    samples = SampleSummary(seconds=10, device_read_bytes=int(10_000 * 4096 * share))
-    found = warn(samples=samples)
-    assert ("unwritten" in found) == warned
-    assert "page-cache" not in found
+    assert set(warn(job=job, samples=samples)) == codes
+    assert warn(job=job, samples=samples, page_cache="keep") == {}
 
 
 def test_buffered_writes_may_still_be_in_memory():

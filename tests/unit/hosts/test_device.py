@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.rigs import signatures
+from tests.rigs.disk_states import backing, exclusive, mounted, swap
 
 from diskbench.errors import HostUnavailable, TargetRefused
 from diskbench.hosts.device import check_device, inspect, list_devices, refusals
@@ -79,37 +80,28 @@ def test_what_is_no_block_device(path):
 # --- In use
 
 
-def test_a_mounted_device(make_loop, tmp_path):
+IN_USE = {
+    "mounted": (lambda d, at: mounted(d, at / "mount point"), "is mounted on {at}/mount point"),
+    "a filesystem": (lambda d, at: mounted(d, at / "mount point"), "signature: ext4"),
+    "swap": (lambda d, _: swap(d), "is in use as swap"),
+    "held open": (lambda d, _: exclusive(d), "is held open by process {pid} "),
+    # The kernel itself holds it: no process shows, an exclusive open may still pass.
+    "backing another": (lambda d, _: backing(d), "is the backing device of"),
+}
+
+
+@pytest.mark.parametrize("how", IN_USE)
+def test_a_device_that_is_in_use(make_loop, tmp_path, how):
     device, image = make_loop()
-    subprocess.run(["mkfs.ext4", "-q", device], check=True)
-    at = tmp_path / "mount point"
-    at.mkdir()
-    subprocess.run(["mount", device, str(at)], check=True)
-    try:
-        words = refused(device, image)
-        assert f"is mounted on {at}" in words
-        assert "signature: ext4" in words
-    finally:
-        subprocess.run(["umount", str(at)], check=True)
+    use, words = IN_USE[how]
+    with use(device, tmp_path):
+        assert words.format(at=tmp_path, pid=os.getpid()) in refused(device, image)
 
 
-def test_a_device_used_as_swap(make_loop):
+def test_a_device_that_was_held_open_is_free_again(make_loop):
     device, image = make_loop()
-    subprocess.run(["mkswap", device], check=True, capture_output=True)
-    subprocess.run(["swapon", device], check=True)
-    try:
-        assert "is in use as swap" in refused(device, image)
-    finally:
-        subprocess.run(["swapoff", device], check=True)
-
-
-def test_a_device_that_somebody_holds_open_exclusively(make_loop):
-    device, image = make_loop()
-    held = os.open(device, os.O_RDONLY | os.O_EXCL)
-    try:
-        assert f"is held open by process {os.getpid()} " in refused(device, image)
-    finally:
-        os.close(held)
+    with exclusive(device):
+        pass
     assert check_device(HERE, device, str(image))
 
 
@@ -139,19 +131,6 @@ def test_somebody_elses_look_is_over_in_a_moment_and_refuses_nothing(
     monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
     assert check_device(HERE, device, str(image)).path == device
     assert sorted(one.name for one in shims.glob("*.seen")) == ["ls.seen", "wipefs.seen"]
-
-
-def test_a_device_that_backs_another(make_loop):
-    device, image = make_loop()
-    done = subprocess.run(
-        ["losetup", "-f", "--show", device], check=True, capture_output=True, text=True
-    )
-    upper = done.stdout.strip()
-    try:
-        # The kernel itself holds it: no process shows, an exclusive open may still pass.
-        assert "is the backing device of" in refused(device, image)
-    finally:
-        subprocess.run(["losetup", "-d", upper], check=True)
 
 
 def test_the_disk_that_this_system_runs_from():

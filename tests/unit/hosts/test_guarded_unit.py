@@ -1,12 +1,22 @@
 """What the unit looks at just before fio starts: the disk may have changed since it passed."""
 
-import contextlib
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from tests.rigs import signatures
+from tests.rigs.disk_states import (
+    backing,
+    exclusive,
+    holder,
+    mounted,
+    partition,
+    partition_held,
+    partition_mounted,
+    swap,
+    written,
+)
 
 from diskbench.errors import MeasurementFailed, ReleaseFailed
 from diskbench.hosts.device import check_device
@@ -87,15 +97,8 @@ def test_a_disk_of_another_size_is_refused(make_loop, raw_unit):
 def test_a_disk_mounted_meanwhile_is_refused(make_loop, raw_unit, tmp_path):
     device, image = make_loop()
     unit = raw_unit(device, guard_of(device, image))
-    subprocess.run(["mkfs.ext4", "-q", device], check=True)
-    at = tmp_path / "at"
-    at.mkdir()
-    subprocess.run(["mount", device, str(at)], check=True)
-    try:
-        with pytest.raises(MeasurementFailed, match="is mounted"):
-            watch(unit)
-    finally:
-        subprocess.run(["umount", str(at)], check=True)
+    with mounted(device, tmp_path / "at"), pytest.raises(MeasurementFailed, match="is mounted"):
+        watch(unit)
     assert not Path(unit.directory, "fio.json").exists()
 
 
@@ -227,88 +230,6 @@ def test_a_disk_that_became_somebodys_filesystem_is_refused(make_loop, raw_unit)
 
 
 # --- What may come to a disk between the look at it and the write: for fio and for mkfs alike
-
-
-@contextlib.contextmanager
-def partition(device):
-    """A partition as the kernel has it, without a table on the disk."""
-    subprocess.run(["addpart", device, "1", "2048", "40960"], check=True)
-    try:
-        yield f"{device}p1"
-    finally:
-        subprocess.run(["delpart", device, "1"], check=True)
-
-
-@contextlib.contextmanager
-def mounted(device, at):
-    subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True)
-    at.mkdir()
-    subprocess.run(["mount", device, str(at)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", str(at)], check=True)
-
-
-@contextlib.contextmanager
-def swap(device):
-    subprocess.run(["mkswap", device], check=True, capture_output=True)
-    subprocess.run(["swapon", device], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["swapoff", device], check=True)
-
-
-@contextlib.contextmanager
-def holder(device, at):
-    """What a device mapper above it would show; this kernel has none."""
-    shown = Path("/sys/class/block", Path(device).name, "holders").resolve()
-    (at / "dm-7").mkdir(parents=True)
-    subprocess.run(["mount", "--bind", str(at), str(shown)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", str(shown)], check=True)
-
-
-@contextlib.contextmanager
-def partition_mounted(device, at):
-    with partition(device) as part, mounted(part, at):
-        yield
-
-
-@contextlib.contextmanager
-def partition_held(device, at):
-    with partition(device) as part, holder(part, at):
-        yield
-
-
-@contextlib.contextmanager
-def backing(device):
-    done = subprocess.run(
-        ["losetup", "-f", "--show", device], check=True, capture_output=True, text=True
-    )
-    try:
-        yield
-    finally:
-        subprocess.run(["losetup", "-d", done.stdout.strip()], check=True)
-
-
-@contextlib.contextmanager
-def exclusive(device):
-    held = os.open(device, os.O_RDONLY | os.O_EXCL)
-    try:
-        yield
-    finally:
-        os.close(held)
-
-
-@contextlib.contextmanager
-def written(image, device, write):
-    write(image)
-    subprocess.run(["blockdev", "--flushbufs", device], check=True)
-    yield
 
 
 CAME = {

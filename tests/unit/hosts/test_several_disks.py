@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.rigs.disk_states import mounted
 
 from diskbench.errors import MeasurementFailed, TargetRefused
 from diskbench.fio.samples import parse_samples
@@ -273,15 +274,9 @@ class TestBeforeAnything:
 
     def test_a_second_that_is_mounted(self, pair, tmp_path):
         (one, image), (two, other) = pair
-        subprocess.run(["mkfs.ext4", "-q", two], check=True)
-        at = tmp_path / "at"
-        at.mkdir()
-        subprocess.run(["mount", two, str(at)], check=True)
-        try:
-            with pytest.raises(TargetRefused, match="is mounted on"):
-                check_devices(HERE, [(one, str(image)), (two, str(other))])
-        finally:
-            subprocess.run(["umount", str(at)], check=True)
+        refusal = pytest.raises(TargetRefused, match="is mounted on")
+        with mounted(two, tmp_path / "at"), refusal:
+            check_devices(HERE, [(one, str(image)), (two, str(other))])
 
     def test_a_second_that_is_too_small(self, make_loop):
         one, image = make_loop("one.img", 64)

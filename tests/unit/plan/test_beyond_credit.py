@@ -4,19 +4,13 @@ import re
 import shlex
 
 import pytest
-from tests.books import SHIPPED
-from tests.unit.plan.test_expectation import job, planned
+from tests.unit.plan.planned import NEW_DISK, RANDOM, planned
 
-from diskbench.engine.trial.planning import draft
-from diskbench.fio.profiles import shipped_profile
 from diskbench.model.expectation import BeyondCredit
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import DiskSpec, Rental, Scope
-from diskbench.model.spec import Cell, TargetSpec
+from diskbench.model.rental import DiskSpec, Scope
 from diskbench.providers.options import EmulationOptions
 from diskbench.units import GIB
-
-RANDOM = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio")
 
 BUCKETS = [
     ("aws", "gp2", 20, None),
@@ -54,28 +48,18 @@ def beyond(
     *,
     scale: float = 1.0,
 ) -> BeyondCredit | None:
-    provider = "lab" if scale != 1 else cloud
-    spec = RentSpec()
-    if provider == "lab":
-        spec = RentSpec(lab=EmulationOptions(time_scale=scale))
-    rental = Rental(
-        scope=Scope(provider=provider, region="us-east-1"),
+    lab = {"lab": EmulationOptions(time_scale=scale)} if scale != 1 else {}
+    found = planned(
+        profile,
+        parameters=parameters,
+        target=NEW_DISK.model_copy(update={"size_bytes": GIB}),
+        scope=Scope(provider="lab" if lab else cloud, region="us-east-1"),
         cloud=cloud,
-        spec=spec,
-        offer="",
+        spec=RentSpec(**lab),
         instance_type=machine,
         disk=DiskSpec(type=disk, size_gib=gib, iops=3000 if disk == "io1" else None),
-        cores=4,
         memory_bytes=8 * GIB,
-    )
-    cell = Cell(
-        provider=provider,
-        target=TargetSpec(kind="device", path="/dev/x", size_bytes=GIB),
-        rent=spec,
-        profile=profile,
-        parameters=parameters,
-    )
-    found = draft(cell, shipped_profile(profile), rental, "campaign", SHIPPED).expectation
+    ).expectation
     assert found is not None, "the disk is in the catalogue"
     return found.beyond
 

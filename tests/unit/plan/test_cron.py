@@ -186,15 +186,7 @@ def test_what_cron_understands_is_understood(cron):
     check_cron(cron)
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        ("berlin", "Europe/Berlin"),
-        ("Europe/Berln", "Europe/Berlin"),
-        ("new york", "America/New_York"),
-    ],
-)
-def test_an_unknown_timezone_gets_the_nearest(name, meant):
-    with pytest.raises(UnknownName, match=name) as caught:
-        check_zone(name)
-    assert f"did you mean {meant}" in caught.value.advice
+def test_an_unknown_timezone_is_refused():
+    with pytest.raises(UnknownName, match="berlin") as caught:
+        check_zone("berlin")
+    assert "Europe/Berlin" in caught.value.advice

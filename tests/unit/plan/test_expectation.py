@@ -4,47 +4,22 @@ import json
 
 import pytest
 from tests.books import SHIPPED
+from tests.unit.plan.planned import RANDOM, job, planned
 
-from diskbench.catalog.expect import expect_on, promised_path
-from diskbench.engine.trial.planning import draft
-from diskbench.fio.profiles import parse_profile, shipped_names, shipped_profile
+from diskbench.catalog.expect import expect_on
+from diskbench.catalog.path import Path, promise_gates
+from diskbench.fio.profiles import shipped_names
 from diskbench.model.expectation import Expectation, ExpectedLevel, Load, PlanExpectation, Promise
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import DiskSpec, Rental, Scope
-from diskbench.model.spec import Cell, Plan, Step, TargetSpec
-from diskbench.plan.expectation import PastStep, expectation_of, expected_afterwards
+from diskbench.model.rental import DiskSpec, Scope
+from diskbench.model.spec import Step
+from diskbench.plan.expectation import PastStep, expected_afterwards
 from diskbench.plan.limit_path import limit_paths_of_words
 from diskbench.plan.loads import asked_by
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.options import EmulationOptions
 from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.units import GIB, KIB, MIB
-
-
-def planned(
-    profile: str, *, runs: int = 1, promise: Promise | None = None, **rented: object
-) -> Plan:
-    """A plan of a profile (shipped by name, else its text); a gp2 of 20 GiB unless told."""
-    told: dict[str, object] = {
-        "scope": Scope(provider="aws", region="us-east-1"),
-        "spec": RentSpec(),
-        "offer": "",
-        "disk": DiskSpec(type="gp2", size_gib=20),
-        "cores": 4,
-        "memory_bytes": int(7.5 * GIB),
-        **rented,
-    }
-    rental = Rental.model_validate(told)
-    cell = Cell(
-        provider=rental.scope.provider,
-        target=TargetSpec(kind="device", path="/dev/x"),
-        rent=rental.spec,
-        profile=profile,
-        runs=runs,
-        promise=promise,
-    )
-    found = parse_profile(profile, name="mine") if "\n" in profile else shipped_profile(profile)
-    return draft(cell, found, rental, "campaign", SHIPPED)
 
 
 def expected(profile: str, **told: object) -> PlanExpectation:
@@ -57,13 +32,6 @@ def first(found: PlanExpectation) -> Expectation:
     one = found.of(found.steps[0])
     assert one is not None
     return one
-
-
-def job(options: str, seconds: float = 60) -> str:
-    return f"[a]\nsize=1g\n{options}\ntime_based\nruntime={seconds}\n"
-
-
-RANDOM = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio")
 
 
 def load_of(options: str) -> Load:
@@ -189,12 +157,6 @@ def test_the_lab_s_machine_and_latency_are_those_that_were_told():
     assert (first(found).begin.iops, first(found).begin.limited_by) == (50, "latency")
 
 
-def test_a_scaled_lab_disk_is_empty_so_much_sooner():
-    scaled = RentSpec(lab=EmulationOptions(time_scale=60))
-    found = expected(RANDOM, scope=Scope(provider="lab"), cloud="aws", spec=scaled)
-    assert found.gone_s == pytest.approx(1862.07 / 60, abs=0.01)
-
-
 def test_a_host_cache_is_cold_at_first_and_warm_then():
     found = expected(
         RANDOM,
@@ -277,7 +239,7 @@ class TestIopsOfLargeBlocks:
         assert found.iops == pytest.approx(3200 / counts)
 
     def test_without_a_catalogue_a_promise_counts_256_kib(self):
-        path = promised_path(Promise(iops=3000))
+        path = Path(promise_gates(Promise(iops=3000), None))
         large = expect_on(path, Load(block_bytes=MIB))
         assert large is not None
         assert large.begin.iops == 750
@@ -323,14 +285,6 @@ def test_of_an_unknown_disk_nothing_is_expected():
 class TestPrice:
     """A month of the disk over what it gives."""
 
-    def test_of_a_gp2_its_baseline_is_dear_and_its_burst_apart(self):
-        price = expected(RANDOM).price
-        assert price is not None
-        assert price.total_usd == pytest.approx(2.0)
-        assert price.per_1000_iops_usd == pytest.approx(20.0)
-        assert price.per_1000_burst_iops_usd == pytest.approx(2 / 3)
-        assert price.per_100_mb_per_s_usd == pytest.approx(2 / (25 * MIB / 1e8))
-
     def test_a_standard_hdd_of_azure_costs_more_in_transactions_than_in_storage(self):
         price = expected(
             RANDOM,
@@ -343,12 +297,6 @@ class TestPrice:
         assert price.storage_usd is not None
         assert price.transactions_usd > price.storage_usd
 
-    def test_in_another_region_none_is_made_up(self):
-        price = expected(RANDOM, scope=Scope(provider="aws", region="eu-west-1")).price
-        assert price is not None
-        assert price.total_usd is None
-        assert price.per_1000_iops_usd is None
-
 
 @pytest.mark.parametrize("profile", shipped_names())
 def test_every_shipped_profile_has_an_expectation_that_survives_json(profile: str):
@@ -356,14 +304,6 @@ def test_every_shipped_profile_has_an_expectation_that_survives_json(profile: st
     assert found is not None
     assert PlanExpectation.model_validate(json.loads(found.model_dump_json())) == found
     assert any(one.load is not None for one in found.steps)
-
-
-def test_a_plan_made_before_there_were_expectations_is_still_read():
-    plan = planned("quick")
-    old = plan.model_dump(mode="json")
-    del old["expectation"]
-    assert Plan.model_validate(old).expectation is None
-    assert expectation_of(plan, SHIPPED) == plan.expectation
 
 
 LOAD = Load(block_bytes=4096, depth=32)

@@ -2,15 +2,16 @@
 
 import pytest
 from tests.books import SHIPPED
+from tests.unit.plan.planned import planned as plan_of
 
 from diskbench.engine.trial.planning import draft
 from diskbench.errors import InvalidValue, ProfileError
 from diskbench.fio.profiles import parse_profile, shipped_profile
 from diskbench.model.expectation import Promise
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import DiskSpec, Rental, Scope
+from diskbench.model.rental import DiskSpec, Scope
 from diskbench.model.spec import Cell, NamedDisk, Plan, Step, TargetSpec
-from diskbench.plan.cells import Request, cells
+from diskbench.plan.cells import Request, cells, requested_target
 from diskbench.plan.loads import check_several, cold_and_warm, disks_loaded
 from diskbench.providers.azure.options import AzureOptions
 
@@ -96,20 +97,19 @@ def test_a_step_loads_its_disks_alike_or_not(text: str, disks: int | None) -> No
     assert disks_loaded(Step(index=0, name="a", job=text, expected_s=1.0)) == disks
 
 
-def planned(text: str, *, promise: Promise | None = None, **rented: object) -> Plan:
-    told: dict[str, object] = {
-        "scope": Scope(provider="aws", region="us-east-1"),
-        "spec": RentSpec(disk="io2", size_gib=100, count=2),
-        "offer": "",
-        "disk": DiskSpec(type="io2", size_gib=100, iops=5000, count=2),
-        "cores": 4,
-        "memory_bytes": 8 * 2**30,
-        **rented,
-    }
-    rental = Rental.model_validate(told)
-    (cell,) = cells(Request(provider=rental.scope.provider, profile="j", rent=rental.spec))
-    cell = cell.model_copy(update={"promise": promise})
-    return draft(cell, parse_profile(text, name="j"), rental, "campaign", SHIPPED)
+AWS = Scope(provider="aws", region="us-east-1")
+IO2 = {
+    "spec": RentSpec(disk="io2", size_gib=100, count=2),
+    "disk": DiskSpec(type="io2", size_gib=100, iops=5000, count=2),
+}
+
+
+def planned(text: str, **told: object) -> Plan:
+    """A plan on as many disks as are rented: two io2 unless told."""
+    rented = {**IO2, **told}
+    provider = rented.get("scope", AWS).provider
+    request = Request(provider=provider, profile="j", rent=rented["spec"])
+    return plan_of(text, target=requested_target(request), **rented)
 
 
 def rates(plan: Plan) -> list[float | None]:
@@ -128,13 +128,9 @@ GP2 = {
 class TestExpected:
     """The sum of the disks that a step loads alike, up to the machine's limits."""
 
-    def test_all_disks_together_are_their_sum(self) -> None:
+    def test_of_what_a_step_loads_alike(self) -> None:
         assert rates(planned(EACH)) == [10_000]
-
-    def test_a_step_on_one_of_them_is_one_disks(self) -> None:
         assert rates(planned(ONE_AFTER_THE_OTHER)) == [5000, 5000]
-
-    def test_uneven_jobs_have_no_expectation(self) -> None:
         assert rates(planned(UNEVEN)) == [None]
 
     def test_the_machine_limits_all_of_them(self) -> None:
@@ -209,33 +205,21 @@ READ = Step(index=1, name="randread", job="[randread]\nrw=randread", expected_s=
 HALF = Step(index=2, name="half", job="[half]\nrate_iops=50% of randread\n", expected_s=60)
 
 
-def cell(cache: str | None) -> Cell:
-    rent = RentSpec(disk="Premium_LRS", size_gib=4, azure=AzureOptions(cache=cache))
-    return Cell(
-        provider="azure", target=TargetSpec(kind="device", path=""), rent=rent, profile="quick"
-    )
-
-
 @pytest.mark.parametrize(
     ("cache", "on"), [(None, False), ("none", False), ("None", False), ("readonly", True)]
 )
 def test_a_host_cache_is_on_where_it_was_asked_for(cache: str | None, on: bool) -> None:
-    assert cell(cache).has_host_cache is on
-
-
-def test_a_disk_of_nobody_has_no_host_cache() -> None:
+    rent = RentSpec(disk="Premium_LRS", size_gib=4, azure=AzureOptions(cache=cache))
+    target = TargetSpec(kind="device", path="")
+    assert Cell(provider="azure", target=target, rent=rent, profile="quick").has_host_cache is on
     own = Cell(provider="local", target=TargetSpec(kind="device", path="/dev/x"), profile="quick")
     assert not own.has_host_cache
 
 
-def test_each_measurement_is_done_cold_and_then_warm_and_the_fill_once() -> None:
+def test_each_measurement_is_done_cold_and_then_warm_and_a_share_is_of_its_warm_pass() -> None:
     found = cold_and_warm((FILL, READ, HALF))
     names = ["fill", "randread-cold", "randread-warm", "half-cold", "half-warm"]
     assert [step.name for step in found] == names
     assert [step.index for step in found] == list(range(5))
     assert found[1].job == found[2].job == READ.job
-
-
-def test_a_share_of_a_step_is_a_share_of_its_warm_pass() -> None:
-    (*_, half) = cold_and_warm((FILL, READ, HALF))
-    assert half.job == "[half]\nrate_iops=50% of randread-warm\n"
+    assert found[4].job == "[half]\nrate_iops=50% of randread-warm\n"

@@ -40,25 +40,9 @@ def test_a_region_that_is_full_holds_up_no_other():
     assert starts(tasks, limits) == (0, 10, 20, 0)
 
 
-def test_a_provider_has_a_limit_over_its_regions():
-    tasks = [Task("aws", "aws/a", 10), Task("aws", "aws/b", 10)]
-    assert makespan_s(tasks, Limits(per={"aws": 1})) == 20
-    assert makespan_s(tasks, Limits(per={"aws/a": 1, "aws/b": 1})) == 10
-
-
 @pytest.mark.parametrize("place", [("ssh", "ssh/host"), ("local", "local")])
 def test_a_machine_that_is_there_measures_one_thing_at_a_time(place):
     assert makespan_s([Task(*place, 10)] * 3, Limits(max_parallel=4, per={place[1]: 4})) == 30
-
-
-def test_machines_that_are_there_are_measured_beside_each_other():
-    tasks = [Task("ssh", "ssh/a", 10), Task("ssh", "ssh/b", 10)]
-    assert makespan_s(tasks, Limits(max_parallel=4)) == 10
-
-
-def test_nothing_takes_no_time():
-    assert makespan_s([], Limits()) == 0
-    assert starts([], Limits()) == ()
 
 
 @settings(deadline=None)

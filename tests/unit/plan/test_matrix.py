@@ -6,10 +6,10 @@ from unittest.mock import patch
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.unit.plan.matrices import a_matrix
+from tests.unit.plan.planned import a_matrix
 
 from diskbench.cli import main
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import InvalidValue
 from diskbench.model.matrix import Matrix
 from diskbench.plan import cells as cells_module
 from diskbench.plan.combinations import combinations, idle_excludes
@@ -24,47 +24,82 @@ def keys(matrix: Matrix) -> list[str]:
     return [one.key for one in expand(matrix, seed=1)]
 
 
-def test_the_product_of_the_axes_is_measured_in_the_order_of_the_file():
-    matrix = a_matrix(axes={"disk": ["a", "b"], "size": [1, 2]}, defaults={"provider": "lab"})
-    assert fields(matrix) == [
-        {"provider": "lab", "disk": disk, "size": size} for disk in "ab" for size in (1, 2)
-    ]
+LAB = {"provider": "lab"}
 
 
-def test_a_value_may_be_several_fields_that_go_together():
-    matrix = a_matrix(axes={"volume": [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}]})
-    assert fields(matrix) == [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}]
-
-
-def test_a_value_of_parameters_is_the_parameters():
-    matrix = a_matrix(
-        defaults={"parameters": {"size": "1g"}},
-        axes={"parameters": [{"runtime": 4}, {"parameters": {"size": "2g"}, "runs": 3}]},
-    )
-    assert fields(matrix) == [
-        {"parameters": {"size": "1g", "runtime": 4}},
-        {"parameters": {"size": "2g"}, "runs": 3},
-    ]
+@pytest.mark.parametrize(
+    ("file", "combinations"),
+    [
+        (
+            {"axes": {"disk": ["a", "b"], "size": [1, 2]}, "defaults": LAB},
+            [{**LAB, "disk": disk, "size": size} for disk in "ab" for size in (1, 2)],
+        ),
+        (
+            {"axes": {"volume": [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}]}},
+            [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}],
+        ),
+        (
+            {
+                "defaults": {"parameters": {"size": "1g"}},
+                "axes": {
+                    "parameters": [{"runtime": 4}, {"parameters": {"size": "2g"}, "runs": 3}]
+                },
+            },
+            [
+                {"parameters": {"size": "1g", "runtime": 4}},
+                {"parameters": {"size": "2g"}, "runs": 3},
+            ],
+        ),
+        (
+            {"axes": {"a": [{"parameters": {"x": 1}}], "b": [{"parameters": {"y": 2}}]}},
+            [{"parameters": {"x": 1, "y": 2}}],
+        ),
+        (
+            {
+                "defaults": LAB,
+                "axes": {"disk": ["a", "b"], "size": [1, 2]},
+                "exclude": [{"disk": "a", "size": 2}, {**LAB, "disk": "b"}],
+            },
+            [{**LAB, "disk": "a", "size": 1}],
+        ),
+        (
+            {
+                "defaults": {"provider": "aws"},
+                "axes": {"disk": ["gp2"]},
+                "include": [{"provider": "ssh", "host": "me@there", "path": "/mnt"}],
+            },
+            [
+                {"provider": "aws", "disk": "gp2"},
+                {"provider": "ssh", "host": "me@there", "path": "/mnt"},
+            ],
+        ),
+        (
+            {
+                "defaults": {"provider": "aws", "size": 20, "profile": "burst", "runs": 3},
+                "axes": {"volume": [{"disk": "gp2"}, {"provider": "gcp", "disk": "pd-ssd"}]},
+            },
+            [
+                {"provider": "aws", "size": 20, "profile": "burst", "runs": 3, "disk": "gp2"},
+                {"provider": "gcp", "disk": "pd-ssd", "profile": "burst", "runs": 3},
+            ],
+        ),
+    ],
+    ids=[
+        "the product of the axes in the order of the file", "fields that go together",
+        "a value of parameters is the parameters", "two axes may set different parameters",
+        "exclude leaves out what has all of its fields",
+        "an include of another provider is a cell of its own",
+        "another provider takes from the defaults how to measure only",
+    ],
+)  # fmt: skip
+def test_axes_exclude_and_include_make_combinations(file, combinations):
+    assert fields(a_matrix(**file)) == combinations
 
 
 def test_two_axes_may_not_set_the_same_field():
     matrix = a_matrix(axes={"disk": ["a"], "volume": [{"disk": "b"}]})
     with pytest.raises(InvalidValue, match="'disk' and 'volume' both set 'disk'"):
         combinations(matrix)
-
-
-def test_two_axes_may_set_different_parameters():
-    matrix = a_matrix(axes={"a": [{"parameters": {"x": 1}}], "b": [{"parameters": {"y": 2}}]})
-    assert fields(matrix) == [{"parameters": {"x": 1, "y": 2}}]
-
-
-def test_exclude_leaves_out_what_has_all_of_its_fields():
-    matrix = a_matrix(
-        defaults={"provider": "lab"},
-        axes={"disk": ["a", "b"], "size": [1, 2]},
-        exclude=[{"disk": "a", "size": 2}, {"provider": "lab", "disk": "b"}],
-    )
-    assert fields(matrix) == [{"provider": "lab", "disk": "a", "size": 1}]
 
 
 def test_an_exclude_that_matches_nothing_is_found():
@@ -93,29 +128,6 @@ def test_include_does_what_the_manual_of_github_actions_says_of_its_example():
         {"disk": "banana"},
         {"disk": "banana", "region": "cat"},
     ]
-
-
-def test_an_include_of_another_provider_is_a_cell_of_its_own():
-    matrix = a_matrix(
-        defaults={"provider": "aws"},
-        axes={"disk": ["gp2"]},
-        include=[{"provider": "ssh", "host": "me@there", "path": "/mnt"}],
-    )
-    assert [one["provider"] for one in fields(matrix)] == ["aws", "ssh"]
-
-
-def test_a_cell_of_another_provider_takes_from_the_defaults_how_to_measure_only():
-    matrix = a_matrix(
-        defaults={"provider": "aws", "region": "r", "size": 20, "profile": "burst", "runs": 3},
-        axes={"volume": [{"disk": "gp2"}, {"provider": "gcp", "disk": "pd-ssd"}]},
-    )
-    first, second = fields(matrix)
-    assert first["region"] == "r"
-    assert second == {"provider": "gcp", "disk": "pd-ssd", "profile": "burst", "runs": 3}
-
-
-def test_a_matrix_of_includes_alone_has_those():
-    assert len(fields(a_matrix(include=[{"disk": "a"}, {"disk": "b"}]))) == 2
 
 
 def test_each_field_knows_where_it_was_given():
@@ -251,6 +263,7 @@ def test_zones_are_kept_and_the_first_is_the_cells():
         {"provider": "local", "path": "there"},
         {"provider": "ssh", "host": "a", "path": "/x", "disk": "gp2"},
         {"provider": "aws", "labels": {"a b": 1}},
+        {"provider": "lab", "filesystem": "btrfs"},
     ],
 )
 def test_what_cannot_be_meant_is_refused(given):
@@ -371,13 +384,3 @@ def test_so_are_those_of_other_providers(given, words):
     as_run_has_it(asked, words.split())
     (one,) = expand(a_matrix(defaults=given), seed=1)
     assert [one.cell] == list(cells_module.cells(asked[0]))
-
-
-def test_a_name_is_none_of_any_shape():
-    with pytest.raises(ValueError, match="name"):
-        a_matrix(name="No Name")
-
-
-def test_a_filesystem_that_does_not_exist_is_refused():
-    with pytest.raises((InvalidValue, UnknownName), match="btrfs"):
-        expand(a_matrix(defaults={"provider": "lab", "filesystem": "btrfs"}), seed=1)

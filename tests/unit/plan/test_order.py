@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rigs.matrix_rows import cell_row
-from tests.unit.plan.matrices import a_matrix
+from tests.unit.plan.planned import a_matrix
 
 from diskbench.model.matrix import Limits, MatrixCell
 from diskbench.plan.admit import AdmissionMoment, Decision, admit
@@ -67,27 +67,6 @@ def test_replicates_are_spread_evenly_over_the_rounds(replicates, seed):
         gap = max(replicates) / len(found)
         for earlier, later in pairwise(found):
             assert abs(later - earlier - gap) <= 1
-
-
-@PATIENT
-@given(st.integers(1, 8), st.integers(1, 8), SEEDS)
-def test_with_equal_replicates_every_round_has_every_block(blocks, replicates, seed):
-    cells = made_of([replicates] * blocks, seed)
-    for round_ in range(replicates):
-        here = cells[round_ * blocks : (round_ + 1) * blocks]
-        assert len({one.block for one in here}) == blocks
-        assert {one.cell.replicate for one in here} == {round_}
-
-
-def test_rounds_differ_in_their_order():
-    cells = made_of([6] * 12, seed=1)
-    orders = {tuple(one.block for one in cells[n * 12 : n * 12 + 12]) for n in range(6)}
-    assert len(orders) == 6
-
-
-def test_seeds_differ_in_their_order():
-    orders = {tuple(one.key for one in made_of([3] * 6, seed=seed)) for seed in range(20)}
-    assert len(orders) == 20
 
 
 def test_an_order_stays_the_same_for_ever():

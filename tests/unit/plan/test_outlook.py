@@ -4,61 +4,25 @@ every cloud can be queried.
 
 import pytest
 from tests.books import SHIPPED
+from tests.unit.plan.planned import job, planned
 
 from diskbench.catalog.bucket import Allowance
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
 from diskbench.catalog.path import Path, disk_gates
 from diskbench.engine.matrix.matrix_file import outlook_of, read_matrix
-from diskbench.engine.trial.planning import draft
 from diskbench.errors import CloudSilent, HostUnavailable, InvalidValue
-from diskbench.fio.profiles import parse_profile, shipped_profile
-from diskbench.model.options import RentSpec
 from diskbench.model.outcome import problem_of
-from diskbench.model.rental import DiskSpec, Rental, Scope
-from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.expectation import expectation_of
 from diskbench.plan.limit_path import LimitPath
 from diskbench.plan.outlook import Credit, credit_of, out_of_reach, with_expected
-from diskbench.units import GIB
 
 GP2_20 = limits("aws", "gp2", 20)
 
 
-def outlook(
-    profile: str,
-    of: DiskLimits,
-    *,
-    runs: int = 1,
-    memory_gib: float = 8,
-    scale: float = 1,
-    **set_: str,
-) -> Credit | None:
-    """The credit of `runs` of a profile (shipped by name, else its text) on a disk."""
-    found = parse_profile(profile, name="mine") if "\n" in profile else shipped_profile(profile)
-    cell = Cell(
-        provider="aws",
-        target=TargetSpec(kind="device", path="/dev/x"),
-        rent=RentSpec(disk="gp2", size_gib=20),
-        profile=profile,
-        parameters=tuple(sorted(set_.items())),
-        runs=runs,
-    )
-    rental = Rental(
-        scope=Scope(provider="aws"),
-        spec=RentSpec(disk="gp2", size_gib=20),
-        offer="",
-        disk=DiskSpec(type="gp2", size_gib=20),
-        cores=4,
-        memory_bytes=int(memory_gib * GIB),
-    )
-    plan = draft(cell, found, rental, "campaign", SHIPPED)
-    return credit_of(
-        expectation_of(plan, SHIPPED, LimitPath(Path(disk_gates(of, time_scale=scale))))
-    )
-
-
-def job(options: str, seconds: float) -> str:
-    return f"[a]\nsize=1g\n{options}\ntime_based\nruntime={seconds}\n"
+def outlook(profile: str, of: DiskLimits) -> Credit | None:
+    """The credit of a profile (shipped by name, else its text) on a disk."""
+    path = LimitPath(Path(disk_gates(of)))
+    return credit_of(expectation_of(planned(profile), SHIPPED, path))
 
 
 def test_a_disk_without_a_bucket_has_no_outlook():
@@ -66,43 +30,22 @@ def test_a_disk_without_a_bucket_has_no_outlook():
     assert outlook("quick", limits("aws", "standard", 20)) is None
 
 
-def test_full_load_uses_a_small_gp2_up_in_1862_seconds():
-    found = outlook(job("rw=randread\nbs=4k\ndirect=1", 3600), GP2_20)
+@pytest.mark.parametrize(
+    ("more", "seconds", "gone_s"),
+    [
+        ("", 3600, 5_400_000 / 2900),
+        ("", 1800, None),
+        ("\nrate_iops=90", 100_000, None),
+        ("\nrate_iops=1100", 10_000, 5_400_000 / 1000),
+        ("\nrate=4505600", 10_000, 5_400_000 / 1000),  # 1,100 requests
+    ],
+)
+def test_what_exceeds_the_baseline_uses_a_small_gp2_up(more, seconds, gone_s):
+    found = outlook(job(f"rw=randread\nbs=4k\ndirect=1{more}", seconds), GP2_20)
     assert found is not None
-    assert found.lasts_s == pytest.approx(1862.07, abs=0.01)
-    assert found.gone_s == pytest.approx(1862.07, abs=0.01)
-    assert found.expected_s == 3600
-
-
-def test_a_short_run_does_not_use_it_up():
-    found = outlook(job("rw=randread\nbs=4k\ndirect=1", 1800), GP2_20)
-    assert found is not None
-    assert found.gone_s is None
-
-
-def test_the_balance_goes_from_run_to_run():
-    found = outlook(job("rw=randread\nbs=4k\ndirect=1", 1000), GP2_20, runs=3)
-    assert found is not None
-    assert found.gone_s == pytest.approx(1862.07, abs=0.01)
-    assert found.expected_s == 3000
-
-
-def test_a_rate_below_the_baseline_uses_nothing_up():
-    found = outlook(job("rw=randread\nbs=4k\ndirect=1\nrate_iops=90", 100_000), GP2_20)
-    assert found is not None
-    assert found.gone_s is None
-
-
-def test_a_rate_above_the_baseline_uses_up_what_exceeds_it():
-    found = outlook(job("rw=randread\nbs=4k\ndirect=1\nrate_iops=1100", 10_000), GP2_20)
-    assert found is not None
-    assert found.gone_s == pytest.approx(5_400_000 / 1000)
-
-
-def test_a_byte_rate_counts_as_so_many_requests():
-    found = outlook(job("rw=randread\nbs=4k\ndirect=1\nrate=4505600", 10_000), GP2_20)
-    assert found is not None
-    assert found.gone_s == pytest.approx(5_400_000 / 1000)
+    assert found.expected_s == seconds
+    assert found.gone_s == (None if gone_s is None else pytest.approx(gone_s))
+    assert more or found.lasts_s == pytest.approx(1862.07, abs=0.01)
 
 
 def test_a_step_that_asks_for_less_lets_it_refill():
@@ -111,12 +54,6 @@ def test_a_step_that_asks_for_less_lets_it_refill():
     again = "[c]\nstonewall\nsize=1g\nrw=randread\nbs=4k\ndirect=1\ntime_based\nruntime=70\n"
     assert outlook(spend + again, GP2_20).gone_s == pytest.approx(1862.07, abs=0.01)
     assert outlook(spend + rest + again, GP2_20).gone_s is None
-
-
-def test_a_scaled_bucket_lasts_so_much_shorter():
-    found = outlook(job("rw=randread\nbs=4k\ndirect=1", 3600), GP2_20, scale=60)
-    assert found is not None
-    assert found.gone_s == pytest.approx(1862.07 / 60, abs=0.01)
 
 
 def test_reads_do_not_use_up_what_writes_have():

@@ -3,7 +3,6 @@
 import pytest
 from tests.books import SHIPPED
 
-from diskbench.catalog.machine_book import parse_machines
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.providers.azure.disk_request import disk_request
@@ -125,12 +124,3 @@ class TestTheCatalogueOfSizes:
         assert book.disk_hourly_usd("PremiumV2_LRS", 20, "eastus") is None
         assert book.disk_hourly_usd("Premium_LRS", 256, "westeurope", tier="P15") is None
         assert book.machine_hourly_usd("Standard_GS5", "eastus") is None
-
-    def test_a_file_without_a_source_is_refused(self) -> None:
-        text = (
-            "{format: 1, cloud: azure, sources: {},"
-            " types: {A: {vcpus: 1, memory_gib: 1, iops: 1, mb_per_s: 1, max_disks: 1,"
-            " source: s}}}"
-        )
-        with pytest.raises(InvalidValue, match="A: 's' is not in the list of sources"):
-            parse_machines(text, where="this")

@@ -1,0 +1,83 @@
+"""MR-8: every cell once a round, in a seeded random order; so nothing differs from itself.
+
+MR-9: ratios round by round, their interval and test; 5 % is the least that counts."""
+
+import math
+import random
+
+import pytest
+from benchmarks.method_statistics import CELLS, REPLICATES, in_turn, order
+
+from diskbench.analysis.compare import Pair, adjusted, compare, judge
+from diskbench.plan.matrix import ordered
+
+
+@pytest.fixture(scope="module")
+def rates():
+    return {name: (value, least, most) for name, value, least, most, _ in order(25)}
+
+
+@pytest.mark.slow
+def test_two_identical_systems_measured_in_turn_differ_no_more_often_than_chance(rates):
+    value, _, most = rates["A/A in turn, two bands: called different"]
+    assert value <= most
+
+
+@pytest.mark.slow
+def test_measured_one_after_the_other_they_would(rates):
+    """Why the order matters: the same two systems, the same noise, another order."""
+    apart, _, _ = rates["A/A one after the other, two bands: called different"]
+    in_turn, _, _ = rates["A/A in turn, two bands: called different"]
+    assert apart >= in_turn + 0.1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_round_holds_each_once_and_ends_before_the_next_begins(seed):
+    a, b = in_turn(seed)
+    for number in range(REPLICATES):
+        assert sorted((a[number], b[number])) == [2 * number, 2 * number + 1]
+
+
+def test_the_order_is_that_of_its_seed():
+    def keys(seed):
+        return [one.key for one in ordered(CELLS, "random", seed)]
+
+    assert keys(7) == keys(7)
+    assert len({tuple(keys(seed)) for seed in range(20)}) == 20
+
+
+@pytest.mark.slow
+def test_a_tenth_less_is_found_in_turn(rates):
+    ((value, least, _),) = [rate for name, rate in rates.items() if name.startswith("−10 %")]
+    assert value >= least
+
+
+@pytest.mark.slow
+def test_of_a_matrix_of_identical_cells_hardly_any_is_called_different():
+    """Forty comparisons of nothing with nothing: without the adjustment two would be by chance."""
+    called = 0
+    for matrix in range(10):
+        draw = random.Random(matrix)
+        found = [
+            compare(
+                [
+                    Pair(
+                        math.exp(draw.gauss(0, 0.1)), math.exp(draw.gauss(0, 0.1)), f"a{i}", f"b{i}"
+                    )
+                    for i in range(10)
+                ]
+            )
+            for _ in range(40)
+        ]
+        q = adjusted([one.p for one in found if one.p is not None])
+        called += sum(judge(one, each) == "differs" for one, each in zip(found, q, strict=True))
+    assert called <= 4  # of 400
+
+
+@pytest.mark.parametrize(("effect", "finding"), [(0.949, "differs"), (0.951, "small")])
+def test_five_percent_is_where_a_difference_counts(effect, finding):
+    pairs = [
+        Pair(100 + i, (100 + i) * effect * (1 + (i - 4.5) / 500), i, -i - 1) for i in range(10)
+    ]
+    one = compare(pairs)
+    assert judge(one, one.p) == finding

@@ -1,0 +1,59 @@
+"""Matrices, job files and plans of rented disks, as the tests of this room need them."""
+
+from tests.books import SHIPPED
+
+from diskbench.engine.trial.planning import draft
+from diskbench.fio.profiles import parse_profile, shipped_profile
+from diskbench.model.expectation import Promise
+from diskbench.model.matrix import Matrix
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
+from diskbench.model.spec import Cell, Plan, TargetSpec
+from diskbench.units import GIB
+
+
+def a_matrix(**fields: object) -> Matrix:
+    """A matrix of the fields of a file."""
+    return Matrix.model_validate({"name": "test", **fields})
+
+
+def job(options: str, seconds: float = 60) -> str:
+    """A job file of one timed job."""
+    return f"[a]\nsize=1g\n{options}\ntime_based\nruntime={seconds}\n"
+
+
+RANDOM = job("rw=randread\nbs=4k\ndirect=1\niodepth=32\nioengine=libaio")
+NEW_DISK = TargetSpec(kind="device", path="/dev/x")
+
+
+def planned(
+    profile: str,
+    *,
+    runs: int = 1,
+    promise: Promise | None = None,
+    parameters: tuple[tuple[str, str], ...] = (),
+    target: TargetSpec = NEW_DISK,
+    **rented: object,
+) -> Plan:
+    """A plan of a profile (shipped by name, else its text); a gp2 of 20 GiB unless told."""
+    told: dict[str, object] = {
+        "scope": Scope(provider="aws", region="us-east-1"),
+        "spec": RentSpec(),
+        "offer": "",
+        "disk": DiskSpec(type="gp2", size_gib=20),
+        "cores": 4,
+        "memory_bytes": int(7.5 * GIB),
+        **rented,
+    }
+    rental = Rental.model_validate(told)
+    cell = Cell(
+        provider=rental.scope.provider,
+        target=target,
+        rent=rental.spec,
+        profile=profile,
+        parameters=parameters,
+        runs=runs,
+        promise=promise,
+    )
+    found = parse_profile(profile, name="mine") if "\n" in profile else shipped_profile(profile)
+    return draft(cell, found, rental, "campaign", SHIPPED)

@@ -123,7 +123,7 @@ def _unknown(place: Place) -> tuple[str, str]:
         return f"the axis {key!r} is named after no field", advice
     known = _keys(place[:-1])
     where = shown_place(place[:-1])
-    few = f"known: {', '.join(known)}" if len(known) <= 12 else "known: diskbench matrix schema"
+    few = f"known: {', '.join(known)}" if len(known) <= 15 else "known: diskbench matrix schema"
     message = f"unknown key {key!r}" + (f" in {where}" if where else "")
     return message, near(key, known) or few
 

@@ -21,9 +21,15 @@ from typer._click import Context
 from typer._click.exceptions import NoSuchOption
 
 from diskbench.cli.lazy import PanelledCommand, TypedCommand
-from diskbench.cli.run_options import RENT, WHAT, common, renting
+from diskbench.cli.run_options import RENT, WHAT, common
 from diskbench.errors import InvalidValue
-from diskbench.model.options import Option, all_options, own_options, takes_host
+from diskbench.model.options import (
+    Option,
+    all_options,
+    own_options,
+    rent_options,
+    takes_host,
+)
 from diskbench.plan.cells import Request
 from diskbench.plan.cost import CostLimit
 from diskbench.plan.rent_options import RENT_OPTIONS, foreign_option, key_values, rent_spec
@@ -31,12 +37,14 @@ from diskbench.plugin import Plugin
 from diskbench.plugins import plugin, plugin_names
 from diskbench.settings import load_settings
 
-_RARE = frozenset({"max_replicates", "deadline", "timing", "junit", "promise", "if_busy", "allow"})
+_RARE = frozenset(
+    {"max_replicates", "deadline", "timing", "junit", "promise", "if_busy", "allow", "assume_price"}
+)
 """Common options that plain help leaves out."""
 _THERE = frozenset({"host", "path", "device", "destroy_data", "allow"})
 """Common options that name an existing machine or disk: a provider that rents has no use for
 them."""
-_OF_RENTERS = frozenset({"disk", "region", "max_cost", "replicates", "until_ci"})
+_OF_RENTERS = frozenset({"disk", "region", "max_cost", "assume_price", "replicates", "until_ci"})
 """Common options that only a provider which rents takes."""
 _WITH_UNTIL = ("max_replicates", "deadline")
 
@@ -131,7 +139,11 @@ def _parameters(plugin: Plugin | None) -> Iterator[inspect.Parameter]:
     """The options for a provider; without one those that every provider takes."""
     own = [] if plugin is None else list(_own(plugin))
     of_all = [_shown(parameter, plugin, common=True) for parameter in _of(common)]
-    of_renting = [_shown(parameter, plugin, common=False) for parameter in _of(renting)]
+    of_renting = [
+        _shown(own_parameter(option, option.about, RENT), plugin, common=False)
+        for option in rent_options()
+        if option.name not in {parameter.name for parameter in of_all}
+    ]
     first = [parameter for parameter in of_all if _panel_of(parameter) in (WHAT, RENT)]
     last = [parameter for parameter in of_all if parameter not in first]
     replaced = {parameter.name for parameter in own}
@@ -186,8 +198,7 @@ def _own(plugin: Plugin) -> Iterator[inspect.Parameter]:
 
 
 def own_parameter(own: Option, about: str, panel: str | None) -> inspect.Parameter:
-    """A provider's own option as Typer reads it, under a panel of the help; None or False where it
-    is not typed."""
+    """An option as Typer reads it, under a panel of the help; None or False if it is not typed."""
 
     def values(incomplete: str) -> list[str]:
         return [value for value in own.values if value.startswith(incomplete)]
@@ -200,11 +211,12 @@ def own_parameter(own: Option, about: str, panel: str | None) -> inspect.Paramet
         autocompletion=values if own.values else None,
     )
     is_switch = own.kind is bool
+    kind: Any = list[str] if own.default == () else own.kind
     return inspect.Parameter(
         own.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=False if is_switch else None,
-        annotation=Annotated[bool if is_switch else own.kind | None, option],
+        annotation=Annotated[bool if is_switch else kind | None, option],
     )
 
 

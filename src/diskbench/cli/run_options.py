@@ -1,5 +1,5 @@
-"""The options of `diskbench run` and `diskbench plan` that no provider owns: common ones, and those
-of renting (cli/run_command.py reads a command line with them)."""
+"""The options of `diskbench run` and `diskbench plan` that no provider owns, but for those that say
+what to rent (model/options.py); cli/run_command.py reads a command line with them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from diskbench.cli import completion
 from diskbench.cli.selecting import labels
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import Output
+from diskbench.model.options import rent_options
 
 WHAT, _HOW, _SHOW = "What is measured", "How it is measured", "What is printed and kept"
 RENT = "Renting"
-
+_ABOUT = {option.name: option.about for option in rent_options()}
 
 _what, _how, _show, _rent = (
     partial(typer.Option, rich_help_panel=panel) for panel in (WHAT, _HOW, _SHOW, RENT)
@@ -79,7 +80,7 @@ def common(
     disk: Annotated[
         str | None,
         _rent(
-            help="Disk type to rent, in the provider's own words, as gp2 or root.",
+            help=_ABOUT["disk"],
             metavar="TYPE",
             autocompletion=completion.disks,
         ),
@@ -87,7 +88,7 @@ def common(
     region: Annotated[
         str | None,
         _rent(
-            help="Region (default: the cloud's own configuration).",
+            help=_ABOUT["region"],
             metavar="NAME",
             autocompletion=completion.regions,
         ),
@@ -96,6 +97,13 @@ def common(
         float | None,
         _rent(
             help="Refuse to rent if the total may cost more US dollars than this.", metavar="USD"
+        ),
+    ] = None,
+    assume_price: Annotated[
+        float | None,
+        _rent(
+            help="US dollars an hour to assume if no price is known (with --max-cost).",
+            metavar="USD_PER_HOUR",
         ),
     ] = None,
     profile: Annotated[
@@ -182,71 +190,3 @@ def common(
     evidence_url: EvidenceUrl = None,
 ) -> None:
     """Options that `run` always takes."""
-
-
-def renting(
-    iops: Annotated[
-        int | None, _rent(help="IOPS to provision, where the type sells them.", metavar="N")
-    ] = None,
-    throughput: Annotated[
-        float | None, _rent(help="{unit} to provision, where the type sells them.", metavar="RATE")
-    ] = None,
-    count: Annotated[
-        int,
-        _rent(
-            help="Equal disks to attach to a machine, one for each device that a job file names, "
-            "or for --stripe.",
-            metavar="N",
-        ),
-    ] = 1,
-    stripe: Annotated[bool, _rent("--stripe", help="Measure the disks as one RAID 0.")] = False,
-    zone: Annotated[
-        str | None, _rent(help="Zone (default: one that has the machine).", metavar="NAME")
-    ] = None,
-    instance_type: Annotated[
-        str | None,
-        _rent(help="VM size (default: the cheapest that does not limit the disk).", metavar="TYPE"),
-    ] = None,
-    image: Annotated[
-        str | None, _rent(help="Image id (default: a current Linux).", metavar="ID")
-    ] = None,
-    subnet: Annotated[
-        str | None, _rent(help="Subnet id (default: the default network's).", metavar="ID")
-    ] = None,
-    security_group: Annotated[
-        str | None,
-        _rent(
-            help="Security group id to use (default: one is made, open only to you).", metavar="ID"
-        ),
-    ] = None,
-    placement: Annotated[str | None, _rent(help="Placement group to use.", metavar="NAME")] = None,
-    spot: Annotated[
-        bool, _rent("--spot", help="Rent spare capacity, cheaper and revocable.")
-    ] = False,
-    ssh_cidr: Annotated[
-        str | None,
-        _rent(help="Who may reach SSH (default: this machine's address).", metavar="CIDR"),
-    ] = None,
-    tag: Annotated[
-        list[str] | None,
-        _rent(
-            help="A tag (label) of your own on everything that is rented; repeatable.",
-            metavar="KEY=VALUE",
-        ),
-    ] = None,
-    kms_key: Annotated[
-        str | None,
-        _rent(help="Your key in the cloud, to encrypt the disks with.", metavar="ID"),
-    ] = None,
-    assume_price: Annotated[
-        float | None,
-        _rent(
-            help="US dollars an hour to assume if no price is known (with --max-cost).",
-            metavar="USD_PER_HOUR",
-        ),
-    ] = None,
-    endpoint_url: Annotated[
-        str | None, _rent(help="Another API endpoint, for example an emulator.", metavar="URL")
-    ] = None,
-) -> None:
-    """Options of `run` that say what to rent, of every renting provider."""

@@ -27,7 +27,7 @@ from diskbench.engine.session import Session
 from diskbench.errors import InvalidValue
 from diskbench.limits import REPLICATES
 from diskbench.model.matrix import FIRST_REPLICATES, CellFields, Limits, Matrix
-from diskbench.model.options import own_options
+from diskbench.model.options import own_options, rent_options
 from diskbench.model.outcome import Problem
 from diskbench.plan.matrix import expand
 from diskbench.plan.rent_options import key_values
@@ -165,7 +165,8 @@ def _matrix_of(typed: Mapping[str, Any], until: Until) -> MatrixFile:
     find_profile(profile)
     if "/" in profile or "." in profile:
         profile = str(Path(profile).absolute())
-    known = {*CellFields.model_fields, *(option.name for option in own_options(provider))}
+    options = (*rent_options(), *own_options(provider))
+    known = {*CellFields.model_fields, *(option.name for option in options)}
     fields = {
         name: value
         for name, value in typed.items()

@@ -65,8 +65,8 @@ Parameter = Annotated[bool, Strict()] | Annotated[int, Strict()] | Annotated[flo
 class CellFields(Frozen):
     """Fields of a cell: each is the flag of `diskbench run` with that name.
 
-    Options that a provider has of its own stand beside them; plan/matrix_form.py checks those of a
-    file against what the installed providers take.
+    What to rent (RentSpec) and options that a provider has of its own stand beside them;
+    plan/matrix_form.py checks those of a file against what the installed providers take.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -76,26 +76,13 @@ class CellFields(Frozen):
     provider: str | None = Field(
         None, description="Where the machine comes from: `diskbench providers` lists them."
     )
-    region: str | None = Field(None, description="Region of the cloud, such as us-east-1.")
     zone: Zone | None = Field(None, description="The only zone to rent in.")
     zones: tuple[Zone, ...] | None = Field(
         None, min_length=1, description="Zones that may be tried, in this order."
     )
-    instance_type: str | None = Field(
-        None, description="VM size; without one the cheapest that does not limit the disk."
-    )
-    disk: str | None = Field(
-        None, description="The cloud's disk type, such as gp2, Premium_LRS, pd-ssd, root, root:gp2."
-    )
     size: Number | None = Field(
         None, gt=0, description="GiB (2^30) of the disk to rent, or of the target to use."
     )
-    iops: Whole | None = Field(None, ge=1, description="IOPS to provision.")
-    throughput: Number | None = Field(
-        None, gt=0, description="MiB/s to provision, or MB/s where the provider sells those."
-    )
-    count: Whole | None = Field(None, ge=1, description="Equal disks to attach to a machine.")
-    stripe: Flag | None = Field(None, description="Measure the disks as one RAID 0.")
     profile: str | None = Field(None, description="A profile's name, or the path of a .fio file.")
     parameters: dict[str, Parameter] | None = Field(
         None, description="Parameters of the profile, as --set of `run`."
@@ -135,17 +122,9 @@ class CellFields(Frozen):
         None, description="Filesystem to make on the device: none, ext4, xfs."
     )
 
-    image: str | None = Field(None, description="Image id (default: a current Linux).")
-    subnet: str | None = Field(None, description="Subnet id.")
-    security_group: str | None = Field(None, description="Security group id.")
-    placement: str | None = Field(None, description="Placement group.")
-    spot: Flag | None = Field(None, description="Rent spare capacity, cheaper and revocable.")
-    ssh_cidr: str | None = Field(None, description="Who may reach SSH.")
     tags: dict[str, Parameter] | None = Field(
         None, description="Tags of your own on everything that is rented, as --tag of `run`."
     )
-    kms_key: str | None = Field(None, description="Your key in the cloud that encrypts the disks.")
-    endpoint_url: str | None = Field(None, description="Another API endpoint, e.g. an emulator.")
 
     def given(self) -> dict[str, Any]:
         """The fields that are given, in the order of this class; then providers' own options."""

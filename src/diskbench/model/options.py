@@ -9,7 +9,7 @@ import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -47,6 +47,21 @@ Value = bool | int | float | str
 """What an option holds; the kind is kept as it was given."""
 
 
+@dataclass(frozen=True)
+class Typed:
+    """How a field of RentSpec is typed: all that its flag, its help, its field in a matrix and what
+    is shown of it are made from.
+
+    `name` is that of the flag and of the field in a matrix, where it differs. `access` says that it
+    is about how a machine is reached or paid: it is no part of what is measured, and private.
+    """
+
+    about: str
+    metavar: str | None = None
+    name: str | None = None
+    access: bool = False
+
+
 class RentSpec(Frozen):
     """What to rent, as typed: nothing in it was looked up. None leaves a choice to the provider.
 
@@ -65,25 +80,65 @@ class RentSpec(Frozen):
 
     __pydantic_extra__: dict[str, dict[str, Value]]
 
-    disk: str | None = None
+    disk: Annotated[
+        str | None,
+        Typed("Disk type to rent, in the provider's own words, as gp2 or root.", "TYPE"),
+    ] = None
     size_gib: int | None = Field(default=None, ge=1)
-    iops: int | None = Field(default=None, ge=1)
-    throughput_mib_per_s: float | None = Field(default=None, gt=0)
-    count: int = Field(default=1, ge=1)
-    stripe: bool = False
-    region: str | None = None
-    zone: str | None = None
-    instance_type: str | None = None
-    image: str | None = None
-    subnet: str | None = None
-    security_group: str | None = None
-    placement: str | None = None
-    spot: bool = False
-    ssh_cidr: str | None = None
-    tags: tuple[tuple[str, str], ...] = ()
-    kms_key: str | None = None
+    region: Annotated[str | None, Typed("Region (default: the cloud's own configuration).")] = None
+    iops: Annotated[
+        int | None, Typed("IOPS to provision, where the type sells them.", "N"), Field(ge=1)
+    ] = None
+    throughput_mib_per_s: Annotated[
+        float | None,
+        Typed("{unit} to provision, where the type sells them.", "RATE", "throughput"),
+        Field(gt=0),
+    ] = None
+    count: Annotated[
+        int,
+        Typed(
+            "Equal disks to attach to a machine, one for each device that a job file names, or for "
+            "--stripe.",
+            "N",
+        ),
+        Field(ge=1),
+    ] = 1
+    stripe: Annotated[bool, Typed("Measure the disks as one RAID 0.")] = False
+    zone: Annotated[str | None, Typed("Zone (default: one that has the machine).")] = None
+    instance_type: Annotated[
+        str | None, Typed("VM size (default: the cheapest that does not limit the disk).", "TYPE")
+    ] = None
+    image: Annotated[str | None, Typed("Image id (default: a current Linux).", "ID")] = None
+    subnet: Annotated[
+        str | None, Typed("Subnet id (default: the default network's).", "ID", access=True)
+    ] = None
+    security_group: Annotated[
+        str | None,
+        Typed(
+            "Security group id to use (default: one is made, open only to you).", "ID", access=True
+        ),
+    ] = None
+    placement: Annotated[str | None, Typed("Placement group to use.")] = None
+    spot: Annotated[bool, Typed("Rent spare capacity, cheaper and revocable.")] = False
+    ssh_cidr: Annotated[
+        str | None,
+        Typed("Who may reach SSH (default: this machine's address).", "CIDR", access=True),
+    ] = None
+    tags: Annotated[
+        tuple[tuple[str, str], ...],
+        Typed(
+            "A tag (label) of your own on everything that is rented; repeatable.",
+            *("KEY=VALUE", "tag"),
+            access=True,
+        ),
+    ] = ()
+    kms_key: Annotated[
+        str | None, Typed("Your key in the cloud, to encrypt the disks with.", "ID", access=True)
+    ] = None
     account: str | None = None
-    endpoint_url: str | None = None
+    endpoint_url: Annotated[
+        str | None, Typed("Another API endpoint, for example an emulator.", "URL", access=True)
+    ] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -211,6 +266,41 @@ def options_of_model(model: type[Options]) -> tuple[Option, ...]:
 
 
 @functools.cache
+def rent_options() -> tuple[Option, ...]:
+    """Return the options that say what to rent, of every provider; the account is each one's own
+    (diskbench.plugin.Plugin.account_option), and so is the meaning of a size."""
+    hints = typing.get_type_hints(RentSpec)
+    return tuple(
+        Option(
+            group="",
+            panel="Renting",
+            field=field,
+            name=typed.name or field,
+            flag=f"--{(typed.name or field).replace('_', '-')}",
+            kind=_kind(hints[field]),
+            default=info.get_default(),
+            about=typed.about,
+            metavar=typed.metavar or "NAME",
+            values=(),
+            in_key="no" if typed.access else "pair",
+            of_disk=False,
+            scopes=False,
+            bounds=tuple(part for part in info.metadata if part is not typed),
+        )
+        for field, info in RentSpec.model_fields.items()
+        for typed in info.metadata
+        if isinstance(typed, Typed)
+    )
+
+
+@functools.cache
+def access_fields() -> frozenset[str]:
+    """Return the fields of RentSpec about how a machine is reached or paid: private, and no part of
+    what is measured."""
+    return frozenset({"account", *(o.field for o in rent_options() if o.in_key == "no")})
+
+
+@functools.cache
 def own_options(provider: str) -> tuple[Option, ...]:
     """Return the provider's own options; empty for a provider that is not installed. Raises
     ProviderBroken for models that cannot be loaded."""
@@ -293,7 +383,7 @@ def _kind(hint: Any) -> type:  # noqa: ANN401 - a type
     """str, int, float or bool of `int | None` and the like."""
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
         (hint,) = (part for part in typing.get_args(hint) if part is not type(None))
-    if typing.get_origin(hint) is Literal:
+    if typing.get_origin(hint) in (Literal, tuple):
         return str
     assert isinstance(hint, type), f"an option is text, a number or a switch, not {hint}"
     return hint

@@ -23,7 +23,7 @@ from typing import Any
 from diskbench.errors import InvalidValue
 from diskbench.limits import CELLS
 from diskbench.model.matrix import Matrix, MatrixCell, Order
-from diskbench.model.options import RentSpec, disk_options, own_options, takes_host
+from diskbench.model.options import RentSpec, access_fields, disk_options, own_options, takes_host
 from diskbench.model.spec import Cell
 from diskbench.plan.cells import Request, cells
 from diskbench.plan.combinations import Combination, combinations
@@ -38,10 +38,9 @@ _NAMED = frozenset({
     "throughput", "count", "profile", "parameters", "runs", "filesystem", "replicates",
 })  # fmt: skip
 """Fields that have their own part in a key."""
-_UNNAMED = frozenset({
-    "zones", "labels", "promise", "route", "if_busy", "fail_if", "destroy_data", "subnet",
-    "security_group", "ssh_cidr", "tags", "kms_key", "endpoint_url", "stripe",
-})  # fmt: skip
+_UNNAMED = access_fields() | {
+    "zones", "labels", "promise", "route", "if_busy", "fail_if", "destroy_data", "stripe",
+}  # fmt: skip
 """Fields about access to a machine or its payment: they are not part of a key."""
 
 

@@ -24,7 +24,7 @@ from pydantic_core import ErrorDetails
 
 from diskbench.model.expectation import Promise
 from diskbench.model.matrix import MAPPING_FIELDS, CellFields, Flag, Limits, Matrix, Number, Whole
-from diskbench.model.options import Option, all_options
+from diskbench.model.options import Option, all_options, rent_options
 from diskbench.model.value_fault import shown, value_fault
 from diskbench.plan.combinations import Place
 from diskbench.plugin import Plugin
@@ -122,7 +122,7 @@ def _unknown(place: Place) -> tuple[str, str]:
         return f"the axis {key!r} is named after no field", advice
     known = _keys(place[:-1])
     where = shown_place(place[:-1])
-    few = f"known: {', '.join(known)}" if len(known) <= 12 else "known: diskbench matrix schema"
+    few = f"known: {', '.join(known)}" if len(known) <= 15 else "known: diskbench matrix schema"
     message = f"unknown key {key!r}" + (f" in {where}" if where else "")
     return message, few
 
@@ -189,7 +189,11 @@ class _Closed(CellFields):
 @functools.cache
 def cell_model() -> type[CellFields]:
     """Return the model of a cell in a file: common fields, then each provider's own options."""
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {
+        option.name: (_bounded(option) | None, Field(None, description=_about_rented(option)))
+        for option in rent_options()
+        if option.name not in CellFields.model_fields and option.default != ()
+    }
     for name, several in _own().items():
         kinds = dict.fromkeys(_bounded(option) for _, option in several)
         kind = functools.reduce(lambda first, other: first | other, kinds)
@@ -246,9 +250,10 @@ def _stored(fields: CellFields) -> CellFields:
 
 def _own() -> dict[str, list[tuple[Plugin, Option]]]:
     """Return the options that are not common fields of a cell, by name, with their providers."""
+    known = {*CellFields.model_fields, *(option.name for option in rent_options())}
     options: dict[str, list[tuple[Plugin, Option]]] = {}
     for plugin, option in all_options():
-        if option.name not in CellFields.model_fields:
+        if option.name not in known:
             options.setdefault(option.name, []).append((plugin, option))
     return options
 
@@ -256,6 +261,11 @@ def _own() -> dict[str, list[tuple[Plugin, Option]]]:
 def _bounded(option: Option) -> Any:  # noqa: ANN401 - a type
     kind = _KINDS[option.kind]
     return Annotated[kind, *option.bounds] if option.bounds else kind
+
+
+def _about_rented(option: Option) -> str:
+    """Describe an option of every cloud, in the units of all."""
+    return option.about.format(unit="MiB/s (MB/s where the provider sells those)")
 
 
 def _about(several: list[tuple[Plugin, Option]]) -> str:

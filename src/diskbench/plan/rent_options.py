@@ -10,16 +10,20 @@ from pydantic import ValidationError
 
 from diskbench.errors import InvalidValue
 from diskbench.limits import VALUE_CHARS
-from diskbench.model.options import RentSpec, all_options, option_model, own_options, owners
+from diskbench.model.options import (
+    RentSpec,
+    all_options,
+    option_model,
+    own_options,
+    owners,
+    rent_options,
+)
 from diskbench.model.value_fault import value_fault
 from diskbench.plugins import known_plugin, plugin
 
-RENT_OPTIONS = (
-    "disk", "iops", "throughput", "count", "stripe", "region", "zone", "instance_type", "image",
-    "subnet", "security_group", "placement", "spot", "ssh_cidr", "tag", "kms_key", "endpoint_url",
-)  # fmt: skip
+RENT_OPTIONS = tuple(option.name for option in rent_options())
 """Options that all renting providers share, besides `size`; each sets a field of RentSpec."""
-_OTHER_NAMES = {"size": "size_gib", "throughput": "throughput_mib_per_s", "tag": "tags"}
+_OTHER_NAMES = {"size": "size_gib"} | {o.name: o.field for o in rent_options() if o.name != o.field}
 """Common rental options whose field of RentSpec has another name, with the unit or plural."""
 _FLAGS = {field: f"--{name}" for name, field in _OTHER_NAMES.items()}
 _FIELDS = {"--set": "parameters", "--label": "labels", "--tag": "tags"}

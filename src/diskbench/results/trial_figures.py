@@ -21,6 +21,7 @@ from diskbench.analysis.repeats import Sample, disagreement
 from diskbench.analysis.row_figures import Counted, counted, step_figure
 from diskbench.analysis.run_course import joint_courses
 from diskbench.model.comparison import Metric, block_of
+from diskbench.model.options import access_fields
 from diskbench.model.phase import PhaseKind
 from diskbench.model.run import Mark, MeasuredFigure, Run
 from diskbench.ports import EvidenceStore
@@ -286,8 +287,7 @@ def _text(name: str, value: object) -> str:
 Fields = tuple[tuple[str, str], ...]
 """Names with values, in a fixed order."""
 
-_NOT_SUBJECT = ("zone", "account", "subnet", "security_group", "placement", "ssh_cidr", "image",
-                "tags", "kms_key", "endpoint_url", "no_public_ip", "iap")  # fmt: skip
+_NOT_SUBJECT = access_fields() | {"zone", "placement", "image", "no_public_ip", "iap"}
 
 
 def subject_of(run: Run, rent: Mapping[str, Any] | None) -> Fields:

@@ -12,6 +12,7 @@ from typing import Any
 
 from diskbench.model.comparison import Difference
 from diskbench.model.history import Configuration
+from diskbench.model.options import access_fields
 from diskbench.model.run import AskedRun, Run
 from diskbench.model.verdict import Verdict
 from diskbench.plugins import known_plugin
@@ -29,10 +30,7 @@ _KEPT = frozenset({
 """Fields of a subject that say what was measured and do not identify its owner."""
 _KEPT_OWN = frozenset({"cache", "time_scale"})
 """Provider options of that kind: `lab.time_scale`."""
-_NEVER = frozenset({
-    "account", "subnet", "security_group", "ssh_cidr", "endpoint_url", "endpoint", "ca_file",
-    "image", "kms_key",
-})  # fmt: skip
+_NEVER = access_fields() | {"endpoint", "ca_file", "image"}
 _OF_RUN = (
     "address", "hostname", "target_path", "target_device", "target_identity", "evidence_url",
     "machine_lease",

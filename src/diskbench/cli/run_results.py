@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.text import Text
 
 from diskbench.cli.messages import print_error, print_problem
-from diskbench.cli.terminal import Output
+from diskbench.cli.terminal import Show
 from diskbench.engine.matrix.run_cells import TrialEnding
 from diskbench.engine.session import Session
 from diskbench.engine.trial.steps import judge_trial
@@ -37,19 +36,6 @@ from diskbench.store.document import results_document
 from diskbench.store.export import json_text
 from diskbench.store.query import find_runs
 from diskbench.store.where import Filter
-
-
-@dataclass(frozen=True)
-class Show:
-    """What the user wants to see."""
-
-    output: Output = "table"
-    quiet: bool = False
-    timing: bool = False
-    verbose: bool = False
-    """Everything about the result, and the whole plan before it."""
-    junit: Path | None = None
-    """Where to write the steps as a JUnit report."""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ MOST_PROCESSES = 140
 seconds pass (a few more processes each). They are about 117, two of each command for its frame;
 before the frames they were 102, before 2026-11-24 157, before 2026-11-23 335."""
 COMMANDS = 6
-"""Facts and directory; fio's parser; directories and start, which is followed; the permission to start
-fio; files; cleanup."""
+"""Facts and directory; fio's parser; directories and start, which is followed; the permission to
+start fio; files; cleanup."""
 
 
 def test_a_run_starts_few_processes_on_its_host_in_few_commands(

@@ -19,14 +19,6 @@ def told(*arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [("disks",), ("instances",), ("show", "gp2"), ("show", "Premium_LRS"), ("show", "i3.large")],
-)
-def test_no_table_is_wider_than_80_columns(arguments: tuple[str, ...]):
-    assert max(len(line) for line in told(*arguments).splitlines()) <= 80
-
-
 def test_disks_lists_every_type_of_every_cloud():
     text = told("disks")
     for cloud in clouds():

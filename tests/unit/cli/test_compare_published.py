@@ -144,11 +144,6 @@ def test_a_run_is_set_beside_the_figures_of_the_same_disk(keep, compare):
     assert "GoBonnieGo 1.0.7 itself" in " ".join(out.split())
 
 
-def test_without_a_name_the_newest_run_is_taken(keep, compare):
-    keep(plan_of())
-    assert compare()[1] == compare("last")[1]
-
-
 def test_alone_leaves_the_other_runs_of_a_trial_out(keep, compare):
     keep(plan_of())
     _, out, _ = compare(RUN_IDS[1], "--alone", "--output", "json")

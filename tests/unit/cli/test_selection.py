@@ -126,19 +126,6 @@ def test_several_names_are_runs_of_any_of_them(call):
     assert len(out.decode().splitlines()) == 2
 
 
-@pytest.mark.parametrize(
-    "command",
-    [["results", "list"], ["results", "export"], ["report"], ["publish"], ["regressions"]],
-)
-def test_help_names_the_keys(call, monkeypatch, command):
-    monkeypatch.setenv("COLUMNS", "200")
-    code, out, _ = call(*command, "--help")
-    text = " ".join(out.decode().replace("│", " ").split())
-    assert code == 0
-    assert "KEY=VALUE" in text
-    assert ", ".join(one.name for one in KEYS) in text
-
-
 def table_lines() -> list[str]:
     """The keys as a table of Markdown, as it stands in docs/compare.md."""
     rows = [f"| `{one.name}` | `{one.column}` | `{one.example}` | {one.words} |" for one in KEYS]

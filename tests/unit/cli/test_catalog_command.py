@@ -94,10 +94,6 @@ def test_a_disk_is_found_by_its_title_too():
     assert "io2" in told("show", "Block Express")
 
 
-def test_no_figure_of_a_machine_is_folded():
-    assert all(line[0] != " " for line in told("instances").splitlines() if line)
-
-
 def test_an_unknown_name_gets_the_nearest_ones():
     with pytest.raises(InvalidValue) as caught:
         told("show", "gp9")

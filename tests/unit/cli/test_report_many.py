@@ -60,9 +60,3 @@ def test_a_run_whose_evidence_is_gone_costs_the_page_only_its_row(imported, tmp_
     path = tmp_path / "many.html"
     assert main.main(["report", "of=many", "-q", "-o", str(path)]) == 0
     assert "n = 4 runs" in path.read_text()
-
-
-def test_two_runs_have_no_such_picture(imported, tmp_path):
-    path = tmp_path / "two.html"
-    assert main.main(["report", *imported[:2], "-q", "-o", str(path)]) == 0
-    assert "all runs second by second" not in path.read_text()

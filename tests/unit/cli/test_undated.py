@@ -156,15 +156,6 @@ def test_a_page_and_a_site_say_so(call, taken, tmp_path):
     assert f"not drawn over time, because they have no date: {run_id}" in configuration.read_text()
 
 
-@pytest.mark.usefixtures("taken")
-def test_they_are_rebuilt_alike(call, tmp_path, monkeypatch):
-    _, before, _ = call("results", "list", "--output", "json")
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/other.db")
-    assert call("results", "rebuild")[0] == 0
-    _, after, _ = call("results", "list", "--output", "json")
-    assert json.loads(after) == json.loads(before)
-
-
 def test_regressions_leave_them_out_by_name(call, tmp_path):
     database = open_database(f"sqlite:///{tmp_path}/rows.db")
     for night in range(8):

@@ -79,15 +79,3 @@ def test_a_step_without_iops_is_shown_by_its_bytes_and_one_without_bytes_by_its_
         cells.setdefault(words[0], words)  # the table of figures comes before the verdicts
     assert cells["char-write"][2:4] == ["–", "1.89"]
     assert cells["seeks"][2:4] == ["448", "–"]
-
-
-@pytest.mark.slow
-def test_every_reader_takes_them(call, runs, tmp_path):
-    for name in ("one.html", "one.md"):
-        call("report", runs[0], "--to", str(tmp_path / name))
-        assert (tmp_path / name).stat().st_size > 1000
-    call("report", *runs, "--to", str(tmp_path / "many.html"))
-    call("compare", runs[0], runs[2])
-    call("publish", str(tmp_path / "site"))
-    call("results", "rebuild")
-    call("regressions")

@@ -11,7 +11,6 @@ from diskbench.cli.matrix_display import print_matrix_status, progress_table
 from diskbench.engine.matrix.status import matrix_status
 from diskbench.store.campaigns import load_campaign, save_campaign
 from diskbench.store.clock import now
-from diskbench.store.database import open_database
 
 STATES = ("done", "failed", "waiting", "measuring", "spared", "refused")
 NOTES = (
@@ -21,13 +20,6 @@ NOTES = (
     "first line\nsecond line, which is longer",
     f"an escape \x1b[31m and {'many words ' * 12}",
 )
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
 
 
 def filled(database, count):

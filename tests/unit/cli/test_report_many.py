@@ -11,14 +11,11 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def imported(tmp_path, monkeypatch, capsys):
+def imported(here, capsys):
     """Five runs of two minutes, the last of which falls and stalls; their ids, oldest first."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
     ids = []
     for number in range(5):
-        place = tmp_path / f"run-{number}"
+        place = here / f"run-{number}"
         place.mkdir()
         rates = [1000 + 100 * number] * 150
         if number == 4:

@@ -18,13 +18,9 @@ OTHERS = ("01kq8z6rj0bbbbbbbbbbbbbb01",)
 
 
 @pytest.fixture
-def stores(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
-    database = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield database, open_evidence((tmp_path / "evidence").as_uri())
+def stores(here):
+    database = open_database(f"sqlite:///{here}/rows.db")
+    yield database, open_evidence((here / "evidence").as_uri())
     database.dispose()
 
 

@@ -13,18 +13,10 @@ from tests.rigs.synthetic import Noise, bucket
 
 from diskbench.cli import main
 from diskbench.model.campaign import Replicates
-from diskbench.store.database import open_database
 from diskbench.store.document import model_schema
 from diskbench.store.evidence import open_evidence
 
 BURST = bucket(870_000, 3000, 100, 900, Noise(sd=0.01), seed=1)
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
 
 
 @pytest.fixture
@@ -33,10 +25,7 @@ def evidence(tmp_path):
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capfd):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
+def call(here, capfd):  # noqa: ARG001 - the settings lead to it
 
     def run(*arguments, code=0):
         assert main.main(["results", *arguments]) == code

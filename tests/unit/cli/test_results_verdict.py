@@ -15,13 +15,9 @@ FELL_IN = 34
 
 
 @pytest.fixture
-def diskbench(tmp_path, monkeypatch, capfd):
+def diskbench(here, monkeypatch, capfd):  # noqa: ARG001 - the settings lead to it
     """Runs diskbench on stores of its own; returns what it prints on stdout."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
 
     def run(*words, code=0):
         capfd.readouterr()

@@ -31,14 +31,10 @@ DOCS = Path(__file__).parents[3] / "docs" / "compare.md"
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capfdbinary):
+def call(here, monkeypatch, capfdbinary):
     """Run a command line on two trials on gp2 and one on gp3; returns exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
-    database = open_database(f"sqlite:///{tmp_path}/rows.db")
+    database = open_database(f"sqlite:///{here}/rows.db")
     measured(database, [3000.0, 3010.0], disk="gp2", labels=(("team", "storage"),))
     measured(database, [9000.0], disk="gp3", campaign=1)
     database.dispose()

@@ -26,12 +26,8 @@ FILES = (
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
+def call(here, monkeypatch, capfd):  # noqa: ARG001 - the settings lead to it
     monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
 
     def run(*arguments):
         code = main.main(list(arguments))

@@ -14,15 +14,7 @@ from diskbench.store.campaigns import (
     save_campaign,
 )
 from diskbench.store.cells import claim_cell, load_cells, update_cell
-from diskbench.store.database import open_database
 from diskbench.store.leases import MachineRecord
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
 
 
 @pytest.fixture

@@ -17,17 +17,9 @@ from diskbench.report.terminal.matrix_table import matrix_line
 from diskbench.report.terminal.status_text import fleet_table
 from diskbench.store.campaigns import find_campaign, load_campaign, save_campaign
 from diskbench.store.claims import describe_executor, progress_row, register_executor, save_progress
-from diskbench.store.database import open_database
 from diskbench.store.leases import Lease, create_lease
 from diskbench.store.moments import iso
 from diskbench.store.rows import save_plan
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
 
 
 @pytest.fixture

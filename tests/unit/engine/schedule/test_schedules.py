@@ -102,13 +102,6 @@ class Watched:
 
 
 @pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
-
-
-@pytest.fixture
 def watched(database, tmp_path, monkeypatch):
     monkeypatch.setenv(FAKE_DIR, str(tmp_path / "fake"))
     return Watched(database, tmp_path)

@@ -239,7 +239,11 @@ def stop(host: Host, unit: Unit) -> bool:
 
 
 def _follow(
-    host: Host, unit: Unit, follower: _Follower, should_stop: Callable[[], bool], first: str
+    host: Host,
+    unit: Unit,
+    follower: _Follower,
+    should_stop: Callable[[], bool],
+    first: str = "",
 ) -> str | None:
     """The unit's last line; None where it never began and never will. Raises ConnectionLost where
     the connection ends before that line."""

@@ -334,27 +334,6 @@ def test_every_shipped_matrix_is_without_mistakes(name):
     assert expand(found.matrix, seed=1)
 
 
-def test_the_first_seed_is_measured_as_its_table_has_it():
-    cells = expand(load_matrix("iaas-2018").matrix, seed=1)
-    assert {one.cell.runs for one in cells} == {10}
-    assert {one.cell.profile for one in cells} == {"gobonniego"}
-    assert {one.block.split("/gobonniego")[0] for one in cells} == {
-        "aws/us-east-1/c4.xlarge/standard-20GiB",
-        "aws/us-east-1/c4.xlarge/gp2-20GiB",
-        "aws/us-east-1/c4.xlarge/io1-20GiB-1000iops",
-        "azure/southeastasia/Standard_F4s_v2/Standard_LRS-20GiB",
-        "azure/southeastasia/Standard_F4s_v2/Premium_LRS-256GiB",
-        "gcp/us-central1/n1-highcpu-8/pd-standard-20GiB",
-        "gcp/us-central1/n1-highcpu-8/pd-standard-256GiB",
-        "gcp/us-central1/n1-highcpu-8/pd-ssd-20GiB",
-        "gcp/us-central1/n1-highcpu-8/pd-ssd-256GiB",
-        "vsphere/freenas-20GiB,memory=8,vcpus=8",
-        "vsphere/sata-ssd-20GiB,memory=8,vcpus=8",
-        "vsphere/nvme-ssd-20GiB,memory=8,vcpus=8",
-    }
-    assert len(cells) == 12 * 6
-
-
 PAGE = (Path(__file__).parents[4] / "docs/matrix.md").read_text()
 
 

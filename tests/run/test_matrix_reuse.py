@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from tests.rigs.cli import Cli, a_user
-from tests.rigs.postgres import postgres_server
 
-from diskbench.engine.matrix.status import fleet
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.providers.fake.cloud import plan_fault
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
-from diskbench.store.campaigns import list_campaigns
-from diskbench.store.cells import load_cells
-from diskbench.store.database import open_database
 
 pytestmark = pytest.mark.slow
 
@@ -101,41 +91,6 @@ def runs(user: Cli) -> list[dict[str, Any]]:
     return sorted((one for one in found if one["state"] == "done"), key=lambda one: one["run_id"])
 
 
-@contextlib.contextmanager
-def seen_by(user: Cli) -> Iterator[sa.Engine]:
-    """The user's database, looked into from here: a command may take as long as a step."""
-    share = user.home / ".local/share/diskbench"
-    share.mkdir(parents=True, exist_ok=True)
-    url = user.extra_env.get("DISKBENCH_DATABASE_URL", f"sqlite:///{share}/diskbench.db")
-    database = open_database(url)
-    try:
-        yield database
-    finally:
-        database.dispose()
-
-
-def until_cell(user: Cli, position: int, state: str) -> None:
-    """Wait until a cell of the matrix, which is about to begin, is in `state`."""
-    deadline = time.monotonic() + 200
-    with seen_by(user) as database:
-        while time.monotonic() < deadline:
-            for matrix in list_campaigns(database)[-1:]:
-                found = load_cells(database, matrix.campaign_id)[position]
-                if found.state == state:
-                    return
-                assert found.state not in {"done", "failed", "refused", "cancelled"}, found
-            time.sleep(0.05)
-    raise AssertionError(f"cell {position} never was {state}")
-
-
-def until_given_back(user: Cli) -> None:
-    """Wait until nothing is rented any more: a cell is done before its machine is given back."""
-    deadline = time.monotonic() + 200
-    while left := rented(user):
-        assert time.monotonic() < deadline, left
-        time.sleep(0.05)
-
-
 def test_three_disks_are_measured_on_one_machine(user):
     file = matrix(user, defaults={"provider": "lab"}, axes={"volume": LAB_DISKS})
     done = user.run("matrix", "run", file)
@@ -152,49 +107,6 @@ def test_three_disks_are_measured_on_one_machine(user):
     assert rented(user) == []
 
 
-def test_another_worker_goes_on_with_the_machine_of_one_that_was_killed(user):
-    """Each has the secret that the machine's keys derive from, and finds all else by the lease."""
-    defaults = {"provider": "lab", "replicates": 3, "disk": "gp2", "size": 1}
-    file = matrix(user, seconds=6, defaults=defaults, include=[{}])
-    with postgres_server() as server:
-        user.extra_env["DISKBENCH_DATABASE_URL"] = server.url
-        assert user.run("matrix", "run", file, "--queue").returncode == 0
-        first, second = (user.start("worker", "--name", name) for name in ("one", "two"))
-        try:
-            until_cell(user, 1, "measuring")
-            with seen_by(user) as database:
-                (busy,) = {cell.worker for cell in fleet(database).cells}
-            (first if busy == "one" else second).kill()
-            until_cell(user, 2, "done")
-            until_given_back(user)
-        finally:
-            for process in (first, second):
-                process.terminate()
-                process.communicate(timeout=240)
-        found = runs(user)
-        assert len(found) == 3
-        assert len({one["machine_lease"] for one in found}) == 1
-        assert len({one["address"] for one in found}) == 1
-        assert len({one["target_identity"] for one in found}) == 3
-        assert rented(user) == []
-
-
-def test_killed_while_the_disk_is_changed_it_is_changed_once(user, monkeypatch):
-    monkeypatch.setenv(FAKE_DIR, user.extra_env[FAKE_DIR])
-    plan_fault("disk2", "fake-1a", "stuck")
-    process = user.start("matrix", "run", on_fake(user, 3))
-    until_cell(user, 1, "renting")
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    plan_fault("disk2", "fake-1a", None)
-    done = user.run("matrix", "resume")
-    assert done.returncode == 0, done.stderr
-    found = runs(user)
-    assert len(found) == 3
-    assert len({one["machine_lease"] for one in found}) == 1
-    assert rented(user) == []
-
-
 def test_a_machine_that_something_went_wrong_on_is_not_handed_on(user, monkeypatch):
     monkeypatch.setenv(FAKE_DIR, user.extra_env[FAKE_DIR])
     plan_fault("disk2", "fake-1a", "access")
@@ -206,28 +118,6 @@ def test_a_machine_that_something_went_wrong_on_is_not_handed_on(user, monkeypat
     assert again.returncode == 0, again.stderr
     assert len({one["machine_lease"] for one in runs(user)}) == 2, "the second had a new machine"
     assert rented(user) == []
-
-
-def test_a_matrix_that_is_cancelled_gives_the_machine_back(user):
-    process = user.start("matrix", "run", on_fake(user, 3, seconds=30))
-    until_cell(user, 0, "measuring")
-    assert user.run("matrix", "cancel").returncode == 0
-    process.communicate(timeout=240)
-    assert {one["state"] for one in cells(user)} == {"cancelled"}
-    assert rented(user) == []
-
-
-def test_what_nobody_goes_on_with_is_given_back_by_gc_when_it_is_named(user):
-    process = user.start("matrix", "run", on_fake(user, 2, seconds=30))
-    until_cell(user, 0, "measuring")
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    shown = user.run("gc", "--dry-run")
-    assert "nothing" in shown.stdout + shown.stderr, "it has cells left, and has not expired"
-    (lease,) = {one.name.split("-")[1] for one in resources(user)}
-    assert user.run("gc", lease).returncode == 0
-    assert rented(user) == []
-    assert user.run("matrix", "cancel").returncode == 0
 
 
 def resources(user: Cli) -> list[Path]:

@@ -109,30 +109,6 @@ def test_each_device_of_the_file_is_one_of_ones_own_disks(
     assert both["bytes"] == 16 * 2**20
 
 
-@pytest.mark.parametrize(
-    ("disks", "more", "told"),
-    [
-        ((0,), (), "names 2 devices, /dev/sdb, /dev/sdc; the target is one"),
-        ((0, 0), (), "is given twice"),
-        ((0, 1), ("--filesystem", "ext4"), "is made on one disk"),
-        ((0, 1), ("--profile", "quick"), "only one disk would be measured"),
-        ((0, 1), ("--size", "0.001"), "of a disk, but --size allows"),
-    ],
-)
-def test_what_cannot_be_is_refused_before_anything_is_written(
-    user: Cli,
-    pair: tuple[Loop, Loop],
-    profile: Path,
-    disks: tuple[int, ...],
-    more: tuple[str, ...],
-    told: str,
-) -> None:
-    done = run(user, profile, *named(*(pair[index] for index in disks)), *more)
-    assert done.returncode == 2, done.stderr
-    assert told in " ".join(done.stderr.split())
-    assert [is_empty(disk.image) for disk in pair] == [True, True]
-
-
 @pytest.mark.parametrize("which", [0, 1], ids=["first", "second"])
 @pytest.mark.parametrize("fault", ["mounted", "data", "foreign", "link to the other"])
 def test_each_disk_is_refused_for_what_a_single_one_is(
@@ -215,22 +191,3 @@ def test_rented_disks_are_mapped_in_order_and_promise_their_sum(lab: Cli, tmp_pa
     text = plan.read_text("utf-8")
     assert f'"{lines[2]}"' in text
     assert f'"{lines[3]}"' in text
-
-
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        (("--count", "3"), "names 2 devices, /dev/sdb, /dev/sdc; the target has 3 disks"),
-        ((), "the target is one"),
-        (("--count", "2", "--profile", "quick"), "only one disk would be measured"),
-        (("--count", "2", "--stripe"), "no RAID"),
-        (("--count", "99"), "too many"),
-    ],
-)
-def test_another_number_of_disks_is_refused_before_anything_is_rented(
-    lab: Cli, profile: Path, more: tuple[str, ...], told: str
-) -> None:
-    done = run(lab, profile, *LAB, *more)
-    assert done.returncode == 2, done.stderr
-    assert told in " ".join(done.stderr.split())
-    assert lab.json("results", "list")["runs"] == []

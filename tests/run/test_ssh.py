@@ -73,25 +73,6 @@ def test_a_changed_host_key_is_refused_and_nothing_is_written(
     assert list(target.iterdir()) == []
 
 
-def test_an_unknown_host_is_not_trusted_on_first_use(
-    user: Cli, sshd: Sshd, target: Path, profile: Path
-) -> None:
-    sshd.known_hosts.write_text("")
-    user = over_ssh(user, sshd.config_block("box"))
-    done = user.call_refused(*run_args(target, profile, "box"))
-    assert done.returncode == 2
-    assert "known" in done.stderr
-
-
-def test_an_address_without_a_server_is_a_clear_error(
-    user: Cli, target: Path, profile: Path
-) -> None:
-    done = user.call_refused(*run_args(target, profile, "nobody@127.0.0.1:1"))
-    assert done.returncode == 2
-    assert "127.0.0.1" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_a_host_that_is_down_when_a_run_resumes_costs_nothing_but_time(
     user: Cli, target: Path, tmp_path: Path
 ) -> None:

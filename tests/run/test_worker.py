@@ -257,23 +257,6 @@ def test_a_cell_with_a_route_waits_for_a_worker_that_reaches_it(user, worker):
     assert sum(e["event"].startswith("took ") for e in b.told()) == 1
 
 
-def test_postgresql_restarts_in_the_middle_and_every_cell_is_done(user, worker, server):
-    first, second = worker("first", "--concurrency", "2"), worker("second", "--concurrency", "1")
-    until(lambda: first.serves() and second.serves(), "both workers")
-    queue(user, cells=3, seconds=30)
-    until(lambda: len(running(user, "long")) == 3, "the second steps")
-    server.stop()
-    until(lambda: first.waits() and second.waits(), "both to see that the database does not answer")
-    server.start()
-    # Used less than IDLE_S ago, its connections would not be asked whether they still stand.
-    seen_by(user).dispose()
-    until(lambda: all_over(user), "the end of the matrix")
-    after = cells(user)
-    assert [cell.state for cell in after] == ["done"] * 3
-    for cell in after:
-        assert names(measured(user, cell.trial_id)) == STEPS
-
-
 def test_one_cell_can_be_cancelled_and_the_others_go_on(user, worker):
     queue(user, include=[{"profile": a_profile(user, 600)}, {"profile": a_profile(user, 1)}])
     worker("only")

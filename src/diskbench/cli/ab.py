@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import typer
 from sqlalchemy.engine import Engine
@@ -59,7 +59,8 @@ _END_OF_HELP = (
 
 @dataclass(frozen=True)
 class _Series:
-    """What was typed: the states A and B, the commands that make them, and how many blocks."""
+    """What was typed: its name, which is the value of the label `ab`; the states A and B; the
+    commands that make them (None: the user does); and how many blocks."""
 
     name: str
     sides: tuple[str, str]
@@ -242,29 +243,8 @@ def _judge(comparison: Comparison, worse: float | None) -> int:
 INTERRUPTED = 130
 
 
-class InTurn(Protocol):
-    """A series of runs in blocks: its name, its states A and B, and the commands that make them
-    (None: the user does)."""
-
-    @property
-    def name(self) -> str:
-        """The value of the label `ab`."""
-
-    @property
-    def sides(self) -> tuple[str, str]:
-        """A and B."""
-
-    @property
-    def commands(self) -> tuple[str, str] | None:
-        """What brings the machine into A, and into B."""
-
-    @property
-    def blocks(self) -> int:
-        """How many blocks are to be done."""
-
-
 def measure_in_turn(
-    database: Engine, typed: Mapping[str, Any], series: InTurn, expected_s: float
+    database: Engine, typed: Mapping[str, Any], series: _Series, expected_s: float
 ) -> None:
     """Do the runs of the series that are not done yet. Ends the command where a run fails or is
     interrupted, with its exit code; raises InvalidValue where a command fails."""
@@ -313,7 +293,7 @@ def arguments_of(typed: Mapping[str, Any], series: str, turn: RunInTurn) -> list
     return [*words, "--install-fio"] if typed["install_fio"] else words
 
 
-def _say_plan(series: InTurn, count: int, expected_s: float, *, quiet: bool) -> None:
+def _say_plan(series: _Series, count: int, expected_s: float, *, quiet: bool) -> None:
 
     planned = series.blocks * len(ORDER)
     before = f" ({planned - count} were done before)" if count < planned else ""
@@ -327,7 +307,7 @@ def _say_plan(series: InTurn, count: int, expected_s: float, *, quiet: bool) -> 
         )
 
 
-def _switch(series: InTurn, turn: RunInTurn) -> None:
+def _switch(series: _Series, turn: RunInTurn) -> None:
     """Bring the machine into the state of a turn. Raises InvalidValue where its command fails."""
     if series.commands is None:
         print(f"bring the machine into state {turn.side!r}, then press Enter", file=sys.stderr)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from diskbench.cli.messages import report
-from diskbench.cli.run_results import Show, show_results
+from diskbench.cli.run_results import show_results
+from diskbench.cli.terminal import Show
 from diskbench.engine.matrix.run_cells import TrialEnding, execute
 from diskbench.engine.session import Session
 from diskbench.engine.trial.release import left_behind, where

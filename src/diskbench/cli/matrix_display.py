@@ -6,9 +6,11 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
+from diskbench.cli.terminal import print_json
 from diskbench.engine.matrix.campaign import changed_cells
-from diskbench.engine.matrix.status import look_at
+from diskbench.engine.matrix.status import matrix_status
 from diskbench.errors import StoreUnavailable
+from diskbench.model.campaign import FINAL, CellState, MatrixStatus
 from diskbench.report.assemble.report_view import rows_of_replicates
 from diskbench.report.terminal.matrix_table import (
     LISTED,
@@ -19,30 +21,30 @@ from diskbench.report.terminal.screen import GuardedLive, print_trimmed, screen
 from diskbench.results.replicate_set import replicates_of
 from diskbench.store.campaigns import load_campaign
 from diskbench.store.where import Filter
-from diskbench.visible import json_escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     import sqlalchemy as sa
-    from rich.console import Console, RenderableType
-
-    from diskbench.engine.matrix.status import MatrixLook
-    from diskbench.model.campaign import CellState
+    from rich.console import RenderableType
 
 Output = Literal["table", "json"]
 _ROWS = 20
 """Cells in the live table; our choice: it should stay on the screen."""
-_NO_CELLS = '\n  "cells": [],\n'
-"""Where the cells stand in the document of a matrix without any. No text in JSON has a line feed,
-so it is there once."""
 
 
 def progress_table(database: sa.Engine, campaign_id: str) -> RenderableType:
     """The totals of a running matrix, and the cells that matter most."""
-    look = look_at(database, load_campaign(database, campaign_id))
-    cells = look.important(LISTED, _ROWS)
-    return matrix_table(look.totals.model_copy(update={"cells": cells}), longest=look.longest_key)
+    return _table(matrix_status(database, load_campaign(database, campaign_id)), most=_ROWS)
+
+
+def _table(status: MatrixStatus, *, most: int | None = None) -> RenderableType:
+    """The totals and a line for each listed cell, or for the `most` important ones."""
+    longest = max((len(cell.row.key) for cell in status.cells), default=0)
+    listed = [cell for cell in status.cells if cell.row.state in LISTED]
+    first = sorted(listed, key=lambda cell: LISTED.index(cell.row.state))[:most]
+    cells = tuple(sorted(first, key=lambda cell: cell.row.position))
+    return matrix_table(status.model_copy(update={"cells": cells}), longest=longest)
 
 
 def show_table_while(database: sa.Engine, campaign_id: str, goes_on: Callable[[], bool]) -> None:
@@ -68,48 +70,26 @@ def print_changes_while(database: sa.Engine, campaign_id: str, goes_on: Callable
                 print(f"{cell.key}: {cell.state}{why}", file=sys.stderr, flush=True)
 
 
-def print_matrix_status(look: MatrixLook, output: Output) -> None:
+def print_matrix_status(database: sa.Engine, status: MatrixStatus, output: Output) -> None:
     """The matrix on stdout, as a table or as one document; of one that is over its figures."""
     if output == "json":
-        for part in _document(look):
-            sys.stdout.write(json_escaped(part))
+        print_json(status.model_dump_json(indent=2))
         return
 
     console = screen()
-    if look.totals.state == "done":
-        print_trimmed(console, _end(look, console.width))
+    if status.state == "done":
+        print_trimmed(console, _end(database, status, console.width))
     else:
-        _print_all(console, look)
+        print_trimmed(console, _table(status))
 
 
-def _document(look: MatrixLook) -> Iterator[str]:
-    """The JSON document of the matrix and all its cells, page by page."""
-    head, mark, rest = look.totals.model_dump_json(indent=2).partition(_NO_CELLS)
-    assert mark, "the totals have no cells"
-    yield head
-    before = '\n  "cells": ['
-    for page in look.pages():
-        for cell in page:
-            text = cell.model_dump_json(indent=2).replace("\n", "\n    ")
-            yield f"{before}\n    {text}"
-            before = ","
-    yield f"{before}],\n" if before != "," else "\n  ],\n"
-    yield f"{rest}\n"
-
-
-def _print_all(console: Console, look: MatrixLook) -> None:
-    """The totals and a line for each cell."""
-    totals = look.totals
-    count = sum(totals.counts.get(state, 0) for state in LISTED)
-    status = totals.model_copy(update={"cells": look.important(LISTED, count)})
-    print_trimmed(console, matrix_table(status, longest=look.longest_key))
-
-
-def _end(look: MatrixLook, width: int) -> RenderableType:
+def _end(database: sa.Engine, status: MatrixStatus, width: int) -> RenderableType:
     """A matrix that is over, with its figures, its replicates together."""
-    over = look.totals.model_copy(update={"cells": look.without_result()})
+    without = FINAL - {"done", "spared"}
+    cells = tuple(cell for cell in status.cells if cell.row.state in without)
+    over = status.model_copy(update={"cells": cells})
     if not over.counts.get("done"):
         return matrix_end(over, (), (), width=width)
     mine = Filter("campaign_id", "=", over.campaign_id)
-    replicates = replicates_of(look.database, [mine], canaries=False)
+    replicates = replicates_of(database, [mine], canaries=False)
     return matrix_end(over, rows_of_replicates(replicates.lines), replicates.marks, width=width)

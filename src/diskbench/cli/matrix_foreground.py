@@ -17,7 +17,7 @@ from diskbench.cli.messages import emit_problem, report
 from diskbench.cli.run_results import say_missed, stored_trial
 from diskbench.engine.matrix.campaign import claim_foreground
 from diskbench.engine.matrix.machine_reuse import let_idle_go
-from diskbench.engine.matrix.status import look_at
+from diskbench.engine.matrix.status import matrix_status
 from diskbench.engine.matrix.worker import TICK_S, Worker
 from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import StopThenLeave, on_signals
@@ -73,10 +73,10 @@ def foreground(
             _show_while(session, name, goes_on, quiet=quiet)
             let_idle_go(session, name, all_of_them=True)
             worker.sweep()
-        end = look_at(session.database, load_campaign(session.database, name))
+        end = matrix_status(session.database, load_campaign(session.database, name))
         if output is not None:
-            print_matrix_status(end, output)
-        code = exit_code(session, end.totals, stopped=worker.stop.all_asked)
+            print_matrix_status(session.database, end, output)
+        code = exit_code(session, end, stopped=worker.stop.all_asked)
         return worst([code, _judge(session, name, junit)])
     except Exception as error:  # noqa: BLE001 - reported, with how to go on
         code = report(error)

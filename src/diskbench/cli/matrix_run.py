@@ -28,7 +28,7 @@ from diskbench.engine.matrix.campaign import (
     retry_cells,
 )
 from diskbench.engine.matrix.matrix_file import load_matrix, outlook_of, seed_of
-from diskbench.engine.matrix.status import look_at
+from diskbench.engine.matrix.status import matrix_status
 from diskbench.errors import InvalidValue
 from diskbench.providers.registry import Providers
 from diskbench.report.terminal.matrix_table import matrix_line
@@ -148,7 +148,7 @@ def status(
     database = opened_database(database_url)
     if every:
         for campaign in list_campaigns(database):
-            totals = look_at(database, campaign, until=False).totals
+            totals = matrix_status(database, campaign, cells=False, until=False)
             print(f"{campaign.campaign_id}  {campaign.name}  {matrix_line(totals)}")
         return
     campaign = find_campaign(database, matrix)
@@ -162,7 +162,8 @@ def status(
                 and load_campaign(database, campaign.campaign_id).state != "done"
             ),
         )
-    print_matrix_status(look_at(database, load_campaign(database, campaign.campaign_id)), output)
+    campaign = load_campaign(database, campaign.campaign_id)
+    print_matrix_status(database, matrix_status(database, campaign), output)
 
 
 def retry(

@@ -266,9 +266,8 @@ _FIO = "fio itself"
 
 
 def _is_inside(name: str) -> bool:
-    """Whether a span lies within another: fio within `start and watch`, `begin` beside launching,
-    and the parts of renting."""
-    return name in (_FIO, "begin") or name.startswith("rent: ")
+    """Whether a span lies within another: fio in `start and watch`, and the parts of renting."""
+    return name == _FIO or name.startswith("rent: ")
 
 
 def hint_of_set(database: Engine, run: Run) -> str:

@@ -10,11 +10,10 @@ import typer
 from diskbench.cli.foreground import drive, worst
 from diskbench.cli.matrix_foreground import foreground
 from diskbench.cli.messages import report
-from diskbench.cli.run_results import Show
 from diskbench.cli.selecting import ids
 from diskbench.cli.sessions import opened, print_swept, sweep_code
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
-from diskbench.cli.terminal import Output
+from diskbench.cli.terminal import Output, Show
 from diskbench.engine.cleanup.gc import sweep
 from diskbench.engine.trial.lease import check_lasts, go_on_in
 from diskbench.engine.work import abandoned_plans, abandoned_work, claim

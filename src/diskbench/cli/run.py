@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from diskbench.cli.foreground import drive, worst
 from diskbench.cli.messages import print_error
 from diskbench.cli.opened import close_at_end
 from diskbench.cli.run_command import asked_for, with_run_options
-from diskbench.cli.sessions import session_of
-from diskbench.engine.trial.planning import with_notes
+from diskbench.cli.terminal import Show
+from diskbench.engine.trial.planning import Prepared, drafts, preparing, with_notes
 from diskbench.engine.trial.watch import Timing
 from diskbench.errors import CostRefused
 from diskbench.plan.cost import check_cost
@@ -25,10 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from diskbench.catalog.books import Books
-    from diskbench.cli.run_results import Show
     from diskbench.engine.session import Session
-    from diskbench.engine.trial.planning import Prepared
-    from diskbench.engine.trial.watch import Timing
     from diskbench.fio.profiles import Profile
     from diskbench.model.spec import Cell, Plan
     from diskbench.plan.cells import Request
@@ -48,8 +44,6 @@ class TypedStores:
 
 def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.py, by name
     """Measure a disk with fio, keep the evidence and give a verdict on each step."""
-    from diskbench.cli.run_results import Show
-
     show = Show(
         output=typed["output"],
         quiet=typed["quiet"],
@@ -102,7 +96,7 @@ def _start(
     database_url = settings.database_url.get_secret_value()
     profile = find_profile(request.profile)
     try:
-        prepared = _prepared(
+        looked = _looking(
             providers,
             cells(request),
             profile,
@@ -111,6 +105,11 @@ def _start(
             timing=timing,
             stores=(database_file(database_url), evidence_directory(settings.evidence_url)),
         )
+        # The hosts answer while this process imports what comes after: half of its imports.
+        from diskbench.cli.foreground import drive, worst
+        from diskbench.cli.sessions import session_of
+
+        prepared = looked()
         session = session_of(settings, timing, books, providers)
     except KeyboardInterrupt:
         print("interrupted before anything was started", file=sys.stderr)
@@ -145,7 +144,7 @@ def _start(
     raise typer.Exit(code)
 
 
-def _prepared(
+def _looking(
     providers: Providers,
     cells: Sequence[Cell],
     profile: Profile,
@@ -154,22 +153,26 @@ def _prepared(
     install_fio: bool,
     timing: Timing,
     stores: Sequence[Path | None],
-) -> Prepared:
-    """Look at the machines, or at what would be rented, and plan. The plan of a machine that is
-    there has a note where one of `stores` is on its disk.
+) -> Callable[[], Prepared]:
+    """Begin to look at the machines, or look at what would be rented; returns a function that waits
+    for the plans. The plan of a machine that is there has a note where one of `stores` is on its
+    disk.
 
     Raises UserError for what is wrong with every cell. Nothing is rented or written.
     """
-    from diskbench.engine.trial.planning import Prepared, drafts, prepare
-
     renter = providers.renter(cells[0].provider)
     if renter is None:
-        prepared = prepare(cells, profile, books, install_fio=install_fio, timing=timing)
-        prepared.plans = [with_notes(plan, stores) for plan in prepared.plans]
-        return prepared
+        examined = preparing(cells, profile, books, install_fio=install_fio, timing=timing)
+
+        def noted() -> Prepared:
+            prepared = examined()
+            prepared.plans = [with_notes(plan, stores) for plan in prepared.plans]
+            return prepared
+
+        return noted
     with timing.span("look up"):
         plans, refused = drafts(renter, cells, profile, books)
-    return Prepared(plans=plans, refused=refused)
+    return lambda: Prepared(plans=plans, refused=refused)
 
 
 def _hold_to(limit: CostLimit, plans: Sequence[Plan]) -> None:

@@ -17,7 +17,7 @@ from diskbench.cli.selecting import schedules
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import TableOrJson, print_json
 from diskbench.engine.matrix.matrix_file import load_matrix
-from diskbench.engine.matrix.status import look_at
+from diskbench.engine.matrix.status import matrix_status
 from diskbench.engine.schedule.schedules import (
     add_schedule,
     pause_schedule,
@@ -191,7 +191,8 @@ def print_last(engine: sa.Engine, status: ScheduleStatus) -> None:
     ]
     if over:
         print()
-        print_matrix_status(look_at(engine, find_campaign(engine, over[0])), "table")
+        last = matrix_status(engine, find_campaign(engine, over[0]))
+        print_matrix_status(engine, last, "table")
 
 
 def _print(statuses: list[ScheduleStatus], output: str = "table") -> None:

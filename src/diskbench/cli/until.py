@@ -18,9 +18,8 @@ import typer
 from diskbench.cli.matrix_foreground import continue_detached, foreground
 from diskbench.cli.opened import close_at_end
 from diskbench.cli.run_command import provider_of
-from diskbench.cli.run_results import Show
 from diskbench.cli.sessions import opened
-from diskbench.cli.terminal import print_json
+from diskbench.cli.terminal import Show, print_json
 from diskbench.engine.matrix.campaign import begin_campaign, check_outlook
 from diskbench.engine.matrix.matrix_file import MatrixFile, outlook_of, rents, seed_of
 from diskbench.engine.session import Session

@@ -138,6 +138,8 @@ class _Follower:
         on_stage: Callable[[str], None],
     ) -> None:
         self.lines = 0
+        self.is_answered = False
+        """Whether the unit was found or started by now."""
         self.asked: int | None = None
         """The uptime (s) at which the unit asked to start fio, until it is answered."""
         self.answered: int | None = None
@@ -157,6 +159,7 @@ class _Follower:
             self._on_stage("start")
             return None
         if line.startswith(b"@ "):  # sent by start.sh, too
+            self.is_answered = True
             up, first, permitted, *_ = [*line[2:].decode(errors="replace").split(), "", "", ""]
             self._since = whole(up) or self._since
             self.lines = (whole(first) or self.lines + 1) - 1  # from 1 on where it was started anew
@@ -197,8 +200,11 @@ def start_and_watch(
     on_note: Callable[[str], None] = lambda _: None,
     on_lost: Callable[[str], None] | None = None,
     on_stage: Callable[[str], None] = lambda _: None,
+    first: str = "",
 ) -> UnitExit:
     """Start `unit` unless it was started, follow it to its end, and return how it ended.
+
+    `first` is an idempotent script that runs before the start, in the same round trip.
 
     `on_tick` is called about once a second while fio runs, `on_stage` with the name of the stage
     before and after fio. fio starts only with the permission of this process. When `should_stop`
@@ -212,7 +218,9 @@ def start_and_watch(
     follower = _Follower(on_tick, on_note, on_stage)
     try:
         last = patiently(
-            lambda: _follow(host, unit, follower, should_stop), should_stop, on_lost or on_note
+            lambda: _follow(host, unit, follower, should_stop, first),
+            should_stop,
+            on_lost or on_note,
         )
     except ConnectionLost as error:
         raise undelivered(error) from error
@@ -231,15 +239,21 @@ def stop(host: Host, unit: Unit) -> bool:
 
 
 def _follow(
-    host: Host, unit: Unit, follower: _Follower, should_stop: Callable[[], bool]
+    host: Host,
+    unit: Unit,
+    follower: _Follower,
+    should_stop: Callable[[], bool],
+    first: str = "",
 ) -> str | None:
     """The unit's last line; None where it never began and never will. Raises ConnectionLost where
     the connection ends before that line."""
     asked = should_stop()
     if asked and not stop(host, unit):
         return None
+    if follower.is_answered:  # who removed it since is not to find it made again
+        first = ""
     lines = host.stream(
-        start_script(unit, follower.lines + 1, go=not asked),
+        start_script(unit, follower.lines + 1, go=not asked, first=first),
         stdin=payload(unit),
         timeout_s=SILENCE_S,
         root=unit.root,

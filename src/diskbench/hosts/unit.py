@@ -176,9 +176,20 @@ def tar_members(files: Mapping[str, str]) -> bytes:
     return bytes(members)
 
 
-def start_script(unit: Unit, first_line: int | None, *, go: bool = False) -> str:
+_FIRST = """\
+why=$( ( # its standard input is the unit's tar
+{first}) 2>&1 </dev/null) || {{
+    echo "! $why"
+    exit 0
+}}
+"""
+
+
+def start_script(unit: Unit, first_line: int | None, *, go: bool = False, first: str = "") -> str:
     """The script that starts the unit or attaches to it, and follows live.tsv from `first_line` on;
-    None starts it without following. With `go`, fio may start if the unit has asked by now."""
+    None starts it without following. With `go`, fio may start if the unit has asked by now. `first`
+    is a script that runs before; where it fails, nothing is started, for the reason that it prints.
+    """
     values = {
         "state": unit.state_dir,
         "dir": unit.directory,
@@ -188,7 +199,8 @@ def start_script(unit: Unit, first_line: int | None, *, go: bool = False) -> str
         "from": first_line or 1,
         "begin_limit": BEGIN_LIMIT_S,
     }
-    return assignments(values) + "".join(map(script, ("program.sh", "room.sh", "start.sh")))
+    start = "".join(map(script, ("program.sh", "room.sh", "start.sh")))
+    return (_FIRST.format(first=first) if first else "") + assignments(values) + start
 
 
 def stop_script(unit: Unit) -> str:

@@ -72,7 +72,8 @@ def make_workspace(
 
 
 def directories_script(target: ResolvedTarget) -> str:
-    """The script that makes the trial's directories; all of its workspace but a filesystem."""
+    """The script that makes the trial's directories; all of its workspace but a filesystem. Prints
+    on standard error why it failed."""
     work = "" if target.work_dir is None or mount_point(target) else target.work_dir
     values = {"state": target.state_dir, "work": work}
     return assignments(values) + script("place.sh") + script("room.sh") + _DIRECTORIES

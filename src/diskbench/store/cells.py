@@ -151,18 +151,6 @@ def cells_in(
     return _read(database, campaign_id, schema.cell.c.state.in_(sorted(states)), most=most)
 
 
-def first_cells(
-    database: Engine, campaign_id: str, order: Sequence[CellState], most: int
-) -> list[CellRow]:
-    """The first `most` cells, those in the states that come first in `order` before others, in
-    their own order. Each state is a search in the index."""
-    cells: list[CellRow] = []
-    for state in order:
-        if len(cells) < most:
-            cells += cells_in(database, campaign_id, [state], most=most - len(cells))
-    return sorted(cells, key=lambda cell: cell.position)
-
-
 def cells_at(database: Engine, campaign_id: str, positions: Sequence[int]) -> Iterator[CellRow]:
     """The cells at these positions of a matrix, in order, read page by page."""
     ordered = sorted(positions)
@@ -180,14 +168,6 @@ def done_cells(
     conditions = cell.cell["fail_if"].as_string()
     is_meant = [sa.func.coalesce(conditions, "[]") != "[]"] if with_conditions else []
     return _read(database, campaign_id, cell.state == "done", *is_meant)
-
-
-def pages_of_cells(database: Engine, campaign_id: str) -> Iterator[list[CellRow]]:
-    """All cells of a matrix in order, page by page."""
-    after = -1
-    while page := _read(database, campaign_id, schema.cell.c.position > after, most=PAGE):
-        yield page
-        after = page[-1].position
 
 
 def _read(

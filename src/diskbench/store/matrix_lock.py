@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -17,19 +16,6 @@ from diskbench.store.cells import cell_row
 from diskbench.store.clock import present
 from diskbench.store.database import transaction
 
-
-@dataclass(frozen=True)
-class SharedMachines:
-    """Which shared machines (reuse_host) waiting cells may use: one of `free` keeps its place, also
-    where its region is full, and one that is `used` takes no cell. `alone`: only those that are
-    free may take one, because every other place is taken."""
-
-    free: frozenset[str] = frozenset()
-    used: frozenset[str] = frozenset()
-    alone: bool = False
-
-
-NOT_SHARED = SharedMachines()
 _READ_AT = "read_at"
 
 
@@ -78,8 +64,7 @@ class Locked:
         return self._cells(cell.c.position.in_(first)) if machines else []
 
     def counts(self) -> dict[str, dict[CellState, int]]:
-        """How many cells of each block are in each state; counted by the database, since a matrix
-        may have thousands of cells."""
+        """How many cells of each block are in each state."""
         cell = schema.cell.c
         mine = cell.campaign_id == self.campaign.campaign_id
         query = sa.select(cell.block, cell.state, sa.func.count()).where(mine)
@@ -95,40 +80,9 @@ class Locked:
         query = sa.select(cell.position).where(mine, cell.state == "waiting", cell.block == block)
         return list(self._connection.execute(query.order_by(cell.position)).scalars())
 
-    def waiting(
-        self,
-        *,
-        after: int,
-        most: int,
-        but_in: Collection[str] = (),
-        blocks: Collection[str] | None = None,
-        shared: SharedMachines = NOT_SHARED,
-    ) -> list[CellRow]:
-        """The next `most` waiting cells after the position `after`, except those in the providers
-        and regions `but_in` and those whose machine is `shared.used`; those of `blocks` only (None:
-        of all)."""
-        cell = schema.cell
-        elsewhere = [
-            sa.and_(
-                cell.c.partition != name,
-                ~cell.c.partition.startswith(f"{name}/", autoescape=True),
-            )
-            for name in sorted(but_in)
-        ]
-        conditions: list[sa.ColumnElement[bool]] = elsewhere
-        if shared.free:
-            on_free = cell.c.machine.in_(sorted(shared.free))
-            conditions = [
-                on_free if shared.alone else sa.or_(on_free, sa.and_(*elsewhere, sa.true()))
-            ]
-        if shared.used and not shared.alone:
-            used = cell.c.machine.in_(sorted(shared.used))
-            conditions.append(sa.or_(cell.c.machine.is_(None), ~used))
-        if blocks is not None:
-            conditions.append(cell.c.block.in_(sorted(blocks)))
-        return self._cells(
-            cell.c.state == "waiting", cell.c.position > after, *conditions, most=most
-        )
+    def waiting(self) -> list[CellRow]:
+        """The waiting cells, in order."""
+        return self._cells(schema.cell.c.state == "waiting")
 
     def is_over(self) -> bool:
         """Whether every cell ended. The database is not asked where `under_way` read a live cell:
@@ -142,14 +96,13 @@ class Locked:
         waiting = mine.where(cell.c.state == "waiting").order_by(cell.c.position).limit(1)
         return all(self._connection.execute(query).first() is None for query in (live, waiting))
 
-    def _cells(self, *conditions: sa.ColumnElement[bool], most: int | None = None) -> list[CellRow]:
+    def _cells(self, *conditions: sa.ColumnElement[bool]) -> list[CellRow]:
         cell = schema.cell
         query = (
             # The time comes with the cells: others wait for the lock during each round trip.
             sa.select(cell, present().label(_READ_AT))
             .where(cell.c.campaign_id == self.campaign.campaign_id, *conditions)
             .order_by(cell.c.position)
-            .limit(most)
         )
         rows = [dict(row) for row in self._connection.execute(query).mappings()]
         times = [row.pop(_READ_AT) for row in rows]

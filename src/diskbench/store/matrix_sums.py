@@ -1,4 +1,4 @@
-"""What a matrix is as a whole, summed by the database: its states, its waiting cells, how far its
+"""What a matrix is as a whole, summed by the database: its states, its queues, how far its
 blocks are (what `until_ci` asks, MR-7), and what its trials cost so far.
 
 The formula of costs is that of catalog/cost.py: hourly price × age of the lease.
@@ -21,12 +21,10 @@ from diskbench.store.database import one_statement, transaction
 @dataclass(frozen=True)
 class CellSums:
     """The sums over the cells of a matrix. `counts` is by state, in the order of the first cell of
-    each; `unpriced` counts the cells that began without a known price; `longest_key` is the most
-    characters of a cell's name."""
+    each; `unpriced` counts the cells that began without a known price."""
 
     counts: dict[CellState, int]
     unpriced: int
-    longest_key: int
 
 
 def sum_cells(database: Engine, campaign_id: str) -> CellSums:
@@ -38,7 +36,6 @@ def sum_cells(database: Engine, campaign_id: str) -> CellSums:
             cell.state,
             sa.func.count(),
             sa.func.sum(sa.case((is_unpriced, 1), else_=0)),
-            sa.func.max(sa.func.length(cell.key)),
         )
         .where(cell.campaign_id == campaign_id)
         .group_by(cell.state)
@@ -47,9 +44,8 @@ def sum_cells(database: Engine, campaign_id: str) -> CellSums:
     with one_statement(database) as connection:
         rows = connection.execute(query).all()
     return CellSums(
-        counts={state: count for state, count, _, _ in rows},
-        unpriced=sum(unpriced for _, _, unpriced, _ in rows),
-        longest_key=max((longest for _, _, _, longest in rows), default=0),
+        counts={state: count for state, count, _ in rows},
+        unpriced=sum(unpriced for _, _, unpriced in rows),
     )
 
 
@@ -63,48 +59,6 @@ def unfinished_routes(database: Engine, campaign_id: str) -> set[str]:
     )
     with one_statement(database) as connection:
         return set(connection.execute(query).scalars())
-
-
-@dataclass(frozen=True)
-class WaitingGroup:
-    """Waiting cells of one partition and shared machine that are expected to take equally long,
-    None where that is not known; and the positions of the `first` and the `last` of them."""
-
-    partition: str
-    machine: str | None
-    expected_s: float | None
-    count: int
-    first: int
-    last: int
-
-
-def waiting_groups(database: Engine, campaign_id: str) -> list[WaitingGroup]:
-    """The waiting cells of a matrix in groups, by the first cell of each."""
-    cell = schema.cell.c
-    alike = (cell.partition, cell.machine, cell.expected_s)
-    query = (
-        sa.select(*alike, sa.func.count(), sa.func.min(cell.position), sa.func.max(cell.position))
-        .where(cell.campaign_id == campaign_id, cell.state == "waiting")
-        .group_by(*alike)
-        .order_by(sa.func.min(cell.position))
-    )
-    with one_statement(database) as connection:
-        return [WaitingGroup(*row) for row in connection.execute(query)]
-
-
-def waiting_in_order(database: Engine, campaign_id: str) -> list[WaitingGroup]:
-    """Each waiting cell of a matrix as a group of its own, in order."""
-    cell = schema.cell.c
-    query = (
-        sa.select(cell.partition, cell.machine, cell.expected_s, cell.position)
-        .where(cell.campaign_id == campaign_id, cell.state == "waiting")
-        .order_by(cell.position)
-    )
-    with one_statement(database) as connection:
-        return [
-            WaitingGroup(partition, machine, expected_s, 1, at, at)
-            for partition, machine, expected_s, at in connection.execute(query)
-        ]
 
 
 @dataclass(frozen=True)
@@ -146,18 +100,6 @@ def count_queues(database: Engine) -> list[QueueCount]:
             QueueCount(route, partition, state, bool(owned), count)
             for route, partition, state, owned, count in connection.execute(query)
         ]
-
-
-def count_states(database: Engine, campaign_id: str) -> dict[CellState, int]:
-    """How many cells of a matrix are in which state, counted in an index."""
-    cell = schema.cell.c
-    query = (
-        sa.select(cell.state, sa.func.count().label("cells"))
-        .where(cell.campaign_id == campaign_id)
-        .group_by(cell.state)
-    )
-    with one_statement(database) as connection:
-        return {row.state: row.cells for row in connection.execute(query)}
 
 
 def states_of(database: Engine, campaign_id: str) -> dict[int, CellState]:

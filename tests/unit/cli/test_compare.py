@@ -90,31 +90,12 @@ def test_emulated_figures_are_marked(database, call):
     assert "A  s=a: 10 trials, emulated" in out
 
 
-@pytest.mark.slow
-def test_below_six_there_are_the_words_and_no_interval(database, call):
-    two_disks(database, [])
-    measured(database, [2000, 2001, 2002], disk="gp3", labels=[("disk", "gp3")])
-    _, out, _ = call("compare", "disk=gp2", "disk=gp3")
-    assert "  too few  –" in out
-    _, out, _ = call("compare", "disk=gp2", "disk=gp3", "-v")
-    assert "no interval (n = 3)" in out
-    assert only(call, "disk=gp2", "disk=gp3")["finding"] == "too few"
-    assert only(call, "disk=gp2", "disk=gp3")["unpaired"] == 7
-
-
 def test_trials_on_a_shared_machine_are_no_independent_samples(database, call):
     two_disks(database, [x * 0.8 for x in A], machine="01machine")
     one = only(call, "disk=gp2", "disk=gp3")
     assert (one["pairs"], one["n"], one["finding"]) == (10, 1, "too few")
     assert one["b"]["machines"] == 1
     assert "10 trials of B are of 1 machine" in one["doubts"]
-
-
-def test_trials_on_a_machine_that_was_there_are_of_one_machine(database, call):
-    measured(database, A, labels=[("when", "before")], rented=False)
-    measured(database, A, labels=[("when", "after")], rented=False, campaign=1)
-    one = only(call, "when=before", "when=after")
-    assert (one["a"]["machines"], one["n"]) == (1, 1)
 
 
 @pytest.mark.slow
@@ -128,14 +109,6 @@ def test_dates_are_compared_and_said_not_to_have_been_in_turn(database, call):
     assert one["differences"] == [{"fact": "kernel", "a": ["6.1.0"], "b": ["6.5.0"]}]
 
 
-def test_campaigns_and_trials_are_named_by_their_ids(database, call):
-    before = measured(database, A)
-    after = measured(database, A, campaign=1)
-    found = document(call, "compare", before[0], after[0], "--metric", "iops")
-    assert [len(found[side]["trials"]) for side in "ab"] == [1, 1]
-    assert found["compared"][0]["finding"] == "too few"
-
-
 def test_a_side_whose_facts_differ_is_compared_only_where_somebody_pools_them(database, call):
     measured(database, A[:5], disk="gp2", labels=[("s", "a")])
     measured(database, A[5:], disk="gp2", labels=[("s", "a")], first=5, facts={"kernel": "6.5.0"})
@@ -147,26 +120,11 @@ def test_a_side_whose_facts_differ_is_compared_only_where_somebody_pools_them(da
     assert told in only(call, "s=a", "s=b", "--pool", "kernel")["doubts"]
 
 
-def test_runs_that_fell_off_their_burst_are_told(database, call):
-    fallen = [(3000, 3000, 100)] * 10
-    measured(database, A, disk="gp2", labels=[("s", "a")], runs=fallen)
-    measured(database, A, disk="gp3", labels=[("s", "b")])
-    doubts = only(call, "s=a", "s=b")["doubts"]
-    assert any("runs of a trial of A differ by up to 97 %" in doubt for doubt in doubts)
-
-
 def test_other_jobs_are_not_compared_and_it_is_said_why(database, call):
     two_disks(database, A, digest="d2")
     found = document(call, "compare", "disk=gp2", "disk=gp3")
     assert found["compared"] == []
     assert "their jobs differ" in found["not_compared"][0]["why"]
-
-
-def test_other_block_sizes_are_not_compared(database, call):
-    two_disks(database, A, block_bytes=16384)
-    found = document(call, "compare", "disk=gp2", "disk=gp3")
-    assert found["compared"] == []
-    assert "block size" in found["not_compared"][0]["why"]
 
 
 def test_what_only_one_side_measured_is_named(database, call):
@@ -217,23 +175,6 @@ def test_a_fall_in_a_history_is_found_with_its_day_and_what_changed_with_it(data
     assert "what changed with it: kernel 6.1.0 → 6.5.0" in out
 
 
-def test_no_change_is_said_with_the_number_of_times(database, call):
-    for night in range(8):
-        measured(database, [A[night]], campaign=night)
-    _, out, _ = call("regressions")
-    assert "no change found in 8 times; a step of 5 % would be found" in " ".join(out.split())
-
-
-def test_a_history_that_is_too_short_says_so(database, call):
-    for night in range(3):
-        measured(database, [A[night]], campaign=night)
-    _, out, _ = call("regressions")
-    assert "3 times are too few" in out
-    code, out, err = call("regressions", "-f", "label.schedule=none")
-    assert (code, out) == (0, "")
-    assert "was measured twice" in err
-
-
 def in_blocks(database, count, change, *, machines=1):
     """Blocks of A B B A on one machine that drifts, `after` faster by the factor."""
     for block in range(1, count + 1):
@@ -255,12 +196,6 @@ def test_blocks_of_one_machine_are_samples_of_that_machine(database, call):
     assert one["finding"] == "differs"
     assert any("this machine" in doubt for doubt in one["doubts"])
     assert not any("alternately" in doubt for doubt in one["doubts"])
-
-
-def test_five_blocks_have_no_interval(database, call):
-    in_blocks(database, 5, 1.1)
-    one = only(call, "ab-side=before", "ab-side=after")
-    assert (one["n"], one["finding"]) == (5, "too few")
 
 
 @pytest.mark.slow

@@ -49,11 +49,6 @@ def test_a_variable_that_means_nothing_is_told(call, monkeypatch):
     assert "DISKBENCH_DATABSE_URL is not a setting" in err
 
 
-def test_no_line_ends_with_blanks_where_the_output_is_no_terminal(call):
-    _, out, _ = call("config")
-    assert out.splitlines() == [line.rstrip() for line in out.splitlines()]
-
-
 def test_every_variable_that_diskbench_reads_is_known(call, monkeypatch):
     package = Path(diskbench.__file__).parent
     read = {

@@ -1,6 +1,5 @@
 import json
 import subprocess
-import sys
 
 import pytest
 
@@ -51,12 +50,3 @@ def test_json_lists_every_disk_with_its_refusals(loop, capsys):
 def test_a_host_that_cannot_be_reached_exits_2_with_advice(capsys):
     assert main(["devices", "--host", "nobody@127.0.0.1:1"]) == 2
     assert "cannot connect to 127.0.0.1 port 1" in capsys.readouterr().err
-
-
-def test_help_imports_no_ssh():
-    code = (
-        "import sys; import diskbench.cli.devices, diskbench.hosts.ssh, diskbench.hosts.jobs;"
-        "print([m for m in ('paramiko', 'sqlalchemy') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

@@ -84,16 +84,6 @@ def test_an_account_of_a_cloud_that_is_not_examined_is_refused(call):
     assert (code, "--provider gcp" in err) == (2, True)
 
 
-def test_a_provider_that_does_not_exist_is_refused_with_the_nearest(call):
-    code, _, err = call("doctor", "--provider", "asw")
-    assert (code, "aws" in err) == (2, True)
-
-
-def test_a_matrix_that_does_not_exist_is_refused(call):
-    code, _, err = call("doctor", "--matrix", "nothing.yaml")
-    assert (code, "nothing.yaml" in err) == (2, True)
-
-
 def test_the_blocks_of_a_matrix_are_planned_and_its_providers_examined(call, tmp_path):
     (tmp_path / "two.yaml").write_text(
         "name: two\ndefaults: {provider: fake, disk: plain, profile: quick}\naxes: {size: [1, 2]}\n"

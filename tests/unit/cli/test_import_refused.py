@@ -6,24 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from diskbench.cli import main
-
 CASES = Path(__file__).parents[2] / "cases/imports"
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def call(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
-
-    def run(*arguments):
-        code = main.main(list(arguments))
-        return code, *capfd.readouterr()
-
-    return run
 
 
 DAMAGED = {

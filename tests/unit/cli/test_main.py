@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from diskbench.cli.lazy import COMMANDS, is_group, load
-
 HEAVY = (
     "altair", "azure", "boto3", "dbos", "diskbench.engine", "duckdb", "google", "jinja2", "numpy",
     "obstore", "paramiko", "polars", "psycopg", "rich", "sqlalchemy", "vl_convert", "yaml",
@@ -67,11 +65,6 @@ def imported(arguments: Sequence[str], *, also: str = "", **environment: str) ->
     return line.split()[1:]
 
 
-def test_help_imports_not_even_pydantic():
-    # typer itself imports it to parse the first option that is no flag, so only --help is free.
-    assert imported(["--help"], also="pydantic") == []
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--help"], ["version"], ["--version"], []])
 def test_help_and_version_import_nothing_heavy(arguments):
@@ -86,13 +79,6 @@ def test_a_list_imports_no_engine_and_no_numbers(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", ["diskbench ", "diskbench re", "diskbench --"])
-def test_completion_of_a_command_imports_nothing_heavy(words):
-    asked = {"_DISKBENCH_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "1"}
-    assert imported([], **asked) == []
-
-
-@pytest.mark.slow
 def test_completion_knows_commands_and_their_options():
     def completed(words: str, index: int) -> list[str]:
         asked = {"_DISKBENCH_COMPLETE": "complete_bash", "COMP_WORDS": words}
@@ -101,21 +87,6 @@ def test_completion_knows_commands_and_their_options():
 
     assert completed("diskbench re", 1) == ["resume", "results", "report", "regressions"]
     assert "--profile" in completed("diskbench run --pro", 2)
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_of_the_help_can_be_loaded_and_explains_itself(name):
-    command = load(name)
-    assert command.name == (name if is_group(name) else name.split()[-1])
-    assert command.help
-
-
-def test_the_help_lists_every_command_with_an_uncut_line():
-    found = diskbench("--help", COLUMNS="80").stdout
-    for name, line in COMMANDS.items():
-        if " " not in name:
-            assert f"  {name} " in found
-            assert line in found, "a line that is cut off helps nobody"
 
 
 @pytest.mark.slow
@@ -177,14 +148,6 @@ def test_a_fault_is_told_even_where_nothing_can_be_written():
     assert "broken" in found.stderr
 
 
-def test_json_logs_make_an_error_one_object():
-    body = "from diskbench.errors import InvalidValue; raise InvalidValue('odd', advice='even')"
-    (line,) = failing(body, "--log-format", "json").stderr.splitlines()
-    told = json.loads(line)
-    assert (told["level"], told["event"], told["advice"]) == ("error", "odd", "even")
-    assert (told["kind"], told["exit_code"]) == ("InvalidValue", 2)
-
-
 EVENT = "import logging; logging.getLogger('diskbench.x').info('fio started', extra={'run': '01r'})"
 
 
@@ -234,12 +197,3 @@ def test_colours_are_for_terminals_and_not_for_those_who_want_none(monkeypatch):
     assert _styled("error:", "1;31", Terminal()) == "\x1b[1;31merror:\x1b[0m"
     monkeypatch.setenv("NO_COLOR", "1")
     assert _styled("error:", "1;31", Terminal()) == "error:"
-
-
-@pytest.mark.slow
-def test_the_options_of_run_stand_together_by_what_they_are_for():
-    said = diskbench("run", "--provider", "azure", "--help").stdout
-    renting, azure, how = said.index("\nRenting"), said.index("\nAzure"), said.index("\nHow it is")
-    assert said.index("--provider ") < renting < said.index("--zone") < azure
-    assert azure < said.index("--cache") < said.index("--time-scale") < how
-    assert how < said.index("--profile ")

@@ -1,20 +1,16 @@
-"""A matrix of many cells is printed as a whole, and its document page by page."""
+"""A matrix on the terminal, and as a document."""
 
 import io
 import sys
 
 import pytest
+from rich.console import Console
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
-from tests.rigs.whole_matrix import status_of_matrix
 
-from diskbench.cli.matrix_display import print_matrix_status
-from diskbench.engine.matrix.status import look_at
-from diskbench.report.terminal.matrix_table import LISTED, matrix_table
-from diskbench.report.terminal.screen import print_trimmed, screen
+from diskbench.cli.matrix_display import print_matrix_status, progress_table
+from diskbench.engine.matrix.status import matrix_status
 from diskbench.store.campaigns import load_campaign, save_campaign
-from diskbench.store.cells import PAGE
 from diskbench.store.clock import now
-from diskbench.store.database import open_database
 
 STATES = ("done", "failed", "waiting", "measuring", "spared", "refused")
 NOTES = (
@@ -24,13 +20,6 @@ NOTES = (
     "first line\nsecond line, which is longer",
     f"an escape \x1b[31m and {'many words ' * 12}",
 )
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
 
 
 def filled(database, count):
@@ -53,19 +42,19 @@ def filled(database, count):
     return load_campaign(database, CAMPAIGN)
 
 
-@pytest.mark.parametrize("count", [PAGE + 1])
-@pytest.mark.parametrize("columns", ["", "50", "80", "140"])
-def test_a_table_of_many_cells_is_that_which_rich_lays_out(
-    database, count, columns, monkeypatch, capsys
-):
+def shown(database, campaign, output):
+    print_matrix_status(database, matrix_status(database, campaign), output)
+
+
+@pytest.mark.parametrize("columns", ["50", "80", "140"])
+def test_every_listed_cell_has_a_line_that_fits(database, columns, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", columns)
-    campaign = filled(database, count)
-    whole = status_of_matrix(database, campaign)
-    cells = tuple(cell for cell in whole.cells if cell.row.state in LISTED)
-    print_trimmed(screen(), matrix_table(whole.model_copy(update={"cells": cells})))
-    expected = capsys.readouterr().out
-    print_matrix_status(look_at(database, campaign), "table")
-    assert capsys.readouterr().out.splitlines() == expected.splitlines()
+    shown(database, filled(database, 60), "table")
+    lines = capsys.readouterr().out.splitlines()
+    listed = [n for n in range(60) if STATES[n % len(STATES)] != "spared"]
+    assert [int(line.split()[0]) - 1 for line in lines if line.split()[:1][0].isdigit()
+            and " of " not in line] == listed  # fmt: skip
+    assert not any("\x1b" in line for line in lines)
 
 
 def test_on_a_terminal_the_lines_have_the_colours_of_the_table(database, monkeypatch):
@@ -76,19 +65,28 @@ def test_on_a_terminal_the_lines_have_the_colours_of_the_table(database, monkeyp
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("COLUMNS", "300")
-    campaign = filled(database, 2 * PAGE)
+    campaign = filled(database, 60)
     monkeypatch.setattr(sys, "stdout", Terminal())
-    print_matrix_status(look_at(database, campaign), "table")
+    shown(database, campaign, "table")
     lines = sys.stdout.getvalue().splitlines()
-    assert sum("\x1b[31mfailed" in line for line in lines) == len(range(1, 2 * PAGE, len(STATES)))
+    assert sum("\x1b[31mfailed" in line for line in lines) == 60 // len(STATES)
     assert not any("\x1b[31m and" in line for line in lines), "the escape of an error is visible"
 
 
-@pytest.mark.parametrize("count", [0, 1, PAGE + 1])
-def test_a_document_of_many_cells_is_that_of_the_whole(database, count, capsys):
+@pytest.mark.parametrize("count", [0, 1, 700])
+def test_the_document_holds_every_cell(database, count, capsys):
     campaign = filled(database, count)
-    print_matrix_status(look_at(database, campaign), "json")
-    whole = status_of_matrix(database, campaign)
-    printed = type(whole).model_validate_json(capsys.readouterr().out)
-    assert printed == whole
-    assert len(printed.cells) == count
+    shown(database, campaign, "json")
+    status = matrix_status(database, campaign)
+    assert type(status).model_validate_json(capsys.readouterr().out) == status
+    assert len(status.cells) == count
+
+
+def test_a_live_table_has_the_cells_that_matter_most_and_counts_the_others(database, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    filled(database, 120)
+    console = Console(file=io.StringIO(), width=200)
+    console.print(progress_table(database, CAMPAIGN))
+    text = console.file.getvalue()
+    assert sum(line.split()[2:3] == ["measuring"] for line in text.splitlines()) == 20
+    assert "and 80 more" in text

@@ -57,12 +57,6 @@ def test_it_tells_when_credit_is_gone_and_how_sure_that_is():
     assert "depending on request size" in text
 
 
-def test_no_line_is_wider_than_the_terminal():
-    for profile in ("quick", "sustained", "default", "oltp"):
-        for line in told(*GP2, *C4, "--profile", profile).splitlines():
-            assert len(line) <= 80, line
-
-
 def test_transactions_are_part_of_the_price():
     text = " ".join(
         told(

@@ -203,35 +203,6 @@ def test_a_changed_result_renews_the_pages_that_show_it_and_no_other_trial(datab
         assert "7,777" in Path("site", name).read_text()
 
 
-def test_a_deleted_trial_goes_from_every_page(database):
-    measured(database, [1.0, 2.0], disk="gp2")
-    publish()
-    gone = run_ids(database)[0]
-    trial_id = trial_of(database, gone)
-    before = times()
-    delete_runs(database, [gone])
-    publish()
-    assert not Path("site", f"trials/{trial_id}.html").exists()
-    assert not any(gone in text or trial_id in text for text in texts().values())
-    kept = {name for name in times() if name.startswith("trials/")}
-    assert len(kept) == 1
-    assert not kept & changed(before, times())
-
-
-def test_a_template_of_another_version_renews_every_page(database, monkeypatch):
-    measured(database, [1.0], disk="gp2")
-    measured(database, [2.0], disk="gp3", campaign=1)
-    publish()
-    pages = {name: Path("site", name) for name in times() if "/" in name}
-    for page in pages.values():
-        page.write_text("x" * page.stat().st_size)  # as the earlier template wrote it
-    publish()
-    assert all(set(page.read_text()) == {"x"} for page in pages.values())
-    monkeypatch.setattr("diskbench.report.site.publish._program", lambda: "the next template")
-    publish()
-    assert not any(set(page.read_text()) == {"x"} for page in pages.values())
-
-
 def test_full_makes_every_page_again(database):
     measured(database, [1.0])
     publish()

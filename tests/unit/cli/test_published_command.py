@@ -47,11 +47,6 @@ def test_list_filters_by_post_provider_and_disk(run):
     ]
 
 
-def test_list_of_nothing_says_so(run):
-    code, out, _ = run("list", "--post", "ebs-fio", "--provider", "gcp")
-    assert (code, out) == (0, "no figure meets all of that\n")
-
-
 def test_an_unknown_filter_names_what_there_is(run):
     code, out, err = run("list", "--post", "iaas")
     assert (code, out) == (2, "")

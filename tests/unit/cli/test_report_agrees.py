@@ -9,20 +9,12 @@ from tests.rigs.replicates import measured
 from diskbench.report.assemble.result_rows import result_rows
 from diskbench.report.assemble.stored_report import ReportReader
 from diskbench.results.step_verdicts import step_verdicts
-from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.query import find_runs
 from diskbench.units import format_iops
 
 pytestmark = pytest.mark.slow
 MANY = [2900.0 + 7 * n for n in range(40)]
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
 
 
 def both(database, place: Path):

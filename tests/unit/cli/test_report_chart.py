@@ -24,12 +24,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("stored")]
 
 
 @pytest.fixture
-def stored(tmp_path, monkeypatch):
+def stored(here):  # noqa: ARG001 - the settings lead to it
     """A trial of four runs of 90 seconds that fall half-way, as the settings name it."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
     database = open_database(os.environ["DISKBENCH_DATABASE_URL"])
     evidence = open_evidence(os.environ["DISKBENCH_EVIDENCE_URL"])
     series = np.concatenate([np.full(45, 3000.0), np.full(45, 25.0)])

@@ -11,14 +11,11 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def imported(tmp_path, monkeypatch, capsys):
+def imported(here, capsys):
     """Five runs of two minutes, the last of which falls and stalls; their ids, oldest first."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
     ids = []
     for number in range(5):
-        place = tmp_path / f"run-{number}"
+        place = here / f"run-{number}"
         place.mkdir()
         rates = [1000 + 100 * number] * 150
         if number == 4:
@@ -60,9 +57,3 @@ def test_a_run_whose_evidence_is_gone_costs_the_page_only_its_row(imported, tmp_
     path = tmp_path / "many.html"
     assert main.main(["report", "of=many", "-q", "-o", str(path)]) == 0
     assert "n = 4 runs" in path.read_text()
-
-
-def test_two_runs_have_no_such_picture(imported, tmp_path):
-    path = tmp_path / "two.html"
-    assert main.main(["report", *imported[:2], "-q", "-o", str(path)]) == 0
-    assert "all runs second by second" not in path.read_text()

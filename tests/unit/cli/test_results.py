@@ -33,15 +33,11 @@ def steps(tmp_path_factory):
 
 
 @pytest.fixture
-def stores(tmp_path, steps, monkeypatch):
+def stores(here, steps, monkeypatch):
     """A database with two finished runs, and the settings that lead to it."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
-    database = open_database(f"sqlite:///{tmp_path}/rows.db")
-    evidence = open_evidence((tmp_path / "evidence").as_uri())
+    database = open_database(f"sqlite:///{here}/rows.db")
+    evidence = open_evidence((here / "evidence").as_uri())
     plan = make_plan()
     save_plan(database, plan, evidence.url)
     archive.write_plan(evidence, plan)

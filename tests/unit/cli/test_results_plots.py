@@ -14,17 +14,13 @@ CLIFF = bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1)
 
 
 @pytest.fixture
-def shown(tmp_path, monkeypatch, capfd):
+def shown(here, monkeypatch, capfd):
     """Import a series as fio's log; returns what `results show` with these flags prints."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
 
     def show(series, *flags):
         rows = (f"{n * 1000}, {round(v)}, 0, 0, 0, 0\n" for n, v in enumerate(series, 1))
-        (tmp_path / "gp2_iops.1.log").write_text("".join(rows))
+        (here / "gp2_iops.1.log").write_text("".join(rows))
         assert main.main(["results", "import", "gp2_iops.1.log"]) == 0
         capfd.readouterr()
         assert main.main(["results", "show", "-v", *flags]) == 0

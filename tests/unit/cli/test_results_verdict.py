@@ -15,13 +15,9 @@ FELL_IN = 34
 
 
 @pytest.fixture
-def diskbench(tmp_path, monkeypatch, capfd):
+def diskbench(here, monkeypatch, capfd):  # noqa: ARG001 - the settings lead to it
     """Runs diskbench on stores of its own; returns what it prints on stdout."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
 
     def run(*words, code=0):
         capfd.readouterr()
@@ -57,25 +53,6 @@ def test_a_collapse_between_two_runs_is_a_cliff_whatever_disk_it_was(diskbench, 
     assert kinds(found) == ["burst"] * (FELL_IN - 1) + ["baseline"] * (41 - FELL_IN)
     assert found[-1]["stretches"][0]["limiter"]["name"] == "credit"
     assert found[-1]["stretches"][0]["promised"] is None
-
-
-@pytest.mark.slow
-def test_an_imported_run_is_held_against_the_disk_that_is_named_for_it(diskbench, gobonniego):
-    asked = ("--as-disk", "aws:gp2:20", "--as-machine", "c4.xlarge")
-    out = diskbench("results", "show", "-v", gobonniego, *asked, "--no-plot")
-
-    told = [" ".join(line.split()) for line in out.splitlines()]
-    begin = told.index("seqread, by run")
-    assert told[begin + 1 : begin + 6] == [
-        "burst 1–33 93.8 MB/s 92.3 MB/s 98% VM throughput yes",
-        "baseline 34–40 13.1 MB/s 13.0 MB/s 99% credit used up yes",
-        "iops, by run",
-        "burst 1–33 3,000 3,634 121% disk IOPS with care",
-        "baseline 34–40 100 108 108% credit used up yes",
-    ]
-    assert max(map(len, out[: out.index("evidence:")].splitlines())) <= 80
-    # Runs 1 to 33 were a burst: the figure is of the level that lasts, in the direction `mixed`.
-    assert "mixed    108" in out
 
 
 def log(path, series, **factors):
@@ -119,20 +96,6 @@ def test_the_report_holds_an_imported_run_against_its_disk_too(tmp_path, diskben
         assert f">{words}</" in page, words
 
 
-def test_a_log_of_bandwidth_alone_is_held_against_throughput(tmp_path, diskbench):
-    mib = 2**20
-    kib_per_s = bucket(400 * 250 * mib, 250 * mib, 40 * mib, 900, Noise(sd=0.0), seed=1) / 1024
-    log(tmp_path, kib_per_s, bw=1)
-    diskbench("results", "import", "disk_bw.1.log", "--as-disk", "aws:st1:1024")
-
-    [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
-
-    burst, baseline = found["stretches"]
-    assert (burst["limiter"]["name"], baseline["limiter"]["name"]) == ("disk-throughput", "credit")
-    assert baseline["promised"]["bytes_per_s"] == pytest.approx(40 * mib)
-    assert baseline["ratio"] == pytest.approx(1.0, abs=0.01)
-
-
 def test_a_log_of_latencies_alone_gives_no_figure_to_trust(tmp_path, diskbench):
     lines = (f"{1000 * second}, 400000, 0, 0, 0\n" for second in range(1, 90))
     (tmp_path / "disk_clat.1.log").write_text("".join(lines))
@@ -145,18 +108,6 @@ def test_a_log_of_latencies_alone_gives_no_figure_to_trust(tmp_path, diskbench):
         "with care",
         ["no-rate"],
     )
-
-
-@pytest.mark.slow
-def test_a_bucket_that_the_catalogue_knows_is_recognised(tmp_path, diskbench):
-    log(tmp_path, bucket(5_400_000, 3000, 100, 3000, Noise(sd=0.01), seed=1), iops=1, bw=4)
-    diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log")
-
-    [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
-
-    [reason] = [one for one in found["reasons"] if one["code"] == "looks-like"]
-    assert "aws:gp2:33" in reason["message"]
-    assert found["trust"] == "yes"
 
 
 def test_a_disk_found_at_its_baseline_is_not_held_against_a_burst(tmp_path, diskbench):

@@ -26,12 +26,8 @@ FILES = (
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
+def call(here, monkeypatch, capfd):  # noqa: ARG001 - the settings lead to it
     monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
 
     def run(*arguments):
         code = main.main(list(arguments))
@@ -79,15 +75,3 @@ def test_a_step_without_iops_is_shown_by_its_bytes_and_one_without_bytes_by_its_
         cells.setdefault(words[0], words)  # the table of figures comes before the verdicts
     assert cells["char-write"][2:4] == ["–", "1.89"]
     assert cells["seeks"][2:4] == ["448", "–"]
-
-
-@pytest.mark.slow
-def test_every_reader_takes_them(call, runs, tmp_path):
-    for name in ("one.html", "one.md"):
-        call("report", runs[0], "--to", str(tmp_path / name))
-        assert (tmp_path / name).stat().st_size > 1000
-    call("report", *runs, "--to", str(tmp_path / "many.html"))
-    call("compare", runs[0], runs[2])
-    call("publish", str(tmp_path / "site"))
-    call("results", "rebuild")
-    call("regressions")

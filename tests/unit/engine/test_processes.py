@@ -103,13 +103,6 @@ def test_after_the_database_was_away_silence_means_nothing():
     assert alive(executor(hostname="elsewhere", beat_s_ago=9999), silence=float("inf"))
 
 
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
-
-
 def enrolled(database, one):
     register_executor(
         database,

@@ -101,13 +101,6 @@ def test_what_a_living_process_runs_is_not_resumed(busy):
 assert CAMPAIGN == CAMPAIGN_ID
 
 
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
-
-
 def begun(database, *cells, **changes):
     save_campaign(database, campaign_row(**changes), cells)
 

@@ -29,7 +29,7 @@ from diskbench.hosts.collect import collect
 from diskbench.hosts.jobs import start_and_watch, stop
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.ssh import SshHost
-from diskbench.hosts.workspace import cleanup, make_workspace
+from diskbench.hosts.workspace import cleanup, directories_script, make_workspace
 
 pytestmark = pytest.mark.slow
 
@@ -81,6 +81,34 @@ def test_samples_cover_fio_from_its_start_to_its_end(make_unit, tmp_path):
     summary = parse_samples((tmp_path / "got" / "samples.txt").read_bytes())
     assert -0.8 < summary.seconds - end.seconds_in_fio < 200
     assert 0 <= summary.busiest_core <= 1
+
+
+def test_directories_are_made_with_the_start_and_why_they_are_not_is_told(make_unit, target):
+    unit, first = make_unit(0.2), directories_script(target)
+    cleanup(LocalHost(), target)
+    with pytest.raises(MeasurementFailed, match=r"could not be started .*: no place for it"):
+        watch(LocalHost(), unit, first="echo no place for it >&2\nexit 1\n")
+    assert not Path(target.state_dir).exists()
+    assert watch(LocalHost(), unit, first=first).fio_exit == 0
+
+
+def test_a_trial_that_was_cleaned_away_is_not_made_again_by_who_still_follows_it(make_unit, target):
+    unit = make_unit(600)
+
+    class Cut(LocalHost):
+        """Its connection ends with the first line, when the trial has been cleaned away."""
+
+        def stream(self, script, **more):
+            for line in super().stream(script, **more):
+                yield line
+                if line.startswith(b"@ "):
+                    cleanup(LocalHost(), target)
+                    raise ConnectionLost("cut")
+
+    with pytest.raises(MeasurementFailed, match="is gone"):
+        watch(Cut(), unit, first=directories_script(target))
+    assert not Path(target.state_dir).exists()
+    assert not Path(target.work_dir).exists()
 
 
 def test_a_second_start_attaches_and_starts_no_second_fio(make_unit):

@@ -5,10 +5,10 @@ import random
 import pytest
 from tests.rigs.matrix_rows import campaign_row, cell_row
 from tests.rigs.replicates import measured, ulid
-from tests.rigs.whole_matrix import status_of_matrix
 from tests.unit.engine.matrix.test_matrix_file import mistakes
 
 from diskbench.engine.matrix.admission import feed
+from diskbench.engine.matrix.status import matrix_status
 from diskbench.model.matrix import Limits
 from diskbench.report.terminal.matrix_table import until_words
 from diskbench.results.replicate_set import statuses_of
@@ -56,7 +56,7 @@ def counted(database):
 
 
 def words(database):
-    (told,) = status_of_matrix(database, find_campaign(database, CAMPAIGN)).until
+    (told,) = matrix_status(database, find_campaign(database, CAMPAIGN)).until
     return until_words(told)
 
 

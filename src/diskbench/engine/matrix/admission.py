@@ -18,22 +18,17 @@ import sqlalchemy as sa
 from diskbench.catalog.cost import cost_of_lease
 from diskbench.engine.processes import new_id
 from diskbench.model.campaign import LIVE, CellRow, error_columns
-from diskbench.model.matrix import Limits
 from diskbench.model.outcome import Problem
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Plan
-from diskbench.plan.admit import AdmissionMoment, admit, full
+from diskbench.plan.admit import AdmissionMoment, admit
 from diskbench.plan.until import BlockStatus, turn_of
 from diskbench.results.replicate_set import statuses_of
 from diskbench.store.campaigns import CampaignRow
 from diskbench.store.leases import Lease, MachineRecord, list_machines
-from diskbench.store.matrix_lock import NOT_SHARED, Locked, SharedMachines, locked
+from diskbench.store.matrix_lock import Locked, locked
 from diskbench.store.matrix_sums import done_trials, spent_on_idle_machines, spent_on_trials
 from diskbench.store.moments import iso
-
-_FIRST_PAGE, _PAGE = 8, 100
-"""Number of waiting cells that are read together, first and at most; our choice. Mostly one place
-is free, and the next cell may have it."""
 
 
 def feed(
@@ -94,8 +89,7 @@ def _decide(
     rooms: _Rooms | None,
     room: int | None,
 ) -> int:
-    """Admit and refuse cells, reading only as many waiting cells as there are places for: this runs
-    each time that a cell ends. Returns how many were admitted."""
+    """Admit and refuse cells. Returns how many were admitted."""
     limits, (spent_usd, live_usd) = held.campaign.limits, usd
     lately = None
     if limits.calls_per_minute:
@@ -110,48 +104,20 @@ def _decide(
         machines=tuple(held.one_of_each(machine_names)),
     )
     running = [_at_least(cell, live_usd) for cell in around if cell.state != "waiting"]
-    after, most, begun = -1, _FIRST_PAGE, 0
-    while True:
-        shared = NOT_SHARED if now.ends else _shared(running, machine_names, limits)
-        if shared.alone and not shared.free:
-            return begun
-        nowhere = set[str]() if now.ends else full(running, limits)
-        blocks = None if rooms is None or now.ends else rooms.open
-        page = held.waiting(after=after, most=most, but_in=nowhere, blocks=blocks, shared=shared)
-        if not page:
-            return begun
-        after, most = page[-1].position, min(2 * most, _PAGE)
-        waiting = {
-            cell.position: cell
-            for cell in (page if now.ends else _in_turn(page, rooms))
-            if now.ends or reaches(cell)
-        }
-        decision = admit([*running, *waiting.values()], limits, now)
-        begin = decision.begin if room is None else decision.begin[: room - begun]
-        begun += len(begin)
-        running += [_begin(held, waiting[position]) for position in begin]
-        for position in begin:
-            if rooms is not None:
-                rooms.left[waiting[position].block] -= 1
-        for position, problem in decision.refuse:
-            if rooms is not None and waiting[position].block in rooms.further:
-                _spare(held, position, problem.message)
-            else:
-                _refuse(held, position, problem)
-        if len(begin) < len(decision.begin) and not decision.refuse:
-            return begun  # no room: other processes read on
-
-
-def _shared(running: list[CellRow], machine_names: set[str], limits: Limits) -> SharedMachines:
-    """Which shared machines may take a cell. Those that stand keep their places."""
-    live = [cell for cell in running if cell.state in LIVE]
-    used = {cell.machine for cell in live if cell.machine is not None}
-    places = sum(cell.machine is None for cell in live) + len(used | machine_names)
-    return SharedMachines(
-        free=frozenset(machine_names - used),
-        used=frozenset(used),
-        alone=places >= limits.max_parallel,
-    )
+    waiting = held.waiting()
+    if not now.ends:
+        waiting = [cell for cell in _in_turn(waiting, rooms) if reaches(cell)]
+    decision = admit([*running, *waiting], limits, now)
+    at = {cell.position: cell for cell in waiting}
+    begin = decision.begin[:room]
+    for position in begin:
+        _begin(held, at[position])
+    for position, problem in decision.refuse:
+        if rooms is not None and at[position].block in rooms.further:
+            _spare(held, position, problem.message)
+        else:
+            _refuse(held, position, problem)
+    return len(begin)
 
 
 @dataclass(frozen=True)
@@ -161,11 +127,6 @@ class _Rooms:
 
     left: dict[str, int]
     further: frozenset[str]
-
-    @property
-    def open(self) -> set[str]:
-        """The blocks of which a cell may begin."""
-        return {block for block, count in self.left.items() if count > 0}
 
 
 def _rooms(held: Locked, seen: Mapping[str, BlockStatus]) -> _Rooms | None:
@@ -187,10 +148,10 @@ def _rooms(held: Locked, seen: Mapping[str, BlockStatus]) -> _Rooms | None:
     )
 
 
-def _in_turn(page: Iterable[CellRow], rooms: _Rooms | None) -> Iterator[CellRow]:
+def _in_turn(waiting: Iterable[CellRow], rooms: _Rooms | None) -> Iterator[CellRow]:
     """The first cells of each block, as many as it has room for."""
     taken = Counter[str]()
-    for cell in page:
+    for cell in waiting:
         if rooms is None or taken[cell.block] < rooms.left[cell.block]:
             taken[cell.block] += 1
             yield cell
@@ -202,18 +163,17 @@ def _spare(held: Locked, position: int, why: str) -> None:
     held.set_cell(position, state="spared", finished_at=over, **spared)
 
 
-def _begin(held: Locked, cell: CellRow) -> CellRow:
-    values = {
-        "state": "queued",
-        "attempt": cell.attempt + 1,
-        "trial_id": new_id(),
-        "owner": None,
-        "not_before": None,
-        "note": None,
-        "queued_at": iso(held.now()),
-    }
-    held.set_cell(cell.position, **values)
-    return cell.model_copy(update=values)
+def _begin(held: Locked, cell: CellRow) -> None:
+    held.set_cell(
+        cell.position,
+        state="queued",
+        attempt=cell.attempt + 1,
+        trial_id=new_id(),
+        owner=None,
+        not_before=None,
+        note=None,
+        queued_at=iso(held.now()),
+    )
 
 
 def _refuse(held: Locked, position: int, problem: Problem) -> None:

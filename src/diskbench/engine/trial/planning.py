@@ -4,9 +4,10 @@ possible before anything is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from diskbench import __version__
@@ -175,11 +176,12 @@ class Prepared:
     refused: list[tuple[Cell, DiskbenchError]] = field(default_factory=list)
 
 
-def prepare(
+def preparing(
     cells: Sequence[Cell], profile: Profile, books: Books, *, install_fio: bool, timing: Timing
-) -> Prepared:
-    """Examine all hosts at once and plan their cells, in the order of the cells; their hosts stay
-    connected. Raises UserError for what is wrong with every cell, before any host is asked."""
+) -> Callable[[], Prepared]:
+    """Begin to examine all hosts at once; returns a function that waits for them, with the plans in
+    the order of the cells. Their hosts stay connected. Raises UserError for what is wrong with
+    every cell, before any host is asked."""
     for cell in cells:
         provider(cell.provider).check(cell)
         check_profile_suits(profile, cell)
@@ -201,7 +203,7 @@ def prepare(
     pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(cells)))
     futures = [pool.submit(examined, cell) for cell in cells]
     pool.shutdown(wait=False)  # its threads end with their work, also if no result is read
-    return _prepared(cells, futures)
+    return partial(_prepared, cells, futures)
 
 
 def _prepared(cells: Sequence[Cell], examined: Sequence[Future[tuple[Plan, Host]]]) -> Prepared:
@@ -267,7 +269,7 @@ def preview(
         renter = providers.renter(requested[0].provider)
         if renter is not None:
             return _rented(renter, requested, profile, books, offline=offline)
-    prepared = prepare(requested, profile, books, install_fio=install_fio, timing=Timing())
+    prepared = preparing(requested, profile, books, install_fio=install_fio, timing=Timing())()
     for host in prepared.hosts.values():
         host.close()
     return Previewed([(plan, True) for plan in prepared.plans], prepared.refused)

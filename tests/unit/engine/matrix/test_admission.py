@@ -14,14 +14,7 @@ from diskbench.store.campaigns import (
     save_campaign,
 )
 from diskbench.store.cells import claim_cell, load_cells, update_cell
-from diskbench.store.database import open_database
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
+from diskbench.store.leases import MachineRecord
 
 
 @pytest.fixture
@@ -145,24 +138,19 @@ def test_only_one_process_wins_a_matrix(database, begun):
     assert not claim_campaign(database, CAMPAIGN, owner="you", previous=None)
 
 
-def test_many_cells_of_a_full_region_hide_none_of_another_behind_them(database, begun):
-    cells = [cell_row(n) for n in range(250)]
-    cells += [cell_row(250, provider="gcp", partition="gcp/europe-west1")]
-    begun(cells, max_parallel=3, per={"aws/us-east-1": 1})
-    begun_now = [cell.position for cell in load_cells(database, CAMPAIGN) if cell.trial_id]
-    assert begun_now == [0, 250]
-    again(database)
-    assert [cell.position for cell in load_cells(database, CAMPAIGN) if cell.trial_id] == begun_now
-
-
-@pytest.mark.slow
-def test_places_are_found_for_cells_far_behind_those_that_wait_for_later(database, begun):
-    later = "2999-01-01T00:00:00.000000+00:00"
-    begun([*(cell_row(n, not_before=later) for n in range(250)), cell_row(250)], max_parallel=2)
-    assert [c.position for c in load_cells(database, CAMPAIGN) if c.state == "queued"] == [250]
-
-
 def test_cells_that_this_process_does_not_reach_are_left_to_others(database):
     save_campaign(database, campaign_row(), [cell_row(0)])
     assert again(database, reaches=lambda _: False)[1] == 0
     assert states(database) == ["waiting"]
+
+
+def test_an_idle_shared_machine_takes_a_cell_though_every_place_is_taken_by_machines(database):
+    cells = [cell_row(n, machine=f"m{n % 4}") for n in range(8)]
+    cells[0] = cells[0].model_copy(update={"state": "measuring", "trial_id": "t0"})
+    save_campaign(database, campaign_row(limits=Limits(max_parallel=2)), cells)
+    standing = [
+        MachineRecord.model_construct(campaign_id=CAMPAIGN, name=name) for name in ("m0", "m1")
+    ]
+    assert again(database, machines=standing)[1] == 1
+    queued = [cell.machine for cell in load_cells(database, CAMPAIGN) if cell.state == "queued"]
+    assert queued == ["m1"]

@@ -220,20 +220,6 @@ def test_what_cannot_share_a_machine_is_told_where_it_is_given(tmp_path, fields,
     assert wrong.split(":")[0].strip(" -") == field
 
 
-def test_machines_that_are_there_may_stand_in_a_matrix_that_shares_them(tmp_path):
-    text = f"{HEAD}reuse_host: true\ndefaults: {{provider: local, path: /data}}\ninclude: [{{}}]\n"
-    path = tmp_path / "mine.yaml"
-    path.write_text(text)
-    assert load_matrix(str(path)).matrix.reuse_host
-
-
-def test_a_mistake_in_many_cells_is_told_once(tmp_path):
-    text = (
-        f"{HEAD}defaults: {{provider: aws, disk: gp9}}\naxes: {{size: [1, 2, 3], runs: [1, 2]}}\n"
-    )
-    assert len(mistakes(tmp_path, text)) == 1
-
-
 def test_a_parameter_is_told_where_it_stands_and_not_where_others_do(tmp_path):
     text = f"""{HEAD}\
 defaults:
@@ -271,11 +257,6 @@ exclude:
     ]
 
 
-def test_a_matrix_of_which_nothing_is_left_is_told(tmp_path):
-    text = f"{HEAD}defaults: {{provider: lab}}\naxes: {{disk: [a]}}\nexclude: [{{disk: a}}]\n"
-    assert "no cell is left" in mistakes(tmp_path, text)[0]
-
-
 def test_a_cell_that_is_there_twice_is_told_with_both_lines(tmp_path):
     text = f"""{HEAD}\
 defaults: {{provider: aws}}
@@ -287,11 +268,6 @@ axes:
 """
     (told,) = mistakes(tmp_path, text)
     assert told.startswith("7: aws/gp2-20GiB/default occurs twice, first in line 5; use `repl")
-
-
-def test_two_axes_that_set_the_same_field_are_told(tmp_path):
-    text = f"{HEAD}defaults: {{provider: lab}}\naxes:\n  disk: [gp2]\n  v:\n    - disk: gp3\n"
-    assert mistakes(tmp_path, text)[0].startswith("6: the axes 'disk' and 'v' both set 'disk'")
 
 
 def test_limits_of_a_place_where_nothing_is_are_told(tmp_path):
@@ -358,27 +334,6 @@ def test_every_shipped_matrix_is_without_mistakes(name):
     assert expand(found.matrix, seed=1)
 
 
-def test_the_first_seed_is_measured_as_its_table_has_it():
-    cells = expand(load_matrix("iaas-2018").matrix, seed=1)
-    assert {one.cell.runs for one in cells} == {10}
-    assert {one.cell.profile for one in cells} == {"gobonniego"}
-    assert {one.block.split("/gobonniego")[0] for one in cells} == {
-        "aws/us-east-1/c4.xlarge/standard-20GiB",
-        "aws/us-east-1/c4.xlarge/gp2-20GiB",
-        "aws/us-east-1/c4.xlarge/io1-20GiB-1000iops",
-        "azure/southeastasia/Standard_F4s_v2/Standard_LRS-20GiB",
-        "azure/southeastasia/Standard_F4s_v2/Premium_LRS-256GiB",
-        "gcp/us-central1/n1-highcpu-8/pd-standard-20GiB",
-        "gcp/us-central1/n1-highcpu-8/pd-standard-256GiB",
-        "gcp/us-central1/n1-highcpu-8/pd-ssd-20GiB",
-        "gcp/us-central1/n1-highcpu-8/pd-ssd-256GiB",
-        "vsphere/freenas-20GiB,memory=8,vcpus=8",
-        "vsphere/sata-ssd-20GiB,memory=8,vcpus=8",
-        "vsphere/nvme-ssd-20GiB,memory=8,vcpus=8",
-    }
-    assert len(cells) == 12 * 6
-
-
 PAGE = (Path(__file__).parents[4] / "docs/matrix.md").read_text()
 
 
@@ -400,13 +355,6 @@ def test_the_mistakes_of_the_page_are_told_so(tmp_path):
     shown = PAGE.split("```text\nerror: ")[1].split("```")[0]
     told = "\n".join(f"  mine.yaml:{one}" for one in mistakes(tmp_path, WRONG))
     assert shown == f"mine.yaml has 4 mistakes\n{told}\n"
-
-
-def test_caching_is_measured_on_and_off():
-    cells = expand(load_matrix("azure-caching").matrix, seed=1)
-    found = {(one.cell.rent.disk, one.cell.rent.text("cache")) for one in cells if one.cell.rent}
-    disks = ("Standard_LRS", "Premium_LRS")
-    assert found == {("temp-disk", None)} | {(d, c) for d in disks for c in ("none", "readwrite")}
 
 
 def test_a_seed_is_as_typed_else_the_files_else_a_new_one():

@@ -13,7 +13,7 @@ from diskbench.engine.matrix.matrix_file import load_matrix
 from diskbench.engine.processes import enrol
 from diskbench.engine.schedule import schedules as handled
 from diskbench.engine.schedule.runs import ScheduleWatch, campaign_id_of
-from diskbench.errors import CostRefused, InvalidValue, MatrixError, UnknownName
+from diskbench.errors import CostRefused, InvalidValue, MatrixError
 from diskbench.model.ids import short
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.report.terminal.status_text import schedule_lines
@@ -99,13 +99,6 @@ class Watched:
     @property
     def states(self) -> list[str]:
         return [state for _, state, _ in self.became]
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
 
 
 @pytest.fixture
@@ -304,15 +297,6 @@ def test_in_autumn_a_time_that_comes_twice_is_measured_once(watched):
     ]
 
 
-def test_in_autumn_an_hourly_schedule_goes_on_through_both_hours(watched):
-    watched.add("0 * * * *", now="2026-10-25T01:30")
-    first = datetime(2026, 10, 25, 2, 0, tzinfo=ZoneInfo(BERLIN), fold=0)
-    for due in (first, first.replace(fold=1)):
-        watched.rings(due)
-        watched.finish()
-    assert watched.states == ["begun", "begun"]
-
-
 # A process dies, or two are at it.
 
 
@@ -482,13 +466,6 @@ def test_times_of_the_past_are_made_up_for_by_hand_but_none_that_was_begun(watch
     assert len(list_campaigns(watched.database)) == 3
 
 
-def test_making_up_for_an_hour_that_came_twice_asks_for_it_once(watched):
-    watched.add("30 2 * * *")
-    now = at("2026-10-26T00:00")
-    asked = handled.backfill(watched.database, "nightly", "2026-10-25", None, now=now)
-    assert [one.isoformat() for one in asked] == ["2026-10-25T02:30:00+02:00"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "end", "wrong"),
@@ -516,14 +493,6 @@ def test_a_removed_schedule_is_gone_and_what_it_measured_stays(watched):
     assert len(list_campaigns(watched.database)) == 1
 
 
-@pytest.mark.parametrize("handle", ["pause_schedule", "remove_schedule"])
-def test_an_unknown_schedule_gets_the_nearest(watched, handle):
-    watched.add()
-    with pytest.raises(UnknownName, match="nigthly") as caught:
-        getattr(handled, handle)(watched.database, "nigthly")
-    assert "did you mean nightly" in caught.value.advice
-
-
 # And sees it.
 
 
@@ -540,11 +509,3 @@ def test_it_is_shown_with_its_next_time_and_what_became_of_the_last(watched):
     assert waits.startswith("  last  Tue 2026-11-03 03:30 CET")
     assert "queued: matrix" in waits
     assert begun.endswith("runs: 0 of 2 done, 2 waiting")
-
-
-def test_the_hour_that_comes_twice_is_told_apart_in_what_is_shown(watched):
-    watched.add("30 2 * * *", now="2026-10-24T12:00")
-    seen = handled.schedule_statuses(watched.database, now=watched.now, upcoming_ones=2)[0]
-    _, this, next_one = list(schedule_lines(seen))[:3]
-    assert "Sun 2026-10-25 02:30 CEST" in this
-    assert "Mon 2026-10-26 02:30 CET" in next_one

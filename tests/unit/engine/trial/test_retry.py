@@ -1,8 +1,12 @@
 """A worker that cannot go on waits, and goes on; a run that cannot is suspended at once."""
 
+from types import SimpleNamespace
+
 import pytest
+from tests.rigs.plans import make_plan
 
 from diskbench.engine.trial import stop as module
+from diskbench.engine.trial.steps import LiveTrialSteps
 from diskbench.engine.trial.stop import RetryPolicy, Stop
 from diskbench.errors import HostUnavailable, KeyTaken, StoreUnavailable, Suspended
 
@@ -87,3 +91,13 @@ def test_one_policy_suspends_at_once_where_nobody_waits(stop, notes, error):
         through(run, failing(error, 1))
     assert suspended.value.error is error
     assert notes == []
+
+
+def test_a_step_is_announced_once_however_often_its_station_is_retried(stop, patience, monkeypatch):
+    announced, plan = [], make_plan()
+    watcher = SimpleNamespace(step_started=lambda *words: announced.append(words))
+    steps = LiveTrialSteps(SimpleNamespace(database=None), stop, watcher, patience)
+    done = failing(StoreUnavailable("gone"), 3)
+    monkeypatch.setattr(LiveTrialSteps, "_measured", lambda *_: done())
+    assert steps.measure(plan, 0, plan.steps[0]) == "done"
+    assert announced == [(plan.trial_id, 0, plan.steps[0])]

@@ -22,7 +22,7 @@ from diskbench.errors import Interrupted, InvalidValue, UnknownName
 from diskbench.model.campaign import LIVE, CampaignState, CellRow, error_columns
 from diskbench.model.matrix import Limits
 from diskbench.model.outcome import Problem, TrialEnd
-from diskbench.plan.makespan import EVERYTHING, one_at_a_time, places
+from diskbench.plan.makespan import EVERYTHING, places
 from diskbench.units import format_duration_s
 
 

@@ -24,13 +24,44 @@ _child: ContextVar[list[subprocess.Popen[str]] | None] = ContextVar("vega_child"
 """The child of this context, once it was needed; None where drawings are made in this process."""
 
 
-def vega_svg(document: dict[str, Any]) -> str:
+Spec = dict[str, Any]
+"""A Vega-Lite document, or a part of one."""
+_ROUND = ("right", "left", "top", "bottom", "top-right", "bottom-right", "top-left", "bottom-left")
+PLACES = {
+    "placed-inside": ("[width, height]", _ROUND),
+    "placed-beside": ("[1.25 * width, height]", _ROUND),
+    "placed-below": ("[1.25 * width, height]", ("bottom-right", "right", "top-right", "bottom")),
+}
+"""Styles of texts that Vega places at their rows: the room that it has, and what it tries there."""
+
+
+def compiled(document: Spec) -> Spec:
+    """A Vega-Lite document as one of Vega, which places texts of these styles where they cover no
+    other, or leaves them out. Vega-Lite has no word for that transform."""
+    import vl_convert
+
+    vega: Spec = vl_convert.vegalite_to_vega(document)
+    for mark in _marks(vega):
+        for style in PLACES.keys() & set(mark.get("style", ())):
+            size, anchors = PLACES[style]
+            label = {"type": "label", "anchor": anchors, "offset": [8], "size": {"signal": size}}
+            mark["transform"] = [label]
+    return vega
+
+
+def _marks(group: Spec) -> Iterator[Spec]:
+    for mark in group.get("marks", ()):
+        yield mark
+        yield from _marks(mark)
+
+
+def vega_svg(document: Spec) -> str:
     """A Vega-Lite document as SVG. Raises ValueError for one that Vega cannot draw."""
     children = _child.get()
     if children is None:
         import vl_convert
 
-        return str(vl_convert.vegalite_to_svg(document))
+        return str(vl_convert.vega_to_svg(compiled(document)))
     if not children:
         children.append(_started())
     return _asked(children[0], document)
@@ -67,7 +98,7 @@ def _started() -> subprocess.Popen[str]:
     )
 
 
-def _asked(child: subprocess.Popen[str], document: dict[str, Any]) -> str:
+def _asked(child: subprocess.Popen[str], document: Spec) -> str:
     assert child.stdin is not None
     assert child.stdout is not None
     line = ""
@@ -90,7 +121,7 @@ def _serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process by its input
     for line in sys.stdin:
         try:
-            answer = {"svg": vl_convert.vegalite_to_svg(json.loads(line))}
+            answer = {"svg": vl_convert.vega_to_svg(compiled(json.loads(line)))}
         except ValueError as error:
             answer = {"error": str(error)}
         sys.stdout.write(f"{json.dumps(answer)}\n")

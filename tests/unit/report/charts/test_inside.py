@@ -3,12 +3,9 @@
 import re
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.rigs.synthetic import Noise, bucket, flat, with_stalls
 from tests.unit.report.inside import counted, expectation, histogram, lognormal, row, series
 
@@ -17,7 +14,6 @@ from diskbench.report.assemble.course import Predicted, courses
 from diskbench.report.assemble.latencies import distributions, latency_maps
 from diskbench.report.assemble.load_curve import load_curves
 from diskbench.report.charts.course import course_chart, course_latency_chart
-from diskbench.report.charts.course_layers import beside
 from diskbench.report.charts.figure import picture, svg
 from diskbench.report.charts.heat import bounds_of, latency_map_chart, place_of, words_of
 from diskbench.report.charts.load_curve import load_chart
@@ -120,13 +116,6 @@ def test_burst_baseline_cliff_and_prediction_are_marked_with_words():
     assert "promised" in drawn
 
 
-@given(st.lists(st.floats(0, 3600), min_size=1, max_size=3))
-def test_no_label_of_a_cliff_covers_another(places):
-    labels = [(at, f"cliff {at:.0f}", "red") for at in places]
-    heights = sorted(row["y"] for row in beside(labels, 3600.0))
-    assert all(below - above >= 11 for above, below in pairwise(heights)), "the size of the letters"
-
-
 def test_a_picture_of_throughput_names_levels_in_its_own_unit():
     drawn = svg(course_chart(burst(), PICTURE, rate="bytes_per_s"), PICTURE)
     told = texts(drawn)
@@ -163,14 +152,14 @@ def test_a_day_is_drawn_with_its_stall_and_few_points():
 def test_levels_far_apart_are_drawn_on_both_axes_and_the_logarithmic_one_first():
     figure = course_chart(course(bucket(900_000, 3000, 10, 900, Noise(sd=0.02), seed=1)), PICTURE)
     assert figure.log_first
-    assert figure.log_drawing is not None
+    assert figure.both
     assert svg(figure, PICTURE, log=True) != svg(figure, PICTURE, log=False)
-    assert course_chart(burst(), PICTURE).log_drawing is None
+    assert not course_chart(burst(), PICTURE).both
 
 
 def test_stalls_alone_do_not_call_for_a_logarithmic_axis():
     stalling = with_stalls(flat(3000, 300, Noise(), seed=1), [(50, 53), (100, 102)], left=0.001)
-    assert course_chart(course(stalling), PICTURE).log_drawing is None
+    assert not course_chart(course(stalling), PICTURE).both
 
 
 def test_a_promise_far_above_is_told_and_does_not_press_the_series_flat():

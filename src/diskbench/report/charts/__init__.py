@@ -1,2 +1,2 @@
-"""Charts: frozen rows in, a ChartFigure out. A chart and its rows are one file. altair is imported
+"""Charts: frozen rows in, a ChartFigure out. A chart and its rows are one file. vl-convert is imported
 on drawing."""

@@ -6,6 +6,7 @@ from functools import cache
 
 import polars as pl
 import pytest
+from tests.rigs.drawn import checked
 from tests.rigs.synthetic import Noise, bucket, flat, with_stalls
 from tests.unit.report.inside import counted, expectation, histogram, lognormal, row, series
 
@@ -101,6 +102,7 @@ def test_every_chart_takes_all_colours_from_the_palette_and_has_marks_with_words
 
 
 def test_every_chart_is_a_picture_too(figure):
+    checked(figure)
     assert picture(figure, "png").startswith(b"\x89PNG")
 
 

@@ -17,6 +17,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import dots, layer, layered, own_layers, own_text
 from diskbench.report.charts.measure import (
     Channel,
+    Spec,
     bare,
     log_domain,
     named,
@@ -40,7 +41,6 @@ from diskbench.report.charts.point import (
     row,
     subtitle,
 )
-from diskbench.report.charts.vega import Spec
 
 WIDTH = 245
 ROW = 22

@@ -20,6 +20,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer
 from diskbench.report.charts.measure import (
     Channel,
+    Spec,
     bare,
     by_name,
     latency_axis,
@@ -33,7 +34,6 @@ from diskbench.report.charts.measure import (
 from diskbench.report.charts.palette import DIRECTIONS, Palette
 from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
-from diskbench.report.charts.vega import Spec
 
 HEIGHT = 130
 _DASHES = {

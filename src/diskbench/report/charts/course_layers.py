@@ -19,6 +19,7 @@ from diskbench.report.charts.layers import columns, layer, layered
 from diskbench.report.charts.measure import (
     TIME_WIDTH,
     Channel,
+    Spec,
     amount,
     bare,
     by_name,
@@ -28,7 +29,6 @@ from diskbench.report.charts.measure import (
 )
 from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.point import Row
-from diskbench.report.charts.vega import Spec
 
 Floats = NDArray[np.float64]
 

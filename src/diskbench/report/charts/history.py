@@ -13,13 +13,13 @@ from diskbench.report.charts.measure import (
     LATENCY_LABELS,
     UTC_LABELS,
     Channel,
+    Spec,
     amount,
     named,
     wants_log,
 )
 from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.point import Row
-from diskbench.report.charts.vega import Spec
 
 WIDTH = 420
 HEIGHT = 170

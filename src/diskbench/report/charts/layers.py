@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from diskbench.report.charts.measure import Channel, amount, bare, by_name, named
+from diskbench.report.charts.measure import Channel, Spec, amount, bare, by_name, named
 from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.point import ChartPoint, Row, carried, middle, row
-from diskbench.report.charts.vega import Spec
 
 SHAPES = {"published": "circle", "measured": "diamond"}
 """The mark of each source of a figure."""

@@ -9,6 +9,7 @@ from diskbench.report.assemble.load_curve import LoadCurve, LoadPoint
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered, placed
 from diskbench.report.charts.measure import (
+    Spec,
     amount,
     bare,
     by_name,
@@ -21,7 +22,6 @@ from diskbench.report.charts.measure import (
 from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
-from diskbench.report.charts.vega import Spec
 
 MOST_CURVES = 2
 """The most families of steps with a curve in one report."""

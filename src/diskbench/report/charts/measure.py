@@ -15,6 +15,8 @@ from typing import Any, Literal
 from diskbench.report.assemble.phases import clock
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s, format_usd
 
+Spec = dict[str, Any]
+"""A Vega-Lite document, or a part of one."""
 Channel = dict[str, Any]
 """How Vega-Lite encodes one channel of a mark."""
 CHARACTER_PX = 6.8

@@ -15,10 +15,17 @@ from dataclasses import dataclass
 
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import dots, interval_rule, layer, layered, placed
-from diskbench.report.charts.measure import Channel, log_domain, named, title, value_axis, wants_log
+from diskbench.report.charts.measure import (
+    Channel,
+    Spec,
+    log_domain,
+    named,
+    title,
+    value_axis,
+    wants_log,
+)
 from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.point import ChartPoint, Row, middle, provider_colour, row, subtitle
-from diskbench.report.charts.vega import Spec
 from diskbench.units import format_usd
 
 WIDTH = 330

@@ -11,6 +11,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import dots, interval_rule, layer, layered
 from diskbench.report.charts.measure import (
     Channel,
+    Spec,
     bare,
     by_name,
     log_domain,
@@ -22,7 +23,6 @@ from diskbench.report.charts.measure import (
 )
 from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.point import ChartPoint, Lanes, Row, lanes_of, middle, row, subtitle
-from diskbench.report.charts.vega import Spec
 
 WIDTH = 190
 ROW = 30

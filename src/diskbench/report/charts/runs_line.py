@@ -15,6 +15,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
     Channel,
+    Spec,
     amount,
     by_name,
     log_domain,
@@ -27,7 +28,6 @@ from diskbench.report.charts.measure import (
 )
 from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.point import Row, carried
-from diskbench.report.charts.vega import Spec
 
 WIDTH = 400
 HEIGHT = 104

@@ -20,6 +20,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import interval_rule, layer, layered
 from diskbench.report.charts.measure import (
     Channel,
+    Spec,
     amount,
     bare_labels,
     log_domain,
@@ -31,7 +32,6 @@ from diskbench.report.charts.measure import (
 )
 from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.point import ChartPoint, Row, carried, middle, row
-from diskbench.report.charts.vega import Spec
 
 WIDTH = 320
 ROW = 40

@@ -17,6 +17,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
     Channel,
+    Spec,
     amount,
     bare,
     by_name,
@@ -29,7 +30,6 @@ from diskbench.report.charts.measure import (
 from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
-from diskbench.report.charts.vega import Spec
 
 WIDTH = 300
 HEIGHT = 150

@@ -16,6 +16,7 @@ from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
     LATENCY_LABELS,
     Channel,
+    Spec,
     amount,
     bare_labels,
     by_name,
@@ -25,7 +26,6 @@ from diskbench.report.charts.measure import (
 from diskbench.report.charts.palette import DIRECTIONS, PICTURE, Palette
 from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
-from diskbench.report.charts.vega import Spec
 from diskbench.units import format_iops, format_mb_per_s
 
 WIDTH = 260

@@ -5,6 +5,7 @@ stalled.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -77,7 +78,7 @@ def _drawing(
         for name, values in tracks.items()
         for place in kept(values, share)
     ]
-    values = [row["value"] for row in rows] + list(levels.shown)
+    values = [row["value"] for row in rows] + [value for _, value in levels.drawn]
     domain = log_domain(values) if log else [0.0, max(values, default=1.0) * 1.06 or 1.0]
     rows = [row | {"value": max(row["value"], domain[0])} for row in rows]
     y = value_axis("value", rate, domain, log=log, minExtent=34, title=None)
@@ -113,19 +114,18 @@ def _usual(course: StepCourse, rate: Rate) -> Sequence[float]:
 
 def _levels(course: StepCourse, rate: Rate) -> Levels:
     expected = course.expected
-    if expected is None or expected.lasting.limited_by is None:
+    if expected is None or (limit := expected.lasting.limited_by) is None:
         return Levels()
-    lasting, begin = getattr(expected.lasting, rate), getattr(expected.begin, rate)
-    levels = Levels(lasting=lasting, begin=begin if expected.bursts else None)
-    levels = replace(
-        levels, word="promised" if _is_promise(expected.lasting.limited_by) else "expected"
+    begin = getattr(expected.begin, rate) if expected.bursts else None
+    lasting = "baseline" if begin is not None else "rate"
+    named = (("burst", begin), (lasting, getattr(expected.lasting, rate)))
+    known = [(name, value) for name, value in named if value is not None]
+    most = _FAR_ABOVE * float(course.total(rate).max(initial=0.0)) or math.inf
+    return Levels(
+        word="promised" if limit.startswith(("disk-", "vm-")) else "expected",
+        drawn=tuple(level for level in known if level[1] <= most),
+        beyond=tuple(level for level in known if level[1] > most),
     )
-    top = float(course.total(rate).max(initial=0.0))
-    return replace(levels, most=_FAR_ABOVE * top if top else None)
-
-
-def _is_promise(limit: str) -> bool:
-    return limit.startswith(("disk-", "vm-"))
 
 
 def _subtitle(course: StepCourse, rate: Rate, levels: Levels) -> str:

@@ -39,34 +39,12 @@ _MOST_MARKS = 200
 
 @dataclass(frozen=True)
 class Levels:
-    """Promised or expected rates (`word`): the lasting rate, and the rate at the start of a burst.
-    `most` is the highest rate that is drawn."""
+    """Promised or expected rates (`word`) by their names: those `drawn`, and those so far `beyond`
+    what was reached that they would flatten the rest."""
 
-    lasting: float | None = None
-    begin: float | None = None
     word: str = "expected"
-    most: float | None = None
-
-    @property
-    def _named(self) -> tuple[tuple[str, float], ...]:
-        lasting = "baseline" if self.begin is not None else "rate"
-        named = (("burst", self.begin), (lasting, self.lasting))
-        return tuple((name, value) for name, value in named if value is not None)
-
-    @property
-    def drawn(self) -> tuple[tuple[str, float], ...]:
-        """Names and values of the levels in the picture."""
-        return tuple(level for level in self._named if self.most is None or level[1] <= self.most)
-
-    @property
-    def beyond(self) -> tuple[tuple[str, float], ...]:
-        """Names and values of the levels above the picture."""
-        return tuple(level for level in self._named if level not in self.drawn)
-
-    @property
-    def shown(self) -> tuple[float, ...]:
-        """The values of the levels in the picture."""
-        return tuple(value for _, value in self.drawn)
+    drawn: tuple[tuple[str, float], ...] = ()
+    beyond: tuple[tuple[str, float], ...] = ()
 
 
 def course_drawing(

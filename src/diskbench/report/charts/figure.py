@@ -163,6 +163,8 @@ def compiled(document: Spec) -> Spec:
             size, anchors = PLACES[style]
             label = {"type": "label", "anchor": anchors, "offset": [8], "size": {"signal": size}}
             mark["transform"] = [label]
+            for axis in ("x", "y"):
+                mark["encode"]["update"][axis]["offset"] = {"field": f"d{axis}"}
     return vega
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from diskbench.report.charts.measure import Channel, Spec, amount, bare, by_name, named
+from diskbench.report.charts.measure import Channel, Spec, bare, by_name, named
 from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.point import ChartPoint, Row, carried, middle, row
 
 SHAPES = {"published": "circle", "measured": "diamond"}
 """The mark of each source of a figure."""
-_AROUND = ((-5, 0), (5, 0), (0, -5), (0, 5), (-4, -4), (-4, 4), (4, -4), (4, 4))
+_AROUND = ((-7, 0), (7, 0), (0, -7), (0, 7), (-5, -5), (-5, 5), (5, -5), (5, 5))
 """Pixels around the centre of a dot that no label may cover: empty texts stand there."""
 
 
@@ -40,12 +40,7 @@ def placed(
     room for it; else it is left out, and the mark's own text names it."""
     labels = list({row["text"]: row for row in reversed(rows)}.values())
     around = [row | {"text": "", "dx": dx, "dy": dy} for row in rows for dx, dy in _AROUND]
-    text = {
-        **encoding,
-        "text": named("text"),
-        "xOffset": amount("dx", scale=None),
-        "yOffset": amount("dy", scale=None),
-    }
+    text = {**encoding, "text": named("text")}
     told = [row | {"dx": 0, "dy": 0} for row in reversed(labels)]
     return layer("text", [*told, *around], text, style=f"placed-{where}", color=palette.ink)
 

@@ -80,29 +80,19 @@ MAKERS = {
 }
 
 
-@pytest.fixture(params=MAKERS)
-def figure(request):
-    return MAKERS[request.param]()
-
-
-def test_every_chart_says_what_it_is_its_sample_and_its_interval(figure):
+@pytest.mark.parametrize("name", MAKERS)
+def test_every_chart_says_its_sample_and_takes_all_colours_from_the_palette(name):
+    figure = MAKERS[name]()
+    checked(figure)
     assert figure.title
     assert figure.id
     assert figure.alt.endswith(".")
     assert re.search(r"\bn = [\d,–]+", figure.subtitle)
     assert "no interval (n = 1 run)" in figure.subtitle
-
-
-def test_every_chart_takes_all_colours_from_the_palette_and_has_marks_with_words(figure):
     drawn = svg(figure, PAGE)
     assert set(re.findall(r"#[0-9a-fA-F]{3,8}\b", drawn)) == set()
-    told = [word for word in words(drawn) if " · " in word]
-    assert told
+    assert [word for word in words(drawn) if " · " in word]
     assert len(drawn) < 100_000
-
-
-def test_every_chart_is_a_picture_too(figure):
-    checked(figure)
     assert picture(figure, "png").startswith(b"\x89PNG")
 
 

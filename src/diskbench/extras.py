@@ -20,7 +20,6 @@ from diskbench.errors import ExtraMissing
 DISTRIBUTION = "diskbench-fio"
 """The name of the installed package: pyproject.toml says why it is not `diskbench`."""
 EXTRA_OF = {
-    "altair": "report",
     "polars": "report",
     "scipy": "report",
     "tsdownsample": "report",

@@ -48,15 +48,3 @@ def test_a_mark_leads_to_its_row(opened, chart_page):
     expect(page).to_have_url(re.compile("#row-"))
     place = page.url.partition("#")[2]
     expect(page.locator(f"[id='{place}']")).to_contain_text("IOPS")
-
-
-def test_the_axis_is_switched_without_a_script(browser, chart_page):
-    page = browser.new_page(java_script_enabled=False)
-    page.goto(chart_page("iaas-2018", "read").as_uri())
-    log, linear = page.locator(".drawing.log"), page.locator(".drawing.linear")
-    expect(log, "1,614 to 15 MB/s is more than two decades").to_be_visible()
-    expect(linear).to_be_hidden()
-    page.get_by_label("linear", exact=True).check()
-    expect(linear).to_be_visible()
-    expect(log).to_be_hidden()
-    page.close()

@@ -47,29 +47,20 @@ def test_a_stranger_reads_what_was_bought_what_it_gave_and_why_it_slowed_down(op
 
 
 @pytest.mark.parametrize("name", ["burst", "quick", "both"])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_nothing_serious_is_wrong_for_who_cannot_see_or_point(opened, request, name, dark):
-    page = opened(request.getfixturevalue(name), dark=dark)
-    for folded in page.locator("details").all():
-        folded.evaluate("one => one.open = true")
-    assert serious_violations(page) == []
-
-
-@pytest.mark.parametrize("name", ["burst", "quick", "both"])
-def test_every_chart_has_marks_that_say_their_values(opened, request, name):
-    page = opened(request.getfixturevalue(name))
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
+def test_a_report_is_readable_everywhere_and_for_who_cannot_see_or_point(
+    opened, request, name, width, dark
+):
+    page = opened(request.getfixturevalue(name), width=width, dark=dark)
+    assert overflowing(page) == 0
     drawings = page.locator("figure .drawing")
     assert drawings.count()
     for drawing in drawings.all():
         marks = drawing.locator("[role=graphics-symbol][aria-label]")
         assert marks.count(), drawing.get_attribute("aria-label")
-
-
-@pytest.mark.parametrize("name", ["burst", "quick", "both"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_is_wider_than_the_window(opened, request, name, width):
-    page = opened(request.getfixturevalue(name), width=width)
-    assert overflowing(page) == 0
+    for folded in page.locator("details").all():
+        folded.evaluate("one => one.open = true")
+    assert serious_violations(page) == []
 
 
 def test_a_mark_shows_its_run_and_values_under_the_pointer(opened, burst):

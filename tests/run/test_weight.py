@@ -12,7 +12,7 @@ from tests.rigs.cli import WRITE_THEN_READ, Cli
 
 pytestmark = pytest.mark.slow
 
-HEAVY = ("polars", "scipy", "altair", "alembic")
+HEAVY = ("polars", "scipy", "vl_convert", "alembic")
 """Libraries of frames, statistics, pictures and migrations."""
 MOST_MB = 250
 """What a run may take on its controller (docs/design.md#premises)."""

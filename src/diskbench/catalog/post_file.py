@@ -251,8 +251,7 @@ def parse_post(text: str, *, seed: str) -> tuple[Published, ...]:
 
 
 def _figures(file: PostFile, seed: str) -> Iterator[Published]:
-    source = file.source.model_dump(mode="json", exclude={"undated"})
-    post = Post(**source)
+    post = Post(**file.source.model_dump(mode="json", exclude={"undated"}))
     for table in file.tables:
         for row in table.rows:
             for name, cell in row.figures.items():
@@ -269,43 +268,27 @@ def _published(
     cell: PublishedValue,
 ) -> Published:
     machine, disk, work = file.machines[row.machine], file.disks[row.disk], file.workloads[name]
+    fields = (
+        machine.model_dump(exclude={"words", "note"})
+        | disk.model_dump(exclude={"words", "type", "iops"})
+        | work.model_dump(exclude={"statistic", "doubt", "note"})
+        | cell.model_dump(exclude={"statistic", "n", "approximate"})
+    )
     return Published(
         id=f"{seed}/{table.name}/{row.disk}/{name}",
         seed=seed,
         post=post,
         table=table.name,
         table_words=table.words,
-        provider=machine.provider,
-        instance_type=machine.instance_type,
-        region=machine.region,
         machine=machine.words,
-        cores=machine.cores,
-        memory_gib=machine.memory_gib,
         disk=disk.words,
         disk_type=disk.type,
-        size_gib=disk.size_gib,
         provisioned_iops=disk.iops,
-        cache=disk.cache,
-        tool=work.tool,
-        method=work.method,
-        page_cache=work.page_cache,
-        runtime_s=work.runtime_s,
-        profile=work.profile,
-        step=work.step,
-        direction=work.direction,
-        parameters=work.parameters,
-        metric=work.metric,
-        value=cell.value,
-        unit=work.unit,
-        printed=cell.printed,
         statistic=cell.statistic or work.statistic or table.statistic or "stated",
         n=cell.n or table.n,
-        samples=cell.samples,
-        printed_samples=cell.printed_samples,
-        stddev=cell.stddev,
-        printed_spread=cell.printed_spread,
         busiest_core=row.busiest_core,
         approximate=table.approximate if cell.approximate is None else cell.approximate,
         doubt=row.doubt or work.doubt,
         notes=tuple(note for note in (machine.note, work.note) if note),
+        **fields,
     )

@@ -193,15 +193,14 @@ class Parted:
     words: str
 
 
-@dataclass(frozen=True)
-class Near:
-    """A disk of a table, named by the beginning of its ids, that did not match, and why.
+class NearFigure(Frozen):
+    """A published disk that does not match, named by the prefix of its ids, and why.
 
-    `same_workload`: it was measured as the run was, so it can be set beside it all the same.
+    `same_workload`: it was measured with the run's workload, so it is compared when it is named.
     """
 
     name: str
-    words: str
+    why: str
     same_workload: bool
 
 
@@ -211,7 +210,7 @@ class Match:
 
     figures: tuple[Published, ...]
     why_not: str = ""
-    nearest: tuple[Near, ...] = ()
+    nearest: tuple[NearFigure, ...] = ()
 
 
 def match(asked: RunSubject, figures: Iterable[Published]) -> Match:
@@ -225,10 +224,10 @@ def match(asked: RunSubject, figures: Iterable[Published]) -> Match:
     if not apart:
         return Match((), "nothing is published")
     apart.sort(key=lambda pair: _distance(asked, *pair))
-    nearest: dict[str, Near] = {}
+    nearest: dict[str, NearFigure] = {}
     for figure, where in apart:
-        name = group(figure)
-        nearest.setdefault(name, Near(name, where.words, where.criterion != "workload"))
+        name, alike = group(figure), where.criterion != "workload"
+        nearest.setdefault(name, NearFigure(name=name, why=where.words, same_workload=alike))
     return Match((), _why_not(asked, apart[0][1]), tuple(nearest.values())[:NEAREST])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Sequence
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -25,7 +24,6 @@ from diskbench.report.assemble.stored_report import ReportReader, file_name, sto
 from diskbench.report.assemble.words import counted
 from diskbench.report.charts.palette import PAGE, PICTURE
 from diskbench.report.charts.registry import LIST, chart_lines, charts, find_chart
-from diskbench.report.charts.vega import drawn_apart
 from diskbench.report.page.write_report import (
     FORMATS,
     Format,
@@ -140,13 +138,11 @@ def report(
     for path, _ in outputs:
         check_folder(path)
     reader = ReportReader(engine, evidence, evidence_url, partial(is_abandoned, engine))
-    draws_apart = any(kind == "html" for _, kind in outputs)
-    with drawn_apart() if draws_apart else nullcontext():
-        stored = stored_report(reader, runs, typed, chart=chart)
-        for path, kind in outputs:
-            write_report(path, stored, kind, log=None if axis is None else axis == "log")
-            if not quiet:
-                print(path.absolute())
+    stored = stored_report(reader, runs, typed, chart=chart)
+    for path, kind in outputs:
+        write_report(path, stored, kind, log=None if axis is None else axis == "log")
+        if not quiet:
+            print(path.absolute())
 
 
 def _names(beginning: str) -> list[str]:

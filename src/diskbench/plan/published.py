@@ -7,6 +7,7 @@ A doubt that the post states itself and the rules do not find is added.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean, median, stdev
 
 from diskbench.analysis.setting import FEWEST_FLAT, LINKS, Medium, Setting, Stretch, device_rate
@@ -22,7 +23,7 @@ from diskbench.catalog.path import Cache
 from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import RunSubject, load_published
 from diskbench.errors import DiskbenchError
-from diskbench.model.doubts import OTHER_DISK, doubt_of
+from diskbench.model.doubts import OTHER_DISK, Reason, doubt_of
 from diskbench.model.expectation import Load
 from diskbench.model.processor import Processor
 from diskbench.model.run import Run
@@ -50,34 +51,33 @@ def asked_of(row: Run, plan: Plan | None) -> RunSubject:
     rental = plan.rental if plan else None
     disk = rental.disk if rental else None
     by_tool = row.provider == GOBONNIEGO_FILE
-    profile = "gobonniego" if by_tool else str(row.profile)
     hint = hint_of(row.labels)
+    subject = RunSubject(
+        profile="gobonniego" if by_tool else str(row.profile),
+        parameters=row.parameters,
+        instance_type=row.instance_type,
+        memory_gib=memory / GIB if memory else None,
+        by_tool=by_tool,
+    )
     if rental is None and hint.as_disk is not None:
         stated = named_disk(hint.as_disk)
-        return RunSubject(
-            profile=profile,
-            parameters=row.parameters,
+        return replace(
+            subject,
             cloud=stated.cloud,
             disk_type=stated.disk_type,
             size_gib=stated.size_gib,
             iops=stated.iops,
             cache=stated.cache,
             instance_type=hint.as_machine or row.instance_type,
-            memory_gib=memory / GIB if memory else None,
-            by_tool=by_tool,
         )
-    return RunSubject(
-        profile=profile,
-        parameters=row.parameters,
+    return replace(
+        subject,
         cloud=rental.catalogue if rental else row.cloud or row.provider,
         disk_type=disk.type if disk else None,
         size_gib=disk.size_gib if disk else (size / GIB if size else None),
         iops=disk.iops if disk else None,
         cache=_cache(plan),
-        instance_type=row.instance_type,
         region=rental.scope.region if rental else None,
-        memory_gib=memory / GIB if memory else None,
-        by_tool=by_tool,
     )
 
 
@@ -160,10 +160,14 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
     if doubt.code != "served-from-cache" or named not in ("unknown", "fixed-limit"):
         return judgement
     below: LimiterName = "host-cache" if figure.cache in _CACHES else "page-cache"
-    by = Limiter(name=below, evidence=(doubt.words,))
-    judged = judgement.model_copy(
-        update={"stretches": (judgement.stands_for.model_copy(update={"limiter": by}),)}
-    )
+    return _limited(judgement, Limiter(name=below, evidence=(doubt.words,)), judgement.reasons)
+
+
+def _limited(judgement: Verdict, by: Limiter, reasons: Sequence[Reason]) -> Verdict:
+    """The verdict with another limit, and with these reasons to doubt it."""
+    stretch = judgement.stands_for.model_copy(update={"limiter": by})
+    doubted = {"stretches": (stretch,), "reasons": tuple(reasons), "trust": trust(reasons)}
+    judged = judgement.model_copy(update=doubted)
     return judged.model_copy(update={"sentence": sentence(judged)})
 
 
@@ -200,12 +204,8 @@ def _of_other(own: Verdict, other: Verdict) -> Verdict:
     by = other.stands_for.limiter
     if own.stands_for.limiter.name not in ("unknown", "fixed-limit") or by.name == "unknown":
         return own
-    stretch = own.stands_for.model_copy(update={"limiter": by})
-    ordered = in_order((OTHER_DISK.reason("; ".join(by.evidence)), *own.reasons))
-    judged = own.model_copy(
-        update={"stretches": (stretch,), "reasons": ordered, "trust": trust(ordered)}
-    )
-    return judged.model_copy(update={"sentence": sentence(judged)})
+    doubt = OTHER_DISK.reason("; ".join(by.evidence))
+    return _limited(own, by, in_order((doubt, *own.reasons)))
 
 
 def _with_neighbours(judgement: Verdict, figure: Published) -> Verdict:
@@ -230,9 +230,7 @@ def _with_neighbours(judgement: Verdict, figure: Published) -> Verdict:
         return judgement
     words = f"{len(alike)} disks of {len(kinds)} types do the same on this machine, within 5 %"
     by = Limiter(name="fixed-limit", evidence=(words,))
-    stretch = judgement.stands_for.model_copy(update={"limiter": by})
-    judged = judgement.model_copy(update={"stretches": (stretch,)})
-    return judged.model_copy(update={"sentence": sentence(judged)})
+    return _limited(judgement, by, judgement.reasons)
 
 
 def _cov(samples: Sequence[float]) -> float | None:

@@ -351,7 +351,7 @@ def test_where_nothing_matches_the_reason_and_the_nearest_are_told(asked, told, 
     assert told in found.why_not
     assert 1 <= len(found.nearest) <= NEAREST
     assert nearest is None or found.nearest[0].name == nearest
-    assert all(find_published(one.name) and one.words for one in found.nearest)
+    assert all(find_published(one.name) and one.why for one in found.nearest)
 
 
 anything = st.builds(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import pytest
 
 HEAVY = (
-    "altair", "azure", "boto3", "dbos", "diskbench.engine", "duckdb", "google", "jinja2", "numpy",
+    "azure", "boto3", "dbos", "diskbench.engine", "duckdb", "google", "jinja2", "numpy",
     "obstore", "paramiko", "polars", "psycopg", "rich", "sqlalchemy", "vl_convert", "yaml",
 )  # fmt: skip
 
@@ -74,7 +74,7 @@ def test_help_and_version_import_nothing_heavy(arguments):
 @pytest.mark.slow
 def test_a_list_imports_no_engine_and_no_numbers(tmp_path):
     found = imported(["results", "list"], DISKBENCH_DATABASE_URL=f"sqlite:///{tmp_path}/rows.db")
-    names = "altair azure boto3 dbos duckdb google jinja2 numpy paramiko polars"
+    names = "azure boto3 dbos duckdb google jinja2 numpy paramiko polars"
     assert not {*names.split(), "diskbench.engine.session"} & set(found)
 
 

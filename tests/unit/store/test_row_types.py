@@ -36,7 +36,7 @@ def test_no_row_of_a_run_is_read_by_the_name_of_a_column():
         f"{path.relative_to(SOURCE)}:{number}"
         for room in ("engine", "results", "report", "cli", "plan", "analysis")
         for path in (SOURCE / room).rglob("*.py")
-        if path.parent.name != "charts"  # whose rows are altair's
+        if path.parent.name != "charts"  # whose rows are Vega's
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if READS.search(line)
     }

@@ -1,2 +1,1 @@
-"""Charts: frozen rows in, a ChartFigure out. A chart and its rows are one file. altair is imported
-on drawing."""
+"""Charts: frozen rows in, a ChartFigure out. A chart and its rows are one file."""

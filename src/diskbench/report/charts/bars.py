@@ -10,18 +10,19 @@ that no lines cross and every number is beside its mark.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import chart_of, dots, layered, own_layers, own_text, value_axis
+from diskbench.report.charts.layers import dots, layer, layered, own_layers, own_text
 from diskbench.report.charts.measure import (
-    CHARACTER_PX,
+    Channel,
+    Spec,
     bare,
-    linear_domain,
     log_domain,
+    named,
     title,
+    value_axis,
     wants_log,
     with_unit,
 )
@@ -29,6 +30,7 @@ from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.point import (
     ChartPoint,
     Lanes,
+    Row,
     carried,
     in_lanes,
     is_own,
@@ -40,17 +42,12 @@ from diskbench.report.charts.point import (
     subtitle,
 )
 
-if TYPE_CHECKING:
-    import altair as alt
-
-
-WIDTH = 300
+WIDTH = 245
 ROW = 22
 _BAR = 13
 _BROKEN = 1.25
 _CUT = (1.06, 1.10)
 """Where a cut bar is interrupted and where it continues, as multiples of the largest whole bar."""
-_TEXT_GAP = 14
 _ROOMY = 200
 """Narrower panels show n only in the subtitle."""
 
@@ -60,10 +57,10 @@ class _Scale:
     """The axis of a drawing: its bounds, and the value up to which bars are whole (None: all)."""
 
     metric: str
-    log: bool
     domain: tuple[float, float]
     whole_up_to: float | None
-    ticks: int = 4
+    ticks: int
+    log: bool = False
 
     def drawn(self, value: float) -> float:
         """The position of a value on the axis."""
@@ -71,12 +68,9 @@ class _Scale:
             return value
         return self.whole_up_to * _BROKEN
 
-    def x(self, field: str) -> alt.X:
+    def x(self, field: str) -> Channel:
         """The horizontal position of a field of the rows."""
-        axis: alt.X = value_axis(
-            "x", field, self.metric, self.domain, log=self.log, ticks=self.ticks
-        )
-        return axis
+        return value_axis(field, self.metric, self.domain, log=self.log, ticks=self.ticks)
 
 
 def bars_chart(
@@ -91,14 +85,13 @@ def bars_chart(
     _, broken = rest_and_outliers(values)
     log = wants_log(values) and min(values) > 0
     lanes = lanes_of(points, ranked=ranked)
-    can_log = min(values) > 0 and (log or bool(broken))
     return ChartFigure(
         title=heading,
         subtitle=_subtitle(points, metric),
-        drawing=panel(points, palette, lanes),
+        drawing=lambda log: panel(points, palette, lanes, log=log),
         id=name,
         alt=_sentence(points, metric, heading),
-        log_drawing=panel(points, palette, lanes, log=True) if can_log else None,
+        both=min(values) > 0 and (log or bool(broken)),
         log_first=log,
     )
 
@@ -111,89 +104,60 @@ def panel(
     log: bool = False,
     width: int = WIDTH,
     labelled: bool = True,
-) -> alt.LayerChart:
+    **more: object,
+) -> Spec:
     """Points of one metric in their rows; a row without points is marked as missing.
 
     `labelled`: this panel shows the labels and the legend; otherwise a panel beside it does.
     """
-    import altair as alt
-
-    metric = points[0].metric
+    brief = width < _ROOMY
     published, own = of_source(points, "published"), of_source(points, "measured")
-    by_lane = in_lanes(points, lanes)
-    texts = {name: _words(of_lane, name, brief=width < _ROOMY) for name, of_lane in by_lane.items()}
-    scale = _scale(by_lane, texts, metric, log=log, width=width)
+    scale = _scale(points, log=log, ticks=2 if brief else 4)
     y = lanes.axis(labelled=labelled)
-    layers: list[Any] = []
-    bars = published or own
-    if bars:
-        rows = [row(bar) | {"row": lanes.of(bar)} for bar in bars]
-        colour = provider_colour(bars, palette, legend=labelled)
-        layers += (_dots if log else _bars)(rows, scale, y, colour, palette)
-    layers += own_layers(own if published else (), lanes.of, scale.x, scale.drawn, y, palette)
-    least = scale.domain[0]
+    colour = provider_colour(published or own, palette, legend=labelled)
+    bars = [row(bar) | {"row": lanes.of(bar)} for bar in published or own]
+    by_lane = in_lanes(points, lanes)
     words = [
         {
             "row": name,
-            "at": max(map(scale.drawn, _extent(of_lane)), default=least),
-            "text": texts[name],
+            "at": max(map(scale.drawn, _extent(of_lane)), default=scale.domain[0]),
+            "text": _words(of_lane, name, brief=brief),
         }
         for name, of_lane in by_lane.items()
     ]
-    marks = chart_of(words).mark_text(align="left", dx=8, color=palette.ink, aria=False)
-    layers.append(marks.encode(x=scale.x("at"), text=alt.Text("text:N"), y=y))
-    return layered(layers, width, ROW * len(lanes.names))
+    told = {"x": scale.x("at"), "y": y, "text": named("text")}
+    layers = [
+        *(_dots if log else _bars)(bars, scale, {"y": y, "color": colour}, palette),
+        *(own_layers(in_lanes(own, lanes), scale.x, scale.drawn, y, palette) if published else ()),
+        layer("text", words, told, align="left", dx=8, color=palette.ink),
+    ]
+    return layered(layers, width, ROW * len(lanes.names), **more)
 
 
-def _scale(
-    by_lane: Mapping[str, Sequence[ChartPoint]],
-    texts: Mapping[str, str],
-    metric: str,
-    *,
-    log: bool,
-    width: int,
-) -> _Scale:
-    by_lane = {name: of_lane for name, of_lane in by_lane.items() if of_lane}
-    room = {name: (CHARACTER_PX * len(texts[name]) + _TEXT_GAP) / width for name in by_lane}
-    values = [value for of_lane in by_lane.values() for value in _extent(of_lane)]
-    if log:
-        ends = [(max(_extent(of_lane)), room[name]) for name, of_lane in by_lane.items()]
-        low, high = log_domain(values, ends)
-        return _Scale(metric, log=True, domain=(low, high), whole_up_to=None)
+def _scale(points: Sequence[ChartPoint], *, log: bool, ticks: int) -> _Scale:
+    values = _extent(points)
     highest, broken = rest_and_outliers(values)
-    scale = _Scale(metric, log=False, domain=(0.0, 1.0), whole_up_to=highest if broken else None)
-    drawn = {name: max(map(scale.drawn, _extent(of_lane))) for name, of_lane in by_lane.items()}
-    top = linear_domain(max(drawn.values()), [(drawn[name], room[name]) for name in drawn])[1]
-    return replace(scale, domain=(0.0, top), ticks=4 if width >= _ROOMY else 2)
+    if log:
+        low, high = log_domain(values)
+        return _Scale(points[0].metric, (low, high), None, ticks, log=True)
+    top = highest * (_BROKEN if broken else 1)
+    return _Scale(points[0].metric, (0.0, top or 1.0), highest if broken else None, ticks)
 
 
 def _bars(
-    rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, colour: alt.Color, palette: Palette
-) -> list[Any]:
-
-    import altair as alt
-
-    layers: list[Any] = []
-    for doubted in (False, True):
-        pieces = [
-            piece for row in rows if row["doubted"] is doubted for piece in _pieces(row, scale)
-        ]
-        chart = chart_of(pieces)
-        bars = (
-            chart.mark_bar(height=_BAR, filled=False, strokeWidth=1.5, strokeDash=[3, 2])
-            if doubted
-            else chart.mark_bar(height=_BAR)
-        )
-        if pieces:
-            layers.append(
-                bars.encode(
-                    x=scale.x("from"), x2=alt.X2("to:Q"), y=y, color=colour, **carried(pieces)
-                )
-            )
-    return [*layers, *_spans(rows, scale, y, palette)]
+    rows: Sequence[Row], scale: _Scale, encoding: dict[str, Channel], palette: Palette
+) -> list[Spec]:
+    ends = {"x": scale.x("from"), "x2": {"field": "to"}, **encoding, **carried(rows)}
+    pieces = [piece for row in rows for piece in _pieces(row, scale)]
+    hollow = {"filled": False, "strokeWidth": 1.5, "strokeDash": [3, 2]}
+    return [
+        layer("bar", [row for row in pieces if not row["doubted"]], ends, height=_BAR),
+        layer("bar", [row for row in pieces if row["doubted"]], ends, height=_BAR, **hollow),
+        _spans(rows, scale, encoding["y"], palette),
+    ]
 
 
-def _pieces(bar: dict[str, Any], scale: _Scale) -> list[dict[str, Any]]:
+def _pieces(bar: Row, scale: _Scale) -> list[Row]:
     """A whole bar, or both parts of a cut bar."""
     end, unbroken = scale.drawn(bar["value"]), scale.whole_up_to
     if end == bar["value"] or unbroken is None:
@@ -205,35 +169,27 @@ def _pieces(bar: dict[str, Any], scale: _Scale) -> list[dict[str, Any]]:
 
 
 def _dots(
-    rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, colour: alt.Color, palette: Palette
-) -> list[Any]:
-
-    import altair as alt
-
+    rows: Sequence[Row], scale: _Scale, encoding: dict[str, Channel], palette: Palette
+) -> list[Spec]:
     led = [row | {"from": scale.domain[0]} for row in rows]
-    lead = chart_of(led).mark_rule(
-        color=palette.grid, strokeDash=[1, 3], strokeWidth=1.5, aria=False
-    )
-    layers: list[Any] = [lead.encode(x=scale.x("from"), x2=alt.X2("value:Q"), y=y)]
-    encode = {"x": scale.x("value"), "y": y, "color": colour}
-    layers += dots(rows, size=80, encode=encode, opacity=1, strokeWidth=2)
-    return [*layers, *_spans(rows, scale, y, palette)]
+    lead = {"x": scale.x("from"), "x2": {"field": "value"}, "y": encoding["y"]}
+    return [
+        layer("rule", led, lead, color=palette.grid, strokeDash=[1, 3], strokeWidth=1.5),
+        *dots(rows, {"x": scale.x("value"), **encoding}, size=80),
+        _spans(rows, scale, encoding["y"], palette),
+    ]
 
 
-def _spans(rows: Sequence[dict[str, Any]], scale: _Scale, y: alt.Y, palette: Palette) -> list[Any]:
+def _spans(rows: Sequence[Row], scale: _Scale, y: Channel, palette: Palette) -> Spec:
     """Lines from the lowest to the highest value, if both are known and the bar is whole."""
-    import altair as alt
-
     known = [
         row
         for row in rows
         if row["low"] is not None and scale.drawn(row["high"]) == row["high"]
         and (row["low"] > 0 or not scale.log)
     ]  # fmt: skip
-    if not known:
-        return []
-    rule = chart_of(known).mark_rule(color=palette.ink, strokeWidth=1.5, aria=False)
-    return [rule.encode(x=scale.x("low"), x2=alt.X2("high:Q"), y=y)]
+    ends = {"x": scale.x("low"), "x2": {"field": "high"}, "y": y}
+    return layer("rule", known, ends, color=palette.ink, strokeWidth=1.5)
 
 
 def _extent(points: Sequence[ChartPoint]) -> list[float]:
@@ -269,7 +225,7 @@ def _sentence(points: Sequence[ChartPoint], metric: str, heading: str) -> str:
     )
 
 
-PANEL_WIDTH = 130
+PANEL_WIDTH = 108
 Panel = tuple[str, str]
 """A metric, and a direction or an instance type."""
 
@@ -303,25 +259,30 @@ def multiples_chart(
     return ChartFigure(
         title=heading,
         subtitle=subtitle(points, units),
-        drawing=_panels_drawing(panels, palette, lanes, log=False),
+        drawing=lambda log: _panels_drawing(panels, palette, lanes, log=log),
         id=name,
         alt=_panels_sentence(panels, heading),
-        log_drawing=_panels_drawing(panels, palette, lanes, log=True) if log and positive else None,
+        both=log and positive,
         log_first=log and positive,
     )
 
 
 def _panels_drawing(
     panels: dict[Panel, list[ChartPoint]], palette: Palette, lanes: Lanes, *, log: bool
-) -> alt.TopLevelMixin:
-    import altair as alt
-
-    drawn: list[Any] = []
-    for place, (key, of_panel) in enumerate(panels.items()):
-        drawing = panel(of_panel, palette, lanes, log=log, width=PANEL_WIDTH, labelled=not place)
-        words = alt.TitleParams(_panel_heading(key), anchor="start", frame="group", offset=6)
-        drawn.append(drawing.properties(title=words))
-    return alt.hconcat(*drawn, spacing=14)
+) -> Spec:
+    drawn = [
+        panel(
+            of_panel,
+            palette,
+            lanes,
+            log=log,
+            width=PANEL_WIDTH,
+            labelled=not place,
+            title={"text": _panel_heading(key), "anchor": "start", "frame": "group", "offset": 6},
+        )
+        for place, (key, of_panel) in enumerate(panels.items())
+    ]
+    return {"hconcat": drawn, "spacing": 14}
 
 
 def _panel_heading(key: Panel) -> str:

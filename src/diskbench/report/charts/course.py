@@ -5,46 +5,36 @@ stalled.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.course import MOST_POINTS, DirectionSeries, StepCourse, kept, stalled
 from diskbench.report.assemble.overview import telling
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import row_href
-from diskbench.report.charts.course_layers import (
-    Levels,
-    Rate,
-    cliff_layers,
-    hover_layer,
-    level_layers,
-    phase_layers,
-    round_layer,
-    stall_layer,
-)
+from diskbench.report.charts.course_layers import Floats, Levels, Rate, course_drawing
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import (
-    chart_of,
+from diskbench.report.charts.layers import layer
+from diskbench.report.charts.measure import (
+    Channel,
+    Spec,
+    bare,
+    by_name,
     latency_axis,
-    layered,
+    log_domain,
+    named,
     stroke_legend,
-    stroke_scale,
+    time_axis,
     value_axis,
+    wants_log,
 )
-from diskbench.report.charts.measure import TIME_WIDTH, bare, log_domain, time_axis, wants_log
 from diskbench.report.charts.palette import DIRECTIONS, Palette
+from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
-
-if TYPE_CHECKING:
-    import altair as alt
-
-
-Floats = NDArray[np.float64]
 
 HEIGHT = 130
 _DASHES = {
@@ -68,78 +58,49 @@ def course_chart(course: StepCourse, palette: Palette, *, rate: Rate = "iops") -
     return ChartFigure(
         title=f"{course.step}: {_WORDS[rate]}",
         subtitle=_subtitle(course, rate, levels),
-        drawing=_drawing(course, palette, rate, levels, log=False),
+        drawing=lambda log: _drawing(course, palette, rate, levels, log=log),
         id=f"course-{rate.replace('_', '-')}-{course.run_id}-{course.step_index}",
         alt=_sentence(course, rate),
-        log_drawing=_drawing(course, palette, rate, levels, log=True) if log else None,
+        both=log,
         log_first=log,
     )
 
 
 def _drawing(
     course: StepCourse, palette: Palette, rate: Rate, levels: Levels, *, log: bool
-) -> alt.LayerChart:
-
-    x = time_axis(course.seconds)
+) -> Spec:
     tracks = {name: getattr(track, rate) for name, track in course.tracks.items()}
     if len(tracks) > 1:  # phases and promises refer to the total
         tracks["total"] = course.total(rate)
-    lines = line_rows(tracks)
-    values = [row["value"] for row in lines] + list(levels.shown)
-    if log:
-        positive = [value for value in values if value > 0]
-        domain = log_domain(positive)
-    else:
-        domain = [0, max(values, default=1.0) * 1.06 or 1.0]
-    y = value_axis("y", "value", rate, domain, log=log, clamp=log, minExtent=34, title=None)
-    floor = domain[0] if log else 0.0
-    for row in lines:
-        row["value"] = max(row["value"], floor)
-    layers: list[Any] = [
-        *phase_layers(course, palette, x, HEIGHT, rate=rate),
-        *round_layer(course, palette, x),
-        *level_layers(levels, palette, y, rate),
-        *line_layers(lines, palette, x, y),
-        *stall_layer(course, palette, x, HEIGHT),
-        *cliff_layers(course, palette, x, HEIGHT),
-        hover_layer(course, tracks, rate, x, palette),
-    ]
-    return layered(layers, TIME_WIDTH, HEIGHT)
-
-
-def line_rows(tracks: dict[str, Floats], n_out: int = MOST_POINTS) -> list[dict[str, Any]]:
-    """The points of the lines, downsampled; a second is drawn at its middle."""
-    share = max(n_out // max(len(tracks), 1), 250)
-    return [
+    share = max(MOST_POINTS // max(len(tracks), 1), 250)
+    rows: list[Row] = [
         {"second": int(place) + 0.5, "value": float(f"{values[place]:.5g}"), "direction": name}
         for name, values in tracks.items()
         for place in kept(values, share)
     ]
-
-
-def line_layers(lines: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.Y) -> list[Any]:
-    """A line per direction, with its own colour and dash; a legend if there are several."""
-    import altair as alt
-
-    drawn = {row["direction"] for row in lines}
-    names = [name for name in (*DIRECTIONS, "total") if name in drawn]
-    dashes = {name: _DASHES[name] if len(names) > 1 else [1, 0] for name in names}
+    values = [row["value"] for row in rows] + [value for _, value in levels.drawn]
+    domain = log_domain(values) if log else [0.0, max(values, default=1.0) * 1.06 or 1.0]
+    rows = [row | {"value": max(row["value"], domain[0])} for row in rows]
+    y = value_axis("value", rate, domain, log=log, minExtent=34, title=None)
+    names = [name for name in (*DIRECTIONS, "total") if name in tracks]
     legend = stroke_legend() if len(names) > 1 else None
-    colours = {name: palette.direction(name) for name in names}
-    base = chart_of(lines).encode(
-        x=x,
-        y=y,
-        color=stroke_scale(alt.Color, "direction", colours, legend),
-        strokeDash=stroke_scale(alt.StrokeDash, "direction", dashes, legend),
-    )
-    return [base.mark_line(strokeWidth=1.5, interpolate="linear", strokeJoin="round", aria=False)]
+    dashes = {name: _DASHES[name] if len(names) > 1 else [1, 0] for name in names}
+    encoding = {"x": time_axis(course.seconds), "y": y, **_strokes(names, palette, legend)}
+    encoding["strokeDash"] = by_name("direction", dashes, legend)
+    lines = layer("line", rows, encoding, strokeWidth=1.5, strokeJoin="round")
+    return course_drawing(course, lines, tracks, rate, palette, HEIGHT, levels)
+
+
+def _strokes(names: Sequence[str], palette: Palette, legend: Channel | None) -> dict[str, Channel]:
+    """A colour per direction; a legend if there are several."""
+    return {
+        "color": by_name("direction", {each: palette.direction(each) for each in names}, legend)
+    }
 
 
 def _usual(course: StepCourse, rate: Rate) -> Sequence[float]:
     """The levels of its phases; for a step without phases, the values of seconds without a
     stall."""
-    import numpy as np
-
     phases = course.phases.phases if course.phases else ()
     rates = [getattr(phase, rate) for phase in phases if phase.kind != "stall"]
     if len(known := [value for value in rates if value]) > 1:
@@ -153,19 +114,18 @@ def _usual(course: StepCourse, rate: Rate) -> Sequence[float]:
 
 def _levels(course: StepCourse, rate: Rate) -> Levels:
     expected = course.expected
-    if expected is None or expected.lasting.limited_by is None:
+    if expected is None or (limit := expected.lasting.limited_by) is None:
         return Levels()
-    lasting, begin = getattr(expected.lasting, rate), getattr(expected.begin, rate)
-    levels = Levels(lasting=lasting, begin=begin if expected.bursts else None)
-    levels = replace(
-        levels, word="promised" if _is_promise(expected.lasting.limited_by) else "expected"
+    begin = getattr(expected.begin, rate) if expected.bursts else None
+    lasting = "baseline" if begin is not None else "rate"
+    named = (("burst", begin), (lasting, getattr(expected.lasting, rate)))
+    known = [(name, value) for name, value in named if value is not None]
+    most = _FAR_ABOVE * float(course.total(rate).max(initial=0.0)) or math.inf
+    return Levels(
+        word="promised" if limit.startswith(("disk-", "vm-")) else "expected",
+        drawn=tuple(level for level in known if level[1] <= most),
+        beyond=tuple(level for level in known if level[1] > most),
     )
-    top = float(course.total(rate).max(initial=0.0))
-    return replace(levels, most=_FAR_ABOVE * top if top else None)
-
-
-def _is_promise(limit: str) -> bool:
-    return limit.startswith(("disk-", "vm-"))
 
 
 def _subtitle(course: StepCourse, rate: Rate, levels: Levels) -> str:
@@ -184,8 +144,6 @@ def _subtitle(course: StepCourse, rate: Rate, levels: Levels) -> str:
 
 def _sentence(course: StepCourse, rate: Rate) -> str:
     """The alternative text of the chart."""
-    import numpy as np
-
     total = course.total(rate)
     unit = "IOPS" if rate == "iops" else "MB/s"
     low, middle, high = (bare(rate, float(f(total))) for f in (np.min, np.median, np.max))
@@ -236,20 +194,9 @@ def course_latency_chart(course: StepCourse, palette: Palette) -> ChartFigure | 
     if len(course.tracks) > 1:  # three lines for each of two directions would be unreadable
         shown = {key: shown[key] for key in shown if key[1] != "max_ns"} or shown
     rows = _latency_rows(shown)
-    domain = log_domain([row["value"] for row in rows])
-    y = latency_axis("value", domain, clamp=True)
-    x = time_axis(course.seconds)
     words = {
         f"{direction} {_LATENCIES[name]}": values for (direction, name), values in shown.items()
     }
-    layers: list[Any] = [
-        *phase_layers(course, palette, x, HEIGHT),
-        *round_layer(course, palette, x),
-        *_latency_lines(rows, palette, x, y),
-        *stall_layer(course, palette, x, HEIGHT),
-        *cliff_layers(course, palette, x, HEIGHT, words=False),
-        hover_layer(course, words, "lat_ns", x, palette),
-    ]
     kinds = list(dict.fromkeys(_LATENCIES[name] for _, name in shown))
     subtitle = (
         f"time of one I/O ({', '.join(kinds)}) in each second, logarithmic; "
@@ -258,7 +205,9 @@ def course_latency_chart(course: StepCourse, palette: Palette) -> ChartFigure | 
     return ChartFigure(
         title=f"{course.step}: latency",
         subtitle=subtitle,
-        drawing=layered(layers, TIME_WIDTH, HEIGHT),
+        drawing=lambda _: course_drawing(
+            course, _latency_lines(course, rows, palette), words, "lat_ns", palette, HEIGHT
+        ),
         id=f"course-latency-{course.run_id}-{course.step_index}",
         alt=_latency_sentence(course, shown),
     )
@@ -266,7 +215,6 @@ def course_latency_chart(course: StepCourse, palette: Palette) -> ChartFigure | 
 
 def _latency_figures(track: DirectionSeries) -> list[str]:
     """The figures to draw for a direction: quantiles if known, else the mean; and the highest."""
-    import numpy as np
 
     def known(name: str) -> bool:
         values = getattr(track, name)
@@ -278,9 +226,7 @@ def _latency_figures(track: DirectionSeries) -> list[str]:
     return [name for name in (middle, "p99_ns", "max_ns") if known(name)]
 
 
-def _latency_rows(shown: dict[tuple[str, str], Floats]) -> list[dict[str, Any]]:
-    import numpy as np
-
+def _latency_rows(shown: dict[tuple[str, str], Floats]) -> list[Row]:
     share = max(2 * MOST_POINTS // max(len(shown), 1), 100)
     rows = []
     for (direction, name), values in shown.items():
@@ -299,30 +245,20 @@ def _latency_rows(shown: dict[tuple[str, str], Floats]) -> list[dict[str, Any]]:
     return rows
 
 
-def _latency_lines(rows: list[dict[str, Any]], palette: Palette, x: alt.X, y: alt.Y) -> list[Any]:
-    import altair as alt
-
+def _latency_lines(course: StepCourse, rows: list[Row], palette: Palette) -> Spec:
     names = [name for name in DIRECTIONS if any(row["direction"] == name for row in rows)]
-    colours = {name: palette.direction(name) for name in names}
     dashes = {k: v for k, v in _LATENCY_DASHES.items() if any(row["which"] == k for row in rows)}
-    legend = stroke_legend() if len(names) > 1 else None
-    of_dashes = stroke_legend(symbolStrokeColor=palette.muted)
-    return [
-        chart_of(rows)
-        .mark_line(strokeWidth=1.3, strokeJoin="round", strokeCap="round", aria=False)
-        .encode(
-            x=x,
-            y=y,
-            detail=alt.Detail("piece:N"),
-            color=stroke_scale(alt.Color, "direction", colours, legend),
-            strokeDash=stroke_scale(alt.StrokeDash, "which", dashes, of_dashes),
-        )
-    ]
+    encoding = {
+        "x": time_axis(course.seconds),
+        "y": latency_axis("value", log_domain(row["value"] for row in rows)),
+        "detail": named("piece"),
+        **_strokes(names, palette, stroke_legend() if len(names) > 1 else None),
+        "strokeDash": by_name("which", dashes, stroke_legend(symbolStrokeColor=palette.muted)),
+    }
+    return layer("line", rows, encoding, strokeWidth=1.3, strokeJoin="round", strokeCap="round")
 
 
 def _latency_sentence(course: StepCourse, shown: dict[tuple[str, str], Floats]) -> str:
-    import numpy as np
-
     parts = []
     for (direction, name), values in shown.items():
         known = values[~np.isnan(values) & (values > 0)]

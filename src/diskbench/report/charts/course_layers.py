@@ -1,12 +1,13 @@
-"""Layers around the line of a course: phases, cliffs, levels, stalls, rounds, labels, and the hover
-text at the pointer or keyboard position.
+"""Layers around the line of a course: phases, cliffs, levels, stalls, rounds, and the hover text at
+the pointer or keyboard position.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,71 +15,83 @@ from numpy.typing import NDArray
 from diskbench.model.phase import Phase
 from diskbench.report.assemble.course import StepCourse
 from diskbench.report.assemble.phases import clock
-from diskbench.report.charts.layers import chart_of, columns
-from diskbench.report.charts.measure import CHARACTER_PX, TIME_WIDTH, bare, with_unit
+from diskbench.report.charts.layers import columns, layer, layered
+from diskbench.report.charts.measure import (
+    TIME_WIDTH,
+    Channel,
+    Spec,
+    amount,
+    bare,
+    by_name,
+    named,
+    stroke_legend,
+    with_unit,
+)
 from diskbench.report.charts.palette import Palette
-
-if TYPE_CHECKING:
-    import altair as alt
-
+from diskbench.report.charts.point import Row
 
 Floats = NDArray[np.float64]
 
 Rate = Literal["iops", "bytes_per_s"]
-_LABEL_ROWS = 2
-_ROW_PX = 12
-_OVERHANG_PX = 60
 _MOST_CLIFF_WORDS = 2
 _MOST_MARKS = 200
-_FIRST_LABEL_PX = 38
-_LABEL_PX = 16
-"""Below the names of the phases, and the height of a line of labels."""
-_NEAR = 0.06
-"""Share of the width: the labels of closer rules are on the same side."""
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Promised or expected rates (`word`): the lasting rate, and the rate at the start of a burst.
-    `most` is the highest rate that is drawn."""
+    """Promised or expected rates (`word`) by their names: those `drawn`, and those so far `beyond`
+    what was reached that they would flatten the rest."""
 
-    lasting: float | None = None
-    begin: float | None = None
     word: str = "expected"
-    most: float | None = None
-
-    @property
-    def _named(self) -> tuple[tuple[str, float], ...]:
-        lasting = "baseline" if self.begin is not None else "rate"
-        named = (("burst", self.begin), (lasting, self.lasting))
-        return tuple((name, value) for name, value in named if value is not None)
-
-    @property
-    def drawn(self) -> tuple[tuple[str, float], ...]:
-        """Names and values of the levels in the picture."""
-        return tuple(level for level in self._named if self.most is None or level[1] <= self.most)
-
-    @property
-    def beyond(self) -> tuple[tuple[str, float], ...]:
-        """Names and values of the levels above the picture."""
-        return tuple(level for level in self._named if level not in self.drawn)
-
-    @property
-    def shown(self) -> tuple[float, ...]:
-        """The values of the levels in the picture."""
-        return tuple(value for _, value in self.drawn)
+    drawn: tuple[tuple[str, float], ...] = ()
+    beyond: tuple[tuple[str, float], ...] = ()
 
 
-def phase_layers(
-    course: StepCourse, palette: Palette, x: alt.X, height: int, *, rate: Rate | None = None
-) -> list[Any]:
-    """A band per phase (bursts and stalls shaded), lines between them, and names above, with their
-    levels of the `rate` that the picture shows."""
-    import altair as alt
+def course_drawing(
+    course: StepCourse,
+    lines: Spec,
+    tracks: Mapping[str, Floats],
+    metric: str,
+    palette: Palette,
+    height: int,
+    levels: Levels | None = None,
+) -> Spec:
+    """The `lines` of a course with all that is around them. Cliffs and levels have their names in
+    the picture of rates, the one with `levels`; that of latencies stands below it."""
+    rate: Rate | None = None
+    if levels is not None:
+        rate = "bytes_per_s" if metric == "bytes_per_s" else "iops"
+    y = lines["encoding"]["y"]
+    layers = [
+        _phase_layer(course, palette, height, rate),
+        layer("rule", [{"at": float(at)} for at in course.rounds[1:]], {"x": _second(course, "at")},
+              color=palette.grid, strokeWidth=1),
+        *(_level_layers(levels, palette, y, rate) if levels and rate else ()),
+        lines,
+        _stall_layer(course, palette, height),
+        *_cliff_layers(course, palette, height, words=rate is not None),
+        _hover_layer(course, tracks, metric, palette),
+    ]  # fmt: skip
+    alone = {
+        "scale": {"color": "independent", "strokeDash": "independent"},
+        "axis": {"x": "independent"},
+    }
+    return layered(layers, TIME_WIDTH, height, resolve=alone)
 
+
+def _second(course: StepCourse, field: str, axis: Channel | None = None) -> Channel:
+    """A place on the time axis, which the lines draw."""
+    return amount(field, axis=axis, scale={"domain": [0, course.seconds], "nice": False})
+
+
+def _tall(height: int) -> dict[str, Channel]:
+    return {"y": {"value": 0}, "y2": {"value": height}}
+
+
+def _phase_layer(course: StepCourse, palette: Palette, height: int, rate: Rate | None) -> Spec:
+    """A band per phase (bursts and stalls shaded) and an axis above with lines between them and
+    their names, with their levels of the `rate` that the picture shows."""
     phases = course.phases.phases if course.phases else ()
-    if not phases:
-        return []
     fills = {"burst": palette.band, "ramp": palette.band, "stall": palette.accent}
     rows = [
         {
@@ -89,51 +102,28 @@ def phase_layers(
         }
         for phase in phases
     ]
-    bands = (
-        chart_of(rows)
-        .mark_rect(aria=False)
-        .encode(
-            x=at_field(x, "start"),
-            x2=alt.X2("end:Q"),
-            y=alt.value(0),
-            y2=alt.value(height),
-            color=alt.Color("fill:N", scale=None),
-            opacity=alt.Opacity("opacity:Q", scale=None),
-        )
-    )
-    edges = (
-        chart_of(rows[1:]).mark_rule(color=palette.grid, aria=False).encode(x=at_field(x, "start"))
-    )
-    names = _phase_names(phases, course.seconds, rate)
-    texts = (
-        chart_of(names)
-        .mark_text(align="left", baseline="bottom", color=palette.ink, fontSize=11, aria=False)
-        .encode(x=at_field(x, "at"), y=alt.Y("y:Q", scale=None, axis=None), text=alt.Text("text:N"))
-    )
-    return [bands, edges, *([texts] if names else [])]
-
-
-def _phase_names(
-    phases: tuple[Phase, ...], seconds: float, rate: Rate | None
-) -> list[dict[str, Any]]:
-    """Names above the bands, in two rows if one is too narrow; the longest phases are placed
-    first."""
-    taken: list[list[tuple[float, float]]] = [[] for _ in range(_LABEL_ROWS)]
-    names = []
-    for phase in sorted(phases, key=lambda phase: -phase.seconds):
-        begin_px = phase.start_s / seconds * TIME_WIDTH
-        texts = (_phase_words(phase, rate), phase.kind) if rate else (phase.kind,)
-        for text, row in ((t, r) for t in texts for r in range(_LABEL_ROWS)):
-            room = CHARACTER_PX * len(text) + 6
-            start = max(min(begin_px, TIME_WIDTH + _OVERHANG_PX - room), 0.0)
-            if start > begin_px or start < begin_px - room / 2:
-                continue
-            if all(start + room <= a or b <= start for a, b in taken[row]):
-                taken[row].append((start, start + room))
-                at = start / TIME_WIDTH * seconds
-                names.append({"at": at, "y": -4 - _ROW_PX * row, "text": text})
-                break
-    return names
+    starts = [phase.start_s for phase in phases]
+    words = [_phase_words(phase, rate) if rate else phase.kind for phase in phases]
+    axis = {
+        "orient": "top",
+        "title": None,
+        "values": starts,
+        "labelExpr": f"{json.dumps(words)}[indexof({json.dumps(starts)}, datum.value)]",
+        "labelAlign": "left",
+        "labelColor": palette.ink,
+        "labelOverlap": "greedy",
+        "labelSeparation": 6,
+        "labelPadding": 3,
+        "ticks": False,
+        "domain": False,
+    }
+    bands = {
+        "x": _second(course, "start", axis),
+        "x2": {"field": "end"},
+        "color": named("fill", scale=None),
+        "opacity": amount("opacity", scale=None),
+    }
+    return layer("rect", rows, bands | _tall(height))
 
 
 def _phase_words(phase: Phase, rate: Rate) -> str:
@@ -145,163 +135,72 @@ def _phase_words(phase: Phase, rate: Rate) -> str:
     )
 
 
-def cliff_layers(
-    course: StepCourse, palette: Palette, x: alt.X, height: int, *, words: bool = True
-) -> list[Any]:
-    """The cliffs that were found, and the predicted cliff with its range.
-
-    Without `words` only the rules, for a picture below one that has the labels.
-    """
-    import altair as alt
-
-    layers: list[Any] = []
-    labels: list[tuple[float, str, str]] = []
-    cliffs = course.phases.cliffs if course.phases else ()
+def _cliff_layers(course: StepCourse, palette: Palette, height: int, *, words: bool) -> list[Spec]:
+    """The cliffs that were found, and the predicted cliff with its range; `words`: with a legend
+    of their times."""
+    rules: dict[str, tuple[float, str, list[int]]] = {}
+    spread: list[Row] = []
     predicted = course.predicted
     if predicted is not None:
-        if predicted.latest_s > predicted.earliest_s:
-            spread = [{"a": predicted.earliest_s, "b": min(predicted.latest_s, course.seconds)}]
-            layers.append(
-                chart_of(spread)
-                .mark_rect(color=palette.ink, opacity=0.10, aria=False)
-                .encode(x=at_field(x, "a"), x2=alt.X2("b:Q"), y=alt.value(0), y2=alt.value(height))
-            )
-        layers.append(
-            _rules([predicted.at_s], x).mark_rule(
-                color=palette.ink, strokeDash=[4, 3], strokeWidth=1.5, aria=False
-            )
-        )
-    if cliffs:
-        layers.append(
-            _rules([cliff.at_s for cliff in cliffs], x).mark_rule(
-                color=palette.accent, strokeWidth=2, aria=False
-            )
-        )
-        labels += [
-            (cliff.at_s, f"cliff {clock(cliff.at_s)}", palette.accent)
-            for cliff in cliffs[:_MOST_CLIFF_WORDS]
-        ]
-    if predicted is not None:
-        labels.append((predicted.at_s, f"predicted {clock(predicted.at_s)}", palette.ink))
-    rows = beside(labels if words else [], course.seconds)
-    for side in ("left", "right"):
-        mine = [row for row in rows if row["side"] == side]
-        if mine:
-            layers.append(
-                chart_of(mine)
-                .mark_text(align=side, dx=5 if side == "left" else -5, fontSize=11, aria=False)
-                .encode(
-                    x=at_field(x, "at"),
-                    y=alt.Y("y:Q", scale=None, axis=None),
-                    text=alt.Text("text:N"),
-                    color=alt.Color("fill:N", scale=None),
-                )
-            )
-    return layers
+        spread = [{"a": predicted.earliest_s, "b": min(predicted.latest_s, course.seconds)}]
+        word = f"predicted {clock(predicted.at_s)}"
+        rules[word] = (predicted.at_s, palette.ink, [4, 3])
+    for cliff in course.phases.cliffs if course.phases else ():
+        rules[f"cliff {clock(cliff.at_s)}"] = (cliff.at_s, palette.accent, [1, 0])
+    cliffs = [word for word in rules if word.startswith("cliff")]
+    shown = [*cliffs[:_MOST_CLIFF_WORDS], *(word for word in rules if word not in cliffs)]
+    legend = stroke_legend(values=shown) if words else None
+    rows = [{"at": at, "which": word} for word, (at, _, _) in rules.items()]
+    rule = {
+        "x": _second(course, "at"),
+        "color": by_name("which", {word: colour for word, (_, colour, _) in rules.items()}, legend),
+        "strokeDash": by_name("which", {word: dash for word, (*_, dash) in rules.items()}, legend),
+    }
+    between = {"x": _second(course, "a"), "x2": {"field": "b"}, **_tall(height)}
+    return [
+        layer("rect", [row for row in spread if row["a"] < row["b"]], between, color=palette.ink,
+              opacity=0.10),
+        layer("rule", rows, rule, strokeWidth=2),
+    ]  # fmt: skip
 
 
-def beside(labels: list[tuple[float, str, str]], seconds: float) -> list[dict[str, Any]]:
-    """Labels right of their rule, where a fallen series leaves room; left of it near the end. Each
-    is on a line of its own, so that none covers another."""
-    rows: list[dict[str, Any]] = []
-    near = _NEAR * seconds
-    for place, (at, text, fill) in enumerate(labels):
-        px = at / seconds * TIME_WIDTH
-        fits_right = px + CHARACTER_PX * len(text) + 6 <= TIME_WIDTH
-        close = [taken for taken, *_ in labels if abs(taken - at) <= near]
-        beside = max(close) if fits_right else min(close)
-        y = _FIRST_LABEL_PX + _LABEL_PX * place
-        side = "left" if fits_right else "right"
-        rows.append({"at": beside, "y": y, "text": text, "fill": fill, "side": side})
-    return rows
-
-
-def level_layers(levels: Levels, palette: Palette, y: alt.Y, rate: Rate) -> list[Any]:
+def _level_layers(levels: Levels, palette: Palette, y: Channel, rate: Rate) -> list[Spec]:
     """A dashed line per level, named beside the plot."""
-    import altair as alt
-
     rows = [
         {"value": value, "text": f"{levels.word}\n{name} {bare(rate, value)}"}
         for name, value in levels.drawn
     ]
-    if not rows:
-        return []
-    base = chart_of(rows)
-    rules = base.mark_rule(color=palette.muted, strokeDash=[3, 3], aria=False).encode(y=y)
-    texts = base.mark_text(
-        align="left",
-        baseline="middle",
-        color=palette.muted,
-        fontSize=11,
-        lineBreak="\n",
-        lineHeight=12,
-        aria=False,
-    ).encode(x=alt.value(TIME_WIDTH + 6), y=y, text=alt.Text("text:N"))
-    return [rules, texts]
+    beside = {"x": {"value": TIME_WIDTH + 6}, "y": y, "text": named("text")}
+    return [
+        layer("rule", rows, {"y": y}, color=palette.muted, strokeDash=[3, 3]),
+        layer("text", rows, beside, align="left", baseline="middle", color=palette.muted,
+              fontSize=11, lineBreak="\n", lineHeight=12),
+    ]  # fmt: skip
 
 
-def stall_layer(course: StepCourse, palette: Palette, x: alt.X, height: int) -> list[Any]:
+def _stall_layer(course: StepCourse, palette: Palette, height: int) -> Spec:
     """A triangle at the bottom of each stall."""
-    import altair as alt
-
     stalls = course.phases.stalls if course.phases else ()
     longest = sorted(stalls, key=lambda stall: -stall.seconds)[:_MOST_MARKS]
     rows = [{"at": (stall.start_s + stall.end_s) / 2} for stall in longest]
-    if not rows:
-        return []
-    return [
-        chart_of(rows)
-        .mark_point(shape="triangle-up", filled=True, size=45, color=palette.accent, aria=False)
-        .encode(x=at_field(x, "at"), y=alt.value(height - 4))
-    ]
-
-
-def round_layer(course: StepCourse, palette: Palette, x: alt.X) -> list[Any]:
-    """Thin lines at the start of each round of a repeated step."""
-    starts = [float(at) for at in course.rounds[1:]]
-    if not starts:
-        return []
-    rules = _rules(starts, x).mark_rule(color=palette.grid, strokeWidth=1, aria=False)
-    return [rules]
-
-
-def _rules(seconds: list[float], x: alt.X) -> alt.Chart:
-
-    return chart_of([{"at": second} for second in seconds]).encode(x=at_field(x, "at"))
-
-
-def at_field(x: alt.X, field: str) -> alt.X:
-    """The time axis for another field."""
-    axis: alt.X = x.copy()
-    axis["shorthand"] = f"{field}:Q"
-    return axis
+    at = {"x": _second(course, "at"), "y": {"value": height - 4}}
+    return layer("point", rows, at, shape="triangle-up", filled=True, size=45, color=palette.accent)
 
 
 MOST_COLUMNS = 60
 """Stretches of a course with hover text: five pixels each, which a pointer can distinguish."""
 
 
-def hover_layer(
-    course: StepCourse, tracks: Mapping[str, Floats], metric: str, x: alt.X, palette: Palette
-) -> alt.Chart:
-    """Invisible columns with the text of their stretch: run, time, phase, values."""
-    import altair as alt
-
-    rows = column_words(course, tracks, metric)
-    return columns(rows, palette, {"x": at_field(x, "start"), "x2": alt.X2("end:Q")})
-
-
-def column_words(
-    course: StepCourse, tracks: Mapping[str, Floats], metric: str
-) -> list[dict[str, Any]]:
-    """The text of each of at most 60 stretches of a course: median, lowest and highest second."""
-    import numpy as np
-
+def _hover_layer(
+    course: StepCourse, tracks: Mapping[str, Floats], metric: str, palette: Palette
+) -> Spec:
+    """Invisible columns with the text of their stretch: run, time, phase, and the median, lowest
+    and highest second."""
     count = min(MOST_COLUMNS, course.seconds)
     edges = np.linspace(0, course.seconds, count + 1).round().astype(int)
     rows = []
     for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        columns = []
+        found = []
         for name, values in tracks.items():
             known = values[start:end]
             known = known[~np.isnan(known)]
@@ -309,13 +208,13 @@ def column_words(
                 continue
             middle = with_unit(metric, float(np.median(known)))
             low, high = bare(metric, float(known.min())), bare(metric, float(known.max()))
-            columns.append(f"{name} {middle}" + (f" ({low} to {high})" if known.size > 1 else ""))
+            found.append(f"{name} {middle}" + (f" ({low} to {high})" if known.size > 1 else ""))
         until = f"–{clock(end)}" if end - start > 1 else ""
         phase = phase_at(course, (start + end) / 2)
-        words = [f"run {course.run_id}", course.step, f"{clock(start)}{until}", phase, *columns]
+        words = [f"run {course.run_id}", course.step, f"{clock(start)}{until}", phase, *found]
         text = " · ".join(word for word in words if word)
         rows.append({"start": start, "end": end, "words": text})
-    return rows
+    return columns(rows, palette, {"x": _second(course, "start"), "x2": {"field": "end"}})
 
 
 def phase_at(course: StepCourse, second: float) -> str:

@@ -1,6 +1,7 @@
 """A chart with its text, and its conversion to SVG or PNG.
 
-altair and vl-convert are imported only when a chart is drawn.
+A drawing is a Vega-Lite document. vl-convert is imported only when it is drawn: it runs JavaScript
+(V8), which keeps 160 MB from the first drawing on (measured 2026-11-28).
 """
 
 from __future__ import annotations
@@ -8,21 +9,29 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
+from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import PICTURE, Palette, variables
-from diskbench.report.charts.vega import vega_svg
 from diskbench.visible import visible_all
-
-if TYPE_CHECKING:
-    from altair import TopLevelMixin
 
 PNG_SCALE = 2.0
 _MARK = re.compile(r'<(path|rect|line) ((?:[^<>]*? )?aria-label="([^"]*)"[^<>]*?)/>')
 _VARIABLE = re.compile(r"var\((--[a-z0-9-]+)\)")
+_PADDING = {"left": 0, "top": 0, "right": 16, "bottom": 0}
+"""On a page: the reader's font may be wider than the one that Vega measures texts beside the plot
+with."""
 WRAP = 84
 """Characters per line of a picture's subtitle."""
+
+_ROUND = ("right", "left", "top", "bottom", "top-right", "bottom-right", "top-left", "bottom-left")
+PLACES = {
+    "placed-inside": ("[width, height]", _ROUND),
+    "placed-beside": ("[1.25 * width, height]", _ROUND),
+    "placed-below": ("[1.25 * width, height]", ("bottom-right", "right", "top-right", "bottom")),
+}
+"""Styles of texts that Vega places at their rows: the room that it has, and what it tries there."""
 
 
 @dataclass(frozen=True)
@@ -30,35 +39,31 @@ class ChartFigure:
     """A chart and its text.
 
     `title` says what is drawn; `subtitle` the unit, n, and the interval or `no interval (n = …)`;
-    `alt` is the alternative text, one sentence. `id` is unique on a page. If values span decades,
-    `drawing` has a linear axis and `log_drawing` a logarithmic one; `log_first` says which suits
-    the data. `rows_href` links to the table rows with the figures.
+    `alt` is the alternative text, one sentence. `id` is unique on a page. `drawing` draws with a
+    logarithmic axis or a linear one: the reader's choice where `both` suit, `log_first` says which
+    suits better. `rows_href` links to the table rows with the figures.
     """
 
     title: str
     subtitle: str
-    drawing: TopLevelMixin
+    drawing: Callable[[bool], Spec]
     id: str = ""
     alt: str = ""
-    log_drawing: TopLevelMixin | None = None
+    both: bool = False
     log_first: bool = False
     rows_href: str | None = None
 
-    def on(self, *, log: bool | None = None) -> TopLevelMixin:
-        """The drawing on a logarithmic or linear axis; None: the one that suits the data.
-
-        A figure with only one drawing returns it in any case.
-        """
-        is_log = self.log_first if log is None else log
-        return self.log_drawing if is_log and self.log_drawing is not None else self.drawing
+    def on(self, *, log: bool | None = None) -> Spec:
+        """The drawing on a logarithmic or linear axis; None: the one that suits the data."""
+        return self.drawing(self.both and (self.log_first if log is None else log))
 
 
-def document(chart: TopLevelMixin, palette: Palette) -> dict[str, Any]:
-    """The Vega-Lite document of a chart, with the colours of text, axes and background. Control
-    characters in its texts are made visible: XML has no place for most of them."""
-    spec: dict[str, Any] = chart.to_dict(validate=False)
+def document(chart: Spec, palette: Palette) -> Spec:
+    """The document of a drawing, with the colours of text, axes and background. Control characters
+    in its texts are made visible: XML has no place for most of them."""
+    spec = dict(chart)
     spec["background"] = palette.background
-    spec["padding"] = 0 if palette.background == "transparent" else 20
+    spec["padding"] = _PADDING if palette.background == "transparent" else 20
     spec["config"] = {
         "font": "sans-serif",
         "view": {"stroke": None},
@@ -84,15 +89,15 @@ def document(chart: TopLevelMixin, palette: Palette) -> dict[str, Any]:
             "anchor": "start",
         },
     }
-    shown: dict[str, Any] = visible_all(spec)
+    shown: Spec = visible_all(spec)
     return shown if palette.background == "transparent" else _fixed(shown, palette)
 
 
-def _fixed(spec: dict[str, Any], palette: Palette) -> dict[str, Any]:
+def _fixed(spec: Spec, palette: Palette) -> Spec:
     """The document with values for the page's CSS variables, which a picture does not have."""
     values = variables(palette)
     text = _VARIABLE.sub(lambda match: values.get(match[1], match[0]), json.dumps(spec))
-    fixed: dict[str, Any] = json.loads(text)
+    fixed: Spec = json.loads(text)
     return fixed
 
 
@@ -102,15 +107,17 @@ def svg(figure: ChartFigure, palette: Palette, *, log: bool | None = None) -> st
     Vega escapes every text in it. Names inside are made the figure's own, so that several may stand
     on one page.
     """
-    drawn = _drawn(figure.on(log=log), palette)
+    drawn = _drawn(document(figure.on(log=log), palette))
     own = f"{figure.id}-log-" if log else f"{figure.id}-"
     drawn = re.sub(r'(\bid="|url\(#)(clip|gradient)', rf"\g<1>{own}\2", drawn)
     return _PLACES.sub(lambda match: _LONG.sub(_two_digits, match[0]), drawn)
 
 
-def _drawn(chart: TopLevelMixin, palette: Palette) -> str:
+def _drawn(spec: Spec) -> str:
     """SVG with links within the page: vl-convert 1.9 prefixes them with an address of Vega."""
-    return vega_svg(document(chart, palette)).replace(f'href="{_ELSEWHERE}#', 'href="#')
+    import vl_convert
+
+    return str(vl_convert.vega_to_svg(compiled(spec))).replace(f'href="{_ELSEWHERE}#', 'href="#')
 
 
 _ELSEWHERE = "https://vega.github.io/vega-datasets/"
@@ -130,14 +137,41 @@ def picture(
 
     In SVG, any viewer shows the text of a mark when the pointer rests on it.
     """
+    return drawn_as(document(titled(figure, log=log), palette), kind)
+
+
+def drawn_as(spec: Spec, kind: str) -> bytes:
+    """A document as `svg`, `png` or `pdf`."""
     import vl_convert
 
-    chart = titled(figure, log=log)
     if kind == "png":
-        return bytes(vl_convert.vegalite_to_png(document(chart, palette), scale=PNG_SCALE))
+        return bytes(vl_convert.vega_to_png(compiled(spec), scale=PNG_SCALE))
     if kind == "pdf":
-        return bytes(vl_convert.vegalite_to_pdf(document(chart, palette)))
-    return _with_titles(_drawn(chart, palette)).encode()
+        return bytes(vl_convert.vega_to_pdf(compiled(spec)))
+    return _with_titles(_drawn(spec)).encode()
+
+
+def compiled(document: Spec) -> Spec:
+    """A Vega-Lite document as one of Vega, which places texts of these styles where they cover no
+    other, or leaves them out. Vega-Lite has no word for that transform. Raises ValueError for one
+    that is none."""
+    import vl_convert
+
+    vega: Spec = vl_convert.vegalite_to_vega(document)
+    for mark in _marks(vega):
+        for style in PLACES.keys() & set(mark.get("style", ())):
+            size, anchors = PLACES[style]
+            label = {"type": "label", "anchor": anchors, "offset": [8], "size": {"signal": size}}
+            mark["transform"] = [label]
+            for axis in ("x", "y"):
+                mark["encode"]["update"][axis]["offset"] = {"field": f"d{axis}"}
+    return vega
+
+
+def _marks(group: Spec) -> Iterator[Spec]:
+    for mark in group.get("marks", ()):
+        yield mark
+        yield from _marks(mark)
 
 
 def _with_titles(drawn: str) -> str:
@@ -145,19 +179,15 @@ def _with_titles(drawn: str) -> str:
     return _MARK.sub(r"<\1 \2><title>\3</title></\1>", drawn)
 
 
-def titled(figure: ChartFigure, *, log: bool | None = None) -> TopLevelMixin:
+def titled(figure: ChartFigure, *, log: bool | None = None) -> Spec:
     """The drawing below its title and its wrapped subtitle."""
-    import altair as alt
-
-    words = alt.TitleParams(
-        figure.title,
-        subtitle=textwrap.wrap(figure.subtitle, WRAP) or [""],
-        fontSize=16,
-        subtitleFontSize=12,
-        anchor="start",
-        frame="bounds",
-        offset=14,
-    )
-    drawing: Any = figure.on(log=log)
-    titled: TopLevelMixin = drawing.properties(title=words)
-    return titled
+    words = {
+        "text": figure.title,
+        "subtitle": textwrap.wrap(figure.subtitle, WRAP) or [""],
+        "fontSize": 16,
+        "subtitleFontSize": 12,
+        "anchor": "start",
+        "frame": "bounds",
+        "offset": 14,
+    }
+    return figure.on(log=log) | {"title": words}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.latencies import LatencyMap, MapColumn
@@ -15,14 +14,20 @@ from diskbench.report.assemble.overview import Band, means, spans, stretch_s
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import row_href
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import chart_of, columns, latency_axis, layered
-from diskbench.report.charts.measure import TIME_WIDTH, bare, time_axis, with_unit
+from diskbench.report.charts.layers import columns, layer, layered
+from diskbench.report.charts.measure import (
+    TIME_WIDTH,
+    Channel,
+    amount,
+    bare,
+    latency_axis,
+    named,
+    time_axis,
+    with_unit,
+)
 from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
-
-if TYPE_CHECKING:
-    import altair as alt
-
 
 _TITLES = {"iops": "IOPS", "bytes_per_s": "MB/s", "ios": "I/Os a second"}
 
@@ -52,28 +57,24 @@ def words_of(bounds: Sequence[float], metric: str = "ios") -> list[str]:
     return [f"<{texts[0]}", *(f"≥{text}" for text in texts)]
 
 
-def heat_colour(bounds: Sequence[float], palette: Palette, *, metric: str = "ios") -> alt.Color:
+def heat_colour(bounds: Sequence[float], palette: Palette, *, metric: str = "ios") -> Channel:
     """The colour of a step in field `heat`, with a legend of the steps below the picture."""
-    import altair as alt
-
     words = words_of(bounds, metric)
-    return alt.Color(
-        "heat:O",
-        scale=alt.Scale(domain=list(range(len(words))), range=list(palette.heat[: len(words)])),
-        legend=alt.Legend(
-            orient="bottom",
-            direction="horizontal",
-            title=_TITLES[metric],
-            titleColor=palette.muted,
-            titleFontWeight="normal",
-            symbolType="square",
-            symbolStrokeWidth=0,
-            symbolOpacity=1,
-            columns=min(len(words), 4),  # the page's font may be wider than Vega's
-            labelExpr=f"{words}[datum.value]",
-            columnPadding=14,
-        ),
-    )
+    legend = {
+        "orient": "bottom",
+        "direction": "horizontal",
+        "title": _TITLES[metric],
+        "titleColor": palette.muted,
+        "titleFontWeight": "normal",
+        "symbolType": "square",
+        "symbolStrokeWidth": 0,
+        "symbolOpacity": 1,
+        "columns": min(len(words), 4),  # the page's font may be wider than Vega's
+        "labelExpr": f"{words}[datum.value]",
+        "columnPadding": 14,
+    }
+    scale = {"domain": list(range(len(words))), "range": list(palette.heat[: len(words)])}
+    return {"field": "heat", "type": "ordinal", "scale": scale, "legend": legend}
 
 
 def _short(value: float) -> str:
@@ -101,61 +102,39 @@ def overview_chart(
     Colours are seven steps, equal factors apart. Each row has hover text with its run and values,
     and links to the entry of its run id in `hrefs`.
     """
-    import altair as alt
-
     first = bands[0]
     metric = first.figure
     width = stretch_s(bands)
     bounds = bounds_of(_range(bands, width), len(palette.heat))
-    seconds = max(band.seconds for band in bands)
     height = min(max(_ROW_PX * len(bands), _LEAST_PX), _MOST_PX)
-    x = time_axis(seconds, "start")
-    marks = _row_marks(len(bands))
-    y = alt.Y(
-        "top:Q",
-        scale=alt.Scale(domain=[0, len(bands)], reverse=True, nice=False),
-        axis=alt.Axis(
-            values=[mark - 0.5 for mark in marks],
-            labelExpr="format(datum.value + 0.5, ',d')",
-            title="run",
-            grid=False,
-            domain=False,
-            ticks=False,
-            minExtent=34,
-        ),
+    y = amount(
+        "top",
+        scale={"domain": [0, len(bands)], "reverse": True, "nice": False},
+        axis={
+            "values": [mark - 0.5 for mark in _row_marks(len(bands))],
+            "labelExpr": "format(datum.value + 0.5, ',d')",
+            "title": "run",
+            "grid": False,
+            "domain": False,
+            "ticks": False,
+            "minExtent": 34,
+        },
     )
+    at = {"x": time_axis(max(band.seconds for band in bands), "start"), "y": y}
+    tall = at | {"y2": {"field": "low"}}
+    cell = tall | {"x2": {"field": "end"}}
     cells = [
-        {
-            "start": span.start_s,
-            "end": span.end_s,
-            "top": span.row,
-            "low": span.row + 1,
-            "heat": span.heat,
-        }
+        {"start": span.start_s, "end": span.end_s, "top": span.row, "low": span.row + 1,
+         "heat": span.heat}
         for span in spans(bands, bounds)
-    ]
-    heat = (
-        chart_of(cells)
-        .mark_rect(aria=False)
-        .encode(
-            x=x,
-            x2=alt.X2("end:Q"),
-            y=y,
-            y2=alt.Y2("low:Q"),
-            color=heat_colour(bounds, palette, metric=metric),
-        )
-    )
+    ]  # fmt: skip
     rows = [_row(band, place, hrefs or {}) for place, band in enumerate(bands)]
-    place = {"x": x, "x2": alt.X2("end:Q"), "y": y, "y2": alt.Y2("low:Q")}
-    hover = columns(rows, palette, place | ({"href": alt.Href("href:N")} if hrefs else {}))
     stalls = _stalls(bands)
-    ticks = (
-        chart_of(stalls)
-        .mark_rule(color=palette.accent, strokeWidth=2, aria=False)
-        .encode(x=x, y=y, y2=alt.Y2("low:Q"))
-    )
-    layers = [heat, *([ticks] if stalls else []), hover]
-    drawing = layered(layers, TIME_WIDTH, height)
+    layers = [
+        layer("rect", cells, cell | {"color": heat_colour(bounds, palette, metric=metric)}),
+        layer("rule", stalls, tall, color=palette.accent, strokeWidth=2),
+        columns(rows, palette, cell | ({"href": named("href")} if hrefs else {})),
+    ]
     rate = "IOPS" if metric == "iops" else "MB/s"
     rates = f"mean {rate} of each {width} s" if width > 1 else f"{rate} of each second"
     if stalls:
@@ -164,7 +143,7 @@ def overview_chart(
     return ChartFigure(
         title=f"{first.step}: all runs second by second",
         subtitle=f"{rates}, a row a run, the oldest above; {counted}",
-        drawing=drawing,
+        drawing=lambda _: layered(layers, TIME_WIDTH, height),
         id=name,
         alt=_sentence(bands),
     )
@@ -182,7 +161,7 @@ def _range(bands: Sequence[Band], width: int) -> list[float]:
     return [min(lows), max(highs)] if lows else []
 
 
-def _stalls(bands: Sequence[Band]) -> list[dict[str, Any]]:
+def _stalls(bands: Sequence[Band]) -> list[Row]:
     """Marks of the longest stalls: the mean of a stretch does not show a stall of three seconds."""
     stalls = [
         (seconds, {"start": start, "top": row, "low": row + 1})
@@ -193,7 +172,7 @@ def _stalls(bands: Sequence[Band]) -> list[dict[str, Any]]:
     return [row for _, row in stalls[:_MOST_STALLS]]
 
 
-def _row(band: Band, place: int, hrefs: Mapping[str, str]) -> dict[str, Any]:
+def _row(band: Band, place: int, hrefs: Mapping[str, str]) -> Row:
     parts = [
         f"run {band.run_id}",
         f"{place + 1}: {band.step}",
@@ -250,38 +229,32 @@ def latency_map_chart(latency_map: LatencyMap, palette: Palette) -> ChartFigure:
     Colours are seven steps, equal factors apart, so that a few very slow I/Os stay visible beside
     many fast ones.
     """
-    import altair as alt
-
     bounds = bounds_of([cell.per_s for cell in latency_map.cells], len(palette.heat))
     domain = [
         min((cell.from_ns for cell in latency_map.cells), default=1e3) or 32.0,
         max((cell.to_ns for cell in latency_map.cells), default=1e6),
     ]
-    x = time_axis(latency_map.seconds, "start")
-    y = latency_axis("low", domain, grid=False)
-    rows = _joined(latency_map, bounds)
-    cells = (
-        chart_of(rows)
-        .mark_rect(aria=False)
-        .encode(
-            x=x, x2=alt.X2("end:Q"), y=y, y2=alt.Y2("high:Q"), color=heat_colour(bounds, palette)
-        )
-    )
+    x = {"x": time_axis(latency_map.seconds, "start"), "x2": {"field": "end"}}
+    y = {"y": latency_axis("low", domain, grid=False), "y2": {"field": "high"}}
+    tall = {"y": {"value": 0}, "y2": {"value": MAP_HEIGHT}}
     words = [_map_row(latency_map, column) for column in latency_map.stretches]
-    high = {"x": x, "x2": alt.X2("end:Q"), "y": alt.value(0), "y2": alt.value(MAP_HEIGHT)}
-    drawing = layered([cells, columns(words, palette, high)], TIME_WIDTH, MAP_HEIGHT)
+    cells = _joined(latency_map, bounds)
+    layers = [
+        layer("rect", cells, x | y | {"color": heat_colour(bounds, palette)}),
+        columns(words, palette, x | tall),
+    ]
     return ChartFigure(
         title=f"{latency_map.step}: {latency_map.direction} latency over time",
         subtitle=_subtitle(latency_map),
-        drawing=drawing,
+        drawing=lambda _: layered(layers, TIME_WIDTH, MAP_HEIGHT),
         id=f"map-{latency_map.step_index}-{latency_map.direction}",
         alt=_map_sentence(latency_map),
     )
 
 
-def _joined(latency_map: LatencyMap, bounds: list[float]) -> list[dict[str, Any]]:
+def _joined(latency_map: LatencyMap, bounds: list[float]) -> list[Row]:
     """The cells, with adjacent cells of one colour merged."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for cell in sorted(latency_map.cells, key=lambda cell: (cell.from_ns, cell.start_s)):
         heat = place_of(cell.per_s, bounds)
         last = rows[-1] if rows else None
@@ -295,7 +268,7 @@ def _joined(latency_map: LatencyMap, bounds: list[float]) -> list[dict[str, Any]
     return rows
 
 
-def _map_row(latency_map: LatencyMap, column: MapColumn) -> dict[str, Any]:
+def _map_row(latency_map: LatencyMap, column: MapColumn) -> Row:
     until = f"–{clock(column.end_s)}" if column.end_s - column.start_s > 1 else ""
     parts = [
         f"run {latency_map.run_id}",

@@ -5,13 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Any
 
 from diskbench.model.history import MetricHistory
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import chart_of, layered
-from diskbench.report.charts.measure import LATENCY_LABELS, UTC_LABELS, wants_log
+from diskbench.report.charts.layers import layer, layered
+from diskbench.report.charts.measure import (
+    LATENCY_LABELS,
+    UTC_LABELS,
+    Channel,
+    Spec,
+    amount,
+    named,
+    wants_log,
+)
 from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.point import Row
 
 WIDTH = 420
 HEIGHT = 170
@@ -37,59 +45,13 @@ def history_chart(
     the fragment (`#…`) that it links to; `medians` give, by campaign, the text of a median's dot.
     `marks` are times with a number: changed facts, which are explained beside the chart.
     """
-    import altair as alt
-
-    log = wants_log([trial.value for trial in track.sampled])
-    scale = (
-        alt.Scale(type="log") if log else alt.Scale(domain=_domain(track), nice=False, zero=False)
-    )
-    labels: dict[str, Any] = (
-        {"labelExpr": LATENCY_LABELS} if track.metric.endswith("_ns") else {"format": "~s"}
-    )
-    y_axis = alt.Axis(tickCount=4, domain=False, ticks=False, minExtent=44, title=None, **labels)
-    x = alt.X(
-        "at:T",
-        title=None,
-        axis=alt.Axis(grid=False, labelOverlap=True, tickCount=5, labelExpr=UTC_LABELS),
-        scale=alt.Scale(type="utc", padding=8),
-    )
-    y = alt.Y("value:Q", axis=y_axis, scale=scale)
     colour = palette.direction(track.history.direction)
     points = track.history.points
-    layers = []
-    if track.now.interval is not None:
-        layers.append(
-            chart_of([_band(track)])
-            .mark_rect(color=palette.band)
-            .encode(x=x, x2=alt.X2("to:T"), y=y, y2=alt.Y2("high:Q"))
-        )
-    if marks:
-        noted = [{"at": at, "number": number} for at, number in marks]
-        base = chart_of(noted).encode(x=x)
-        layers += [
-            base.mark_rule(color=palette.muted, strokeDash=[2, 3]),
-            base.mark_text(color=palette.muted, align="left", dx=3, dy=8).encode(
-                y=alt.value(0), text=alt.Text("number:N")
-            ),
-        ]
-    levels = chart_of(_levels(track)).mark_rule(color=palette.ink, strokeWidth=1.5, opacity=0.75)
-    layers.append(levels.encode(x=x, x2=alt.X2("to:T"), y=y))
     several = len(track.sampled) > len(points)
-    if several:
-        dots = [
-            {
-                "at": trial.at,
-                "value": trial.value,
-                "words": words[trial.run_id],
-                "href": links[trial.run_id],
-            }
-            for trial in track.sampled
-        ]
-        layers.append(
-            chart_of(dots)
-            .mark_point(filled=True, size=14, opacity=0.45, color=colour)
-            .encode(x=x, y=y, href=alt.Href("href:N"), description=alt.Description("words:N"))
-        )
+    dots = [
+        {"at": one.at, "value": one.value, "words": words[one.run_id], "href": links[one.run_id]}
+        for one in track.sampled
+    ]
     firsts = {trial.campaign_id: trial.run_id for trial in reversed(track.sampled)}
     of_times = [
         {
@@ -100,27 +62,45 @@ def history_chart(
         }
         for point in points
     ]
-    base = chart_of(of_times).encode(x=x, y=y)
-    layers.append(base.mark_line(color=colour, strokeWidth=1, opacity=0.55))
-    layers.append(
-        base.mark_point(filled=True, size=34, opacity=1, color=colour).encode(
-            href=alt.Href("href:N"), description=alt.Description("words:N")
-        )
-    )
-    if track.history.changes:
-        changed = [
-            {"at": change.at, "text": change_text(change.change)}
-            for change in track.history.changes
-        ]
-        base = chart_of(changed).encode(x=x)
-        layers += [
-            base.mark_rule(color=palette.accent, strokeWidth=1.5, strokeDash=[5, 3]),
-            base.mark_text(
-                color=palette.accent, align="left", dx=4, dy=-6, fontWeight="bold"
-            ).encode(y=alt.value(HEIGHT), text=alt.Text("text:N")),
-        ]
-    drawing = layered(layers, WIDTH, HEIGHT)
+    noted = [{"at": at, "text": number} for at, number in marks]
+    changed = [
+        {"at": change.at, "text": change_text(change.change)} for change in track.history.changes
+    ]
+    x, y = _axes(track)
+    value = {"x": x, "y": y}
+    to = value | {"x2": {"field": "to"}}
+    text = {"x": x, "text": named("text")}
+    told = value | {"href": named("href"), "description": named("words")}
+
+    def drawing(_log: bool) -> Spec:
+        layers = [
+            layer("rect", _band(track), to | {"y2": {"field": "high"}}, color=palette.band),
+            layer("rule", noted, {"x": x}, color=palette.muted, strokeDash=[2, 3]),
+            layer("text", noted, text, color=palette.muted, align="left", dx=3, dy=8, y=0),
+            layer("rule", _levels(track), to, color=palette.ink, strokeWidth=1.5, opacity=0.75),
+            layer("point", dots if several else (), told, filled=True, size=14, opacity=0.45,
+                  color=colour),
+            layer("line", of_times, value, color=colour, strokeWidth=1, opacity=0.55),
+            layer("point", of_times, told, filled=True, size=34, opacity=1, color=colour),
+            layer("rule", changed, {"x": x}, color=palette.accent, strokeWidth=1.5,
+                  strokeDash=[5, 3]),
+            layer("text", changed, text, color=palette.accent, align="left", dx=4, dy=-6,
+                  fontWeight="bold", y=HEIGHT),
+        ]  # fmt: skip
+        return layered(layers, WIDTH, HEIGHT)
+
     return ChartFigure(track.name, subtitle, drawing, id=id_, alt=alt_text)
+
+
+def _axes(track: MetricHistory) -> tuple[Channel, Channel]:
+    log = wants_log([trial.value for trial in track.sampled])
+    scale: Channel = {"domain": _domain(track), "nice": False, "zero": False}
+    labels = {"labelExpr": LATENCY_LABELS} if track.metric.endswith("_ns") else {"format": "~s"}
+    y_axis = {"tickCount": 4, "domain": False, "ticks": False, "minExtent": 44, "title": None}
+    x_axis = {"grid": False, "labelOverlap": True, "tickCount": 5, "labelExpr": UTC_LABELS}
+    utc = {"type": "utc", "padding": 8}
+    x = {"field": "at", "type": "temporal", "title": None, "axis": x_axis, "scale": utc}
+    return x, amount("value", axis=y_axis | labels, scale={"type": "log"} if log else scale)
 
 
 def change_text(change: float) -> str:
@@ -138,7 +118,7 @@ def _domain(track: MetricHistory) -> list[float]:
     return [max(0.0, centre - half), centre + half]
 
 
-def _levels(track: MetricHistory) -> list[dict[str, Any]]:
+def _levels(track: MetricHistory) -> list[Row]:
     """Each level from its first to its last time."""
     points, changes = track.history.points, track.history.changes
     starts = [points[0].at, *(change.at for change in changes)]
@@ -151,13 +131,11 @@ def _levels(track: MetricHistory) -> list[dict[str, Any]]:
     ]
 
 
-def _band(track: MetricHistory) -> dict[str, Any]:
+def _band(track: MetricHistory) -> list[Row]:
+    """The interval of the median since the last change, if there is one."""
     interval, changes = track.now.interval, track.history.changes
-    assert interval is not None
+    if interval is None:
+        return []
     start = changes[-1].at if changes else track.history.points[0].at
-    return {
-        "at": start,
-        "to": track.history.points[-1].at,
-        "value": interval.low,
-        "high": interval.high,
-    }
+    end = track.history.points[-1].at
+    return [{"at": start, "to": end, "value": interval.low, "high": interval.high}]

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.load_curve import LoadCurve, LoadPoint
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import chart_of, latency_axis, layered, stroke_scale, value_axis
-from diskbench.report.charts.measure import bare, log_domain, wants_log
+from diskbench.report.charts.layers import layer, layered, placed
+from diskbench.report.charts.measure import (
+    Spec,
+    amount,
+    bare,
+    by_name,
+    latency_axis,
+    log_domain,
+    named,
+    value_axis,
+    wants_log,
+)
 from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
-
-if TYPE_CHECKING:
-    import altair as alt
 
 MOST_CURVES = 2
 """The most families of steps with a curve in one report."""
@@ -23,23 +29,6 @@ WIDTH = 300
 HEIGHT = 170
 _SHAPES = {"p50": "circle", "p99": "diamond"}
 _DASHES = {"p50": [1, 0], "p99": [5, 2]}
-_ROOM = 1.16
-"""Room to the right of the highest rate for the labels of saturated points."""
-_CROWDED = 0.93
-"""Share of the highest rate from which on points are on the vertical end. Our choice."""
-_LINE_PX = 11
-
-
-class _Mark(NamedTuple):
-    """One quantile of one point, as altair draws it; `which` is `p50` or `p99`."""
-
-    iops: float
-    ns: float
-    which: str
-    load: float
-    saturated: bool
-    text: str
-    words: str
 
 
 def load_chart(curve: LoadCurve, palette: Palette) -> ChartFigure:
@@ -58,97 +47,45 @@ def load_chart(curve: LoadCurve, palette: Palette) -> ChartFigure:
     return ChartFigure(
         title=f"{curve.name} {curve.direction}: latency against throughput",
         subtitle=_subtitle(curve),
-        drawing=_drawing(curve, marks, palette, log=False),
+        drawing=lambda log: _drawing(curve, marks, palette, log=log),
         id=f"load-{curve.name.replace(' ', '-')}-{curve.direction}-"
         + ("offered" if curve.offered else "depth"),
         alt=_sentence(curve),
-        log_drawing=_drawing(curve, marks, palette, log=True) if log else None,
+        both=log,
         log_first=log,
     )
 
 
-def _drawing(
-    curve: LoadCurve, marks: Sequence[_Mark], palette: Palette, *, log: bool
-) -> alt.LayerChart:
-    import altair as alt
-
-    domain = log_domain([mark.ns for mark in marks])
-    y = latency_axis("ns", domain)
-    rates = [mark.iops for mark in marks] or [1.0]
-    span = log_domain(rates, [(max(rates), 0.1)]) if log else [0, max(rates) * _ROOM]
-    x = value_axis("x", "iops", "iops", span, log=log, ticks=5)
-    base = chart_of(mark._asdict() for mark in marks)
-    colour = palette.direction(curve.direction)
-    line = base.mark_line(strokeWidth=1.5, color=colour, aria=False).encode(
-        x=x,
-        y=y,
-        order=alt.Order("load:Q"),
-        strokeDash=stroke_scale(alt.StrokeDash, "which", _DASHES, None),
-    )
-    carried = {
-        "shape": stroke_scale(alt.Shape, "which", _SHAPES, None),
-        "description": alt.Description("words:N"),
+def _drawing(curve: LoadCurve, marks: Sequence[Row], palette: Palette, *, log: bool) -> Spec:
+    rates = [mark["iops"] for mark in marks] or [1.0]
+    domain = log_domain(rates) if log else [0.0, max(rates) * 1.06]
+    at = {
+        "x": value_axis("iops", "iops", domain, log=log, ticks=5),
+        "y": latency_axis("ns", log_domain(mark["ns"] for mark in marks)),
     }
-    served = (
-        base.transform_filter("!datum.saturated")
-        .mark_point(filled=True, size=52, color=colour, opacity=1)
-        .encode(x=x, y=y, **carried)
-    )
-    over = (
-        base.transform_filter("datum.saturated")
-        .mark_point(filled=False, size=52, color=colour, opacity=1, strokeWidth=1.8)
-        .encode(x=x, y=y, **carried)
-    )
-    layers: list[Any] = [line, served, over, *_labels(curve, marks, palette, x, domain)]
+    legend = {
+        "orient": "top",
+        "title": None,
+        "symbolStrokeWidth": 0,
+        "symbolFillColor": palette.muted,
+    }
+    along = {"order": amount("load"), "strokeDash": by_name("which", _DASHES, legend)}
+    told = {"shape": by_name("which", _SHAPES, legend), "description": named("words")}
+    style = {"size": 52, "color": palette.direction(curve.direction), "opacity": 1}
+    labels = [mark for mark in marks if mark["which"] == "p50"]
+    layers = [
+        layer("line", marks, at | along, strokeWidth=1.5, color=style["color"]),
+        *(
+            layer("point", [mark for mark in marks if mark["saturated"] is hollow], at | told,
+                  filled=not hollow, strokeWidth=1.8, **style)
+            for hollow in (False, True)
+        ),
+        placed(labels, at, palette, "below"),
+    ]  # fmt: skip
     return layered(layers, WIDTH, HEIGHT)
 
 
-def _labels(
-    curve: LoadCurve,
-    marks: Sequence[_Mark],
-    palette: Palette,
-    x: alt.X,
-    domain: list[float],
-) -> list[Any]:
-    """Labels at the points: the load below a point, or to its right on the vertical end of the
-    curve; and the name of each line above its first point."""
-    import altair as alt
-
-    span = math.log(domain[1] / domain[0])
-
-    def height(ns: float) -> float:
-        return HEIGHT * (1 - math.log(ns / domain[0]) / span)
-
-    top = max((mark.iops for mark in marks), default=0.0)
-    texts: dict[str, list[dict[str, Any]]] = {"below": [], "right": [], "above": []}
-    for mark in sorted(marks, key=lambda mark: -height(mark.ns)):
-        at = height(mark.ns)
-        first = mark.load == curve.points[0].load
-        if first:
-            texts["above"].append({"iops": mark.iops, "at": at - 8, "text": mark.which})
-        if mark.which != "p50":
-            continue
-        side = "right" if mark.iops > _CROWDED * top and not first else "below"
-        if side == "below":
-            at += 8
-        elif texts["right"]:  # keep its distance from the label below it
-            at = min(at, texts["right"][-1]["at"] - _LINE_PX)
-        texts[side].append({"iops": mark.iops, "at": at, "text": mark.text})
-    styles: dict[str, dict[str, Any]] = {
-        "below": {"align": "center", "baseline": "top"},
-        "right": {"align": "left", "baseline": "middle", "dx": 8},
-        "above": {"align": "center", "baseline": "bottom"},
-    }
-    return [
-        chart_of(rows)
-        .mark_text(color=palette.ink, fontSize=11, aria=False, **styles[side])
-        .encode(x=x, y=alt.Y("at:Q", scale=None, axis=None), text=alt.Text("text:N"))
-        for side, rows in texts.items()
-        if rows
-    ]
-
-
-def _mark(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> _Mark:
+def _mark(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> Row:
     offered = "offered" if curve.offered else "in flight"
     parts = [
         f"{point.step} · {point.words} {offered if curve.offered else ''}".strip(),
@@ -157,15 +94,15 @@ def _mark(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> _Mark:
         "saturated" if point.saturated else "",
         f"n = {curve.runs} run{'' if curve.runs == 1 else 's'}",
     ]
-    return _Mark(
-        iops=point.iops,
-        ns=ns,
-        which=name,
-        load=point.load,
-        saturated=point.saturated,
-        text=point.words.removeprefix("QD "),
-        words=" · ".join(word for word in parts if word),
-    )
+    return {
+        "iops": point.iops,
+        "ns": ns,
+        "which": name,
+        "load": point.load,
+        "saturated": point.saturated,
+        "text": point.words.removeprefix("QD "),
+        "words": " · ".join(word for word in parts if word),
+    }
 
 
 def _subtitle(curve: LoadCurve) -> str:

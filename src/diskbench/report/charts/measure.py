@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 from diskbench.report.assemble.phases import clock
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s, format_usd
 
-if TYPE_CHECKING:
-    import altair as alt
-
-
+Spec = dict[str, Any]
+"""A Vega-Lite document, or a part of one."""
+Channel = dict[str, Any]
+"""How Vega-Lite encodes one channel of a mark."""
 CHARACTER_PX = 6.8
 """Width of one character of a label in pixels: that of a wide font (DejaVu Sans, 11 px), because
 the reader's font is unknown and a label must not be cut off."""
@@ -63,33 +63,45 @@ def label_room(names: Iterable[str]) -> int:
     return round(CHARACTER_PX * max((len(name) for name in names), default=0)) + 8
 
 
-def label_axis(names: Sequence[str], field: str = "label") -> alt.Y:
-    """A vertical axis of names in order, with room for the longest and without line or ticks."""
-    import altair as alt
-
-    return alt.Y(f"{field}:N", sort=list(names), axis=bare_labels(names))
+def amount(field: str, **more: object) -> Channel:
+    """A channel of numbers."""
+    return {"field": field, "type": "quantitative", **more}
 
 
-def bare_labels(names: Sequence[str]) -> alt.Axis:
-    """Labels without a line or ticks, with room for the longest of `names`."""
-    import altair as alt
-
-    return alt.Axis(
-        title=None,
-        ticks=False,
-        domain=False,
-        labelLimit=0,
-        labelPadding=8,
-        minExtent=label_room(names),
-    )
+def named(field: str, **more: object) -> Channel:
+    """A channel of names."""
+    return {"field": field, "type": "nominal", **more}
 
 
-def direction_colour(colours: Sequence[str], names: Sequence[str]) -> alt.Color:
-    """Colours of directions by name, without a legend: the labels name the directions."""
-    import altair as alt
+def bare_labels(names: Sequence[str]) -> Channel:
+    """An axis of labels without a line or ticks, with room for the longest of `names`."""
+    return {
+        "title": None,
+        "ticks": False,
+        "domain": False,
+        "labelLimit": 0,
+        "labelPadding": 8,
+        "minExtent": label_room(names),
+    }
 
-    scale = alt.Scale(domain=list(names), range=list(colours))
-    return alt.Color("direction:N", scale=scale, legend=None)
+
+def stroke_legend(**more: object) -> Channel:
+    """A legend of lines, above the plot."""
+    return {
+        "orient": "top",
+        "title": None,
+        "symbolType": "stroke",
+        "symbolStrokeWidth": 2,
+        "columnPadding": 16,
+        "offset": 6,
+        **more,
+    }
+
+
+def by_name(field: str, values: Mapping[str, Any], legend: Channel | None = None) -> Channel:
+    """A channel (colour, dash, shape) with one value per name, the same in every chart."""
+    scale = {"domain": list(values), "range": list(values.values())}
+    return named(field, scale=scale, legend=legend, sort=None)
 
 
 TIME_WIDTH = 300
@@ -119,23 +131,20 @@ def tick_words(second: int, seconds: float) -> str:
     return f"{second // 3600}:{second % 3600 // 60:02} h"
 
 
-def time_axis(seconds: float, field: str = "second") -> alt.X:
+def time_axis(seconds: float, field: str = "second") -> Channel:
     """A horizontal axis of `seconds`, from 0."""
-    import altair as alt
-
     marks = ticks(seconds)
     words = {str(mark): tick_words(mark, seconds) for mark in marks}
-    title = "second" if seconds <= _IN_SECONDS else None
-    axis = alt.Axis(
-        title=title,
-        values=marks,
-        labelExpr=f"{json.dumps(words)}[datum.value]",
-        grid=False,
-        labelFlush=False,
-        labelOverlap="greedy",
-        labelSeparation=4,
-    )
-    return alt.X(f"{field}:Q", axis=axis, scale=alt.Scale(domain=[0, seconds], nice=False))
+    axis = {
+        "title": "second" if seconds <= _IN_SECONDS else None,
+        "values": marks,
+        "labelExpr": f"{json.dumps(words)}[datum.value]",
+        "grid": False,
+        "labelFlush": False,
+        "labelOverlap": "greedy",
+        "labelSeparation": 4,
+    }
+    return amount(field, axis=axis, scale={"domain": [0, seconds], "nice": False})
 
 
 Quantity = Literal["iops", "bytes_per_s", "ns", "usd", "ratio"]
@@ -190,11 +199,20 @@ def with_unit(metric: str, value: float) -> str:
     return bare(metric, value) + units.get(metric, "")
 
 
-def axis(metric: str, *, log: bool = False, ticks: int = 4, **more: Any) -> alt.Axis:  # noqa: ANN401 - altair's options
-    """An axis with its unit as title; on a logarithmic one only powers of ten are labelled."""
-    import altair as alt
-
-    options: dict[str, Any] = {
+def value_axis(
+    field: str,
+    metric: str,
+    domain: Sequence[float],
+    *,
+    log: bool = False,
+    ticks: int = 4,
+    **more: object,
+) -> Channel:
+    """An axis over `domain` with its unit as title; on a logarithmic one only powers of ten are
+    labelled. `more` are options of the axis."""
+    # Vega would drop some of the given values for a count of ticks.
+    marks = {"values": powers_within(domain)} if log else {"tickCount": ticks}
+    axis = {
         "title": title(metric, log=log),
         "labelExpr": _LABELS[quantity(metric)],
         "domain": False,
@@ -202,27 +220,24 @@ def axis(metric: str, *, log: bool = False, ticks: int = 4, **more: Any) -> alt.
         "labelOverlap": "greedy",
         "labelFlush": True,
         "labelSeparation": 6,
+        **marks,
+        **more,
     }
-    if "values" not in more:  # vega would drop some of the given values
-        options["tickCount"] = ticks
-    return alt.Axis(**options | more)
+    scale = {"type": "log" if log else "linear", "domain": list(domain), "nice": False}
+    return amount(field, scale=scale, axis=axis)
 
 
-def log_domain(values: Sequence[float], texts: Iterable[tuple[float, float]] = ()) -> list[float]:
-    """Bounds of a logarithmic axis: slightly below the lowest and above the largest positive value,
-    and wide enough for each text (its start, and its share of the width)."""
+def latency_axis(field: str, domain: Sequence[float], *, grid: bool = True) -> Channel:
+    """The vertical logarithmic axis of latencies; it has no title, because its labels have
+    units."""
+    return value_axis(field, "lat_ns", domain, log=True, minExtent=34, title=None, grid=grid)
+
+
+def log_domain(values: Iterable[float]) -> list[float]:
+    """Bounds of a logarithmic axis: slightly below the lowest and above the largest positive
+    value."""
     positive = [value for value in values if value > 0] or [1.0, 10.0]
-    low, high = min(positive) / 1.6, max(positive) * 1.6
-    for at, share in texts:
-        if at > 0:
-            high = max(high, low * (at / low) ** (1 / (1 - min(share, 0.7))))
-    return [low, high]
-
-
-def linear_domain(top: float, texts: Iterable[tuple[float, float]] = ()) -> list[float]:
-    """Bounds of an axis from zero, wide enough for each text."""
-    high = max((at / (1 - min(share, 0.7)) for at, share in texts), default=0.0)
-    return [0.0, max(high, top) or 1.0]
+    return [min(positive) / 1.6, max(positive) * 1.6]
 
 
 def powers_within(domain: Sequence[float]) -> list[float]:

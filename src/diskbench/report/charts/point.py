@@ -7,16 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from diskbench.analysis.repeats import median_interval
 from diskbench.plugins import known_plugin, plugins
-from diskbench.report.charts.measure import bare_labels, with_unit
+from diskbench.report.charts.measure import Channel, bare_labels, named, with_unit
 from diskbench.report.charts.palette import Palette
-
-if TYPE_CHECKING:
-    import altair as alt
-
 
 Source = Literal["published", "measured"]
 
@@ -232,32 +228,32 @@ def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
     return (ordered[-1] if ordered else 1.0), 0
 
 
-def provider_colour(points: Sequence[ChartPoint], palette: Palette, *, legend: bool) -> alt.Color:
+def provider_colour(points: Sequence[ChartPoint], palette: Palette, *, legend: bool) -> Channel:
     """A fixed colour for each provider; labels name the provider as well. If no disk is of a
     cloud, all have the first colour: there is nothing to distinguish."""
-    import altair as alt
-
     domain = [*provider_labels(), OTHER]
     present = {provider_label(point.provider) or OTHER for point in points}
     if present == {OTHER}:
-        return alt.Color(value=palette.series[0])
-    shown = [name for name in domain if name in present]
-    shown_legend = (
-        alt.Legend(orient="top", title=None, values=shown, symbolType="square", columnPadding=16)
-        if legend and len(shown) > 1
-        else None
+        return {"value": palette.series[0]}
+    shown = {
+        "orient": "top",
+        "title": None,
+        "values": [name for name in domain if name in present],
+        "symbolType": "square",
+        "columnPadding": 16,
+    }
+    return named(
+        "provider",
+        scale={"domain": domain, "range": list(palette.series)},
+        legend=shown if legend and len(present) > 1 else None,
     )
-    scale = alt.Scale(domain=domain, range=list(palette.series))
-    return alt.Color("provider:N", scale=scale, legend=shown_legend)
 
 
-def carried(rows: Sequence[Row]) -> dict[str, Any]:
+def carried(rows: Sequence[Row]) -> dict[str, Channel]:
     """The encodings of the marks' text, and of their link if any has one."""
-    import altair as alt
-
-    encodings: dict[str, Any] = {"description": alt.Description("description:N")}
+    encodings = {"description": named("description")}
     if any("href" in row for row in rows):
-        encodings["href"] = alt.Href("href:N")
+        encodings["href"] = named("href")
     return encodings
 
 
@@ -277,18 +273,15 @@ class Lanes:
         """The row of a point."""
         return _lane_name(point, beside=self.beside)
 
-    def axis(self, *, labelled: bool = True) -> alt.Y:
+    def axis(self, *, labelled: bool = True) -> Channel:
         """The vertical axis: labels, and `yours` for a row of own runs. Not `labelled`: the same
         rows without labels, because a panel further left has them."""
-        import altair as alt
-
-        scale = alt.Scale(domain=list(self.names))
-        if not labelled:
-            return alt.Y("row:N", scale=scale, axis=None)
-        shown = [YOURS if name.endswith(_OWN_MARK) else name for name in self.names]
-        labels = bare_labels(shown)
-        labels["labelExpr"] = f"indexof(datum.value, '{_OWN_MARK}') < 0 ? datum.value : '{YOURS}'"
-        return alt.Y("row:N", scale=scale, axis=labels)
+        shown = [YOURS if is_own(name) else name for name in self.names]
+        labels = bare_labels(shown) | {
+            "labelExpr": f"indexof(datum.value, '{_OWN_MARK}') < 0 ? datum.value : '{YOURS}'"
+        }
+        scale = {"domain": list(self.names)}
+        return named("row", scale=scale, axis=labels if labelled else None)
 
 
 def lanes_of(points: Iterable[ChartPoint], *, ranked: bool) -> Lanes:

@@ -6,30 +6,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import (
-    chart_of,
-    dots_by_source,
-    interval_rule,
-    layered,
-    value_axis,
-)
+from diskbench.report.charts.layers import dots, interval_rule, layer, layered
 from diskbench.report.charts.measure import (
+    Channel,
+    Spec,
     bare,
-    linear_domain,
+    by_name,
     log_domain,
+    named,
     title,
+    value_axis,
     wants_log,
     with_unit,
 )
 from diskbench.report.charts.palette import Palette
-from diskbench.report.charts.point import ChartPoint, Lanes, lanes_of, middle, row, subtitle
-
-if TYPE_CHECKING:
-    import altair as alt
+from diskbench.report.charts.point import ChartPoint, Lanes, Row, lanes_of, middle, row, subtitle
 
 WIDTH = 190
 ROW = 30
@@ -107,10 +100,10 @@ def promised_chart(
     return ChartFigure(
         title=heading,
         subtitle=f"{subtitle(points, unit)}; {', '.join(drawn)}",
-        drawing=_drawing(held, lanes, metric, palette, log=False),
+        drawing=lambda log: _drawing(held, lanes, metric, palette, log=log),
         id=name,
         alt=_sentence(held, heading),
-        log_drawing=_drawing(held, lanes, metric, palette, log=True) if log else None,
+        both=log,
         log_first=log,
     )
 
@@ -136,55 +129,44 @@ def _sentence(held: Sequence[FigureBesidePromise], heading: str) -> str:
 
 def _drawing(
     held: Sequence[FigureBesidePromise], lanes: Lanes, metric: str, palette: Palette, *, log: bool
-) -> alt.TopLevelMixin:
-
-    import altair as alt
-
+) -> Spec:
     values = [value for beside in held for value in _extent(beside)]
-    domain = log_domain(values) if log else linear_domain(max(values) * 1.04)
+    domain = log_domain(values) if log else [0.0, max(values) * 1.04 or 1.0]
     y = lanes.axis()
     rows = [_row(beside, lanes) for beside in held]
     by_lane: dict[str, list[FigureBesidePromise]] = {}
     for beside in held:
         by_lane.setdefault(lanes.of(beside.point), []).append(beside)
-    base = chart_of(rows)
-
-    at = partial(value_axis, "x", metric=metric, domain=domain, log=log)
-
-    layers: list[Any] = [
-        base.mark_bar(height=16, color=palette.grid, aria=False).encode(
-            x=at("promise_low"), x2=alt.X2("promise_high:Q"), y=y
-        ),
-        base.mark_tick(color=palette.muted, thickness=3, size=20, orient="vertical").encode(
-            x=at("promise"), y=y, description=alt.Description("promise_words:N")
-        ),
-    ]
-    bursts = [row for row in rows if row["burst"] is not None]
-    if bursts:
-        chart = chart_of(bursts)
-        layers.append(
-            chart.mark_point(
-                shape="triangle-down", size=46, color=palette.muted, filled=True, yOffset=-10
-            ).encode(x=at("burst"), y=y, description=alt.Description("promise_words:N"))
-        )
     spans = [
         {"row": name, "span_low": interval[0], "span_high": interval[1]}
         for name, of_lane in by_lane.items()
         if (interval := _interval(of_lane))
     ]
-    layers += interval_rule(
-        spans, palette, {"x": at("span_low"), "x2": alt.X2("span_high:Q"), "y": y}
-    )
-    colours = {"published": palette.series[0], "measured": palette.ink}
-    layers += dots_by_source(rows, size=90, encode={"x": at("value"), "y": y}, colours=colours)
-    # In a separate column, so that no mark is below the text.
-    told_rows = [{"row": name, "text": _words(of_lane)} for name, of_lane in by_lane.items()]
-    words = chart_of(told_rows).mark_text(align="left", color=palette.ink, aria=False, x=WIDTH + 10)
-    layers.append(words.encode(y=y, text=alt.Text("text:N")))
+    told = [{"row": name, "text": _words(of_lane)} for name, of_lane in by_lane.items()]
+    promised = named("promise_words")
+    colours = by_name("source", {"published": palette.series[0], "measured": palette.ink})
+
+    def at(field: str, end: str = "") -> dict[str, Channel]:
+        x = value_axis(field, metric, domain, log=log)
+        return {"x": x, "y": y} | ({"x2": {"field": end}} if end else {})
+
+    layers = [
+        layer("bar", rows, at("promise_low", "promise_high"), height=16, color=palette.grid),
+        layer("tick", rows, at("promise") | {"description": promised}, color=palette.muted,
+              thickness=3, size=20, orient="vertical"),
+        layer("point", [row for row in rows if row["burst"] is not None],
+              at("burst") | {"description": promised}, shape="triangle-down", size=46,
+              color=palette.muted, filled=True, yOffset=-10),
+        interval_rule(spans, palette, at("span_low", "span_high")),
+        *dots(rows, at("value") | {"color": colours}, size=90),
+        # In a separate column, so that no mark is below the text.
+        layer("text", told, {"y": y, "text": named("text")}, align="left", color=palette.ink,
+              x=WIDTH + 10),
+    ]  # fmt: skip
     return layered(layers, WIDTH, ROW * len(lanes.names))
 
 
-def _row(beside: FigureBesidePromise, lanes: Lanes) -> dict[str, Any]:
+def _row(beside: FigureBesidePromise, lanes: Lanes) -> Row:
     metric, promise = beside.point.metric, beside.promise
     burst = "" if promise.burst is None else f", burst {with_unit(metric, promise.burst)}"
     text = f"promised {with_unit(metric, promise.value)}{burst}"

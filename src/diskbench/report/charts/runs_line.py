@@ -9,24 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import chart_of, layered, stroke_scale, value_axis
+from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
-    CHARACTER_PX,
-    linear_domain,
+    Channel,
+    Spec,
+    amount,
+    by_name,
     log_domain,
+    named,
     title,
+    value_axis,
     wants_log,
     whole_seconds,
     with_unit,
 )
 from diskbench.report.charts.palette import Palette
-from diskbench.report.charts.point import carried
-
-if TYPE_CHECKING:
-    import altair as alt
+from diskbench.report.charts.point import Row, carried
 
 WIDTH = 400
 HEIGHT = 104
@@ -102,10 +103,10 @@ def runs_chart(
     return ChartFigure(
         title=heading,
         subtitle=_subtitle(lines, panels, notes),
-        drawing=_drawing(panels, cliffs, palette, log=False),
+        drawing=lambda log: _drawing(panels, cliffs, palette, log=log),
         id=name,
         alt=_sentence(lines, cliffs, heading),
-        log_drawing=_drawing(panels, cliffs, palette, log=True) if log and positive else None,
+        both=log and positive,
         log_first=log and positive,
     )
 
@@ -116,88 +117,79 @@ def _drawing(
     palette: Palette,
     *,
     log: bool,
-) -> alt.TopLevelMixin:
-    import altair as alt
-
+) -> Spec:
     runs = [run for of_panel in panels.values() for line in of_panel for run, _ in line.values]
     last = max([*runs, *(cliff.run for cliff in cliffs)])
-    x = alt.X(
-        "run:Q",
+    x = amount(
+        "run",
         title="run",
-        scale=alt.Scale(domain=[0.5, last + 0.5], nice=False),
-        axis=alt.Axis(format="d", grid=False, values=[1, *whole_seconds(last)]),
+        scale={"domain": [0.5, last + 0.5], "nice": False},
+        axis={"format": "d", "grid": False, "values": [1, *whole_seconds(last)]},
     )
-    drawn: list[Any] = []
-    for place, (key, of_panel) in enumerate(panels.items()):
-        layers = [
-            *_cliffs(cliffs, x, palette, last, labelled=not place),
-            *_lines(of_panel, x, _y(of_panel, key[0], log=log), palette),
-        ]
-        words = alt.TitleParams(_heading(key), anchor="start", frame="group", offset=6)
-        drawn.append(layered(layers, WIDTH, HEIGHT, title=words))
-    return alt.vconcat(*drawn, spacing=12)
-
-
-def _y(lines: Sequence[ChartRunLine], metric: str, *, log: bool) -> alt.Y:
-    values = _values(lines)
-    domain = log_domain(values) if log else linear_domain(max(values) * 1.05)
-    options: dict[str, Any] = {"title": None, "minExtent": 40, "labelFlush": False, "ticks": 3}
-    axis: alt.Y = value_axis("y", "value", metric, domain, log=log, **options)
-    return axis
-
-
-def _lines(lines: Sequence[ChartRunLine], x: alt.X, y: alt.Y, palette: Palette) -> list[Any]:
-    import altair as alt
-
-    shown = list(dict.fromkeys(_WORDS[line.origin] for line in lines))
-    colours = {"published": palette.series[0], "measured": palette.ink, "predicted": palette.muted}
-    legend = (
-        alt.Legend(orient="top", title=None, values=shown, symbolSize=180, columnPadding=24)
-        if shown
-        else None
-    )
-    by_word = {words: (colours[origin], _DASHES[origin]) for origin, words in _WORDS.items()}
-    colour, dash = (
-        stroke_scale(
-            channel, "who", {words: values[at] for words, values in by_word.items()}, legend
+    drawn = [
+        layered(
+            [
+                *_cliffs(cliffs, x, palette, last, labelled=not place),
+                *_lines(of_panel, x, _y(of_panel, key[0], log=log), palette),
+            ],
+            WIDTH,
+            HEIGHT,
+            title={"text": _heading(key), "anchor": "start", "frame": "group", "offset": 6},
         )
-        for at, channel in enumerate((alt.Color, alt.StrokeDash))
+        for place, (key, of_panel) in enumerate(panels.items())
+    ]
+    return {"vconcat": drawn, "spacing": 12}
+
+
+def _y(lines: Sequence[ChartRunLine], metric: str, *, log: bool) -> Channel:
+    values = _values(lines)
+    domain = log_domain(values) if log else [0.0, max(values) * 1.05 or 1.0]
+    return value_axis(
+        "value", metric, domain, log=log, title=None, minExtent=40, labelFlush=False, ticks=3
     )
-    layers: list[Any] = []
-    for place, line in enumerate(lines):
-        rows = _rows(line)
-        stretches = [rows] if not line.stated else _levels(rows)
-        for number, stretch in enumerate(map(_wide, stretches) if line.stated else stretches):
-            chart = chart_of([row | {"line": f"{place}.{number}"} for row in stretch])
-            width = 3.5 if line.stated else 1.5
-            layers.append(
-                chart.mark_line(strokeWidth=width, aria=False).encode(
-                    x=x, y=y, color=colour, strokeDash=dash, detail=alt.Detail("line:N")
-                )
-            )
-        if line.stated or line.origin != "predicted":
-            layers.append(_dots(rows, x, y, colour, visible=not line.stated))
+
+
+def _lines(lines: Sequence[ChartRunLine], x: Channel, y: Channel, palette: Palette) -> list[Spec]:
+    """A line per series, a wide one per level that is stated for a stretch of runs; and a mark per
+    run with its text, which is invisible on a level."""
+    shown = list(dict.fromkeys(_WORDS[line.origin] for line in lines))
+    legend = {"orient": "top", "title": None, "values": shown, "symbolSize": 180,
+              "columnPadding": 24}  # fmt: skip
+    colours = {word: _colours(palette)[origin] for origin, word in _WORDS.items()}
+    dashes = {word: _DASHES[origin] for origin, word in _WORDS.items()}
+    at = {"x": x, "y": y, "color": by_name("who", colours, legend)}
+    level = at | {
+        "strokeDash": by_name("who", dashes, legend), "detail": named("line")
+    }  # fmt: skip
+    layers: list[Spec] = []
+    for stated in (False, True):
+        rows = [
+            row | {"line": f"{place}.{row['line']}"}
+            for place, line in enumerate(lines)
+            if line.stated is stated
+            for row in (_levels(_rows(line)) if stated else _rows(line))
+        ]
+        layers.append(layer("line", rows, level, strokeWidth=3.5 if stated else 1.5))
+        marks = [
+            row
+            for line in lines
+            if line.stated is stated and (stated or line.origin != "predicted")
+            for row in _rows(line)
+        ]
+        layers.append(
+            layer("point", marks, at | carried(marks), filled=True, shape="diamond", size=48,
+                  opacity=0 if stated else 1)
+        )  # fmt: skip
     return layers
 
 
-def _dots(
-    rows: list[dict[str, Any]], x: alt.X, y: alt.Y, colour: alt.Color, *, visible: bool
-) -> alt.Chart:
-    """A mark per run with the run's text; invisible for levels."""
-
-    marks = chart_of(rows).mark_point(
-        filled=True, shape="diamond", size=48, opacity=1 if visible else 0
-    )
-    marked: alt.Chart = marks.encode(x=x, y=y, color=colour, **carried(rows))
-    return marked
-
-
-def _rows(line: ChartRunLine) -> list[dict[str, Any]]:
+def _rows(line: ChartRunLine) -> list[Row]:
     rows = []
     for place, (run, value) in enumerate(line.values):
         origin = f"run {line.run_ids[place]}" if line.run_ids else line.words or _WORDS[line.origin]
         words = (origin, line.label, f"run {run} of the series", with_unit(line.metric, value))
-        row: dict[str, Any] = {
+        row: Row = {
+            "line": 0,
             "run": run,
             "value": value,
             "who": _WORDS[line.origin],
@@ -207,55 +199,49 @@ def _rows(line: ChartRunLine) -> list[dict[str, Any]]:
     return rows
 
 
-def _levels(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Stretches of consecutive runs with equal values."""
-    stretches: list[list[dict[str, Any]]] = []
+def _levels(rows: Sequence[Row]) -> list[Row]:
+    """Both ends of each stretch of consecutive runs with equal values, from the start of its first
+    run to the end of its last."""
+    stretches: list[list[Row]] = []
     for row in rows:
         last = stretches[-1][-1] if stretches else None
         if last and last["value"] == row["value"] and last["run"] + 1 == row["run"]:
             stretches[-1].append(row)
         else:
             stretches.append([row])
-    return stretches
-
-
-def _wide(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A level from the start of its first run to the end of its last."""
-    first, last = rows[0], rows[-1]
-    return [first | {"run": first["run"] - 0.4}, last | {"run": last["run"] + 0.4}]
+    return [
+        row | {"run": row["run"] + half, "line": number}
+        for number, stretch in enumerate(stretches)
+        for row, half in ((stretch[0], -0.4), (stretch[-1], 0.4))
+    ]
 
 
 def _cliffs(
-    cliffs: Sequence[CliffMark], x: alt.X, palette: Palette, last: int, *, labelled: bool
-) -> list[Any]:
-
-    import altair as alt
-
-    colours = {
-        "published": palette.series[0],
-        "measured": palette.accent,
-        "predicted": palette.muted,
-    }
-    layers: list[Any] = []
+    cliffs: Sequence[CliffMark], x: Channel, palette: Palette, last: int, *, labelled: bool
+) -> list[Spec]:
+    """A rule per cliff; `labelled`: with its label above the plot, a line each."""
+    colours = _colours(palette) | {"measured": palette.accent}
+    layers: list[Spec] = []
     for place, cliff in enumerate(cliffs):
         rows = [{"run": cliff.run, "text": cliff.label, "description": cliff.words or cliff.label}]
-        chart = chart_of(rows)
-        rule = chart.mark_rule(
-            color=colours[cliff.origin], strokeWidth=1.5, strokeDash=_DASHES[cliff.origin]
-        )
-        layers.append(rule.encode(x=x, description=alt.Description("description:N")))
+        colour = colours[cliff.origin]
+        told = {"x": x, "description": named("description")}
+        layers.append(
+            layer("rule", rows, told, color=colour, strokeWidth=1.5,
+                  strokeDash=_DASHES[cliff.origin])
+        )  # fmt: skip
         if labelled:
-            fits_right = cliff.run * WIDTH / last + CHARACTER_PX * len(cliff.label) < WIDTH
-            text = chart.mark_text(
-                align="left" if fits_right else "right",
-                dx=3 if fits_right else -3,
-                y=-4 - _LABEL_PX * (len(cliffs) - 1 - place),
-                color=colours[cliff.origin],
-                baseline="bottom",
-                aria=False,
-            )
-            layers.append(text.encode(x=x, text=alt.Text("text:N")))
+            side = ("left", 3) if cliff.run <= last / 2 else ("right", -3)
+            above = -4 - _LABEL_PX * (len(cliffs) - 1 - place)
+            layers.append(
+                layer("text", rows, {"x": x, "text": named("text")}, align=side[0], dx=side[1],
+                      y=above, baseline="bottom", color=colour)
+            )  # fmt: skip
     return layers
+
+
+def _colours(palette: Palette) -> dict[Origin, str]:
+    return {"published": palette.series[0], "measured": palette.ink, "predicted": palette.muted}
 
 
 def _subtitle(

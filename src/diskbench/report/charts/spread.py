@@ -11,20 +11,27 @@ line is the median, and its whiskers reach the extremes, so that nothing is left
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import chart_of, layered, value_axis
-from diskbench.report.charts.measure import label_room, log_domain, title, wants_log, with_unit
+from diskbench.report.charts.layers import interval_rule, layer, layered
+from diskbench.report.charts.measure import (
+    Channel,
+    Spec,
+    amount,
+    bare_labels,
+    log_domain,
+    named,
+    title,
+    value_axis,
+    wants_log,
+    with_unit,
+)
 from diskbench.report.charts.palette import Palette
-from diskbench.report.charts.point import ChartPoint, carried, middle, row
-
-if TYPE_CHECKING:
-    import altair as alt
+from diskbench.report.charts.point import ChartPoint, Row, carried, middle, row
 
 WIDTH = 320
 ROW = 40
@@ -87,10 +94,10 @@ def spread_chart(
     return ChartFigure(
         title=heading,
         subtitle="; ".join(filter(None, (_subtitle(groups, metric, samples=samples), left_out))),
-        drawing=_drawing(groups, metric, palette, log=False, samples=samples),
+        drawing=lambda log: _drawing(groups, metric, palette, log=log, samples=samples),
         id=name,
         alt=_sentence(groups, metric, heading),
-        log_drawing=_drawing(groups, metric, palette, log=True, samples=samples) if log else None,
+        both=log,
         log_first=log,
     )
 
@@ -109,9 +116,7 @@ def _name(point: ChartPoint, by: By) -> str:
 
 def _drawing(
     groups: Sequence[SpreadRow], metric: str, palette: Palette, *, log: bool, samples: bool
-) -> alt.TopLevelMixin:
-    import altair as alt
-
+) -> Spec:
     values = [value for group in groups for value in group.values]
     low, high = min(values), max(values)
     if log:
@@ -121,103 +126,61 @@ def _drawing(
         edge = (high - low) * 0.06 or high * 0.05 or 1.0
         domain = [0.0 if low <= high / 2 else low - edge, high + edge]
     names = [f"{group.name} (n = {len(group.points)})" for group in groups]
-    labels = alt.Axis(
-        title=None,
-        values=list(range(len(groups))),
-        labelExpr=f"{json.dumps(names)}[datum.value]",
-        ticks=False,
-        domain=False,
-        grid=False,
-        labelLimit=0,
-        labelPadding=8,
-        minExtent=label_room(names),
-    )
-    rows = alt.Scale(domain=[len(groups) - 0.45, -0.55], nice=False, zero=False)
+    labels = bare_labels(names) | {
+        "values": list(range(len(groups))),
+        "labelExpr": f"{json.dumps(names)}[datum.value]",
+        "grid": False,
+    }
+    rows = {"domain": [len(groups) - 0.45, -0.55], "nice": False, "zero": False}
 
-    at = partial(value_axis, "x", metric=metric, domain=domain, log=log)
+    def at(field: str, y: str, end: str = "", *, told: bool = False) -> dict[str, Channel]:
+        """From `field` to `end`, or on the line of `field` from `top` to `bottom`."""
+        place = {"x": value_axis(field, metric, domain, log=log)}
+        place["y"] = amount(y, scale=rows, axis=labels)
+        if end:
+            place["x2"] = {"field": end}
+        if y == "top":
+            place["y2"] = {"field": "bottom"}
+        return place | ({"description": named("description")} if told else {})
 
-    def level(field: str) -> alt.Y:
-        return alt.Y(f"{field}:Q", scale=rows, axis=labels)
-
-    layers: list[Any] = []
-    for place, group in enumerate(groups):
-        layers += _group(group, place, at, level, palette, log=log, samples=samples)
-    height = ROW * len(groups)
-    return layered(layers, WIDTH, height)
-
-
-def _group(
-    group: SpreadRow,
-    place: int,
-    at: Callable[[str], alt.X],
-    level: Callable[[str], alt.Y],
-    palette: Palette,
-    *,
-    log: bool,
-    samples: bool,
-) -> list[Any]:
-
-    import altair as alt
-
-    n, box = len(group.points), _box(group, place)
-    layers: list[Any] = []
-    if n >= VIOLIN_FROM and box["low"] < box["high"]:
-        outline = _density(group.values, place, log=log)
-        violin = chart_of(outline).mark_line(
-            color=palette.series[0], strokeWidth=1, fill=palette.series[0], fillOpacity=0.18,
-            aria=False,
-        )  # fmt: skip
-        layers.append(violin.encode(x=at("value"), y=level("y"), order=alt.Order("order:Q")))
-    base = chart_of([box])
-    if n >= BOX_FROM:
-        whisker = base.mark_rule(color=palette.muted, strokeWidth=1.2, aria=False)
-        layers.append(whisker.encode(x=at("low"), x2=alt.X2("high:Q"), y=level("middle")))
-        body = base.mark_bar(color=palette.series[0], opacity=0.35 if n < VIOLIN_FROM else 0.55)
-        layers.append(
-            body.encode(
-                x=at("q1"),
-                x2=alt.X2("q3:Q"),
-                y=level("top"),
-                y2=alt.Y2("bottom:Q"),
-                description=alt.Description("description:N"),
-            )
-        )
-    line = base.mark_rule(color=palette.ink, strokeWidth=2.2)
-    layers.append(
-        line.encode(
-            x=at("median"),
-            y=level("top"),
-            y2=alt.Y2("bottom:Q"),
-            description=alt.Description("description:N"),
-        )
-    )
-    bracket = [] if samples else _bracket(group, place)
-    if bracket:
-        chart = chart_of(bracket)
-        rule = chart.mark_rule(color=palette.accent, strokeWidth=2)
-        layers.append(
-            rule.encode(
-                x=at("low"),
-                x2=alt.X2("high:Q"),
-                y=level("y"),
-                description=alt.Description("description:N"),
-            )
-        )
-        for end in ("low", "high"):
-            tick = chart.mark_tick(
-                color=palette.accent, thickness=2, size=8, orient="vertical", aria=False
-            )
-            layers.append(tick.encode(x=at(end), y=level("y")))
-    if n < VIOLIN_FROM:
-        rows = [
-            row(point) | {"y": place + _aside(number)} for number, point in enumerate(group.points)
-        ]
-        dots = chart_of(rows).mark_point(filled=True, size=30, color=palette.ink, opacity=0.75)
-        layers.append(dots.encode(x=at("value"), y=level("y"), **carried(rows)))
-    return layers
+    boxes = [_box(group, place) for place, group in enumerate(groups)]
+    many = [box for box in boxes if box["n"] >= VIOLIN_FROM]
+    boxed = [box for box in boxes if box["n"] >= BOX_FROM]
+    outlines = [
+        row
+        for box, group in zip(boxes, groups, strict=True)
+        if box in many and box["low"] < box["high"]
+        for row in _density(group.values, box["middle"], log=log)
+    ]
+    brackets = [
+        each for place, group in enumerate(groups) if not samples for each in _bracket(group, place)
+    ]
+    ends = [{"end": each[end], "y": each["y"]} for each in brackets for end in ("low", "high")]
+    single = [
+        row(point) | {"y": box["middle"] + _aside(number)}
+        for box, group in zip(boxes, groups, strict=True)
+        if box not in many
+        for number, point in enumerate(group.points)
+    ]
+    order = {"detail": named("of"), "order": amount("order")}
+    layers = [
+        layer("line", outlines, at("value", "y") | order, color=palette.series[0], strokeWidth=1,
+              fill=palette.series[0], fillOpacity=0.18),
+        layer("rule", boxed, at("low", "middle", "high"), color=palette.muted, strokeWidth=1.2),
+        layer("bar", [box for box in boxed if box not in many], at("q1", "top", "q3", told=True),
+              color=palette.series[0], opacity=0.35),
+        layer("bar", many, at("q1", "top", "q3", told=True), color=palette.series[0], opacity=0.55),
+        layer("rule", boxes, at("median", "top", told=True), color=palette.ink, strokeWidth=2.2),
+        interval_rule(brackets, palette, at("low", "y", "high", told=True)),
+        layer("tick", ends, at("end", "y"), color=palette.accent, thickness=2, size=8,
+              orient="vertical"),
+        layer("point", single, at("value", "y") | carried(single), filled=True, size=30,
+              color=palette.ink, opacity=0.75),
+    ]  # fmt: skip
+    return layered(layers, WIDTH, ROW * len(groups))
 
 
-def _box(group: SpreadRow, place: int) -> dict[str, Any]:
+def _box(group: SpreadRow, place: int) -> Row:
     import numpy as np
 
     values = group.values
@@ -230,12 +193,13 @@ def _box(group: SpreadRow, place: int) -> dict[str, Any]:
     )
     half = 0.24 if len(values) < VIOLIN_FROM else 0.1
     return {
-        "low": values[0], "q1": q1, "median": middle, "q3": q3, "high": values[-1],
-        "middle": place, "top": place - half, "bottom": place + half, "description": words,
+        "n": len(values), "low": values[0], "q1": q1, "median": middle, "q3": q3,
+        "high": values[-1], "middle": place, "top": place - half, "bottom": place + half,
+        "description": words,
     }  # fmt: skip
 
 
-def _density(values: Sequence[float], place: int, *, log: bool) -> list[dict[str, Any]]:
+def _density(values: Sequence[float], place: int, *, log: bool) -> list[Row]:
     """The outline of a violin, both sides: Gaussian kernels between the extremes, n^(-1/5) standard
     deviations wide (Scott 1992). Equal to that of `scipy.stats`, which takes long to import.
 
@@ -252,7 +216,9 @@ def _density(values: Sequence[float], place: int, *, log: bool) -> list[dict[str
     side = [(float(x), place - float(h)) for x, h in zip(places, height, strict=True)]
     back = [(float(x), place + float(h)) for x, h in zip(places, height, strict=True)][::-1]
     outline = [*side, *back, side[0]]
-    return [{"value": x, "y": y, "order": number} for number, (x, y) in enumerate(outline)]
+    return [
+        {"of": place, "value": x, "y": y, "order": number} for number, (x, y) in enumerate(outline)
+    ]
 
 
 def _aside(number: int) -> float:
@@ -260,7 +226,7 @@ def _aside(number: int) -> float:
     return ((number * 7) % 11 - 5) * 0.032
 
 
-def _bracket(group: SpreadRow, place: int) -> list[dict[str, Any]]:
+def _bracket(group: SpreadRow, place: int) -> list[Row]:
     """The interval of the median, slightly below the box; empty for fewer than six machines."""
     interval = middle(group.points).interval
     if interval is None:

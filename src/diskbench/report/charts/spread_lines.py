@@ -10,18 +10,26 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
 
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.latencies import SHOWN, Distribution
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import chart_of, latency_axis, value_axis
-from diskbench.report.charts.measure import bare, label_room, log_domain
+from diskbench.report.charts.layers import layer, layered
+from diskbench.report.charts.measure import (
+    Channel,
+    Spec,
+    amount,
+    bare,
+    by_name,
+    label_room,
+    latency_axis,
+    log_domain,
+    named,
+    value_axis,
+)
 from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
-
-if TYPE_CHECKING:
-    import altair as alt
 
 WIDTH = 300
 HEIGHT = 150
@@ -31,56 +39,33 @@ _DASHES = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3])
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
 
-class _Corner(NamedTuple):
-    """A corner of a line: its place on the horizontal axis, and on the vertical one (`ns`: of a CDF
-    the share of I/Os)."""
-
-    x: float
-    ns: float
-    line: str
-
-
-class _Mark(NamedTuple):
-    """A quantile on a line; `share` is its fraction."""
-
-    x: float
-    ns: float
-    line: str
-    words: str
-    share: float
-
-
 def percentile_chart(spread: Sequence[Distribution], palette: Palette) -> ChartFigure:
     """Latency up to each percentile, at most six lines, with marks at 50, 90, 99, 99.9 … %."""
-    import altair as alt
-
     spread, of = _some(spread), len(spread)
     names = _names(spread)
     lines = list(chain.from_iterable(map(_tail, spread, names)))
-    marks = list(chain.from_iterable(map(_marks, spread, names)))
-    y_domain = log_domain([corner.ns for corner in lines])
-    furthest = max((corner.x for corner in lines), default=2.0)
+    furthest = max((corner["x"] for corner in lines), default=2.0)
     shown = [p for p in SHOWN if -math.log10(1 - p) <= furthest + 1e-9]
     places = [round(-math.log10(1 - p), 4) for p in shown]
     words = {f"{place:.4f}": f"{100 * p:g}" for place, p in zip(places, shown, strict=True)}
-    x = alt.X(
-        "x:Q",
-        scale=alt.Scale(domain=[0, furthest * 1.02], nice=False),
-        axis=alt.Axis(
-            values=places,
-            labelExpr=f"({json.dumps(words)})[format(datum.value, '.4f')]",
-            title="percentile (%)",
-            domain=False,
-            ticks=False,
-        ),
+    x = amount(
+        "x",
+        scale={"domain": [0, furthest * 1.02], "nice": False},
+        axis={
+            "values": places,
+            "labelExpr": f"({json.dumps(words)})[format(datum.value, '.4f')]",
+            "title": "percentile (%)",
+            "domain": False,
+            "ticks": False,
+        },
     )
-    y = latency_axis("ns", y_domain)
-    drawn = _drawn(spread, names, palette, lines, marks, x, y)
+    at = {"x": x, "y": latency_axis("ns", log_domain(corner["ns"] for corner in lines))}
+    marks = list(chain.from_iterable(map(_marks, spread, names)))
     return ChartFigure(
         title="Latency percentiles",
         subtitle="time of one I/O up to each percentile, both axes logarithmic; "
         f"{_counts(spread, of)}",
-        drawing=drawn.properties(width=WIDTH, height=HEIGHT),
+        drawing=lambda _: _drawn(spread, names, palette, lines, marks, at),
         id=_id("percentiles", spread),
         alt=_sentence(spread, names),
     )
@@ -88,35 +73,23 @@ def percentile_chart(spread: Sequence[Distribution], palette: Palette) -> ChartF
 
 def cdf_chart(spread: Sequence[Distribution], palette: Palette) -> ChartFigure:
     """The share of I/Os up to each latency, at most six lines."""
-    import altair as alt
-
     spread, of = _some(spread), len(spread)
     names = _names(spread)
     lines = list(chain.from_iterable(map(_shares, spread, names)))
     marks = [
-        mark._replace(x=mark.ns, ns=mark.share)
-        for mark in chain.from_iterable(map(_marks, spread, names))
-        if mark.share < 0.9999
+        mark for mark in chain.from_iterable(map(_marks, spread, names)) if mark["share"] < 0.9999
     ]
-    domain = log_domain([corner.x for corner in lines])
-    x = value_axis("x", "x", "lat_ns", domain, log=True, title=None)
-    y = alt.Y(
-        "ns:Q",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(
-            format="%",
-            values=[0, 0.25, 0.5, 0.75, 1],
-            title=None,
-            domain=False,
-            ticks=False,
-            minExtent=34,
-        ),
-    )
-    drawn = _drawn(spread, names, palette, lines, marks, x, y, steps=True)
+    domain = log_domain(corner["ns"] for corner in lines)
+    share = {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1], "title": None, "domain": False,
+             "ticks": False, "minExtent": 34}  # fmt: skip
+    at = {
+        "x": value_axis("ns", "lat_ns", domain, log=True, title=None),
+        "y": amount("share", scale={"domain": [0, 1]}, axis=share),
+    }
     return ChartFigure(
         title="Latency distribution",
         subtitle=f"share of I/Os that took at most a given time; {_counts(spread, of)}",
-        drawing=drawn.properties(width=WIDTH, height=HEIGHT),
+        drawing=lambda _: _drawn(spread, names, palette, lines, marks, at, "step-after"),
         id=_id("cdf", spread),
         alt=_sentence(spread, names),
     )
@@ -126,59 +99,31 @@ def _drawn(
     spread: Sequence[Distribution],
     names: Sequence[str],
     palette: Palette,
-    lines: Sequence[_Corner],
-    marks: Sequence[_Mark],
-    x: alt.X,
-    y: alt.Y,
-    *,
-    steps: bool = False,
-) -> alt.LayerChart:
-    import altair as alt
-
-    colours = _colours(spread, palette)
-    columns = 1 if label_room(names) > WIDTH / 2 else 2
-    legend = alt.Legend(
-        orient="top",
-        title=None,
-        columns=columns,
-        labelLimit=0,
-        symbolStrokeWidth=0,
-        columnPadding=24,
-    )
-    colour = alt.Color(
-        "line:N",
-        sort=None,
-        scale=alt.Scale(domain=names, range=colours),
-        legend=legend if len(spread) > 1 else None,
-    )
-    dash = alt.StrokeDash(
-        "line:N",
-        sort=None,
-        scale=alt.Scale(domain=names, range=[list(dash) for dash in _DASHES[: len(names)]]),
-        legend=None,
-    )
-    line = (
-        chart_of(corner._asdict() for corner in lines)
-        .mark_line(
-            strokeWidth=1.8,
-            interpolate="step-after" if steps else "linear",
-            strokeJoin="round",
-            aria=False,
-        )
-        .encode(x=x, y=y, color=colour, strokeDash=dash)
-    )
-    shape = alt.Shape(
-        "line:N",
-        sort=None,
-        scale=alt.Scale(domain=names, range=list(_SHAPES[: len(names)])),
-        legend=legend if len(spread) > 1 else None,
-    )
-    points = (
-        chart_of(mark._asdict() for mark in marks)
-        .mark_point(filled=True, size=42, opacity=1)
-        .encode(x=x, y=y, color=colour, shape=shape, description=alt.Description("words:N"))
-    )
-    return alt.LayerChart(layer=[line, points])
+    lines: Sequence[Row],
+    marks: Sequence[Row],
+    at: dict[str, Channel],
+    interpolate: str = "linear",
+) -> Spec:
+    legend = {
+        "orient": "top",
+        "title": None,
+        "columns": 1 if label_room(names) > WIDTH / 2 else 2,
+        "labelLimit": 0,
+        "symbolStrokeWidth": 0,
+        "columnPadding": 24,
+    }
+    shown = legend if len(spread) > 1 else None
+    # Fewer names than dashes and shapes: at most six.
+    colour = by_name("line", dict(zip(names, _colours(spread, palette), strict=True)), shown)
+    dash = by_name("line", dict(zip(names, _DASHES, strict=False)))
+    shape = by_name("line", dict(zip(names, _SHAPES, strict=False)), shown)
+    told = {"color": colour, "shape": shape, "description": named("words")}
+    layers = [
+        layer("line", lines, at | {"color": colour, "strokeDash": dash}, strokeWidth=1.8,
+              interpolate=interpolate, strokeJoin="round"),
+        layer("point", marks, at | told, filled=True, size=42, opacity=1),
+    ]  # fmt: skip
+    return layered(layers, WIDTH, HEIGHT)
 
 
 def _colours(spread: Sequence[Distribution], palette: Palette) -> list[str]:
@@ -204,29 +149,29 @@ def _names(spread: Sequence[Distribution]) -> list[str]:
     return names
 
 
-def _tail(distribution: Distribution, name: str) -> list[_Corner]:
+def _tail(distribution: Distribution, name: str) -> list[Row]:
     """The line of a percentile plot: a bucket is drawn at the share of I/Os up to it."""
+    shares = zip(distribution.latency_ns, distribution.shares(), strict=True)
     corners = [
-        _Corner(-math.log10(max(1 - p, 1e-12)), float(ns), name)
-        for ns, p in zip(distribution.latency_ns, distribution.shares(), strict=True)
-        if p <= distribution.highest
+        (-math.log10(max(1 - p, 1e-12)), float(ns)) for ns, p in shares if p <= distribution.highest
     ]
-    first = [_Corner(0.0, float(distribution.latency_ns[0]), name)] if distribution.n else []
+    first = [(0.0, float(distribution.latency_ns[0]))] if distribution.n else []
     last = distribution.quantile(distribution.highest * (1 - 1e-12))
     if last is not None:
-        corners.append(_Corner(-math.log10(1 - distribution.highest), last, name))
-    return _fewer(first + corners, lambda corner: corner.x)
+        corners.append((-math.log10(1 - distribution.highest), last))
+    rows = [{"x": x, "ns": ns, "line": name} for x, ns in first + corners]
+    return _fewer(rows, lambda row: row["x"])
 
 
-def _shares(distribution: Distribution, name: str) -> list[_Corner]:
-    corners = [
-        _Corner(float(ns), float(p), name)
+def _shares(distribution: Distribution, name: str) -> list[Row]:
+    rows = [
+        {"ns": float(ns), "share": float(p), "line": name}
         for ns, p in zip(distribution.latency_ns, distribution.shares(), strict=True)
     ]
-    return _fewer(corners, lambda corner: corner.ns)
+    return _fewer(rows, lambda row: row["share"])
 
 
-def _fewer(corners: list[_Corner], along: Callable[[_Corner], float]) -> list[_Corner]:
+def _fewer(corners: list[Row], along: Callable[[Row], float]) -> list[Row]:
     """At most _MOST_POINTS corners, evenly spaced along an axis, with both ends. A CDF only rises,
     so it has no peaks to lose."""
     if len(corners) <= _MOST_POINTS:
@@ -237,7 +182,8 @@ def _fewer(corners: list[_Corner], along: Callable[[_Corner], float]) -> list[_C
     return [corners[0], *by_pixel.values()]
 
 
-def _marks(distribution: Distribution, name: str) -> list[_Mark]:
+def _marks(distribution: Distribution, name: str) -> list[Row]:
+    """The quantiles on a line; `share` is their fraction."""
     marks = []
     for share in SHOWN:
         ns = distribution.quantile(share)
@@ -245,7 +191,8 @@ def _marks(distribution: Distribution, name: str) -> list[_Mark]:
             continue
         figure = f"p{100 * share:g} {bare('lat_ns', ns)}"
         words = f"run {distribution.run_id} · {name} · {figure} · n = {distribution.n:,}"
-        marks.append(_Mark(-math.log10(1 - share), ns, name, words, share))
+        x = -math.log10(1 - share)
+        marks.append({"x": x, "ns": ns, "share": share, "line": name, "words": words})
     return marks
 
 

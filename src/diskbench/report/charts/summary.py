@@ -7,29 +7,30 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.lines import Spread, StepLine
 from diskbench.report.assemble.words import in_large_blocks
 from diskbench.report.charts.figure import ChartFigure, document
-from diskbench.report.charts.layers import chart_of, layered
+from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
-    CHARACTER_PX,
     LATENCY_LABELS,
+    Channel,
+    Spec,
+    amount,
+    bare_labels,
+    by_name,
     decades,
-    direction_colour,
-    label_axis,
+    named,
 )
 from diskbench.report.charts.palette import DIRECTIONS, PICTURE, Palette
+from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
 from diskbench.units import format_iops, format_mb_per_s
 
-if TYPE_CHECKING:
-    import altair as alt
-
-
 WIDTH = 260
+_BARS_WIDTH = 165
+"""Texts stand to the right of it."""
 WRAP = 100
 """Characters per line of the subtitle above the drawings of a picture."""
 ROW_HEIGHT = 26
@@ -48,9 +49,10 @@ def height(lines: Sequence[StepLine]) -> int:
     return ROW_HEIGHT * max(len(lines), 1)
 
 
-def step_axis(lines: Sequence[StepLine]) -> alt.Y:
+def step_axis(lines: Sequence[StepLine]) -> Channel:
     """The vertical axis of the steps, in order."""
-    return label_axis([label(line, lines) for line in lines])
+    names = [label(line, lines) for line in lines]
+    return named("label", sort=names, axis=bare_labels(names))
 
 
 def rate_charts(lines: Sequence[StepLine], palette: Palette) -> tuple[ChartFigure, ...]:
@@ -83,11 +85,8 @@ def _is_large(line: StepLine) -> bool:
 
 
 def _bars(lines: Sequence[StepLine], palette: Palette, rate: _Rate) -> ChartFigure:
-    import altair as alt
-
     runs = max(line.n for line in lines)
-    spreads = [(line, spread) for line in lines if (spread := rate.of(line)) is not None]
-    rows = [
+    rows: list[Row] = [
         {
             "label": label(line, lines),
             "direction": line.direction,
@@ -96,33 +95,27 @@ def _bars(lines: Sequence[StepLine], palette: Palette, rate: _Rate) -> ChartFigu
             "high": spread.high,
             "text": rate.text(line),
         }
-        for line, spread in spreads
+        for line in lines
+        if (spread := rate.of(line)) is not None
     ]
-    top = max(spread.high for _, spread in spreads)
-    # Room to the right of the longest bar for the longest label.
-    room = CHARACTER_PX * max(len(rate.text(line)) for line in lines) + 8
-    scale = alt.Scale(domain=[0, top * WIDTH / max(WIDTH - room, WIDTH / 4)], nice=False)
-    base = chart_of(rows).encode(y=step_axis(lines))
-    bars = base.mark_bar(cornerRadiusEnd=3, height=14).encode(
-        x=alt.X("rate:Q", title=None, scale=scale, axis=None),
-        color=direction_colour(palette.directions, DIRECTIONS),
+    scale = {"domain": [0, max(row["high"] for row in rows)], "nice": False}
+    y = step_axis(lines)
+
+    def at(field: str, **more: Channel) -> dict[str, Channel]:
+        return {"x": amount(field, title=None, scale=scale, axis=None), "y": y, **more}
+
+    colour = by_name("direction", dict(zip(DIRECTIONS, palette.directions, strict=True)))
+    layers = [
+        layer("bar", rows, at("rate", color=colour), cornerRadiusEnd=3, height=14),
+        layer("rule", rows if runs > 1 else (), at("low", x2={"field": "high"}), color=palette.ink,
+              strokeWidth=1.5),
+        layer("text", rows, at("high", text=named("text")), align="left", dx=6, color=palette.ink),
+    ]  # fmt: skip
+    n = f"bar: median of n = {runs} runs, line: lowest to highest" if runs > 1 else "n = 1 run"
+    subtitle = f"{rate.unit}; {n}; {ONE_MACHINE}"
+    return ChartFigure(
+        rate.title, subtitle, lambda _: layered(layers, _BARS_WIDTH, height(lines)), id=rate.id
     )
-    texts = base.mark_text(align="left", dx=6, color=palette.ink).encode(
-        x=alt.X("high:Q", scale=scale, axis=None), text=alt.Text("text:N")
-    )
-    layers = [bars, texts]
-    subtitle = rate.unit
-    if runs > 1:
-        span = base.mark_rule(color=palette.ink, strokeWidth=1.5).encode(
-            x=alt.X("low:Q", scale=scale, axis=None), x2=alt.X2("high:Q")
-        )
-        layers.insert(1, span)
-        subtitle += f"; bar: median of n = {runs} runs, line: lowest to highest"
-    else:
-        subtitle += "; n = 1 run"
-    subtitle += f"; {ONE_MACHINE}"
-    drawing = layered(layers, WIDTH, height(lines))
-    return ChartFigure(rate.title, subtitle, drawing, id=rate.id)
 
 
 def _iops_text(line: StepLine) -> str:
@@ -158,10 +151,8 @@ _TICK = "M-0.2,-1.2h0.4v2.4h-0.4Z"
 
 def latency_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
     """p50, p99, p99.9 and maximum of each step and direction on a logarithmic axis."""
-    import altair as alt
-
     runs = max((line.n for line in lines), default=0)
-    rows = [
+    rows: list[Row] = [
         {
             "label": label(line, lines),
             "direction": line.direction,
@@ -177,37 +168,28 @@ def latency_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
         )
         if value and value.median > 0
     ]
-    powers = decades([float(str(row["ns"])) for row in rows])
-    axis = alt.Axis(
-        labelExpr=LATENCY_LABELS,
-        values=powers,
-        title=None,
-        domain=False,
-        labelOverlap="greedy",
-        labelFlush=True,
-        labelSeparation=8,
-    )
-    scale = alt.Scale(type="log", domain=[powers[0], powers[-1]])
-    x = alt.X("ns:Q", scale=scale, axis=axis)
-    base = chart_of(rows).encode(y=step_axis(lines))
-    colour = direction_colour(palette.directions, DIRECTIONS)
-    span = base.mark_rule(strokeWidth=2, opacity=0.35).encode(
-        x=alt.X("min(ns):Q", scale=scale, axis=axis), x2="max(ns):Q", color=colour
-    )
-    order = ["p50", "p99", "p99.9", "max"]
-    shapes = alt.Shape(
-        "which:N",
-        sort=order,
-        scale=alt.Scale(domain=order, range=["circle", "diamond", "triangle-up", _TICK]),
-        legend=alt.Legend(
-            orient="top", title=None, symbolFillColor=palette.muted, symbolStrokeWidth=0
-        ),
-    )
-    marks = base.mark_point(filled=True, size=58, opacity=1).encode(x=x, shape=shapes, color=colour)
+    powers = decades([row["ns"] for row in rows])
+    axis = {"labelExpr": LATENCY_LABELS, "values": powers, "title": None, "domain": False,
+            "labelOverlap": "greedy", "labelFlush": True, "labelSeparation": 8}  # fmt: skip
+    x = amount("ns", scale={"type": "log", "domain": [powers[0], powers[-1]]}, axis=axis)
+    ends = {"x": x | {"aggregate": "min"}, "x2": {"field": "ns", "aggregate": "max"}}
+    of_step = {
+        "y": step_axis(lines),
+        "color": by_name("direction", dict(zip(DIRECTIONS, palette.directions, strict=True))),
+    }
+    legend = {"orient": "top", "title": None, "symbolFillColor": palette.muted,
+              "symbolStrokeWidth": 0}  # fmt: skip
+    shapes = {"p50": "circle", "p99": "diamond", "p99.9": "triangle-up", "max": _TICK}
+    layers = [
+        layer("rule", rows, of_step | ends, strokeWidth=2, opacity=0.35),
+        layer("point", rows, of_step | {"x": x, "shape": by_name("which", shapes, legend)},
+              filled=True, size=58, opacity=1),
+    ]  # fmt: skip
     of_runs = f"median of n = {runs} runs" if runs > 1 else "n = 1 run"
-    drawing = layered([span, marks], WIDTH, height(lines))
     subtitle = f"time of one operation, logarithmic; {of_runs}; {ONE_MACHINE}"
-    return ChartFigure("Latency", subtitle, drawing, id="latency")
+    return ChartFigure(
+        "Latency", subtitle, lambda _: layered(layers, WIDTH, height(lines)), id="latency"
+    )
 
 
 @chart("latency", title="median, tail and longest latency of each step", needs="one trial", rank=40)
@@ -219,17 +201,29 @@ def _latency_of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure
 
 def summary_picture(
     title: str, subtitle: str, lines: Sequence[StepLine], palette: Palette = PICTURE
-) -> dict[str, Any]:
+) -> Spec:
     """The Vega-Lite document of the picture."""
-    import altair as alt
-
-    figures: list[Any] = []
-    for figure in (*rate_charts(lines, palette), latency_chart(lines, palette)):
-        wrapped = textwrap.wrap(figure.subtitle, WRAP)
-        words = alt.TitleParams(figure.title, subtitle=wrapped, anchor="start", offset=10)
-        drawing: Any = figure.drawing
-        figures.append(drawing.properties(width=460, title=words))
-    charts = alt.vconcat(*figures, spacing=28).resolve_legend(shape="independent")
-    about = textwrap.wrap(subtitle, WRAP, break_on_hyphens=False) or [""]
-    heading = alt.TitleParams(title, subtitle=about, fontSize=16, anchor="start", offset=18)
-    return document(charts.properties(title=heading), palette)
+    figures = [
+        figure.on()
+        | {
+            "width": 460,
+            "title": {
+                "text": figure.title,
+                "subtitle": textwrap.wrap(figure.subtitle, WRAP),
+                "anchor": "start",
+                "offset": 10,
+            },
+        }
+        for figure in (*rate_charts(lines, palette), latency_chart(lines, palette))
+    ]
+    heading = {
+        "text": title,
+        "subtitle": textwrap.wrap(subtitle, WRAP, break_on_hyphens=False) or [""],
+        "fontSize": 16,
+        "anchor": "start",
+        "offset": 18,
+    }
+    resolved = {"legend": {"shape": "independent"}}
+    return document(
+        {"vconcat": figures, "spacing": 28, "resolve": resolved, "title": heading}, palette
+    )

@@ -58,7 +58,7 @@ def drawn(
 
 def _drawn(figure: ChartFigure, *, paper: bool) -> PageChart:
     linear = _svg(figure, log=figure.log_first if paper else False, paper=paper)
-    has_both = figure.log_drawing is not None and not paper
+    has_both = figure.both and not paper
     log = _svg(figure, log=True, paper=paper) if has_both else ""
     width = _width(linear)
     return PageChart(

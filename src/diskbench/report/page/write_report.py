@@ -10,18 +10,16 @@ from diskbench.errors import InvalidValue
 from diskbench.files import file_format, unknown_suffix, write_whole
 from diskbench.report.assemble.report_view import Report
 from diskbench.report.assemble.trial_view import TrialView
-from diskbench.report.charts.figure import ChartFigure, picture
+from diskbench.report.charts.figure import ChartFigure, drawn_as, picture
 from diskbench.report.charts.measure import bare, title, with_unit
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.summary import summary_picture
-from diskbench.report.charts.vega import drawn_apart
 from diskbench.report.page.markdown import escaped, markdown, table
 from diskbench.report.page.page import drawn, page, pdf
 from diskbench.report.templates import asset, environment, styled
 
 Format = Literal["html", "svg", "png", "md", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-_SCALE = 2.0
 
 
 def format_of(path: Path, typed: Format | None) -> Format:
@@ -52,8 +50,7 @@ def rendered(report: Report, format_: Format, *, log: bool | None = None) -> byt
     """The report in a format. Raises InvalidValue for a picture of many trials that have
     no common chart."""
     if format_ == "html":
-        with drawn_apart():
-            return page(report).encode()
+        return page(report).encode()
     if format_ == "md":
         return markdown(report).encode()
     if format_ == "pdf":
@@ -70,8 +67,6 @@ def rendered(report: Report, format_: Format, *, log: bool | None = None) -> byt
 
 def _summary(view: TrialView, format_: Literal["svg", "png"]) -> bytes:
     """IOPS and latency of one trial as one picture."""
-    import vl_convert
-
     subject = view.subject
     offer = subject.promised.offer if subject.promised else ""
     about = " · ".join(
@@ -79,9 +74,7 @@ def _summary(view: TrialView, format_: Literal["svg", "png"]) -> bytes:
     )
     marks = f" [{', '.join(subject.marks)}]" if subject.marks else ""
     spec = summary_picture(f"{subject.title}{marks}", about, view.lines)
-    if format_ == "png":
-        return bytes(vl_convert.vegalite_to_png(spec, scale=_SCALE))
-    return str(vl_convert.vegalite_to_svg(spec)).encode()
+    return drawn_as(spec, format_)
 
 
 _HEAD = ("disk", "value", "lowest – highest", "n", "where", "source")

@@ -89,7 +89,7 @@ def _why_not(run_id: str, matched: Match) -> str:
     if matched.figures:
         disks = ", ".join(dict.fromkeys(group(figure) for figure in matched.figures))
         return f"{short(run_id)} matches {disks}, which this chart does not show"
-    near = "; ".join(f"{near.name}: {near.words}" for near in matched.nearest[:1])
+    near = "; ".join(f"{near.name}: {near.why}" for near in matched.nearest[:1])
     return f"{short(run_id)}: {matched.why_not}{f' ({near})' if near else ''}"
 
 

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
 from diskbench.report.assemble.words import NO_INTERVAL, difference_text, figure_text
-from diskbench.report.charts.figure import svg
 from diskbench.report.charts.history import change_text, history_chart
 from diskbench.report.charts.palette import PAGE
-from diskbench.report.site.frame import METRIC_TITLES, day, moment, render, run_href
+from diskbench.report.page.page import PageChart, drawn
+from diskbench.report.site.frame import METRIC_TITLES, Site, day, moment, render, run_href
 from diskbench.report.site.table import runs_table
 from diskbench.units import format_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
-    from diskbench.report.site.frame import Site
 
 DRAWN = ("iops", "lat_mean_ns", "p99_ns")
 """Metrics with charts: MB/s follows from IOPS, other quantiles move with these. Tables show all."""
@@ -51,25 +46,13 @@ class TrackLine:
 
 
 @dataclass(frozen=True)
-class SiteChart:
-    """A chart of the page; `rows` is the id of the table row with its figures."""
-
-    id: str
-    title: str
-    subtitle: str
-    alt: str
-    svg: Markup
-    rows: str
-
-
-@dataclass(frozen=True)
 class MetricPart:
     """One metric: a row per step, and charts for steps with a history."""
 
     key: str
     title: str
     lines: tuple[TrackLine, ...]
-    charts: tuple[SiteChart, ...]
+    charts: tuple[PageChart, ...]
 
 
 def configuration_page(
@@ -110,13 +93,13 @@ def _part(
     metric: str, tracks: Sequence[MetricHistory], marks: Sequence[tuple[str, str]]
 ) -> MetricPart:
     lines = tuple(_line(track, place) for place, track in enumerate(tracks))
-    drawn = [
+    followed = [
         (track, line)
         for track, line in zip(tracks, lines, strict=True)
         if metric in DRAWN and len(track.history.points) > 1
     ]
     numbered = [(at, str(number)) for number, (at, _) in enumerate(marks, 1)]
-    charts = tuple(_drawn(track, line, numbered) for track, line in drawn)
+    charts = tuple(_drawn(track, line, numbered) for track, line in followed)
     return MetricPart(metric, METRIC_TITLES[metric], lines, charts)
 
 
@@ -166,7 +149,7 @@ def _history(track: MetricHistory) -> str:
     )
 
 
-def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str]]) -> SiteChart:
+def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str]]) -> PageChart:
     show = figure_text(track.metric)
     times, trials = len(track.history.points), len(track.sampled)
     words = {
@@ -196,14 +179,8 @@ def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str
         medians=medians,
         marks=[(at, number) for at, number in marks if first.at <= at <= last.at],
     )
-    return SiteChart(
-        id=figure.id,
-        title=figure.title,
-        subtitle=figure.subtitle,
-        alt=figure.alt,
-        svg=Markup(_linked(svg(figure, PAGE))),  # noqa: S704 - vega escapes every text in it
-        rows=line.id,
-    )
+    (chart,) = drawn([replace(figure, rows_href=line.id)])
+    return replace(chart, svg=Markup(_linked(chart.svg)))  # noqa: S704 - vega escapes every text in it
 
 
 def _linked(drawing: str) -> str:

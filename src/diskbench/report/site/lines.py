@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from diskbench.model.history import Best, ConfigurationLine, NewLevel, SiteRunLine
+from diskbench.model.history import Best, Configuration, ConfigurationLine, NewLevel, SiteRunLine
+from diskbench.model.run import Mark, Run
+from diskbench.model.verdict import Trust, Verdict
+from diskbench.report.assemble.lines import StepLine
+from diskbench.report.assemble.trial_view import TrialView
 from diskbench.report.terminal.lists import disk as disk_bought
 from diskbench.units import format_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from diskbench.model.history import Configuration
-    from diskbench.model.run import Mark, Run
-    from diskbench.model.verdict import Trust, Verdict
-    from diskbench.report.assemble.lines import StepLine
-    from diskbench.report.assemble.trial_view import TrialView
 
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _SHOWN = frozenset(

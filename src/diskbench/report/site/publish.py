@@ -19,7 +19,6 @@ from sqlalchemy.engine import Engine
 import diskbench
 from diskbench.model.history import ConfigurationLine, SiteRunLine
 from diskbench.report.assemble.stored_report import few_at_a_time
-from diskbench.report.charts.vega import drawn_apart
 from diskbench.report.site.configuration import configuration_page
 from diskbench.report.site.frame import Site, Wishes, configuration_name, trial_name
 from diskbench.report.site.lines import configuration_line
@@ -75,7 +74,7 @@ def publish_site(
     open_store: OpenStore,
 ) -> Done:
     """Create or update the site in `path`. Raises InvalidValue, StoreUnavailable."""
-    with drawn_apart(), open_site(path) as folder:
+    with open_site(path) as folder:
         site = Site(wishes.title, diskbench.__version__, wishes.site_url)
         rows = load_asked(database, filters)
         shown = shown_runs_of(rows, anonymous=wishes.anonymous)

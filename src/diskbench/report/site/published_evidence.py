@@ -10,24 +10,20 @@ name ends in `.json`, `.txt` or, compressed, one of these and `.zst`, and has no
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from diskbench.errors import DiskbenchError
 from diskbench.fio.logs import log_name
+from diskbench.ports import EvidenceStore
 from diskbench.results.run_evidence import warn
 from diskbench.store.archive import STEP_JSON, read_manifest, read_plan, read_step, run_prefix
 from diskbench.store.archive import step_folders as folders_of
 from diskbench.store.content import PACKED, read_ends
 from diskbench.store.derived import pruned_key, read_pruned
+from diskbench.store.manifest import FileRecord
 from diskbench.store.parse_step import PARSED_FILES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.manifest import FileRecord
 
 _JOB = "job.fio"
 _KNOWN = frozenset({*PARSED_FILES, _JOB})

@@ -1,5 +1,5 @@
 import pytest
-from tests.rigs.drawn import marks_in, rows_in, spec_of
+from tests.rigs.drawn import marks_in, rows_in
 from tests.unit.report.charts.points import own, point
 
 from diskbench.report.charts.bars import bars_chart, multiples_chart
@@ -13,8 +13,12 @@ def chart(points, **more):
 
 def order(figure):
     """The rows of the vertical axis, from top to bottom."""
-    layer = figure.drawing.to_dict(validate=False)["layer"][0]
+    layer = figure.on()["layer"][0]
     return [name.strip("\u200b") for name in layer["encoding"]["y"]["scale"]["domain"]]
+
+
+def axis_kind(figure, *, log):
+    return figure.on(log=log)["layer"][0]["encoding"]["x"]["scale"]["type"]
 
 
 EIGHT = [point(f"disk {n}", float(n)) for n in range(1, 9)]
@@ -40,32 +44,27 @@ def test_a_value_that_dwarfs_the_rest_is_cut_on_a_linear_axis_and_labelled_in_fu
     assert [(one["from"], one["to"]) for one in whole] == [(0.0, 8.0)]
 
 
-def test_where_bars_are_cut_a_logarithmic_axis_is_there_too():
-    figure = chart([*EIGHT, point("nvme", 50.0)])
-    assert figure.log_drawing is not None
-    assert not figure.log_first, "50 to 1 is less than two decades"
-
-
-def test_more_than_two_decades_are_drawn_logarithmic_first():
-    figure = chart([*EIGHT, point("nvme", 101.0)])
-    assert figure.log_first
-    assert figure.on() is figure.log_drawing
-    assert figure.on(log=False) is figure.drawing
-
-
-def test_what_lies_within_two_decades_has_one_linear_axis():
-    figure = chart(EIGHT)
-    assert figure.log_drawing is None
-    assert figure.on(log=True) is figure.drawing
-
-
-def test_nothing_done_needs_no_logarithm():
-    figure = chart([point("a", 0.0), point("b", 50_000.0)])
-    assert figure.log_drawing is None
+@pytest.mark.parametrize(
+    ("points", "both", "log_first"),
+    [
+        ([*EIGHT, point("cut", 50.0)], True, False),
+        ([*EIGHT, point("two decades", 101.0)], True, True),
+        (EIGHT, False, False),
+        ([point("none", 0.0), point("b", 50_000.0)], False, False),
+    ],
+    ids=["cut", "two decades", "alike", "nothing done"],
+)
+def test_a_logarithmic_axis_is_there_where_bars_are_cut_and_first_beyond_two_decades(
+    points, both, log_first
+):
+    figure = chart(points)
+    kinds = {log: axis_kind(figure, log=log) for log in (None, False, True)}
+    log = "log" if both else "linear"
+    assert kinds == {None: log if log_first else "linear", False: "linear", True: log}
 
 
 def test_a_doubted_figure_is_hollow_whatever_its_colour():
-    spec = spec_of(chart([point("a", 10.0, doubt="cache"), point("b", 5.0)]))
+    spec = chart([point("a", 10.0, doubt="cache"), point("b", 5.0)]).on()
     styles = {
         layer["data"]["values"][0]["label"]: layer["mark"].get("filled", True)
         for layer in spec["layer"]
@@ -101,7 +100,7 @@ def test_panels_side_by_side_have_the_same_rows_and_say_what_is_missing():
     points = [point("a", 10.0), point("b", 20.0), read]
     figure = multiples_chart(points, PICTURE, name="m", heading="Two disks")
     assert figure.subtitle.startswith("IOPS · read MB/s; ")
-    panels = figure.drawing.to_dict(validate=False)["hconcat"]
+    panels = figure.on()["hconcat"]
     assert [one["title"]["text"] for one in panels] == ["IOPS", "read MB/s"]
     rows = {tuple(p["layer"][0]["encoding"]["y"]["scale"]["domain"]) for p in panels}
     assert rows == {("a", "b")}

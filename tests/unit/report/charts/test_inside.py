@@ -3,12 +3,10 @@
 import re
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from tests.rigs.drawn import checked
 from tests.rigs.synthetic import Noise, bucket, flat, with_stalls
 from tests.unit.report.inside import counted, expectation, histogram, lognormal, row, series
 
@@ -17,7 +15,6 @@ from diskbench.report.assemble.course import Predicted, courses
 from diskbench.report.assemble.latencies import distributions, latency_maps
 from diskbench.report.assemble.load_curve import load_curves
 from diskbench.report.charts.course import course_chart, course_latency_chart
-from diskbench.report.charts.course_layers import beside
 from diskbench.report.charts.figure import picture, svg
 from diskbench.report.charts.heat import bounds_of, latency_map_chart, place_of, words_of
 from diskbench.report.charts.load_curve import load_chart
@@ -83,28 +80,19 @@ MAKERS = {
 }
 
 
-@pytest.fixture(params=MAKERS)
-def figure(request):
-    return MAKERS[request.param]()
-
-
-def test_every_chart_says_what_it_is_its_sample_and_its_interval(figure):
+@pytest.mark.parametrize("name", MAKERS)
+def test_every_chart_says_its_sample_and_takes_all_colours_from_the_palette(name):
+    figure = MAKERS[name]()
+    checked(figure)
     assert figure.title
     assert figure.id
     assert figure.alt.endswith(".")
     assert re.search(r"\bn = [\d,–]+", figure.subtitle)
     assert "no interval (n = 1 run)" in figure.subtitle
-
-
-def test_every_chart_takes_all_colours_from_the_palette_and_has_marks_with_words(figure):
     drawn = svg(figure, PAGE)
     assert set(re.findall(r"#[0-9a-fA-F]{3,8}\b", drawn)) == set()
-    told = [word for word in words(drawn) if " · " in word]
-    assert told
+    assert [word for word in words(drawn) if " · " in word]
     assert len(drawn) < 100_000
-
-
-def test_every_chart_is_a_picture_too(figure):
     assert picture(figure, "png").startswith(b"\x89PNG")
 
 
@@ -118,13 +106,6 @@ def test_burst_baseline_cliff_and_prediction_are_marked_with_words():
     assert "burst 3,000" in drawn
     assert "baseline 100" in drawn
     assert "promised" in drawn
-
-
-@given(st.lists(st.floats(0, 3600), min_size=1, max_size=3))
-def test_no_label_of_a_cliff_covers_another(places):
-    labels = [(at, f"cliff {at:.0f}", "red") for at in places]
-    heights = sorted(row["y"] for row in beside(labels, 3600.0))
-    assert all(below - above >= 11 for above, below in pairwise(heights)), "the size of the letters"
 
 
 def test_a_picture_of_throughput_names_levels_in_its_own_unit():
@@ -163,14 +144,14 @@ def test_a_day_is_drawn_with_its_stall_and_few_points():
 def test_levels_far_apart_are_drawn_on_both_axes_and_the_logarithmic_one_first():
     figure = course_chart(course(bucket(900_000, 3000, 10, 900, Noise(sd=0.02), seed=1)), PICTURE)
     assert figure.log_first
-    assert figure.log_drawing is not None
+    assert figure.both
     assert svg(figure, PICTURE, log=True) != svg(figure, PICTURE, log=False)
-    assert course_chart(burst(), PICTURE).log_drawing is None
+    assert not course_chart(burst(), PICTURE).both
 
 
 def test_stalls_alone_do_not_call_for_a_logarithmic_axis():
     stalling = with_stalls(flat(3000, 300, Noise(), seed=1), [(50, 53), (100, 102)], left=0.001)
-    assert course_chart(course(stalling), PICTURE).log_drawing is None
+    assert not course_chart(course(stalling), PICTURE).both
 
 
 def test_a_promise_far_above_is_told_and_does_not_press_the_series_flat():

@@ -1,13 +1,13 @@
+import re
+from itertools import combinations
+
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.rigs.drawn import marks_in, rows_in
 from tests.unit.report.charts.points import own, point
 
 from diskbench.report.charts.figure import picture
-from diskbench.report.charts.measure import CHARACTER_PX
 from diskbench.report.charts.palette import PICTURE
-from diskbench.report.charts.price import HEIGHT_PX, Dot, Priced, place, price_chart
+from diskbench.report.charts.price import Priced, price_chart
 
 
 def chart(priced):
@@ -42,34 +42,30 @@ def test_latency_has_no_price():
         chart([Priced(point(metric="p99_ns", value=1e6), 2.0)])
 
 
-def box(dot, spot):
-    width = CHARACTER_PX * len(dot.text)
-    left = {"left": spot.x, "right": spot.x - width, "center": spot.x - width / 2}[spot.align]
-    return left, spot.y - HEIGHT_PX / 2, left + width, spot.y + HEIGHT_PX / 2
+def boxes(drawn):
+    """Label → its left, top, right and bottom edge, of the labels that are to be seen."""
+    label = re.compile(r'<text text-anchor="(\w+)" transform="translate\(([^,]+),([^)]+)\)"([^>]*)>'
+                       r"(disk \d+)</text>")  # fmt: skip
+    found = {}
+    for anchor, x, y, style, text in label.findall(drawn):
+        if 'opacity="0"' not in style:
+            width = 5.0 * len(text)
+            left = float(x) - {"start": 0, "middle": width / 2, "end": width}[anchor]
+            found[text] = (left, float(y) - 9, left + width, float(y))
+    return found
 
 
-@settings(deadline=None)
-@given(
-    st.lists(
-        st.builds(
-            Dot, st.floats(0, 330), st.floats(0, 260), st.text("abc", min_size=1, max_size=30)
-        ),
-        max_size=25,
-    )
-)
-def test_no_label_lies_over_another_or_over_a_dot(dots):
-    spots = place(dots, width=330, height=260)
-    boxes = [box(d, s) for d, s in zip(dots, spots, strict=True) if s is not None]
-    for n, a in enumerate(boxes):
-        assert a[1] >= 0
-        assert a[3] <= 260
-        for b in boxes[n + 1 :]:
-            assert not (a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3])
-        for dot in dots:
-            assert not (a[0] < dot.x < a[2] and a[1] < dot.y < a[3])
+@pytest.mark.parametrize("apart", [0.001, 0.01, 0.1, 1.0])
+def test_no_label_lies_over_another_and_those_without_room_are_left_out(apart):
+    rates = [1000.0 * (1 + apart * (n % 5)) for n in range(20)]
+    priced = [Priced(point(f"disk {n}", rate), 10 + apart * n) for n, rate in enumerate(rates)]
+    found = boxes(picture(chart(priced), "svg", log=False).decode())
+    assert 1 <= len(found) <= 20
+    for a, b in combinations(found.values(), 2):
+        assert not (a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3])
 
 
-def test_a_dot_alone_has_its_label_to_the_right():
-    (spot,) = place([Dot(50, 50, "gp2")], width=330, height=260)
-    assert spot is not None
-    assert (spot.align, spot.y) == ("left", 50)
+def test_every_disk_with_room_has_its_label_and_two_trials_of_one_disk_share_it():
+    priced = [Priced(point(f"disk {n % 3}", 1000.0 * n), 10.0 * n) for n in range(1, 7)]
+    found = boxes(picture(chart(priced), "svg").decode())
+    assert set(found) == {"disk 0", "disk 1", "disk 2"}

@@ -1,4 +1,4 @@
-from tests.rigs.drawn import marks_in, rows_in, spec_of
+from tests.rigs.drawn import marks_in, rows_in
 
 from diskbench.report.charts.figure import picture
 from diskbench.report.charts.palette import PICTURE
@@ -45,10 +45,10 @@ def test_what_a_post_states_of_a_stretch_is_a_level_and_no_series_of_points():
     stated = line(
         [(run, 300.0 if run < 5 else 80.0) for run in range(1, 11)], origin="published", stated=True
     )
-    spec = spec_of(chart([stated]))
-    lines = [one for one in spec["vconcat"][0]["layer"] if one["mark"]["type"] == "line"]
-    ends = [[row["run"] for row in one["data"]["values"]] for one in lines]
-    assert ends == [[0.6, 4.4], [4.6, 10.4]]
+    spec = chart([stated]).on()
+    (line_,) = [one for one in spec["vconcat"][0]["layer"] if one["mark"]["type"] == "line"]
+    ends = [(row["line"], row["run"]) for row in line_["data"]["values"]]
+    assert ends == [("0.0", 0.6), ("0.0", 4.4), ("0.1", 4.6), ("0.1", 10.4)]
 
 
 def test_it_says_n_and_that_runs_of_one_machine_make_no_interval():

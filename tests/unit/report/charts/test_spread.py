@@ -18,7 +18,7 @@ def chart(groups, **more):
 
 
 def marks(figure):
-    return [one["mark"]["type"] for one in figure.drawing.to_dict(validate=False)["layer"]]
+    return [one["mark"]["type"] for one in figure.on(log=False)["layer"]]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,8 @@ from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
 from diskbench.store.campaigns import CampaignRow, find_campaign, load_campaign
 from diskbench.store.cells import cells_in, done_cells
-from diskbench.store.leases import leases_of_campaign, list_machines
+from diskbench.store.leases import leases_of_campaign
+from diskbench.store.machines import list_machines
 
 NOT_GIVEN_BACK = 3
 

@@ -14,7 +14,8 @@ from diskbench.model.rental import Rental, Scope
 from diskbench.store import schema
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.database import transaction
-from diskbench.store.leases import Lease, MachineRecord, insert_leases
+from diskbench.store.leases import Lease, insert_leases
+from diskbench.store.machines import MachineRecord
 from diskbench.store.matrix_sums import spent_on_idle_machines, spent_on_trials
 from diskbench.store.moments import iso
 from diskbench.store.run_row import run_row

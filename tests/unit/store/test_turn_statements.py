@@ -10,7 +10,7 @@ from diskbench.store import schema
 from diskbench.store.campaigns import load_campaign, save_campaign
 from diskbench.store.cells import live_cells, load_cells
 from diskbench.store.database import database_time
-from diskbench.store.leases import MachineRecord
+from diskbench.store.machines import MachineRecord
 from diskbench.store.matrix_lock import Locked, locked
 
 MANY = 1_000

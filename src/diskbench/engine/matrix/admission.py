@@ -26,7 +26,8 @@ from diskbench.plan.admit import AdmissionMoment, admit, full
 from diskbench.plan.until import BlockStatus, turn_of
 from diskbench.results.replicate_set import statuses_of
 from diskbench.store.campaigns import CampaignRow
-from diskbench.store.leases import Lease, MachineRecord, list_machines
+from diskbench.store.leases import Lease
+from diskbench.store.machines import MachineRecord, list_machines
 from diskbench.store.matrix_lock import NOT_SHARED, Locked, SharedMachines, locked
 from diskbench.store.matrix_sums import done_trials, spent_on_idle_machines, spent_on_trials
 from diskbench.store.moments import iso

@@ -37,7 +37,8 @@ from diskbench.store.cells import cells_in, first_cells, owned_cells, pages_of_c
 from diskbench.store.claims import Executor, SavedProgress, list_executors, progress_of_trials
 from diskbench.store.clock import ulid_time
 from diskbench.store.database import database_time
-from diskbench.store.leases import Lease, list_leases, list_machines
+from diskbench.store.leases import Lease, list_leases
+from diskbench.store.machines import list_machines
 from diskbench.store.matrix_sums import (
     QueueCount,
     WaitingGroup,

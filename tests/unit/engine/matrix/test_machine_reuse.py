@@ -30,13 +30,12 @@ from diskbench.store import schema
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import cell_of_trial, claim_cell, load_cells, update_cell
 from diskbench.store.clock import now
-from diskbench.store.leases import (
+from diskbench.store.leases import extend_lease, load_lease
+from diskbench.store.machines import (
     end_machine,
-    extend_lease,
     give_machine,
     keep_machine,
     list_machines,
-    load_lease,
 )
 from diskbench.store.profile_file import find_profile
 

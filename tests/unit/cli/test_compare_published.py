@@ -6,6 +6,7 @@ import jsonschema
 import pytest
 from tests.rigs.began import begin_run
 from tests.rigs.plans import RUN_IDS, make_plan, make_step
+from tests.rigs.taken_in import taken_in
 
 from diskbench.cli.main import main
 from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
@@ -15,9 +16,6 @@ from diskbench.model.result import Measurement, StepResult
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
-from diskbench.store.import_sources import read_sources
-from diskbench.store.imports import import_source
-from diskbench.store.rebuild import rows_of, write_run
 from diskbench.store.rows import save_plan
 from diskbench.store.step_rows import save_step
 
@@ -246,9 +244,7 @@ def test_an_imported_gobonniego_file_is_set_beside_a_named_figure(stores, compar
     file = tmp_path / "gp2.json"
     told = {"version": "1.0.8", "gobonniego_directory": "x", "results": [result]}
     file.write_text(json.dumps(told))
-    (source,) = read_sources([file]).sources
-    for manifest in import_source(evidence, source, labels={}, version="0.1.0"):
-        write_run(database, rows_of(evidence, manifest))
+    taken_in(evidence, file, database=database)
     assert compare("last")[0] == 2
     _, out, _ = compare("last", "iaas-2018/results/gp2", "--include-emulated", "--output", "json")
     (trial,) = json.loads(out)["trials"]

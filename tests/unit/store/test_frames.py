@@ -14,14 +14,13 @@ import pytest
 from tests.rigs.api_page import documented
 from tests.rigs.measured import measure
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
+from tests.rigs.taken_in import taken_in
 
 import diskbench
 from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.store import archive
 from diskbench.store.evidence import open_evidence
 from diskbench.store.frames import series_frame
-from diskbench.store.import_sources import read_sources
-from diskbench.store.imports import import_source
 from diskbench.store.rows import save_plan
 from diskbench.store.stored_series import (
     LATENCIES_FILE,
@@ -187,15 +186,14 @@ def test_an_imported_document_of_several_steps_has_their_histograms(evidence, tm
     document["jobs"][1]["groupid"] = 1
     path = tmp_path / "theirs.json"
     path.write_text(json.dumps(document))
-    (source,) = read_sources([path]).sources
-    (manifest,) = import_source(evidence, source, labels={}, version="0")
-    frame = diskbench.load_histogram(manifest.run_id, evidence=evidence.url)
+    (run_id,) = taken_in(evidence, path)
+    frame = diskbench.load_histogram(run_id, evidence=evidence.url)
     assert set(frame["step"]) == {"a", "b"}
-    second = diskbench.load_histogram(manifest.run_id, step="b", evidence=evidence.url)
+    second = diskbench.load_histogram(run_id, step="b", evidence=evidence.url)
     written = document["jobs"][1]["write"]["total_ios"]
     assert second.filter(direction="write", kind="clat")["count"].sum() == written
     with pytest.raises(UnknownName, match="'c'"):
-        diskbench.load_histogram(manifest.run_id, step="c", evidence=evidence.url)
+        diskbench.load_histogram(run_id, step="c", evidence=evidence.url)
 
 
 @pytest.mark.slow
@@ -236,9 +234,7 @@ def test_series_are_read_ahead_for_runs_that_have_none(tmp_path):
         place.mkdir()
         rows = "".join(f"{1000 * second}, {number}, 0, 0, 0, 0\n" for second in range(1, 5))
         (place / "disk_iops.1.log").write_text(rows)
-        [source] = read_sources([place / "disk_iops.1.log"]).sources
-        [manifest] = import_source(evidence, source, labels={}, version="0")
-        ids.append(manifest.run_id)
+        ids += taken_in(evidence, place / "disk_iops.1.log")
     read_series_ahead(evidence, [*ids, "01hzzzzzzzzzzzzzzzzzzzzzzz"])
     for key in evidence.list("runs"):
         if ".log" in key:

@@ -4,14 +4,13 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.rigs.taken_in import taken_in
 
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.histogram import bucket_index, bucket_middle_ns
 from diskbench.fio.reported import Total
 from diskbench.store.evidence import open_evidence
 from diskbench.store.frames import series_frame
-from diskbench.store.import_sources import read_sources
-from diskbench.store.imports import import_source
 from diskbench.store.log_counts import BUCKETS_A_DOUBLING, write_latencies
 from diskbench.store.series import write_series
 from diskbench.store.stored_series import latency_seconds
@@ -155,14 +154,13 @@ def test_counts_are_kept_beside_the_evidence_and_read_from_there(tmp_path):
     (logs / "disk_clat_hist.1.log").write_text(
         histogram_row(1000, [100_000] * 3) + histogram_row(2000, [100_000])
     )
-    [source] = read_sources(sorted(logs.iterdir())).sources
-    [manifest] = import_source(evidence, source, labels={}, version="0")
-    first = latency_seconds(evidence, manifest.run_id)
+    [run_id] = taken_in(evidence, logs)
+    first = latency_seconds(evidence, run_id)
     assert first.select("step", "second", "count").rows() == [("disk", 0, 3), ("disk", 1, 1)]
     for key in evidence.list("runs"):
         if ".log" in key:
             (tmp_path / "evidence" / key).unlink()
-    assert latency_seconds(evidence, manifest.run_id).equals(first)
+    assert latency_seconds(evidence, run_id).equals(first)
 
 
 def imported(tmp_path, **logs: str):
@@ -172,9 +170,8 @@ def imported(tmp_path, **logs: str):
     place.mkdir()
     for name, text in logs.items():
         (place / f"disk_{name}.1.log").write_text(text)
-    [source] = read_sources(sorted(place.iterdir())).sources
-    [manifest] = import_source(evidence, source, labels={}, version="0")
-    return evidence, manifest.run_id
+    [run_id] = taken_in(evidence, place)
+    return evidence, run_id
 
 
 def test_only_logs_of_latencies_are_read(tmp_path):

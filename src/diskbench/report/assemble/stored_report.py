@@ -28,7 +28,6 @@ from diskbench.results.selection import Selection
 from diskbench.results.stored_trial import ReadTrial, StoredTrial, read_trial, read_trials
 from diskbench.results.trial_figures import common_fields, subject_of, words
 from diskbench.store.campaigns import find_matrix
-from diskbench.store.parallel_evidence import listed_once
 from diskbench.store.stored_series import read_series_ahead
 
 Row = TypeVar("Row")
@@ -49,7 +48,7 @@ class ReportReader:
         is_suspended: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.database = database
-        self.evidence = EvidenceOfRuns(lambda url: listed_once(open_store(url)), evidence_url)
+        self.evidence = EvidenceOfRuns(open_store, evidence_url)
         self._is_suspended = is_suspended
         self._books = open_books()
         self._ready: dict[str, ReadTrial] = {}

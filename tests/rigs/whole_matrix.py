@@ -15,6 +15,4 @@ if TYPE_CHECKING:
 
 def status_of_matrix(database: sa.Engine, campaign: CampaignRow) -> MatrixStatus:
     """The current state of the matrix and of all its cells."""
-    look = look_at(database, campaign)
-    cells = tuple(cell for page in look.pages() for cell in page)
-    return look.totals.model_copy(update={"cells": cells})
+    return look_at(database, campaign).whole()

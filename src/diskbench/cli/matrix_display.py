@@ -22,7 +22,7 @@ from diskbench.store.where import Filter
 from diskbench.visible import json_escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     import sqlalchemy as sa
     from rich.console import Console, RenderableType
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 Output = Literal["table", "json"]
 _ROWS = 20
 """Cells in the live table; our choice: it should stay on the screen."""
-_NO_CELLS = '\n  "cells": [],\n'
-"""Where the cells stand in the document of a matrix without any. No text in JSON has a line feed,
-so it is there once."""
 
 
 def progress_table(database: sa.Engine, campaign_id: str) -> RenderableType:
@@ -71,8 +68,7 @@ def print_changes_while(database: sa.Engine, campaign_id: str, goes_on: Callable
 def print_matrix_status(look: MatrixLook, output: Output) -> None:
     """The matrix on stdout, as a table or as one document; of one that is over its figures."""
     if output == "json":
-        for part in _document(look):
-            sys.stdout.write(json_escaped(part))
+        print(json_escaped(look.whole().model_dump_json(indent=2)))
         return
 
     console = screen()
@@ -80,21 +76,6 @@ def print_matrix_status(look: MatrixLook, output: Output) -> None:
         print_trimmed(console, _end(look, console.width))
     else:
         _print_all(console, look)
-
-
-def _document(look: MatrixLook) -> Iterator[str]:
-    """The JSON document of the matrix and all its cells, page by page."""
-    head, mark, rest = look.totals.model_dump_json(indent=2).partition(_NO_CELLS)
-    assert mark, "the totals have no cells"
-    yield head
-    before = '\n  "cells": ['
-    for page in look.pages():
-        for cell in page:
-            text = cell.model_dump_json(indent=2).replace("\n", "\n    ")
-            yield f"{before}\n    {text}"
-            before = ","
-    yield f"{before}],\n" if before != "," else "\n  ],\n"
-    yield f"{rest}\n"
 
 
 def _print_all(console: Console, look: MatrixLook) -> None:

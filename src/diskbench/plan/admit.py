@@ -83,16 +83,6 @@ def admit(cells: Sequence[CellRow], limits: Limits, moment: AdmissionMoment) -> 
     return Decision(tuple(begin), tuple(refuse))
 
 
-def full(cells: Sequence[CellRow], limits: Limits) -> set[str]:
-    """Return the providers and regions (`PROVIDER/REGION`) whose limits these cells use up. No
-    further cell there can start, unless it already has a machine."""
-    live = [cell for cell in cells if cell.state in LIVE]
-    most = dict(limits.per)
-    most |= {cell.partition: 1 for cell in live if one_at_a_time(cell.cell.provider)}
-    taken = Counter(name for cell in live for name in _names(cell))
-    return {name for name, limit in most.items() if taken[name] >= limit}
-
-
 class _Places:
     """Which cells may run at the same time, and how many may start in a minute. A shared machine
     runs one cell at a time and keeps its place from one cell to the next."""

@@ -81,6 +81,31 @@ def list_machines(database: Engine, campaign_id: str | None = None) -> list[Mach
         return [_machine(row) for row in connection.execute(query).mappings()]
 
 
+def machine_leases(database: Engine, campaign_id: str) -> list[Lease]:
+    """The leases of the machines of a matrix, also of those that were given back."""
+    machine, lease = schema.machine, schema.lease
+    query = (
+        sa.select(lease)
+        .join(machine, machine.c.lease_id == lease.c.lease_id)
+        .where(machine.c.campaign_id == campaign_id)
+    )
+    with one_statement(database) as connection:
+        return [Lease.model_validate(dict(row)) for row in connection.execute(query).mappings()]
+
+
+def machine_turns(database: Engine, campaign_id: str) -> dict[str, list[str]]:
+    """The trials of a matrix that had a turn on each machine, by its lease."""
+    run = schema.run.c
+    query = sa.select(run.machine_lease, run.trial_id).where(
+        run.campaign_id == campaign_id, run.machine_lease.is_not(None), run.run_index == 0
+    )
+    turns: dict[str, list[str]] = {}
+    with one_statement(database) as connection:
+        for machine_lease, trial_id in connection.execute(query):
+            turns.setdefault(machine_lease, []).append(trial_id)
+    return turns
+
+
 def give_machine(database: Engine, machine: MachineRecord, trial_id: str) -> MachineRecord | None:
     """The next turn on a machine (compare and swap); None when it is not to be had any more."""
     table = schema.machine

@@ -30,7 +30,6 @@ from diskbench.plan.admit import (
     Decision,
     admit,
     after,
-    full,
     read_patterns,
     serves,
     zone_of,
@@ -117,17 +116,6 @@ def test_what_cannot_end_before_the_deadline_does_not_begin():
     decision = admit(cells, Limits(deadline=3600.0), moment(elapsed_s=3400.0))
     assert decision.begin == (1,)
     assert kinds(decision) == {0: "DeadlineReached"}
-
-
-def test_a_provider_and_a_region_are_full_when_their_places_are_taken():
-    live = [cell_row(0, state="measuring"), cell_row(1, state="queued"), cell_row(2)]
-    assert full(live, Limits(per={"aws": 2, "aws/us-east-1": 3, "gcp": 1})) == {"aws"}
-
-
-def test_a_machine_that_is_there_is_full_with_one_cell():
-    live = [cell_row(0, provider="ssh", partition="ssh/box", state="renting")]
-    assert full(live, Limits()) == {"ssh/box"}
-    assert full([], Limits()) == set()
 
 
 states = st.sampled_from(["waiting", "queued", "renting", "measuring", "done", "failed"])

@@ -4,8 +4,6 @@ changed their state since the last look.
 
 from __future__ import annotations
 
-import heapq
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,17 +13,16 @@ from diskbench.engine.matrix.matrix_file import MatrixFile
 from diskbench.engine.processes import living, new_id
 from diskbench.engine.session import Session
 from diskbench.errors import CostRefused, InvalidValue
-from diskbench.model.campaign import ERROR_COLUMNS, FINAL, LIVE, CellRow, CellState, error_columns
+from diskbench.model.campaign import ERROR_COLUMNS, FINAL, CellRow, CellState, error_columns
 from diskbench.model.ids import short
 from diskbench.model.matrix import Limits, MatrixCell
 from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook
 from diskbench.store.campaigns import CampaignRow, claim_campaign, save_campaign
-from diskbench.store.cells import cells_at, cells_in
+from diskbench.store.cells import load_cells
 from diskbench.store.claims import list_executors
 from diskbench.store.clock import now
 from diskbench.store.matrix_lock import locked
-from diskbench.store.matrix_sums import count_states, states_of
 
 
 def check_outlook(seen: MatrixOutlook) -> None:
@@ -104,7 +101,7 @@ def retry_cells(database: sa.Engine, campaign: CampaignRow) -> int:
     """Put every cell that ended without a result back to waiting; returns their number."""
     again = FINAL - {"done", "spared"}
     with locked(database, campaign.campaign_id) as held:
-        chosen = [cell for cell in held.cells() if cell.state in again]
+        chosen = [cell for cell in held.cells if cell.state in again]
         for cell in chosen:
             held.set_cell(
                 cell.position, **{**dict.fromkeys(_OF_AN_ATTEMPT), "state": "waiting", "attempt": 0}
@@ -192,21 +189,7 @@ def changed_cells(
 ) -> Iterator[CellRow]:
     """The cells whose state is not the `known` one of their position, in order; their states are
     known afterwards. What is not known waits."""
-    live = {cell.position: cell for cell in cells_in(database, campaign_id, LIVE)}
-    were = [at for at, state in known.items() if state in LIVE and at not in live]
-    near = {cell.position: cell for cell in cells_at(database, campaign_id, were)} | live
-    states = known | {at: cell.state for at, cell in near.items()}
-    if _begun(Counter(states.values())) != _begun(count_states(database, campaign_id)):
-        states = states_of(database, campaign_id)
-    changed = [at for at in sorted(states) if states[at] != known.get(at, "waiting")]
-    unread = [at for at in changed if at not in near]
-    read = [near[at] for at in changed if at in near]
-    others = cells_at(database, campaign_id, unread)
-    for cell in heapq.merge(read, others, key=lambda cell: cell.position):
+    for cell in load_cells(database, campaign_id):
         if cell.state != known.get(cell.position, "waiting"):
             known[cell.position] = cell.state
             yield cell
-
-
-def _begun(counts: dict[CellState, int]) -> dict[CellState, int]:
-    return {state: count for state, count in counts.items() if state != "waiting" and count}

@@ -5,14 +5,13 @@ shown of it; the workers, their work, the queues and the open leases.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
 from diskbench.engine.cleanup.gc import cost_of_lease, leases_at_work
-from diskbench.engine.matrix.admission import spent_by
 from diskbench.engine.matrix.campaign import runs_now
 from diskbench.engine.processes import living
 from diskbench.engine.work import OngoingWork
@@ -33,56 +32,46 @@ from diskbench.plan.admit import serves
 from diskbench.plan.makespan import Task, makespan_s
 from diskbench.results.replicate_set import until_statuses
 from diskbench.store.campaigns import CampaignRow, list_campaigns
-from diskbench.store.cells import cells_in, first_cells, owned_cells, pages_of_cells, run_cells
+from diskbench.store.cells import load_cells, owned_cells, run_cells
 from diskbench.store.claims import Executor, SavedProgress, list_executors, progress_of_trials
 from diskbench.store.clock import ulid_time
 from diskbench.store.database import database_time
 from diskbench.store.leases import Lease, list_leases
 from diskbench.store.machines import list_machines
-from diskbench.store.matrix_sums import (
-    QueueCount,
-    WaitingGroup,
-    count_queues,
-    sum_cells,
-    unfinished_routes,
-    waiting_groups,
-    waiting_in_order,
-)
+from diskbench.store.matrix_sums import QueueCount, count_queues, spent_by
 from diskbench.store.moments import iso
 from diskbench.store.rows import find_plan
 from diskbench.units import format_duration_s, format_iops
 
-MOST_IN_ORDER = 500
-"""Waiting cells that are read one by one for the expected end; our choice. Of more the database
-counts those that are alike, and each kind is taken to lie evenly in the order: the end may differ
-by what a cell takes."""
-
 
 @dataclass(frozen=True)
 class MatrixLook:
-    """A matrix at one moment. `totals` is its status without its cells, `longest_key` the most
-    characters of a cell's name, and `live_usd` the cost so far of each running attempt, by trial.
-    """
+    """A matrix at one moment, with its `cells` in order. `totals` is its status without them, and
+    `live_usd` the cost so far of each running attempt, by trial."""
 
     database: sa.Engine
     totals: MatrixStatus
-    longest_key: int
+    cells: Sequence[CellRow]
     live_usd: Mapping[str, float]
+
+    @property
+    def longest_key(self) -> int:
+        """The most characters of a cell's name."""
+        return max((len(cell.key) for cell in self.cells), default=0)
 
     def important(self, order: Sequence[CellState], most: int) -> tuple[CellStatus, ...]:
         """At most `most` cells, those in the first states of `order` preferred, in their order."""
-        present = [state for state in order if self.totals.counts.get(state)]
-        return self._seen(first_cells(self.database, self.totals.campaign_id, present, most))
+        listed = [cell for state in order for cell in self.cells if cell.state == state]
+        return self._seen(sorted(listed[:most], key=lambda cell: cell.position))
 
     def without_result(self) -> tuple[CellStatus, ...]:
         """The cells that ended without a result, in order."""
         states = FINAL - {"done", "spared"}
-        return self._seen(cells_in(self.database, self.totals.campaign_id, states))
+        return self._seen([cell for cell in self.cells if cell.state in states])
 
-    def pages(self) -> Iterator[tuple[CellStatus, ...]]:
-        """All cells in order, page by page."""
-        for page in pages_of_cells(self.database, self.totals.campaign_id):
-            yield self._seen(page)
+    def whole(self) -> MatrixStatus:
+        """The status with all cells."""
+        return self.totals.model_copy(update={"cells": self._seen(self.cells)})
 
     def _seen(self, cells: Sequence[CellRow]) -> tuple[CellStatus, ...]:
         running = [cell.trial_id for cell in cells if cell.state in LIVE and cell.trial_id]
@@ -100,12 +89,10 @@ class MatrixLook:
 
 
 def look_at(database: sa.Engine, campaign: CampaignRow, *, until: bool = True) -> MatrixLook:
-    """The current state of the matrix, summed by the database. Without `until` no interval of
-    replicates is computed."""
-    sums = sum_cells(database, campaign.campaign_id)
+    """The current state of the matrix. Without `until` no interval of replicates is computed."""
+    cells = load_cells(database, campaign.campaign_id)
     assumed = campaign.limits.assume_price_usd_per_hour
     over, live = spent_by(database, campaign.campaign_id, assumed)
-    is_left = any(sums.counts.get(state) for state in ("waiting", *LIVE))
     totals = MatrixStatus(
         campaign_id=campaign.campaign_id,
         name=campaign.name,
@@ -113,19 +100,19 @@ def look_at(database: sa.Engine, campaign: CampaignRow, *, until: bool = True) -
         created_at=campaign.created_at,
         finished_at=campaign.finished_at,
         for_workers=campaign.queue is None,
-        worked_on=_is_worked_on(database, campaign),
+        worked_on=_is_worked_on(database, campaign, cells),
         budget_usd=campaign.limits.budget_usd,
         max_parallel=campaign.limits.max_parallel,
-        counts=sums.counts,
+        counts=dict(Counter(cell.state for cell in cells)),
         spent_usd=over + sum(live.values()),
-        unpriced=sums.unpriced,
-        expected_end=_expected_end(database, campaign, sums.counts) if is_left else None,
+        unpriced=sum(cell.hourly_usd is None and cell.started_at is not None for cell in cells),
+        expected_end=_expected_end(database, campaign, cells),
         until=until_statuses(database, campaign) if until else (),
     )
-    return MatrixLook(database, totals, sums.longest_key, live)
+    return MatrixLook(database, totals, cells, live)
 
 
-def _is_worked_on(database: sa.Engine, campaign: CampaignRow) -> bool:
+def _is_worked_on(database: sa.Engine, campaign: CampaignRow, cells: Sequence[CellRow]) -> bool:
     """Whether a live process runs the matrix, or a live worker reaches any unfinished cell."""
     if campaign.queue is not None:
         return runs_now(database, campaign)
@@ -136,46 +123,32 @@ def _is_worked_on(database: sa.Engine, campaign: CampaignRow) -> bool:
         for executor in executors
         if executor.queues and executor.executor_id in alive
     ]
-    left = unfinished_routes(database, campaign.campaign_id) if patterns else set[str]()
+    left = {cell.route for cell in cells if cell.finished_at is None}
     return any(serves(served, route) for served in patterns for route in left)
 
 
 def _expected_end(
-    database: sa.Engine, campaign: CampaignRow, counts: Mapping[CellState, int]
+    database: sa.Engine, campaign: CampaignRow, cells: Sequence[CellRow]
 ) -> str | None:
     """When the last cell should end (ISO 8601), if each cell takes its expected time; None where an
-    expected time is not known."""
+    expected time is not known, or no cell is left."""
     now = database_time(database)
-    tasks = []
-    for cell in cells_in(database, campaign.campaign_id, LIVE):
+    tasks, waiting = list[Task](), list[Task]()
+    for cell in cells:
+        if cell.state not in {"waiting", *LIVE}:
+            continue
         if cell.expected_s is None:
             return None
         elapsed_s = 0.0
-        if cell.started_at is not None:
+        if cell.state in LIVE and cell.started_at is not None:
             elapsed_s = (now - datetime.fromisoformat(cell.started_at)).total_seconds()
         seconds = max(cell.expected_s - elapsed_s, 1.0)
-        tasks.append(Task(cell.cell.provider, cell.partition, seconds, cell.machine))
-    is_short = counts.get("waiting", 0) <= MOST_IN_ORDER
-    waiting = (waiting_in_order if is_short else waiting_groups)(database, campaign.campaign_id)
-    tasks_waiting = _tasks(waiting)
-    if tasks_waiting is None:
+        task = Task(cell.cell.provider, cell.partition, seconds, cell.machine)
+        (tasks if cell.state in LIVE else waiting).append(task)
+    if not tasks and not waiting:
         return None
-    end = now + timedelta(seconds=makespan_s([*tasks, *tasks_waiting], campaign.limits))
+    end = now + timedelta(seconds=makespan_s([*tasks, *waiting], campaign.limits))
     return end.isoformat(timespec="seconds")
-
-
-def _tasks(groups: Sequence[WaitingGroup]) -> list[Task] | None:
-    """The waiting cells as tasks in order, those of a group evenly between its first and its last;
-    None where the expected time of one is not known."""
-    placed: list[tuple[float, Task]] = []
-    for group in groups:
-        if group.expected_s is None:
-            return None
-        provider = group.partition.partition("/")[0]
-        task = Task(provider, group.partition, max(group.expected_s, 1.0), group.machine)
-        step = (group.last - group.first) / max(1, group.count - 1)
-        placed += [(group.first + n * step, task) for n in range(group.count)]
-    return [task for _, task in sorted(placed, key=lambda place: place[0])]
 
 
 def doing(cell: CellRow, progress: SavedProgress | None) -> str:

@@ -13,7 +13,7 @@ from tests.books import SHIPPED
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
 from diskbench.engine.cleanup.gc import is_reached, sweep
-from diskbench.engine.matrix.admission import feed, spent_by
+from diskbench.engine.matrix.admission import feed
 from diskbench.engine.matrix.cells import run_ids
 from diskbench.engine.matrix.machine_reuse import let_idle_go, placed
 from diskbench.engine.session import Session
@@ -37,6 +37,7 @@ from diskbench.store.machines import (
     keep_machine,
     list_machines,
 )
+from diskbench.store.matrix_sums import spent_by
 from diskbench.store.profile_file import find_profile
 
 MACHINE = "fake~1f0c3a"

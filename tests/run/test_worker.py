@@ -265,8 +265,6 @@ def test_postgresql_restarts_in_the_middle_and_every_cell_is_done(user, worker, 
     server.stop()
     until(lambda: first.waits() and second.waits(), "both to see that the database does not answer")
     server.start()
-    # Used less than IDLE_S ago, its connections would not be asked whether they still stand.
-    seen_by(user).dispose()
     until(lambda: all_over(user), "the end of the matrix")
     after = cells(user)
     assert [cell.state for cell in after] == ["done"] * 3

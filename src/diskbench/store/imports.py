@@ -31,7 +31,6 @@ from diskbench.store.parse_step import FIO_JSON, PARSER_VERSION
 from diskbench.store.phases import run_phases
 from diskbench.store.rebuild import write_runs
 from diskbench.store.run_folder import RunRows, rows_of
-from diskbench.store.stored_series import read_series_ahead
 
 _ULID_TIME_BITS = 48
 _ULID_DIGEST_DIGITS = 16
@@ -268,9 +267,6 @@ def damaged_logs(
     """Compute the series and phases of imported runs with logs, as our own runs do when they end,
     so that the first report need not. Returns the runs whose logs are damaged, each with its error;
     other unreadable evidence is reported by the command that reads it."""
-    if not run_ids:
-        return []
-    read_series_ahead(store, run_ids)
 
     def fault_of(run_id: str) -> FioOutputUnreadable | None:
         try:

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection, Engine
 from diskbench.model.base import Frozen
 from diskbench.store import schema
 from diskbench.store.clock import present
-from diskbench.store.database import one_statement, transaction
+from diskbench.store.database import database_time, one_statement, transaction
 from diskbench.store.upsert import insert_missing
 
 LeaseState = Literal["open", "released"]
@@ -69,16 +69,7 @@ def load_lease(database: Engine, lease_id: str) -> Lease | None:
 
 def lease_and_time(database: Engine, lease_id: str) -> tuple[Lease | None, datetime]:
     """The lease with this id, None when there is none; and the database's present time, UTC."""
-    always = sa.select(present().label("moment")).subquery()
-    mine = schema.lease.c.lease_id == lease_id
-    query = sa.select(always.c.moment, schema.lease).select_from(
-        always.outerjoin(schema.lease, mine)
-    )
-    with one_statement(database) as connection:
-        moment, *values = connection.execute(query).one()
-    row = dict(zip(schema.lease.c.keys(), values, strict=True))
-    lease = Lease.model_validate(row) if row["lease_id"] is not None else None
-    return lease, datetime.fromisoformat(moment)
+    return load_lease(database, lease_id), database_time(database)
 
 
 def extend_lease(database: Engine, lease_id: str, expires_at: str) -> None:

@@ -2,8 +2,7 @@
 with a row an I/O. Their quantiles, and eight buckets to a power of two.
 
 fio keeps 64, more than a picture can show: a bucket of ours is 9 % wide, and named by its lower
-edge. Where a series is read from a log with a row an I/O, one pass over the file counts both
-(`bucket_counts`, `add_counted`).
+edge.
 """
 
 from __future__ import annotations
@@ -123,8 +122,6 @@ _EDGES_NS = [0] + [
     for part in range(BUCKETS_A_DOUBLING)
 ]
 """Lower edges, up to 69 s; all below 64 ns are one bucket."""
-_HIGHEST_NS = [edge - 1 for edge in _EDGES_NS[1:]]
-"""The highest latency of each bucket but the last, which has none."""
 _KINDS = ("lat", "clat")
 
 
@@ -133,24 +130,22 @@ def write_latencies(paths: Sequence[Path], target: Path, *, zero_ms: int = 0) ->
     begins at `zero_ms`. Raises FioOutputUnreadable, naming the file, for a damaged log."""
     logs = open_logs(paths)
     with database(logs) as db:
-        create_table(db)
+        db.execute(
+            "CREATE TABLE bucketed (second BIGINT, direction UTINYINT, place INTEGER, n BIGINT)"
+        )
         histograms = [log for log in logs if log.name.kind == "hist"]
         if histograms:
             read_histograms(db, histograms)
-            count_histograms(db, zero_ms)
+            _count_histograms(db, zero_ms)
         else:
             single = [log for log in logs if log.layout and not log.layout.averaged]
             _count_single(db, single, zero_ms)
-        copy_to(db, target)
+        _copy_to(db, target)
 
 
-def create_table(db: duckdb.DuckDBPyConnection) -> None:
-    """The table `bucketed`: `n` I/Os of a second and direction in the bucket at `place`, from 1."""
-    db.execute("CREATE TABLE bucketed (second BIGINT, direction UTINYINT, place INTEGER, n BIGINT)")
-
-
-def copy_to(db: duckdb.DuckDBPyConnection, target: Path) -> None:
-    """Write what was counted to `target`: second, direction, from_ns, to_ns, count."""
+def _copy_to(db: duckdb.DuckDBPyConnection, target: Path) -> None:
+    """Write the `n` I/Os of each second, direction and bucket, by its `place` from 1, to `target`:
+    second, direction, from_ns, to_ns, count."""
     edges = f"{[*_EDGES_NS, 2**36]}::DOUBLE[]"
     db.execute(
         f"COPY (SELECT second, ['read', 'write', 'trim'][direction + 1] AS direction, "
@@ -160,7 +155,7 @@ def copy_to(db: duckdb.DuckDBPyConnection, target: Path) -> None:
     )
 
 
-def count_histograms(db: duckdb.DuckDBPyConnection, zero_ms: int) -> None:
+def _count_histograms(db: duckdb.DuckDBPyConnection, zero_ms: int) -> None:
     """Count the table `buckets` of histogram logs (`read_histograms`). A row describes the time
     before it, so it belongs to the second in that time's middle."""
     db.execute(
@@ -175,26 +170,6 @@ def count_histograms(db: duckdb.DuckDBPyConnection, zero_ms: int) -> None:
         SELECT greatest(floor((time - {zero_ms} - least(width, 1000) / 2) / 1000), 0)::BIGINT,
             direction, {_place("latency_ns")}, sum(n)::BIGINT
         FROM buckets, usual GROUP BY ALL
-        """
-    )
-
-
-def bucket_counts(column: str) -> str:
-    """SQL of an aggregate: how many values of a column lie in each bucket, for `add_counted`. A
-    group of it takes 4 kB, so a caller has few of them."""
-    return f"histogram({column}, {_HIGHEST_NS}::BIGINT[])"
-
-
-def add_counted(db: duckdb.DuckDBPyConnection, table: str) -> None:
-    """Count the column `buckets` of a table with second and direction, made by `bucket_counts`."""
-    db.execute(
-        f"""
-        INSERT INTO bucketed
-        SELECT greatest(second, 0), direction,
-            coalesce(list_position({_HIGHEST_NS}::BIGINT[], entry.key), {len(_EDGES_NS)}),
-            entry.value
-        FROM (SELECT second, direction, unnest(map_entries(buckets)) AS entry FROM {table})
-        WHERE entry.value > 0
         """
     )
 

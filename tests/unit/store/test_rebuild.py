@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.rigs.dump import dump
 from tests.rigs.measured import measure
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.errors import EvidenceDamaged
 from diskbench.model.outcome import Problem
@@ -17,7 +17,6 @@ from diskbench.store.evidence_place import directory_of_engine, whole_url
 from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease
 from diskbench.store.rebuild import rebuild
-from diskbench.store.rows import save_plan
 
 STATES = ("done", "failed", "interrupted", "cancelled")
 PROBLEM = Problem(kind="FioFailed", message="fio ended with status 1", advice="look")

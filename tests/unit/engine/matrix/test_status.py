@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from rich.console import Console
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
-from tests.rigs.plans import TRIAL_ID, make_plan
+from tests.rigs.plans import TRIAL_ID, make_plan, save_plan
 from tests.rigs.whole_matrix import status_of_matrix
 
 from diskbench.engine.matrix.status import fleet, look_at
@@ -20,7 +20,6 @@ from diskbench.store.claims import describe_executor, progress_row, register_exe
 from diskbench.store.database import open_database
 from diskbench.store.leases import Lease, create_lease
 from diskbench.store.moments import iso
-from diskbench.store.rows import save_plan
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.fio.histogram import PLAT_BITS, bucket_middle_ns, needed
-from diskbench.store.log_scan import Log, compression, database, literal, open_logs, run, union
+from diskbench.store.log_scan import Log, compression, database, literal, open_logs, union
 
 if TYPE_CHECKING:
     import duckdb
@@ -39,8 +39,8 @@ def read_histograms(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
             f"columns={{'line': 'VARCHAR'}}, auto_detect=false, max_line_size=1000000"
             f"{compression(log.path)})"
         )
-        widths = run(db, f"SELECT max(len(string_split(line, ','))) - 3 FROM {lines}")
-        width = widths[0][0] if widths else None
+        row = db.execute(f"SELECT max(len(string_split(line, ','))) - 3 FROM {lines}").fetchone()
+        width = row[0] if row else None
         if not width or width < 1:
             continue
         # A table from one text: DuckDB takes longer to plan 1,856 expressions, or to take a list of
@@ -50,8 +50,7 @@ def read_histograms(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
             "unnest(ns) AS ns FROM (SELECT string_split(?, ',')::BIGINT[] AS ns)",
             [_middles_ns(width)],
         )
-        run(
-            db,
+        db.execute(
             f"""
             INSERT INTO buckets
             WITH split AS (SELECT string_split(line, ',') AS cells FROM {lines}),
@@ -180,8 +179,7 @@ def _count_single(db: duckdb.DuckDBPyConnection, logs: Sequence[Log], zero_ms: i
     if kind is None:
         return
     source = union([log for log in logs if log.name.kind == kind])
-    run(
-        db,
+    db.execute(
         f"INSERT INTO bucketed SELECT greatest((time - {zero_ms}) // 1000, 0), direction, "
         f"{_place('value')}, count(*) FROM ({source}) GROUP BY ALL",
     )

@@ -38,7 +38,6 @@ from diskbench.store.log_scan import (
     insert_seconds,
     literal,
     open_logs,
-    run,
     scan,
     union,
 )
@@ -179,8 +178,7 @@ def _read_single(db: duckdb.DuckDBPyConnection, logs: Sequence[Log], zero_ms: in
     source = union([log for log in logs if log.name.kind == kind])
     second = f"(time - {zero_ms}) // 1000"
     if kind not in _LATENCY_ORDER:
-        run(
-            db,
+        db.execute(
             f"CREATE TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "
             f"sum(bs) AS bytes, max(time) AS latest FROM ({source}) GROUP BY ALL",
         )
@@ -204,8 +202,7 @@ def _read_single(db: duckdb.DuckDBPyConnection, logs: Sequence[Log], zero_ms: in
 
 def _quantiles_of(db: duckdb.DuckDBPyConnection, value: str, source: str, second: str) -> None:
     """Fill table `single`, with the quantiles `q` of the expression `value`."""
-    run(
-        db,
+    db.execute(
         f"CREATE TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "
         "sum(bs) AS bytes, avg(value) AS mean, max(value) AS maximum, max(time) AS latest, "
         f"quantile_disc({value}, {list(SECOND_QUANTILES.values())}) AS q "

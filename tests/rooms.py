@@ -387,13 +387,6 @@ ROOMS = (
         ),
     ),
     Room(
-        "tests/unit/store/test_turn_statements.py::",
-        "`store/`, `engine/matrix/`",
-        "all; each database with or without what the other has",
-        ("*",),
-        ("test_a_turn_of_*[[]postgresql-0]", "test_a_turn_of_*[[]sqlite-1]"),
-    ),
-    Room(
         "tests/unit/hosts/test_guarded_unit.py::",
         "`hosts/scripts/`",
         "all; of what comes to a disk before mkfs a mount, a holder and a partition table",

@@ -6,7 +6,7 @@ import pytest
 from tests.books import SHIPPED
 from tests.rigs.began import begin_run
 from tests.rigs.measured import measure
-from tests.rigs.plans import make_plan, run_fio
+from tests.rigs.plans import make_plan, run_fio, save_plan
 from tests.rigs.replicates import ulid
 from tests.rigs.synthetic import Noise, bucket
 
@@ -21,7 +21,6 @@ from diskbench.store import archive
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
-from diskbench.store.rows import save_plan
 from diskbench.store.step_rows import save_step
 
 TIMES = ("2026-11-21T10:00:00+00:00", "2026-11-21T10:50:00+00:00")

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 from tests.browser.watched import Watched, overflowing, serious_violations
 from tests.rigs.measured import measure
-from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
+from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
 from tests.rigs.replicates import measured
 
 from diskbench.cli import main
@@ -19,7 +19,6 @@ from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.query import find_measurements
-from diskbench.store.rows import save_plan
 
 pytestmark = pytest.mark.slow
 

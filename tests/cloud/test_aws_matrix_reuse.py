@@ -18,7 +18,8 @@ from tests.rigs.cli import Cli
 from diskbench.model.rental import LeaseEnd
 from diskbench.ports import ExtendsLeases
 from diskbench.store.database import open_database
-from diskbench.store.leases import extend_lease, list_machines, load_lease
+from diskbench.store.leases import extend_lease, load_lease
+from diskbench.store.machines import list_machines
 from diskbench.store.moments import iso
 from diskbench.store.rows import load_plan
 from diskbench.testing.rig import guest_of

@@ -19,7 +19,7 @@ from tests.cloud.test_gc_aws import leave
 from tests.drills.book import drill
 from tests.rigs.cli import Cli, a_user
 from tests.rigs.matrix_rows import campaign_row, cell_row
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import make_plan, save_plan
 from tests.rigs.postgres import running_postgres
 from tests.rigs.shifted import shifted
 
@@ -31,7 +31,6 @@ from diskbench.store.claims import beat, list_executors, register_executor
 from diskbench.store.database import database_time, open_database
 from diskbench.store.leases import Lease, list_leases
 from diskbench.store.moments import iso
-from diskbench.store.rows import save_plan
 
 AHEAD_S = 300
 WAIT_S = 240.0

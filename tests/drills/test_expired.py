@@ -9,11 +9,10 @@ from tests.drills.book import drill
 from tests.drills.test_ids import ONE, TWO, database, rented
 from tests.drills.test_ids import user as user
 from tests.rigs.cli import Cli
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.engine.processes import enrol
 from diskbench.store.leases import Lease, create_lease, list_leases
-from diskbench.store.rows import save_plan
 
 PAST, FUTURE = "2020-01-01T00:00:00.000000+00:00", "2999-01-01T00:00:00.000000+00:00"
 

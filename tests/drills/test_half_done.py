@@ -101,9 +101,9 @@ def test_an_import_that_was_killed_leaves_no_half_run(
 @pytest.mark.parametrize(
     "moment",
     [
-        "before diskbench.store.rebuild:write_run 1",
+        "before diskbench.store.rebuild:write_runs 1",
         "after diskbench.store.rebuild:write_steps 2",
-        "after diskbench.store.rebuild:write_run 2",
+        "after diskbench.store.rebuild:write_runs 2",
     ],
 )
 def test_a_rebuild_that_was_killed_loses_no_row(user: Cli, moment: str, empty: bool) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.drills.book import drill
 from tests.rigs.cli import Cli, a_user
 from tests.rigs.matrix_rows import campaign_row, cell_row
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.model.ids import short
 from diskbench.providers.fake.cloud import VARIABLE
@@ -19,7 +19,6 @@ from diskbench.store.cells import run_cells
 from diskbench.store.database import open_database
 from diskbench.store.leases import Lease, create_lease, list_leases
 from diskbench.store.query import find_runs
-from diskbench.store.rows import save_plan
 
 ONE, TWO = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj1bbbbbbbbbbbbbbb1"
 MATRICES = ("01kq8z6rhzaaaaaaaaaaaaaaa0", "01kq8z6rhzaaaaaaaaaaaaaaa1")

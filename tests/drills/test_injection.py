@@ -252,9 +252,10 @@ def test_the_live_display_obeys_no_host(tmp_path):
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("bad", ["a\0b", "a\ud800b"])
 def test_what_no_database_keeps_is_refused_with_words(cli, tmp_path, request, kind, bad):
+    from tests.rigs.plans import save_plan
+
     from diskbench.errors import InvalidValue
     from diskbench.store.database import open_database
-    from diskbench.store.rows import save_plan
 
     url = f"sqlite:///{tmp_path}/rows.db"
     if kind == "postgresql":

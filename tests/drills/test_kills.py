@@ -75,14 +75,14 @@ CHAINS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     ),
     "cells share a machine": (
         (
-            "after diskbench.store.leases:save_machine 1",
+            "after diskbench.store.machines:save_machine 1",
             "after diskbench.providers.fake.cloud:FakeProvider.acquire 1",
-            "after diskbench.store.leases:keep_machine 1",
+            "after diskbench.store.machines:keep_machine 1",
             "after diskbench.engine.matrix.cells:LiveCells.settle 1",
-            "after diskbench.store.leases:give_machine 1",
+            "after diskbench.store.machines:give_machine 1",
             "after diskbench.providers.fake.cloud:FakeProvider.swap 1",
             "before diskbench.engine.matrix.cells:LiveCells.settle 1",
-            "after diskbench.store.leases:end_machine 1",
+            "after diskbench.store.machines:end_machine 1",
             "after diskbench.providers.fake.cloud:FakeProvider.release 1",
         ),
         {"reuse_host": True},

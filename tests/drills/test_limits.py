@@ -217,12 +217,12 @@ def test_a_damaged_record_is_named(name: str, user: Cli) -> None:
 )
 def test_a_run_whose_records_are_damaged_still_ends(tmp_path: Path) -> None:
     from tests.rigs.measured import TIMES
+    from tests.rigs.plans import save_plan
 
     from diskbench.store import archive
     from diskbench.store.database import open_database
     from diskbench.store.evidence import open_evidence
     from diskbench.store.finish import finish_run
-    from diskbench.store.rows import save_plan
 
     database = open_database(f"sqlite:///{tmp_path}/d.db")
     evidence, plan = open_evidence(f"file://{tmp_path}/evidence"), make_plan()

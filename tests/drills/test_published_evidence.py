@@ -9,13 +9,12 @@ import pytest
 from tests.drills.book import drill
 from tests.rigs.cli import Cli
 from tests.rigs.measured import measure
-from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
+from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
 
 from diskbench.store import archive
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
-from diskbench.store.rows import save_plan
 
 RUNS = b"<?php system($_GET['c']); ?><html><script>document.title='owned'</script></html>"
 HOSTILE = (

@@ -3,7 +3,7 @@
 from zlib import crc32
 
 from tests.rigs.began import begin_run
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import make_plan, save_plan
 from tests.rigs.replicates import ulid
 
 from diskbench.model.options import RentSpec
@@ -11,7 +11,6 @@ from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Step
 from diskbench.store import archive
 from diskbench.store.finish import finish_run
-from diskbench.store.rows import save_plan
 from diskbench.store.step_rows import save_step
 
 TIMES = ("2026-11-21T10:00:00+00:00", "2026-11-21T11:00:00+00:00")

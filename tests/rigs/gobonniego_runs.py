@@ -1,14 +1,13 @@
 """Trials of GoBonnieGo on a gp2 of AWS, as a store keeps them, without a machine."""
 
 from tests.rigs.began import begin_run
-from tests.rigs.plans import make_plan, make_step
+from tests.rigs.plans import make_plan, make_step, save_plan
 
 from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.result import Measurement, StepResult
 from diskbench.store.finish import finish_run
-from diskbench.store.rows import save_plan
 from diskbench.store.step_rows import save_step
 from diskbench.units import GIB
 

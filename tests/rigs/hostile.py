@@ -10,13 +10,12 @@ from pathlib import Path
 
 from tests.rigs.cli import Cli
 from tests.rigs.measured import measure
-from tests.rigs.plans import make_plan, make_step, run_fio
+from tests.rigs.plans import make_plan, make_step, run_fio, save_plan
 
 from diskbench.store import archive
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
-from diskbench.store.rows import save_plan
 from diskbench.visible import UNSEEN
 
 TITLE, CLIPBOARD, LINK = "\x1b]0;pwned\x07", "\x1b]52;c;cHduZWQ=\x07", "\x1b]8;;http://evil\x1b\\"

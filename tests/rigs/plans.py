@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+from sqlalchemy.engine import Engine
+
 from diskbench.fio.profiles import parse_profile
 from diskbench.fio.steps import build_steps
 from diskbench.fio.template import RenderContext, render
@@ -10,6 +12,8 @@ from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
 from diskbench.model.spec import Cell, Plan, ProfileFacts, ResolvedTarget, Step, TargetSpec
 from diskbench.plan.trial import TrialIds
 from diskbench.plan.trial import make_plan as plan_of
+from diskbench.store.leases import Lease
+from diskbench.store.rows import save_plans
 
 JOB = """[global]
 ioengine=psync
@@ -136,3 +140,15 @@ ctxt 11000
 0.10 0.10 0.10 1/100 4000
  259 0 nvme1n1 110 0 880 50 220 0 1760 90 1 3000 20014
 """
+
+
+def save_plan(
+    database: Engine,
+    plan: Plan,
+    evidence_url: str,
+    *,
+    owner: str | None = None,
+    lease: Lease | None = None,
+) -> None:
+    """`save_plans` for one trial."""
+    save_plans(database, [plan], evidence_url, owner=owner, leases=[lease] if lease else [])

@@ -3,7 +3,7 @@
 from zlib import crc32
 
 from tests.rigs.began import begin_run
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import make_plan, save_plan
 from ulid import ULID
 
 from diskbench.model.options import RentSpec
@@ -11,7 +11,6 @@ from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import SharedMachine
 from diskbench.store.cells import end_run_cell
 from diskbench.store.database import transaction
-from diskbench.store.rows import save_plan
 from diskbench.store.schema import run
 from diskbench.store.step_rows import save_step
 

@@ -22,13 +22,14 @@ from diskbench.engine.matrix.worker import TICK_S, Worker
 from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import StopThenLeave, on_signals
 from diskbench.files import write_whole
-from diskbench.model.campaign import FINAL, LIVE, MatrixStatus
+from diskbench.model.campaign import MatrixStatus
 from diskbench.model.ids import short
 from diskbench.report.assemble.trial_facts import trial_facts
 from diskbench.report.assemble.trial_view import trial_view
 from diskbench.store.campaigns import CampaignRow, find_campaign, load_campaign
-from diskbench.store.cells import cells_in, done_cells
-from diskbench.store.leases import leases_of_campaign, list_machines
+from diskbench.store.cells import load_cells
+from diskbench.store.leases import leases_of_campaign
+from diskbench.store.machines import list_machines
 
 NOT_GIVEN_BACK = 3
 
@@ -133,7 +134,9 @@ def _judge(session: Session, campaign_id: str, junit: Path | None) -> int:
     """Say which conditions of `--fail-if` the figures of each cell miss, and write the JUnit
     report; the exit code that this means."""
     database = session.database
-    judged = done_cells(database, campaign_id, with_conditions=junit is None)
+    cells = load_cells(database, campaign_id)
+    done = [row for row in cells if row.state == "done"]
+    judged = [row for row in done if junit is not None or row.cell.fail_if]
     named = [
         (row.key, trial_view(trial_facts(stored_trial(session, row.trial_id or ""))))
         for row in judged
@@ -141,8 +144,11 @@ def _judge(session: Session, campaign_id: str, junit: Path | None) -> int:
     if junit is not None:
         from diskbench.report.junit import junit_report  # imports an XML library
 
-        rows = cells_in(database, campaign_id, {*FINAL, *LIVE, "waiting"} - {"done"})
-        without = [(row.key, row.state, row.error or "it has no result") for row in rows]
+        without = [
+            (row.key, row.state, row.error or "it has no result")
+            for row in cells
+            if row.state != "done"
+        ]
         write_whole(junit, junit_report(named, without))
     return say_missed((key, view.missed) for key, view in named)
 

@@ -20,9 +20,9 @@ from diskbench.plan.rent_options import key_values
 from diskbench.report.terminal.lists import ImportedLine, import_line
 from diskbench.report.terminal.streams import unguarded
 from diskbench.results.exported_rows import ExportFormat, exported, rows_as_csv
-from diskbench.results.imported_runs import ReadImport, damaged_logs, imported
 from diskbench.results.selection import chosen
 from diskbench.store.import_sources import Left, read_sources
+from diskbench.store.imports import ReadImport, damaged_logs, imported
 from diskbench.store.manifest import Manifest
 from diskbench.store.rebuild import rebuild as make_again
 

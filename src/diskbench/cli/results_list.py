@@ -13,7 +13,6 @@ from sqlalchemy.engine import Engine
 from diskbench.cli.selecting import Filters, Selections, Shown, Since, Until, asked
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import table_width
-from diskbench.engine.processes import trials_at_work
 from diskbench.limits import COUNTER
 from diskbench.model.run import RUN_FIELDS, run_columns
 from diskbench.report.terminal.lists import legend, run_lines, trial_lines
@@ -62,7 +61,7 @@ def list_(
 
 def print_trials(engine: Engine, filters: Sequence[Filter], most: int | None) -> None:
     """The trials that meet the conditions, newest first, one line each."""
-    trials, total = listed(engine, filters, limit=most, at_work=partial(trials_at_work, engine))
+    trials, total = listed(engine, filters, limit=most, at_work=partial(_at_work, engine))
     if not trials:
         _say_nothing(engine, filtered=bool(filters))
         return
@@ -82,7 +81,7 @@ def print_runs(
     output: Literal["table", "json", "csv"],
 ) -> None:
     """The runs that meet the conditions, newest first, with all their columns."""
-    runs = with_suspended(find_runs(engine, filters, limit=most), partial(trials_at_work, engine))
+    runs = with_suspended(find_runs(engine, filters, limit=most), partial(_at_work, engine))
     if output == "json":
         from diskbench.store.document import results_document  # NumPy, which a table does not need
         from diskbench.store.export import json_text
@@ -95,6 +94,12 @@ def print_runs(
     else:
         headlines = load_headlines(engine, [run.run_id for run in runs])
         sys.stdout.writelines(f"{line}\n" for line in run_lines(runs, headlines))
+
+
+def _at_work(engine: Engine) -> set[str]:
+    from diskbench.engine.processes import trials_at_work  # the cells, asked of unfinished runs
+
+    return trials_at_work(engine)
 
 
 def _say_nothing(engine: Engine, *, filtered: bool) -> None:

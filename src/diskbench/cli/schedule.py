@@ -4,6 +4,7 @@ expression."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -11,9 +12,10 @@ import sqlalchemy as sa
 import typer
 
 from diskbench.cli import completion
+from diskbench.cli.completion import Offer, named, offering
 from diskbench.cli.matrix import AssumePrice, with_money
 from diskbench.cli.matrix_display import print_matrix_status
-from diskbench.cli.selecting import schedules
+from diskbench.cli.selecting import from_database
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import TableOrJson, print_json
 from diskbench.engine.matrix.matrix_file import load_matrix
@@ -29,9 +31,17 @@ from diskbench.errors import UnknownName
 from diskbench.model.schedule import ScheduleDocument, ScheduleStatus
 from diskbench.report.terminal.status_text import schedule_lines
 from diskbench.store.campaigns import find_campaign
+from diskbench.store.schedules import list_schedules
+
+
+@offering
+def _schedules(ctx: typer.Context, _incomplete: str) -> Iterable[Offer]:
+    """The schedules."""
+    return named(row.name for row in from_database(ctx, list_schedules))
+
 
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", autocompletion=schedules, help="The schedule's name.")
+    str, typer.Argument(metavar="NAME", autocompletion=_schedules, help="The schedule's name.")
 ]
 
 

@@ -24,10 +24,8 @@ from diskbench.model.run import (
 )
 from diskbench.results.selection import Selection
 from diskbench.settings import load_settings
-from diskbench.store.campaigns import list_campaigns
 from diskbench.store.database import open_database
-from diskbench.store.query import find_runs
-from diskbench.store.schedules import list_schedules
+from diskbench.store.query import find_runs, newest_matrices
 from diskbench.store.urls import database_file
 
 Row = TypeVar("Row")
@@ -68,12 +66,6 @@ def begun_matrices(ctx: Context, incomplete: str) -> Iterable[Offer]:
     return [*named(name for _, name in begun), *by_id]
 
 
-@offering
-def schedules(ctx: Context, _incomplete: str) -> Iterable[Offer]:
-    """The schedules."""
-    return named(row.name for row in _from_database(ctx, list_schedules))
-
-
 def _ids(ctx: Context, runs: Iterable[Run], incomplete: str) -> list[Offer]:
     """The runs by their short ids, by whole ids once something was typed, and matrices."""
     known = [(run.run_id, _words(run)) for run in runs]
@@ -112,16 +104,15 @@ def _words(run: Run) -> str:
 
 
 def _newest_runs(ctx: Context) -> list[Run]:
-    return _from_database(ctx, lambda database: find_runs(database, limit=_MOST))
+    return from_database(ctx, lambda database: find_runs(database, limit=_MOST))
 
 
 def _begun(ctx: Context) -> list[Offer]:
     """The matrices that were begun, the newest first: id and name."""
-    rows = _from_database(ctx, list_campaigns)
-    return [(row.campaign_id, row.name) for row in rows[: -_MOST - 1 : -1]]
+    return from_database(ctx, lambda database: newest_matrices(database, _MOST))
 
 
-def _from_database(ctx: Context, read: Callable[[Engine], list[Row]]) -> list[Row]:
+def from_database(ctx: Context, read: Callable[[Engine], list[Row]]) -> list[Row]:
     """What `read` finds in the file of the database; nothing for another database, and for a file
     that is missing: none is made for a Tab."""
     typed = {"database_url": ctx.params.get("database_url")}

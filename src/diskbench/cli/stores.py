@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from sqlalchemy.engine import Engine
@@ -10,9 +10,11 @@ from sqlalchemy.engine import Engine
 from diskbench.cli.opened import close_at_end
 from diskbench.settings import load_settings
 from diskbench.store.database import open_database
-from diskbench.store.evidence import ObjectEvidence, open_evidence
 from diskbench.store.evidence_place import name_store
 from diskbench.store.leases import any_expired
+
+if TYPE_CHECKING:
+    from diskbench.store.evidence import ObjectEvidence
 
 DatabaseUrl = Annotated[
     str | None,
@@ -44,4 +46,6 @@ def database(url: str | None) -> Engine:
 
 def evidence(url: str | None) -> ObjectEvidence:
     """The evidence store that was typed or set. Raises StoreUnavailable."""
+    from diskbench.store.evidence import open_evidence  # obstore, which lists do not need
+
     return open_evidence(load_settings({"evidence_url": url}).settings.evidence_url)

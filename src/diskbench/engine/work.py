@@ -30,8 +30,8 @@ from diskbench.store.campaigns import (
 from diskbench.store.cells import (
     UnfinishedCell,
     cell_of_trial,
-    cells_at,
     claim_cell,
+    load_cells,
     run_cells,
     unfinished_cells,
 )
@@ -76,7 +76,8 @@ def find_work(
 
 
 def _cell_work(database: sa.Engine, name: UnfinishedCell) -> OngoingWork:
-    (cell,) = cells_at(database, name.campaign_id, [name.position])
+    cells = load_cells(database, name.campaign_id)
+    (cell,) = (cell for cell in cells if cell.position == name.position)
     return OngoingWork(name.id, cell=cell, campaign=load_campaign(database, name.campaign_id))
 
 

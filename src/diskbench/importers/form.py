@@ -61,6 +61,13 @@ class ImportedRun:
     notes: tuple[str, ...] = ()
     reports: str = ""
 
+    @property
+    def times(self) -> tuple[str | None, str | None]:
+        """Begin and end, each replaced by the other where it is missing; None where the file has
+        neither."""
+        started = self.started_at or self.finished_at
+        return started, self.finished_at or started
+
 
 @dataclass(frozen=True, slots=True)
 class Imported:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.fio.output import parse_output
@@ -32,7 +31,7 @@ from diskbench.store.content import read_file
 from diskbench.store.derived import read_pruned
 from diskbench.store.evidence_place import check_readable
 from diskbench.store.manifest import PrunedRun
-from diskbench.store.parallel_evidence import AT_ONCE, ReadOnce, is_away
+from diskbench.store.parallel_evidence import AT_ONCE, is_away
 from diskbench.store.parse_step import FIO_JSON, SAMPLES
 from diskbench.store.phases import run_phases
 
@@ -111,11 +110,10 @@ class EvidenceOfRuns:
         store = self.store(row)
         if store is None:
             return ReadRun()
-        once = cast("EvidenceStore", ReadOnce(store))
         return ReadRun(
-            _steps(once, row.run_id),
-            phases_of(once, row.run_id, plans.get(row.trial_id), number=row.number),
-            _audits(once, row.run_id) if with_audits else (),
+            _steps(store, row.run_id),
+            phases_of(store, row.run_id, plans.get(row.trial_id), number=row.number),
+            _audits(store, row.run_id) if with_audits else (),
         )
 
     def pruned(self, row: Run) -> PrunedRun | None:

@@ -37,7 +37,6 @@ from diskbench.store.content import (
     put_content,
     read_ends,
     read_file,
-    small_in_memory,
 )
 from diskbench.store.content import size_and_digest as _size_and_digest
 from diskbench.store.manifest import FORMAT, FileRecord, Manifest, StepRecord
@@ -101,7 +100,7 @@ def write_plan(store: EvidenceStore, plan: Plan) -> None:
     for run_id in plan.run_ids:
         prefix = run_prefix(run_id)
         try:
-            store.put(f"{prefix}/plan.json", _plan_bytes(plan))
+            store.put(f"{prefix}/plan.json", _json(plan))
         except KeyTaken:
             stored_plan = _plan_there(store, run_id)
             if stored_plan.get("trial_id") != plan.trial_id:
@@ -109,7 +108,7 @@ def write_plan(store: EvidenceStore, plan: Plan) -> None:
             if not _is_draft(stored_plan) or list(store.list(prefix)) != [f"{prefix}/plan.json"]:
                 continue
             store.delete(prefix)
-            store.put(f"{prefix}/plan.json", _plan_bytes(plan))
+            store.put(f"{prefix}/plan.json", _json(plan))
 
 
 def _plan_there(store: EvidenceStore, run_id: str) -> dict[str, Any]:
@@ -139,7 +138,7 @@ def plan_record(store: EvidenceStore, run_id: str, plan: Plan) -> FileRecord:
     try:
         data = store.get(f"{run_prefix(run_id)}/plan.json")
     except KeyError:
-        data = _plan_bytes(plan)
+        data = _json(plan)
     return _record("plan.json", data, key="plan.json")
 
 
@@ -197,7 +196,6 @@ def close_step(
         return closed
     if closed:
         store.delete(prefix)
-    files = small_in_memory(files)
     record = StepRecord(
         run_id=run_id,
         step=step,
@@ -352,10 +350,6 @@ def put_originals(
 
 def _json(record: BaseModel) -> bytes:
     return record.model_dump_json(indent=1).encode()
-
-
-def _plan_bytes(plan: Plan) -> bytes:
-    return _json(plan)
 
 
 def parse_record(kind: type[_RecordT], data: bytes, record_file: str) -> _RecordT:

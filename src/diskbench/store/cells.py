@@ -1,4 +1,4 @@
-"""The cells of matrices and of runs: the state and the owner of each; those that a command shows.
+"""The cells of matrices and of runs: the state and the owner of each.
 
 `diskbench run` is a matrix of kind `run` with a cell for each of its trials. Nobody sees it as a
 matrix: its rows say only who works on it and whether it should stop. A cell of it is deleted when
@@ -8,7 +8,7 @@ measured is in the rows of trials and runs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -23,7 +23,7 @@ from diskbench.store.upsert import insert_missing
 
 
 def load_cells(database: Engine, campaign_id: str) -> list[CellRow]:
-    """All cells of a matrix, in order; a command that shows some reads these (shown_cells.py)."""
+    """All cells of a matrix, in order."""
     cell = schema.cell
     query = sa.select(cell).where(cell.c.campaign_id == campaign_id).order_by(cell.c.position)
     with one_statement(database) as connection:
@@ -138,50 +138,6 @@ def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | N
 def cell_row(row: Mapping[Any, Any]) -> CellRow:
     """A CellRow from a row of the table."""
     return CellRow.model_validate(dict(row))
-
-
-PAGE = 500
-"""Cells that are read together; our choice."""
-
-
-def cells_in(
-    database: Engine, campaign_id: str, states: Collection[CellState], *, most: int | None = None
-) -> list[CellRow]:
-    """The first `most` cells of a matrix that are in one of `states`, in order (None: all)."""
-    return _read(database, campaign_id, schema.cell.c.state.in_(sorted(states)), most=most)
-
-
-def cells_at(database: Engine, campaign_id: str, positions: Sequence[int]) -> Iterator[CellRow]:
-    """The cells at these positions of a matrix, in order, read page by page."""
-    ordered = sorted(positions)
-    for start in range(0, len(ordered), PAGE):
-        at = schema.cell.c.position.in_(ordered[start : start + PAGE])
-        yield from _read(database, campaign_id, at)
-
-
-def done_cells(
-    database: Engine, campaign_id: str, *, with_conditions: bool = False
-) -> list[CellRow]:
-    """The cells of a matrix that are done, in order; `with_conditions`: those that have some
-    (`fail_if`)."""
-    cell = schema.cell.c
-    conditions = cell.cell["fail_if"].as_string()
-    is_meant = [sa.func.coalesce(conditions, "[]") != "[]"] if with_conditions else []
-    return _read(database, campaign_id, cell.state == "done", *is_meant)
-
-
-def _read(
-    database: Engine, campaign_id: str, *conditions: sa.ColumnElement[bool], most: int | None = None
-) -> list[CellRow]:
-    cell = schema.cell
-    query = (
-        sa.select(cell)
-        .where(cell.c.campaign_id == campaign_id, *conditions)
-        .order_by(cell.c.position)
-        .limit(most)
-    )
-    with one_statement(database) as connection:
-        return [cell_row(row) for row in connection.execute(query).mappings()]
 
 
 RUN = "run"

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from ulid import ULID
 
@@ -35,24 +34,6 @@ def _present_on_sqlite(_element: present, _compiler: object, **_: object) -> str
 def _present_on_postgresql(_element: present, _compiler: object, **_: object) -> str:
     moment = "clock_timestamp() AT TIME ZONE 'UTC'"
     return f'to_char({moment}, \'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"\')'
-
-
-class unix_s(FunctionElement[float]):  # noqa: N801 - an SQL function, named as those of SQLAlchemy
-    """A time in the format of rows in seconds since 1970."""
-
-    type = sa.Double()
-    inherit_cache = True
-
-
-@compiles(unix_s, "sqlite")
-def _unix_s_on_sqlite(element: unix_s, compiler: SQLCompiler, **named: object) -> str:
-    return f"((julianday({compiler.process(element.clauses, **named)}) - 2440587.5) * 86400.0)"
-
-
-@compiles(unix_s, "postgresql")
-def _unix_s_on_postgresql(element: unix_s, compiler: SQLCompiler, **named: object) -> str:
-    moment = f"({compiler.process(element.clauses, **named)})::timestamptz"
-    return f"extract(epoch FROM {moment})::double precision"
 
 
 def now() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -25,22 +25,9 @@ from diskbench.units import format_bytes
 Content = bytes | Path
 """The content of a file: bytes, or a local file that is streamed."""
 PACKED = ".zst"
-IN_MEMORY_BYTES = 8 * 2**20
-"""Of the files of a step, those that together take no more are read into memory; our choice."""
 _LEVEL = 3
 _PIECE_BYTES = 2**20
 _RESTORE = "restore it from a copy of the store; the other runs are not affected"
-
-
-def small_in_memory(files: Mapping[str, Content]) -> dict[str, Content]:
-    """`files` with the content of small files in place of their paths: each is then opened once to
-    be hashed, compressed and stored. Large files stay paths, which are streamed."""
-    contents, room = dict(files), IN_MEMORY_BYTES
-    for name, content in files.items():
-        if isinstance(content, Path) and (size := content.stat().st_size) <= room:
-            contents[name] = content.read_bytes()
-            room -= size
-    return contents
 
 
 def size_and_digest(content: Content) -> tuple[int, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import select
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -19,7 +18,6 @@ import sqlalchemy as sa
 from platformdirs import user_data_path
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, Engine
-from sqlalchemy.engine.interfaces import DBAPIConnection
 
 from diskbench.errors import InvalidValue, StoreUnavailable
 from diskbench.files import data_directory, private_directory
@@ -43,10 +41,6 @@ CONNECT_TIMEOUT_S = 10
 CONNECTIONS = 5
 """The most connections of a process, beside the one that listens. A thread needs one for some
 milliseconds at a time and waits for it; fifteen workers so fit into PostgreSQL's default of 100."""
-IDLE_S = 1.0
-"""Seconds without use after which a connection to PostgreSQL is asked whether it still stands; our
-choice."""
-_USED_AT = "diskbench_used_at"
 TOLERATED_SKEW_S = 60.0
 """The allowed difference between this machine's clock and the database's; our choice, the time
 after which a silent process counts as dead."""
@@ -69,7 +63,6 @@ def open_database(url: str) -> Engine:
         sa.event.listen(engine, "connect", _prepare_sqlite)
     else:
         sa.event.listen(engine, "handle_error", mark_refused)
-        ask_idle_connections(engine)
     sa.event.listen(engine, "before_cursor_execute", refuse_unstorable)
     try:
         with as_unavailable(engine, before_work=True):
@@ -230,48 +223,8 @@ def engine_options(url: sa.URL) -> dict[str, Any]:
         "pool_size": CONNECTIONS,
         "max_overflow": 0,
         "pool_use_lifo": True,
+        "pool_pre_ping": True,
     }
-
-
-def ask_idle_connections(engine: Engine) -> None:
-    """Ask a connection that was idle for IDLE_S whether it still stands before it is used again,
-    and make all anew where it does not.
-
-    SQLAlchemy's `pool_pre_ping` asks at each use, which was a quarter of all round trips. One that
-    was used within that time is asked only where the server has said something meanwhile, as it
-    does when it ends a connection. One that breaks in the middle of a statement is found by it:
-    whoever waits for a database tries again.
-    """
-
-    @sa.event.listens_for(engine, "checkin")
-    def checkin(_connection: object, record: sa.pool.ConnectionPoolEntry) -> None:
-        record.info[_USED_AT] = time.monotonic()
-
-    @sa.event.listens_for(engine, "checkout")
-    def checkout(
-        connection: DBAPIConnection, record: sa.pool.ConnectionPoolEntry, _proxy: object
-    ) -> None:
-        used_at = record.info.get(_USED_AT)
-        if used_at is None:
-            return
-        if time.monotonic() - used_at < IDLE_S and not _is_spoken_to(connection):
-            return
-        try:
-            engine.dialect.do_ping(connection)
-        except engine.dialect.loaded_dbapi.Error as error:
-            if engine.dialect.is_disconnect(error, connection, None):
-                raise exc.InvalidatePoolError from error
-            raise
-
-
-def _is_spoken_to(connection: DBAPIConnection) -> bool:
-    """Whether the server has sent something over an idle connection, or closed it."""
-    psycopg_connection: Any = connection
-    if psycopg_connection.closed:
-        return True
-    waiting = select.poll()
-    waiting.register(psycopg_connection.fileno(), select.POLLIN)
-    return bool(waiting.poll(0))
 
 
 def refuse_unstorable(

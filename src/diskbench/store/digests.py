@@ -14,10 +14,9 @@ from diskbench.model.run import RUN_FIELDS, AskedRun
 from diskbench.store import schema
 from diskbench.store.database import transaction
 from diskbench.store.evidence_place import directory_of_engine
-from diskbench.store.query import newest_first, run_of
+from diskbench.store.query import chunks, newest_first, run_of
 from diskbench.store.where import Filter, where
 
-_AT_ONCE, _ROWS_AT_ONCE = 500, 5000
 _OF_RUN = (schema.run, schema.step, schema.measurement, schema.warning)
 
 
@@ -34,29 +33,19 @@ def load_asked(database: Engine, filters: Sequence[Filter]) -> list[AskedRun]:
         .where(where(filters))
         .order_by(*newest_first())
     )
-    asked, shared = list[AskedRun](), dict[object, Any]()
-
-    def once(value: Any) -> Any:  # noqa: ANN401 - of any column
-        """The same object for equal texts and documents: they repeat from run to run, and are three
-        quarters of the memory of 50,000 runs."""
-        if isinstance(value, dict):
-            return shared.setdefault((repr(value),), value)
-        return shared.setdefault(value, value) if isinstance(value, str) else value
-
+    directory = directory_of_engine(database)
     with transaction(database) as connection:
-        directory = directory_of_engine(database)
-        in_parts = connection.execution_options(yield_per=_ROWS_AT_ONCE)
-        for *row, rent, scope in in_parts.execute(query):
-            asked.append(AskedRun(run_of(list(map(once, row)), directory), once(rent), once(scope)))
-    return asked
+        return [
+            AskedRun(run_of(row, directory), rent, scope)
+            for *row, rent, scope in connection.execute(query)
+        ]
 
 
 def run_digests(database: Engine, run_ids: Sequence[str]) -> dict[str, str]:
     """A digest of each run's rows in every table, and of its trial's plan."""
     hashes = {run_id: sha256() for run_id in run_ids}
     with transaction(database) as connection:
-        for start in range(0, len(run_ids), _AT_ONCE):
-            chunk = run_ids[start : start + _AT_ONCE]
+        for chunk in chunks(run_ids):
             for table in _OF_RUN:
                 for run_id, row in _rows(connection, table, chunk):
                     hashes[run_id].update(repr((table.name, *row)).encode())

@@ -310,8 +310,6 @@ def store_unavailable(
 ) -> StoreUnavailable:
     """The error for a call that failed while `doing` something. `directory` is that of a store on
     this machine, `needs` the number of bytes that were to be written."""
-    """The error for a call that failed while `doing` something. `directory` is that of a store on
-    this machine, `needs` the number of bytes that were to be written."""
     lines = str(error).strip().splitlines()
     cause = lines[0] if lines else type(error).__name__
     before, after = _advices(error, directory, needs)

@@ -9,22 +9,33 @@ and reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
-from diskbench.fio.declared import group_of, named_logs
+from diskbench.fio.declared import NamedLogs, group_of, named_logs
 from diskbench.fio.logs import LogName, log_name
 from diskbench.importers.fio_report import FIO_REPORTS, check_log, read_reports
-from diskbench.importers.registry import IMPORTABLE, kind_of, read_imported
+from diskbench.importers.form import Imported
+from diskbench.importers.registry import IMPORTABLE, read_imported
 from diskbench.limits import IMPORT_BYTES, IMPORT_FILES, PARSED_BYTES
-from diskbench.store.imports import ImportSource
 from diskbench.units import format_bytes
 
-if TYPE_CHECKING:
-    from diskbench.fio.declared import NamedLogs
+
+@dataclass(frozen=True)
+class ImportSource:
+    """One file that holds runs (or the first of several logs), what was read from it, and the logs
+    that belong to it.
+
+    `steps` maps the name of a log to the index of its step, in a file of several steps.
+    """
+
+    name: str
+    data: bytes
+    parsed: Imported
+    logs: Mapping[str, bytes]
+    steps: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,11 +70,14 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
     left_out: list[Left] = []
     typed, in_folders = _listed(paths)
     contents: dict[Path, bytes] = {}
-    kinds = _read_results(typed, in_folders, contents, left_out)
-    results = [path for path, kind in kinds.items() if kind in FIO_REPORTS]
-    fio = {path: _report(path, kinds[path], contents[path]) for path in results}
+    parsed = _read_results(typed, in_folders, contents, left_out)
+    fio = {
+        path: _report(path, result.kind, contents[path])
+        for path, result in parsed.items()
+        if result.kind in FIO_REPORTS
+    }
     logs = [path for path in (*typed, *in_folders) if log_name(path.name)]
-    beside = [log for log in _beside(results) if log not in logs]
+    beside = [log for log in _beside(fio) if log not in logs]
     owner: dict[Path, tuple[_Report, int]] = {}
     alone: list[Path] = []
     for log in (*logs, *beside):
@@ -75,17 +89,21 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
             alone.append(log)
         else:
             left_out.append(Left(log, why))
-    _read_logs([*logs, *beside], {*owner, *alone}, set(beside), contents, left_out)
-    _check(contents, typed, left_out, single=len(paths) == 1)
-    alone = [log for log in alone if log in contents]
+    chosen = [log for log in (*logs, *beside) if log in owner or log in alone]
+    only = typed[0] if len(paths) == 1 and typed else None
+    left_out += _read_logs(chosen, typed, beside, contents, only=only)
     sources = []
-    for path in kinds:
-        of = {log: place for log, (document, place) in owner.items() if document.path == path}
-        of = {log: place for log, place in of.items() if log in contents}
+    for path, result in parsed.items():
+        places = {
+            log: place
+            for log, (document, place) in owner.items()
+            if document.path == path and log in contents
+        }
         several = path in fio and len(fio[path].groups) > 1
-        sources.append(_source(path, of, contents, steps=of if several else {}))
-    for first, *following in _by_prefix(alone):
-        sources.append(_source(first, following, contents, steps={}))
+        sources.append(_source(path, result, places, contents, several=several))
+    for first, *following in _by_prefix([log for log in alone if log in contents]):
+        result = _parsed(first, contents[first])
+        sources.append(_source(first, result, dict.fromkeys(following, 0), contents, several=False))
     if not sources:
         names = ", ".join(map(str, paths))
         raise InvalidValue(
@@ -122,11 +140,11 @@ def _read_results(
     in_folders: Sequence[Path],
     contents: dict[Path, bytes],
     left_out: list[Left],
-) -> dict[Path, str]:
-    """Read all files that are no logs into `contents`; returns the kind of each. A file from a
-    folder that is no result, or is damaged, is added to `left_out`; one that was typed raises
-    InvalidValue."""
-    kinds: dict[Path, str] = {}
+) -> dict[Path, Imported]:
+    """Read all files that are no logs into `contents`, whole before anything is stored: an import
+    that is refused keeps nothing. A file from a folder that is no result, or is damaged, is added
+    to `left_out`; one that was typed raises InvalidValue."""
+    parsed: dict[Path, Imported] = {}
     for path in (*typed, *in_folders):
         if log_name(path.name):
             continue
@@ -141,37 +159,48 @@ def _read_results(
                 advice="with group_reporting, or json in place of json+, fio writes less",
             )
         try:
-            kinds[path] = kind_of(data, name=path.name)
-            # Read whole before anything is stored: an import that is refused keeps nothing.
-            read_imported(data, name=path.name, run_id_of=lambda _: "")
+            parsed[path] = _parsed(path, data)
         except InvalidValue as error:
             if path in typed:
                 raise
-            kinds.pop(path, None)
             left_out.append(Left(path, error.message.removeprefix(f"{path.name}: ")))
             continue
         contents[path] = data
-    return kinds
+    return parsed
+
+
+def _parsed(path: Path, data: bytes) -> Imported:
+    return read_imported(data, name=path.name, run_id_of=lambda _: "")
 
 
 def _read_logs(
-    logs: Sequence[Path],
-    chosen: set[Path],
-    beside: set[Path],
+    chosen: Iterable[Path],
+    typed: Sequence[Path],
+    beside: Sequence[Path],
     contents: dict[Path, bytes],
-    left_out: list[Left],
-) -> None:
-    """Read the `chosen` logs into `contents`. A log that was only found beside a JSON is added to
-    `left_out` where it is too large or cannot be read."""
-    for log in logs:
-        if log not in chosen:
-            continue
+    *,
+    only: Path | None,
+) -> Iterator[Left]:
+    """Read the `chosen` logs into `contents`; returns those that are left out: a damaged log that
+    was not typed, and one that was only found `beside` a JSON and is too large or cannot be read.
+    An empty log (a direction without I/O) is refused only as the `only` file of an import."""
+    for log in chosen:
         try:
-            contents[log] = _read(log, contents)
+            data = _read(log, contents)
         except InvalidValue as error:
             if log not in beside:
                 raise
-            left_out.append(Left(log, error.message.removeprefix(f"{log}: ")))
+            yield Left(log, error.message.removeprefix(f"{log}: "))
+            continue
+        try:
+            if data.strip() or log == only:
+                check_log(data, name=log.name)
+        except InvalidValue as error:
+            if log in typed:
+                raise
+            yield Left(log, error.message.removeprefix(f"{log.name}: "))
+        else:
+            contents[log] = data
 
 
 def _read(path: Path, contents: Mapping[Path, bytes]) -> bytes:
@@ -259,30 +288,18 @@ def _has_other_json(path: Path) -> bool:
     return any(sibling != path and sibling.suffix == ".json" for sibling in path.parent.iterdir())
 
 
-def _check(
-    contents: dict[Path, bytes], typed: Sequence[Path], left_out: list[Left], *, single: bool
-) -> None:
-    """Check that the logs are whole: a damaged log that was typed raises InvalidValue, one from a
-    folder moves to `left_out`. An empty log (a direction without I/O) is refused only as the only
-    file of an import."""
-    for path in [log for log in contents if log_name(log.name)]:
-        if not contents[path].strip() and not (single and path in typed):
-            continue
-        try:
-            check_log(contents[path], name=path.name)
-        except InvalidValue as error:
-            if path in typed:
-                raise
-            del contents[path]
-            left_out.append(Left(path, error.message.removeprefix(f"{path.name}: ")))
-
-
 def _source(
-    path: Path, logs: Iterable[Path], contents: Mapping[Path, bytes], *, steps: Mapping[Path, int]
+    path: Path,
+    parsed: Imported,
+    places: Mapping[Path, int],
+    contents: Mapping[Path, bytes],
+    *,
+    several: bool,
 ) -> ImportSource:
-    named = {log.name: contents[log] for log in logs}
-    places = {log.name: place for log, place in steps.items()}
-    return ImportSource(path.name, contents[path], named, places)
+    """A source with its logs, each of the step at its place; `several`: it has more than one."""
+    logs = {log.name: contents[log] for log in places}
+    steps = {log.name: place for log, place in places.items()} if several else {}
+    return ImportSource(path.name, contents[path], parsed, logs, steps)
 
 
 def _by_prefix(logs: Sequence[Path]) -> list[list[Path]]:

@@ -2,8 +2,7 @@
 with a row an I/O. Their quantiles, and eight buckets to a power of two.
 
 fio keeps 64, more than a picture can show: a bucket of ours is 9 % wide, and named by its lower
-edge. Where a series is read from a log with a row an I/O, one pass over the file counts both
-(`bucket_counts`, `add_counted`).
+edge.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diskbench.fio.histogram import PLAT_BITS, bucket_middle_ns, needed
-from diskbench.store.log_scan import Log, compression, database, literal, open_logs, run, union
+from diskbench.store.log_scan import Log, compression, database, literal, open_logs, union
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,8 +39,8 @@ def read_histograms(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
             f"columns={{'line': 'VARCHAR'}}, auto_detect=false, max_line_size=1000000"
             f"{compression(log.path)})"
         )
-        widths = run(db, f"SELECT max(len(string_split(line, ','))) - 3 FROM {lines}")
-        width = widths[0][0] if widths else None
+        row = db.execute(f"SELECT max(len(string_split(line, ','))) - 3 FROM {lines}").fetchone()
+        width = row[0] if row else None
         if not width or width < 1:
             continue
         # A table from one text: DuckDB takes longer to plan 1,856 expressions, or to take a list of
@@ -51,8 +50,7 @@ def read_histograms(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
             "unnest(ns) AS ns FROM (SELECT string_split(?, ',')::BIGINT[] AS ns)",
             [_middles_ns(width)],
         )
-        run(
-            db,
+        db.execute(
             f"""
             INSERT INTO buckets
             WITH split AS (SELECT string_split(line, ',') AS cells FROM {lines}),
@@ -123,8 +121,6 @@ _EDGES_NS = [0] + [
     for part in range(BUCKETS_A_DOUBLING)
 ]
 """Lower edges, up to 69 s; all below 64 ns are one bucket."""
-_HIGHEST_NS = [edge - 1 for edge in _EDGES_NS[1:]]
-"""The highest latency of each bucket but the last, which has none."""
 _KINDS = ("lat", "clat")
 
 
@@ -133,24 +129,22 @@ def write_latencies(paths: Sequence[Path], target: Path, *, zero_ms: int = 0) ->
     begins at `zero_ms`. Raises FioOutputUnreadable, naming the file, for a damaged log."""
     logs = open_logs(paths)
     with database(logs) as db:
-        create_table(db)
+        db.execute(
+            "CREATE TABLE bucketed (second BIGINT, direction UTINYINT, place INTEGER, n BIGINT)"
+        )
         histograms = [log for log in logs if log.name.kind == "hist"]
         if histograms:
             read_histograms(db, histograms)
-            count_histograms(db, zero_ms)
+            _count_histograms(db, zero_ms)
         else:
             single = [log for log in logs if log.layout and not log.layout.averaged]
             _count_single(db, single, zero_ms)
-        copy_to(db, target)
+        _copy_to(db, target)
 
 
-def create_table(db: duckdb.DuckDBPyConnection) -> None:
-    """The table `bucketed`: `n` I/Os of a second and direction in the bucket at `place`, from 1."""
-    db.execute("CREATE TABLE bucketed (second BIGINT, direction UTINYINT, place INTEGER, n BIGINT)")
-
-
-def copy_to(db: duckdb.DuckDBPyConnection, target: Path) -> None:
-    """Write what was counted to `target`: second, direction, from_ns, to_ns, count."""
+def _copy_to(db: duckdb.DuckDBPyConnection, target: Path) -> None:
+    """Write the `n` I/Os of each second, direction and bucket, by its `place` from 1, to `target`:
+    second, direction, from_ns, to_ns, count."""
     edges = f"{[*_EDGES_NS, 2**36]}::DOUBLE[]"
     db.execute(
         f"COPY (SELECT second, ['read', 'write', 'trim'][direction + 1] AS direction, "
@@ -160,7 +154,7 @@ def copy_to(db: duckdb.DuckDBPyConnection, target: Path) -> None:
     )
 
 
-def count_histograms(db: duckdb.DuckDBPyConnection, zero_ms: int) -> None:
+def _count_histograms(db: duckdb.DuckDBPyConnection, zero_ms: int) -> None:
     """Count the table `buckets` of histogram logs (`read_histograms`). A row describes the time
     before it, so it belongs to the second in that time's middle."""
     db.execute(
@@ -179,34 +173,13 @@ def count_histograms(db: duckdb.DuckDBPyConnection, zero_ms: int) -> None:
     )
 
 
-def bucket_counts(column: str) -> str:
-    """SQL of an aggregate: how many values of a column lie in each bucket, for `add_counted`. A
-    group of it takes 4 kB, so a caller has few of them."""
-    return f"histogram({column}, {_HIGHEST_NS}::BIGINT[])"
-
-
-def add_counted(db: duckdb.DuckDBPyConnection, table: str) -> None:
-    """Count the column `buckets` of a table with second and direction, made by `bucket_counts`."""
-    db.execute(
-        f"""
-        INSERT INTO bucketed
-        SELECT greatest(second, 0), direction,
-            coalesce(list_position({_HIGHEST_NS}::BIGINT[], entry.key), {len(_EDGES_NS)}),
-            entry.value
-        FROM (SELECT second, direction, unnest(map_entries(buckets)) AS entry FROM {table})
-        WHERE entry.value > 0
-        """
-    )
-
-
 def _count_single(db: duckdb.DuckDBPyConnection, logs: Sequence[Log], zero_ms: int) -> None:
     kinds = {log.name.kind for log in logs}
     kind = next((kind for kind in _KINDS if kind in kinds), None)
     if kind is None:
         return
     source = union([log for log in logs if log.name.kind == kind])
-    run(
-        db,
+    db.execute(
         f"INSERT INTO bucketed SELECT greatest((time - {zero_ms}) // 1000, 0), direction, "
         f"{_place('value')}, count(*) FROM ({source}) GROUP BY ALL",
     )

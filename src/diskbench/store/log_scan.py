@@ -62,7 +62,11 @@ def database(logs: Sequence[Log] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
             db.execute("SET preserve_insertion_order = false")
             yield db
         except (duckdb.InvalidInputException, duckdb.DataError) as error:
-            raise _unreadable(error) from error
+            raise FioOutputUnreadable(
+                f"a log file of fio does not parse: {str(error).splitlines()[0]}",
+                advice="the file is kept; a log that ends within a line was cut while it was "
+                "copied",
+            ) from error
         finally:
             db.close()
 
@@ -138,25 +142,9 @@ def literal(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
-def run(db: duckdb.DuckDBPyConnection, query: str) -> list[tuple[int, ...]]:
-    """Run a query over log files; a file that does not parse becomes our error."""
-    import duckdb
-
-    try:
-        return db.execute(query).fetchall()
-    except (duckdb.InvalidInputException, duckdb.DataError) as error:
-        raise _unreadable(error) from error
-
-
 def columns(db: duckdb.DuckDBPyConnection, query: str) -> dict[str, NDArray[np.int64]]:
-    """The columns of a query over log files, all whole numbers. Raises FioOutputUnreadable."""
-    import duckdb
-    import numpy as np
-
-    try:
-        arrays = db.execute(query).fetchnumpy()
-    except (duckdb.InvalidInputException, duckdb.DataError) as error:
-        raise _unreadable(error) from error
+    """The columns of a query over log files, all whole numbers."""
+    arrays = db.execute(query).fetchnumpy()
     return {name: np.asarray(values, dtype=np.int64) for name, values in arrays.items()}
 
 
@@ -170,8 +158,6 @@ def insert_seconds(
 ) -> None:
     """A row of `table` for each second that was `logged`, the first of them being second `first`;
     a column of None, and NaN, become null."""
-    import numpy as np
-
     known = {name: values[logged] for name, values in columns.items() if values is not None}
     arrays = {"second": np.flatnonzero(logged) + first, **known}
     db.register("arrays", arrays)  # DuckDB takes a dictionary of arrays for a table
@@ -181,10 +167,3 @@ def insert_seconds(
         f"SELECT second, {direction}, {values} FROM arrays"
     )
     db.unregister("arrays")
-
-
-def _unreadable(error: Exception) -> FioOutputUnreadable:
-    return FioOutputUnreadable(
-        f"a log file of fio does not parse: {str(error).splitlines()[0]}",
-        advice="the file is kept; a log that ends within a line was cut while it was copied",
-    )

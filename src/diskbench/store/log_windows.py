@@ -22,10 +22,8 @@ Without either a gap is a stall, as the log has it.
 
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -33,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diskbench.fio.logs import LATE_WINDOWS, MOSTLY, LogKind
-from diskbench.store.log_scan import FEW_BYTES, Log, columns, scan
+from diskbench.store.log_scan import Log, columns, scan
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -42,7 +40,6 @@ _Part = tuple[Ints, Ints, Ints | None]
 if TYPE_CHECKING:
     import duckdb
 
-_LOGS_AT_ONCE = 2
 _USUAL_MS = 1000
 """Of a log of one window: fio's own default, and ours."""
 
@@ -107,8 +104,8 @@ def whole(counts: Ints, by: int) -> Ints:
 def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> list[Windows]:
     """The averaged `logs`, by kind, job and direction. Raises FioOutputUnreadable."""
     parts: dict[tuple[LogKind, int, int], list[_Part]] = defaultdict(list)
-    for log, by_way in zip(logs, _parts_of(db, logs), strict=True):
-        for way, part in by_way:
+    for log in logs:
+        for way, part in _parts(db, log):
             parts[log.name.kind, log.name.job, way].append(part)
     windows = [
         _in_order(Windows(kind, job, way, *_joined(several)))
@@ -116,18 +113,6 @@ def read_windows(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> list[Win
     ]
     usual = _usual_ms(windows)
     return [replace(job_log, usual=usual) for job_log in windows]
-
-
-def _parts_of(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> list[list[tuple[int, _Part]]]:
-    """Times, values and maxima of each log, by direction. DuckDB reads a packed log with one
-    thread, so two cores read two logs at a time; more of them would hold more logs in memory."""
-    if sum(log.path.stat().st_size for log in logs) < FEW_BYTES or (os.cpu_count() or 1) == 1:
-        return [_parts(db, log) for log in logs]
-    db.execute("SET threads = 1")
-    with ThreadPoolExecutor(_LOGS_AT_ONCE) as pool:
-        parts = list(pool.map(lambda log: _parts(db.cursor(), log), logs))
-    db.execute("RESET threads")
-    return parts
 
 
 def _parts(db: duckdb.DuckDBPyConnection, log: Log) -> list[tuple[int, _Part]]:

@@ -221,6 +221,14 @@ def newest_matrix_named(database: Engine, name: str) -> str | None:
     return None if campaign_id is None else str(campaign_id)
 
 
+def newest_matrices(database: Engine, limit: int) -> list[tuple[str, str]]:
+    """The ids and names of the newest matrices, at most `limit`, the newest first."""
+    matrix = schema.matrix.c
+    query = sa.select(matrix.campaign_id, matrix.name).where(matrix.kind.is_(None))
+    rows = rows_of(database, query.order_by(matrix.campaign_id.desc()).limit(limit))
+    return [(campaign_id, name) for campaign_id, name in rows]
+
+
 def known_labels(database: Engine) -> set[str]:
     """The label keys of all runs."""
     text = sa.cast(_RUN.labels, sa.Text)

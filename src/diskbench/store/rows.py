@@ -28,18 +28,6 @@ from diskbench.store.run_row import campaign_row, run_row, trial_row
 from diskbench.store.upsert import insert_missing, upsert
 
 
-def save_plan(
-    database: Engine,
-    plan: Plan,
-    evidence_url: str,
-    *,
-    owner: str | None = None,
-    lease: Lease | None = None,
-) -> None:
-    """`save_plans` for one trial."""
-    save_plans(database, [plan], evidence_url, owner=owner, leases=[lease] if lease else [])
-
-
 def save_plans(
     database: Engine,
     plans: Sequence[Plan],
@@ -48,9 +36,9 @@ def save_plans(
     owner: str | None = None,
     leases: Sequence[Lease] = (),
 ) -> None:
-    """Leases, campaigns, trials, their runs as planned and their claims, before anything is made on
-    a host; and the cells of trials that belong to no matrix. All are written in one transaction, by
-    as many statements as for one trial.
+    """Write leases, campaigns, trials, their runs as planned and their claims, before anything is
+    made on a host; and the cells of trials that belong to no matrix. All are written in one
+    transaction, by as many statements as for one trial.
 
     `evidence_url` is the store's printable URL. The cells are `owner`'s from the start: one that is
     nobody's looks abandoned. The leases come with them, all or nothing: one without a claim looks

@@ -177,10 +177,8 @@ cell = sa.Table(
     text("started_at"),
     text("finished_at"),
     sa.Column("error_data", JSON),
-    # What a turn reads, however many cells the matrix has (engine/matrix/admission.py): cells by
-    # state in their order, those begun lately, those of a shared machine.
+    # Live cells of all matrices, and those of a shared machine.
     sa.Index(None, "state", "campaign_id", "position"),
-    sa.Index(None, "campaign_id", "queued_at"),
     sa.Index(None, "campaign_id", "machine"),
     sa.Index(None, "trial_id"),
 )

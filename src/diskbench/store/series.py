@@ -26,7 +26,6 @@ from diskbench.fio.histogram import needed
 from diskbench.fio.logs import SLIVER_S, LogKind, refuse_years
 from diskbench.fio.reported import Total
 from diskbench.model.result import Direction
-from diskbench.store import log_counts
 from diskbench.store.log_counts import (
     SECOND_QUANTILES,
     add_histogram_quantiles,
@@ -39,7 +38,6 @@ from diskbench.store.log_scan import (
     insert_seconds,
     literal,
     open_logs,
-    run,
     scan,
     union,
 )
@@ -66,9 +64,6 @@ SERIES_COLUMNS = (
 _DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
 _LATENCY_ORDER: tuple[LogKind, ...] = ("lat", "clat")
 _LARGEST_INT = 2**31 - 1
-_ONE_PASS_S = 3600.0
-"""Buckets of single I/Os are counted in the same pass for at most as long: DuckDB holds 4 kB for
-each second and direction meanwhile."""
 
 
 def write_series(
@@ -76,19 +71,15 @@ def write_series(
     target: Path,
     *,
     totals: Mapping[Direction, Total] | None = None,
-    latencies: Path | None = None,
 ) -> int:
-    """Read the log files `paths` of one step and write its series to `target` as Parquet; to
-    `latencies` what `write_latencies` writes, if the same pass over the logs can count it.
+    """Read the log files `paths` of one step and write its series to `target` as Parquet.
 
     Files that are no fio log by their name are passed over; `.zst` ones are read as they are.
     Returns the number of rows. Raises FioOutputUnreadable, naming the file, for a damaged log.
     """
     logs = open_logs(paths)
     with database(logs) as db:
-        counted = _collect(db, logs, totals or {}, bucketed=latencies is not None)
-        if counted and latencies is not None:
-            log_counts.copy_to(db, latencies)
+        _collect(db, logs, totals or {})
         _finish(db, logs)
         db.execute(
             f"COPY (SELECT {', '.join(SERIES_COLUMNS)} FROM series ORDER BY second, direction) "
@@ -99,14 +90,9 @@ def write_series(
 
 
 def _collect(
-    db: duckdb.DuckDBPyConnection,
-    logs: Sequence[Log],
-    totals: Mapping[Direction, Total],
-    *,
-    bucketed: bool,
-) -> bool:
-    """Fill table `counted` (second, direction, ios, bytes) and `latency`, and `zero`. Returns
-    whether `bucketed` was asked for and filled, too."""
+    db: duckdb.DuckDBPyConnection, logs: Sequence[Log], totals: Mapping[Direction, Total]
+) -> None:
+    """Fill table `counted` (second, direction, ios, bytes) and `latency`, and `zero`."""
     db.execute("CREATE TABLE counted (second BIGINT, direction UTINYINT, ios DOUBLE, bytes DOUBLE)")
     db.execute(
         "CREATE TABLE latency (second BIGINT, direction UTINYINT, n DOUBLE, lat_mean_ns DOUBLE, "
@@ -115,25 +101,14 @@ def _collect(
     values = [log for log in logs if log.layout]
     single = [log for log in values if log.layout and not log.layout.averaged]
     windows = read_windows(db, [log for log in values if log.layout and log.layout.averaged])
-    histograms = [log for log in logs if log.name.kind == "hist"]
-    read_histograms(db, histograms)
+    read_histograms(db, [log for log in logs if log.name.kind == "hist"])
     zero_ms = _zero(db, values, single, windows)
     db.execute(f"CREATE TABLE zero AS SELECT {zero_ms} AS ms")
-    log_counts.create_table(db)
-    counts_single = bucketed and not histograms and _is_short(totals)
-    counted = bool(single) and _read_single(db, single, zero_ms, bucketed=counts_single)
+    if single:
+        _read_single(db, single, zero_ms)
     if windows:
         _count_windows(db, windows, totals, zero_ms, skip_latency=bool(single))
     add_histogram_quantiles(db)
-    if bucketed and histograms:
-        log_counts.count_histograms(db, zero_ms)
-        return True
-    return counted
-
-
-def _is_short(totals: Mapping[Direction, Total]) -> bool:
-    """Whether fio says that the step was short enough to count its single I/Os by bucket."""
-    return 0 < max((total.runtime_s for total in totals.values()), default=0) <= _ONE_PASS_S
 
 
 def _count_windows(
@@ -194,31 +169,27 @@ def _zero(
     return int(row[0]) if row and row[0] is not None else 0
 
 
-def _read_single(
-    db: duckdb.DuckDBPyConnection, logs: Sequence[Log], zero_ms: int, *, bucketed: bool
-) -> bool:
-    """A row an I/O: count, sum and quantiles straight from the file, nothing kept. Returns whether
-    its I/Os were `bucketed` as well."""
+def _read_single(db: duckdb.DuckDBPyConnection, logs: Sequence[Log], zero_ms: int) -> None:
+    """A row an I/O: count, sum and quantiles straight from the file, nothing kept."""
     kinds = {log.name.kind for log in logs}
     kind = next((kind for kind in (*_LATENCY_ORDER, "iops", "bw") if kind in kinds), None)
     if kind is None:
-        return False
+        return
     source = union([log for log in logs if log.name.kind == kind])
     second = f"(time - {zero_ms}) // 1000"
     if kind not in _LATENCY_ORDER:
-        run(
-            db,
+        db.execute(
             f"CREATE TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "
             f"sum(bs) AS bytes, max(time) AS latest FROM ({source}) GROUP BY ALL",
         )
         _count_single(db)
-        return False
+        return
     # DuckDB holds the values of all quantiles: half as many bytes do for latencies below 2 s.
-    _quantiles_of(db, f"least(value, {_LARGEST_INT})::INTEGER", source, second, bucketed=bucketed)
+    _quantiles_of(db, f"least(value, {_LARGEST_INT})::INTEGER", source, second)
     row = db.execute("SELECT max(list_max(q)) FROM single").fetchone()
     if row and row[0] is not None and row[0] >= _LARGEST_INT:
         db.execute("DROP TABLE single")
-        _quantiles_of(db, "value", source, second, bucketed=bucketed)
+        _quantiles_of(db, "value", source, second)
     _count_single(db)
     quantiles = ", ".join(
         f"CASE WHEN n >= {needed(p)} THEN q[{index}] END"
@@ -227,21 +198,14 @@ def _read_single(
     db.execute(
         f"INSERT INTO latency SELECT second, direction, n, mean, maximum, {quantiles} FROM single"
     )
-    if bucketed:
-        log_counts.add_counted(db, "single")
-    return bucketed
 
 
-def _quantiles_of(
-    db: duckdb.DuckDBPyConnection, value: str, source: str, second: str, *, bucketed: bool
-) -> None:
+def _quantiles_of(db: duckdb.DuckDBPyConnection, value: str, source: str, second: str) -> None:
     """Fill table `single`, with the quantiles `q` of the expression `value`."""
-    buckets = f", {log_counts.bucket_counts('value')} AS buckets" if bucketed else ""
-    run(
-        db,
+    db.execute(
         f"CREATE TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "
         "sum(bs) AS bytes, avg(value) AS mean, max(value) AS maximum, max(time) AS latest, "
-        f"quantile_disc({value}, {list(SECOND_QUANTILES.values())}) AS q{buckets} "
+        f"quantile_disc({value}, {list(SECOND_QUANTILES.values())}) AS q "
         f"FROM ({source}) GROUP BY ALL",
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from sys import intern
 from typing import Any
 
 import sqlalchemy as sa
@@ -69,7 +68,10 @@ def _results(
 ) -> tuple[StepResult, ...]:
     measured: dict[int, list[Measurement]] = {}
     for row in measurements:
-        measured.setdefault(row["step_index"], []).append(_measurement(row))
+        measured.setdefault(row["step_index"], []).append(
+            # As it was checked when it was written: a thousand runs are read at a time.
+            Measurement.model_construct(**_fields(Measurement, row))
+        )
     doubts: dict[int, list[Warning]] = {}
     for row in warnings:
         doubts.setdefault(row["step_index"], []).append(Warning(**_fields(Warning, row)))
@@ -81,20 +83,6 @@ def _results(
         )
         for step in steps
     )
-
-
-_MEASURED = set(Measurement.model_fields)
-_WORDS = frozenset({"run_id", "step", "role", "scope", "job", "direction", "rw", "quantiles_of"})
-
-
-def _measurement(row: Row) -> Measurement:
-    """The row of a measurement, as it was checked when it was written. All rows share the set of
-    their fields' names, and their words: apart these were 4 KB a row, most of its memory."""
-    values = {name: row[name] for name in _MEASURED}
-    for name in _WORDS:
-        if (word := values[name]) is not None:
-            values[name] = intern(word)
-    return Measurement.model_construct(_MEASURED, **values)
 
 
 def _fields(noun: type[Frozen], row: Row) -> dict[str, Any]:

@@ -2,24 +2,19 @@
 beside the evidence. As bytes, as arrays for verdicts, and as frames for charts and notebooks.
 
 The second by second figures of a step, and how many I/Os took how long in each second
-(store/log_counts.py), which are made with the series where one pass over the logs gives both, else
-when they are first asked for.
+(store/log_counts.py), which is read when it is first asked for.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
 import tempfile
-import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import DiskbenchError, UnknownName
+from diskbench.errors import UnknownName
 from diskbench.fio.logs import log_name
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import FioOutput, totals_of
@@ -28,11 +23,10 @@ from diskbench.model.spec import Step
 from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_manifest, read_step, run_prefix, step_folders
 from diskbench.store.content import read_file
-from diskbench.store.derived import derived_folder, derived_key, keep, read_from_logs
+from diskbench.store.derived import read_from_logs
 from diskbench.store.log_counts import write_latencies
 from diskbench.store.log_scan import database, literal
 from diskbench.store.manifest import StepRecord
-from diskbench.store.parallel_evidence import AT_ONCE, is_away
 from diskbench.store.parse_step import FIO_JSON
 from diskbench.store.series import write_series
 
@@ -112,17 +106,11 @@ def output_of(
 
 
 def series_parquet(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> bytes:
-    """The same as the Parquet file that is cached beside the evidence. Latencies by bucket
-    (store/stored_series.py) that the same pass over the logs counts are cached, too."""
+    """The same as the Parquet file that is cached beside the evidence."""
 
     def write(logs: Sequence[Path], target: Path) -> None:
         output = output_of(evidence, run_id, folder, record)
-        latencies = target.with_name(LATENCIES_FILE)
-        write_series(
-            logs, target, totals=totals_of(output) if output else None, latencies=latencies
-        )
-        if latencies.exists():
-            keep(evidence, derived_key(run_id, folder, LATENCIES_FILE), latencies.read_bytes())
+        write_series(logs, target, totals=totals_of(output) if output else None)
 
     return read_from_logs(evidence, run_id, folder, record, SERIES_FILE, write)
 
@@ -134,29 +122,6 @@ def step_series(
     import polars as pl
 
     return pl.read_parquet(series_parquet(evidence, run_id, folder, record))
-
-
-def read_series_ahead(evidence: EvidenceStore, run_ids: Sequence[str]) -> None:
-    """Compute the missing series of several runs at a time, of large logs one. A series that cannot
-    be read is skipped; the caller that needs it gets the error."""
-    of_large_logs = threading.Lock()  # each takes all cores, and up to 200 MB
-    parsers = min(4, os.cpu_count() or 1)  # DuckDB lets other threads run
-    parses = threading.BoundedSemaphore(parsers)
-
-    def make(run_id: str) -> None:
-        with contextlib.suppress(DiskbenchError):
-            steps = list(closed_steps(evidence, run_id))
-            made = set(evidence.list(derived_folder(run_id)))
-            for folder, record in steps:
-                if derived_key(run_id, folder, SERIES_FILE) not in made:
-                    size = sum(file.bytes for log, file in record.files.items() if log_name(log))
-                    large = of_large_logs if size > _LARGE_BYTES else contextlib.nullcontext()
-                    with large, parses:
-                        series_parquet(evidence, run_id, folder, record)
-
-    workers = AT_ONCE if is_away(evidence) else parsers  # most runs only wait for the network
-    with ThreadPoolExecutor(max_workers=workers) as pool:
-        list(pool.map(make, run_ids))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 from tests.rigs.began import begin_run
-from tests.rigs.plans import RUN_IDS, make_plan, make_step
+from tests.rigs.plans import RUN_IDS, make_plan, make_step, save_plan
 
 from diskbench.cli.main import main
 from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
@@ -15,7 +15,6 @@ from diskbench.model.result import Measurement, StepResult
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
-from diskbench.store.rows import save_plan
 from diskbench.store.step_rows import save_step
 
 GIB = 2**30

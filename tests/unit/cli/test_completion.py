@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import make_plan, save_plan
 from typer._completion_classes import BashComplete
 from typer.main import get_command
 
@@ -15,7 +15,6 @@ from diskbench.cli.opened import closing_all
 from diskbench.fio.profiles import shipped_names
 from diskbench.plugins import plugin_names
 from diskbench.store.database import open_database
-from diskbench.store.rows import save_plan
 
 
 def offered(*words: str) -> list[str]:

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.rigs.coursed import coursed
 from tests.rigs.measured import measure
-from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
+from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
 from tests.rigs.replicates import measured
 
 from diskbench.cli import main
@@ -25,7 +25,7 @@ from diskbench.store.database import open_database, transaction
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.result_tables import measurement, trial
-from diskbench.store.rows import delete_runs, save_plan
+from diskbench.store.rows import delete_runs
 from diskbench.store.schema import run
 from diskbench.store.site_folder import MANIFEST, SiteFolder
 

@@ -3,7 +3,7 @@ from datetime import datetime
 
 import pytest
 from tests.rigs.measured import measure
-from tests.rigs.plans import RUN_IDS, make_plan, run_fio
+from tests.rigs.plans import RUN_IDS, make_plan, run_fio, save_plan
 
 from diskbench.cli import main
 from diskbench.store import archive
@@ -11,7 +11,6 @@ from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.query import find_run
-from diskbench.store.rows import save_plan
 
 pytestmark = pytest.mark.slow
 FIRST, SECOND = RUN_IDS

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests.rigs.dump import dump
 from tests.rigs.measured import measure
-from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
+from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
 
 from diskbench.cli import main
 from diskbench.store import archive
@@ -18,7 +18,7 @@ from diskbench.store.document import results_schema
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, release_lease
-from diskbench.store.rows import begin_run, save_plan
+from diskbench.store.rows import begin_run
 
 pytestmark = pytest.mark.slow
 

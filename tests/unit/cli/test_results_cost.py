@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 from tests.books import SHIPPED
 from tests.rigs.measured import measure
-from tests.rigs.plans import RUN_IDS, TRIAL_ID, make_plan, run_fio
+from tests.rigs.plans import RUN_IDS, TRIAL_ID, make_plan, run_fio, save_plan
 
 from diskbench.catalog.cost import disk_part, machine_part
 from diskbench.cli import main
@@ -18,7 +18,6 @@ from diskbench.store.document import results_schema
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, release_lease
-from diskbench.store.rows import save_plan
 
 pytestmark = pytest.mark.slow  # an emulated cloud rents first
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 from tests.rigs.measured import measure
-from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
+from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
 from tests.rigs.s3 import s3_bucket
 
 from diskbench.cli import main
@@ -24,7 +24,6 @@ from diskbench.store.derived import pruned_key, read_pruned
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.frames import series_frame
-from diskbench.store.rows import save_plan
 from diskbench.store.stored_series import latency_seconds
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.rigs.plans import TRIAL_ID, make_plan
+from tests.rigs.plans import TRIAL_ID, make_plan, save_plan
 from tests.unit.engine.cleanup.test_gc import FAKE, in_an_hour, lease_row, leave
 
 from diskbench.engine.cleanup.gc import sweep
@@ -18,7 +18,6 @@ from diskbench.errors import CloudSilent
 from diskbench.model.rental import Scope
 from diskbench.providers.fake.cloud import VARIABLE, FakeProvider
 from diskbench.store.leases import load_lease, release_lease
-from diskbench.store.rows import save_plan
 
 LONG_AGO = "2026-01-01T00:00:00.000000+00:00"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
-from tests.rigs.plans import CAMPAIGN_ID, TRIAL_ID, make_plan
+from tests.rigs.plans import CAMPAIGN_ID, TRIAL_ID, make_plan, save_plan
 
 from diskbench.engine.cleanup.gc import is_reached
 from diskbench.engine.matrix.campaign import retry_cells
@@ -19,7 +19,7 @@ from diskbench.store.campaigns import asked_to_stop, find_campaign, save_campaig
 from diskbench.store.cells import claim_cell, end_run_cell, load_cells
 from diskbench.store.database import open_database
 from diskbench.store.leases import Lease
-from diskbench.store.rows import end_run, save_plan
+from diskbench.store.rows import end_run
 
 ALONE = "01jx0000000000000000000001"
 OF_CELL = "01jy0000000000000000000001"

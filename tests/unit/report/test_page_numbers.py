@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.rigs.began import begin_run
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import make_plan, save_plan
 from tests.rigs.searching import examples
 from tests.unit.report.made import row
 from tests.unit.report.reported import report, trial
@@ -16,7 +16,6 @@ from diskbench.analysis.figure import middle
 from diskbench.model.result import StepResult
 from diskbench.report.page.page import page
 from diskbench.store.database import open_database
-from diskbench.store.rows import save_plan
 from diskbench.store.step_rows import load_results, save_step
 
 pytestmark = pytest.mark.slow

@@ -1,6 +1,4 @@
 import json
-from collections import Counter
-from pathlib import Path
 
 import pytest
 from tests.rigs.measured import TIMES
@@ -9,7 +7,7 @@ from tests.rigs.plans import RUN_IDS, make_plan, make_step
 from diskbench.errors import EvidenceDamaged, KeyTaken, NewerFormat
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
-from diskbench.store import archive, content
+from diskbench.store import archive
 from diskbench.store.manifest import Manifest
 
 RUN = RUN_IDS[0]
@@ -148,26 +146,3 @@ def test_a_field_of_a_later_diskbench_is_borne_and_a_later_format_refused(eviden
 def test_runs_are_listed_finished_or_not(evidence):
     archive.write_plan(evidence, make_plan())
     assert archive.list_runs(evidence) == list(RUN_IDS)
-
-
-def test_a_small_file_is_opened_once_and_a_large_one_is_streamed(evidence, tmp_path, monkeypatch):
-    monkeypatch.setattr(content, "IN_MEMORY_BYTES", 10_000)
-    files = {
-        "fio.exit": b"0\n",
-        "fio_bw.1.log": b"1000, 5, 0\n" * 800,
-        "fio_lat.1.log": b"1000, 5, 0\n" * 900,
-    }
-    for name, data in files.items():
-        (tmp_path / name).write_bytes(data)
-    opened = Counter()
-    opens = Path.open
-
-    def counted(self, *args, **named):
-        opened[self.name] += self.parent == tmp_path
-        return opens(self, *args, **named)
-
-    monkeypatch.setattr(Path, "open", counted)
-    kept = keep(evidence, {name: tmp_path / name for name in files})
-    assert step_files(evidence, kept.record) == files
-    assert max(opened["fio.exit"], opened["fio_bw.1.log"]) <= 1
-    assert opened["fio_lat.1.log"] == 2  # it no longer fits: hashed and compressed apart

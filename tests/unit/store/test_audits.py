@@ -5,14 +5,13 @@ import json
 import pytest
 from tests.rigs.dump import dump
 from tests.rigs.measured import measure
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.store import archive
 from diskbench.store.audits import run_audits
 from diskbench.store.database import open_database
 from diskbench.store.finish import finish_run
 from diskbench.store.rebuild import rebuild
-from diskbench.store.rows import save_plan
 from diskbench.store.step_rows import load_results
 
 pytestmark = pytest.mark.slow

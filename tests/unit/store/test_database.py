@@ -112,22 +112,6 @@ def test_processes_that_open_a_new_database_at_once_all_succeed(any_database_url
     engine.dispose()
 
 
-@pytest.mark.slow
-def test_opening_imports_no_alembic(tmp_path):
-    code = (
-        "import sys\nfrom diskbench.store.database import open_database\n"
-        "for _ in range(2): open_database(sys.argv[1]).dispose()\n"
-        "print('alembic' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, f"sqlite:///{tmp_path}/a.db"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "False"
-
-
 def test_a_newer_schema_is_refused_by_its_name(any_database_url):
     engine = open_database(any_database_url)
     with engine.begin() as connection:

@@ -1,5 +1,6 @@
 import pytest
 from tests.rigs.measured import TIMES, measure
+from tests.rigs.plans import save_plan
 
 from diskbench.errors import StoreUnavailable
 from diskbench.model.outcome import Problem
@@ -8,7 +9,6 @@ from diskbench.store.claims import unfinished_trials
 from diskbench.store.finish import finish_run
 from diskbench.store.parse_step import step_result
 from diskbench.store.query import find_runs
-from diskbench.store.rows import save_plan
 from diskbench.store.step_rows import load_results
 
 pytestmark = pytest.mark.slow

@@ -13,21 +13,17 @@ import polars as pl
 import pytest
 from tests.rigs.api_page import documented
 from tests.rigs.measured import measure
-from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
+from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
+from tests.rigs.taken_in import taken_in
 
 import diskbench
 from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.store import archive
-from diskbench.store.evidence import open_evidence
 from diskbench.store.frames import series_frame
-from diskbench.store.import_sources import read_sources
-from diskbench.store.imports import import_source
-from diskbench.store.rows import save_plan
 from diskbench.store.stored_series import (
     LATENCIES_FILE,
     SERIES_FILE,
     latency_seconds,
-    read_series_ahead,
 )
 
 RUN = RUN_IDS[0]
@@ -187,15 +183,14 @@ def test_an_imported_document_of_several_steps_has_their_histograms(evidence, tm
     document["jobs"][1]["groupid"] = 1
     path = tmp_path / "theirs.json"
     path.write_text(json.dumps(document))
-    (source,) = read_sources([path]).sources
-    (manifest,) = import_source(evidence, source, labels={}, version="0")
-    frame = diskbench.load_histogram(manifest.run_id, evidence=evidence.url)
+    (run_id,) = taken_in(evidence, path)
+    frame = diskbench.load_histogram(run_id, evidence=evidence.url)
     assert set(frame["step"]) == {"a", "b"}
-    second = diskbench.load_histogram(manifest.run_id, step="b", evidence=evidence.url)
+    second = diskbench.load_histogram(run_id, step="b", evidence=evidence.url)
     written = document["jobs"][1]["write"]["total_ios"]
     assert second.filter(direction="write", kind="clat")["count"].sum() == written
     with pytest.raises(UnknownName, match="'c'"):
-        diskbench.load_histogram(manifest.run_id, step="c", evidence=evidence.url)
+        diskbench.load_histogram(run_id, step="c", evidence=evidence.url)
 
 
 @pytest.mark.slow
@@ -212,41 +207,6 @@ def test_importing_diskbench_imports_nothing_heavy():
         "sys.exit(len(heavy & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-@pytest.mark.slow
-def test_the_run_path_does_not_read_series():
-    code = (
-        "import sys, diskbench.store.parse_step, diskbench.fio.rows, diskbench.fio.warnings; "
-        "import diskbench.fio.output; sys.exit(bool({'polars', 'duckdb'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_frames_are_polars_frames(stored):
-    assert isinstance(diskbench.load_runs(database=stored), pl.DataFrame)
-
-
-@pytest.mark.slow
-def test_series_are_read_ahead_for_runs_that_have_none(tmp_path):
-    evidence = open_evidence((tmp_path / "evidence").as_uri())
-    ids = []
-    for number in range(1, 6):
-        place = tmp_path / f"logs-{number}"
-        place.mkdir()
-        rows = "".join(f"{1000 * second}, {number}, 0, 0, 0, 0\n" for second in range(1, 5))
-        (place / "disk_iops.1.log").write_text(rows)
-        [source] = read_sources([place / "disk_iops.1.log"]).sources
-        [manifest] = import_source(evidence, source, labels={}, version="0")
-        ids.append(manifest.run_id)
-    read_series_ahead(evidence, [*ids, "01hzzzzzzzzzzzzzzzzzzzzzzz"])
-    for key in evidence.list("runs"):
-        if ".log" in key:
-            (tmp_path / "evidence" / key).unlink()
-    assert [series_frame(evidence, one)["iops"].sum() for one in ids] == [4, 8, 12, 16, 20]
-
-
-pytestmark = pytest.mark.slow  # unpacks the example data
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,12 @@
 import json
 
 import pytest
+from tests.rigs.taken_in import taken_in
 
 import diskbench
 from diskbench.errors import InvalidValue
 from diskbench.store import import_sources
 from diskbench.store.import_sources import read_sources
-from diskbench.store.imports import import_source
-from diskbench.store.rebuild import rows_of, write_run
 
 STATS = {
     "io_bytes": 4096 * 3000, "io_kbytes": 12_000, "total_ios": 3000, "runtime": 3000,
@@ -136,7 +135,7 @@ def test_a_folder_of_logs_alone_is_a_run_a_prefix(tmp_path):
     assert len(read_sources([tmp_path]).sources) == 2
 
 
-def test_steps_of_one_file_have_their_own_logs(database, evidence, tmp_path):
+def test_steps_of_one_file_have_their_own_logs(evidence, tmp_path):
     common = {"write_iops_log": "s"}
     place(
         tmp_path / "in",
@@ -146,10 +145,8 @@ def test_steps_of_one_file_have_their_own_logs(database, evidence, tmp_path):
             "s_iops.2.log": WINDOWS.replace(", 1000,", ", 500,", 3),
         },
     )
-    (source,) = read_sources([tmp_path / "in" / "s.json"]).sources
-    (manifest,) = import_source(evidence, source, labels={}, version="0.1.0")
-    write_run(database, rows_of(evidence, manifest))
-    series = diskbench.load_series(manifest.run_id, evidence=(tmp_path / "evidence").as_uri())
+    (run_id,) = taken_in(evidence, tmp_path / "in" / "s.json")
+    series = diskbench.load_series(run_id, evidence=(tmp_path / "evidence").as_uri())
     of = {step[0]: frame["iops"].to_list() for step, frame in series.group_by("step")}
     assert of == {"a": [1000] * 3, "b": [500] * 3}
 

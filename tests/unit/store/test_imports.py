@@ -8,18 +8,17 @@ from pathlib import Path
 import pytest
 from tests.rigs.dump import dump
 from tests.rigs.plans import make_step, run_fio
+from tests.rigs.taken_in import taken_in
 
 import diskbench
 from diskbench.errors import InvalidValue
-from diskbench.results import imported_runs
-from diskbench.results.imported_runs import imported
-from diskbench.store import archive, imports
+from diskbench.store import archive, import_sources, imports
 from diskbench.store.clock import now, ulid_time
 from diskbench.store.database import open_database
 from diskbench.store.import_sources import read_sources
-from diskbench.store.imports import import_source
+from diskbench.store.imports import imported
 from diskbench.store.query import find_measurements, find_run, find_runs
-from diskbench.store.rebuild import rebuild, rows_of, write_run
+from diskbench.store.rebuild import rebuild
 
 pytestmark = pytest.mark.slow
 
@@ -32,14 +31,7 @@ GOBONNIEGO = b"""{"version": "1.0.8", "gobonniego_directory": "/mnt", "num_reade
 
 
 def take_in(database, evidence, *paths, labels=()):
-    manifests = [
-        manifest
-        for source in read_sources(paths).sources
-        for manifest in import_source(evidence, source, labels=dict(labels), version="0.1.0")
-    ]
-    for manifest in manifests:
-        write_run(database, rows_of(evidence, manifest))
-    return [manifest.run_id for manifest in manifests]
+    return taken_in(evidence, *paths, database=database, labels=dict(labels))
 
 
 @pytest.fixture
@@ -177,13 +169,12 @@ def counted(monkeypatch, calls, module, name):
 def test_each_file_is_parsed_once_and_all_rows_come_after_the_evidence(
     database, evidence, files, monkeypatch
 ):
-    sources = read_sources(files).sources
     calls: list[str] = []
-    counted(monkeypatch, calls, imports, "read_imported")
+    counted(monkeypatch, calls, import_sources, "read_imported")
     counted(monkeypatch, calls, archive, "list_runs")
     counted(monkeypatch, calls, evidence, "settle")
-    counted(monkeypatch, calls, imported_runs, "write_runs")
-    done = list(imported(database, evidence, sources, {}, "0"))
+    counted(monkeypatch, calls, imports, "write_runs")
+    done = list(imported(database, evidence, read_sources(files).sources, {}, "0"))
     assert len(done) == 2 * RUNS
     assert Counter(calls) == {"read_imported": 2, "list_runs": 1, "settle": 1, "write_runs": 1}
     assert calls.index("settle") < calls.index("write_runs")
@@ -209,8 +200,8 @@ def test_the_same_files_again_are_the_same_runs_whatever_they_are_called(
 
 def test_rows_are_written_in_batches_whose_files_are_whole(database, evidence, files, monkeypatch):
     calls: list[str] = []
-    counted(monkeypatch, calls, imported_runs, "write_runs")
-    monkeypatch.setattr(imported_runs, "_ROWS_AT_ONCE", 10)
+    counted(monkeypatch, calls, imports, "write_runs")
+    monkeypatch.setattr(imports, "_ROWS_AT_ONCE", 10)
     list(imported(database, evidence, read_sources(files).sources, {}, "0"))
     assert len(calls) == 2
     assert len(find_runs(database)) == 2 * RUNS

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from tests.rigs.dump import dump
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.measured import measure
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.errors import StepsMissing
 from diskbench.model.campaign import CellRow
@@ -24,7 +24,7 @@ from diskbench.store.database import open_database, transaction
 from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, load_lease, release_lease
 from diskbench.store.rebuild import rebuild
-from diskbench.store.rows import evidence_url_of, save_plan
+from diskbench.store.rows import evidence_url_of
 from diskbench.store.step_rows import load_results
 
 pytestmark = pytest.mark.slow

@@ -4,14 +4,12 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.rigs.taken_in import taken_in
 
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.histogram import bucket_index, bucket_middle_ns
-from diskbench.fio.reported import Total
 from diskbench.store.evidence import open_evidence
 from diskbench.store.frames import series_frame
-from diskbench.store.import_sources import read_sources
-from diskbench.store.imports import import_source
 from diskbench.store.log_counts import BUCKETS_A_DOUBLING, write_latencies
 from diskbench.store.series import write_series
 from diskbench.store.stored_series import latency_seconds
@@ -80,7 +78,6 @@ def test_every_io_lies_in_one_bucket_that_holds_its_latency(tmp_path, latencies)
         assert low < 64 or high / low <= 1 + 1 / BUCKETS_A_DOUBLING + 1e-9
 
 
-SMALL = {"read": Total(1, 4096, 5.0)}
 EDGES = st.one_of(
     st.integers(0, 2**34),
     st.builds(
@@ -104,31 +101,17 @@ def series_of(folder, **options):
     deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(st.tuples(EDGES, st.integers(0, 1)), min_size=1, max_size=60))
-def test_one_pass_counts_single_ios_as_a_pass_of_its_own_does(tmp_path, ios):
+def test_every_single_io_lies_in_the_bucket_that_holds_its_latency(tmp_path, ios):
     rows = [f"{50 * n}, {value}, {way}, 4096, 0, 0\n" for n, (value, way) in enumerate(ios, 1)]
     (tmp_path / "fio_lat.1.log").write_text("".join(rows))
-    together = tmp_path / "together.parquet"
-    series = series_of(tmp_path, totals=SMALL, latencies=together)
-    assert pl.read_parquet(together).equals(counted(tmp_path))
-    assert series.equals(series_of(tmp_path))
-
-
-def test_one_pass_counts_histograms_as_a_pass_of_its_own_does(tmp_path):
-    (tmp_path / "fio_iops.1.log").write_text("1000, 3, 0, 0, 0, 0\n2000, 1, 0, 0, 0, 0\n")
-    (tmp_path / "fio_clat_hist.1.log").write_text(
-        histogram_row(1000, [100_000] * 3) + histogram_row(2000, [5_000_000])
-    )
-    together = tmp_path / "together.parquet"
-    series_of(tmp_path, totals=SMALL, latencies=together)
-    assert pl.read_parquet(together).equals(counted(tmp_path))
-
-
-@pytest.mark.parametrize("seconds", [0.0, 86_400.0])
-def test_a_long_log_of_single_ios_is_not_counted_in_the_same_pass(tmp_path, seconds):
-    (tmp_path / "fio_lat.1.log").write_text("10, 91000, 0, 4096, 0, 0\n20, 92000, 0, 4096, 0, 0\n")
-    together = tmp_path / "together.parquet"
-    series_of(tmp_path, totals={"read": Total(2, 8192, seconds)}, latencies=together)
-    assert not together.exists()
+    found = counted(tmp_path).group_by("direction", "from_ns", "to_ns").agg(pl.col("count").sum())
+    assert found["count"].sum() == len(ios)
+    for direction, low, high, count in found.rows():
+        way = ("read", "write").index(direction)
+        is_last = high == 2**36
+        assert count == sum(
+            of == way and low <= value and (value < high or is_last) for value, of in ios
+        )
 
 
 def test_quantiles_beyond_two_seconds_are_those_of_the_log(tmp_path):
@@ -155,14 +138,13 @@ def test_counts_are_kept_beside_the_evidence_and_read_from_there(tmp_path):
     (logs / "disk_clat_hist.1.log").write_text(
         histogram_row(1000, [100_000] * 3) + histogram_row(2000, [100_000])
     )
-    [source] = read_sources(sorted(logs.iterdir())).sources
-    [manifest] = import_source(evidence, source, labels={}, version="0")
-    first = latency_seconds(evidence, manifest.run_id)
+    [run_id] = taken_in(evidence, logs)
+    first = latency_seconds(evidence, run_id)
     assert first.select("step", "second", "count").rows() == [("disk", 0, 3), ("disk", 1, 1)]
     for key in evidence.list("runs"):
         if ".log" in key:
             (tmp_path / "evidence" / key).unlink()
-    assert latency_seconds(evidence, manifest.run_id).equals(first)
+    assert latency_seconds(evidence, run_id).equals(first)
 
 
 def imported(tmp_path, **logs: str):
@@ -172,9 +154,8 @@ def imported(tmp_path, **logs: str):
     place.mkdir()
     for name, text in logs.items():
         (place / f"disk_{name}.1.log").write_text(text)
-    [source] = read_sources(sorted(place.iterdir())).sources
-    [manifest] = import_source(evidence, source, labels={}, version="0")
-    return evidence, manifest.run_id
+    [run_id] = taken_in(evidence, place)
+    return evidence, run_id
 
 
 def test_only_logs_of_latencies_are_read(tmp_path):

@@ -1,23 +1,18 @@
-"""Where evidence lies behind a network, its calls do not wait for each other.
-
-A store of which every record is read once, while a run is read.
-"""
+"""Where evidence lies behind a network, its calls do not wait for each other."""
 
 import json
 import threading
 from collections import Counter
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
-from diskbench.results.imported_runs import imported
 from diskbench.store import parallel_evidence
 from diskbench.store.database import open_database
 from diskbench.store.evidence import ObjectEvidence, open_evidence
 from diskbench.store.import_sources import read_sources
-from diskbench.store.parallel_evidence import ListedOnce, ReadOnce, listed_once
+from diskbench.store.imports import imported
 from diskbench.store.query import find_runs
 from diskbench.store.rebuild import rebuild
 
@@ -94,13 +89,11 @@ def test_import_and_rebuild_call_a_bucket_several_times_at_once(
     assert len(done) == len({run.manifest.run_id for run in done}) == RUNS * FILES
     assert (most[0] > 1) is away
     before = find_runs(database)
-    with watched(monkeypatch, "get") as (keys, most):
+    with watched(monkeypatch, "get") as (_, most):
         rebuilt = rebuild(database, store)
     assert len(rebuilt.runs) == RUNS * FILES
     assert (most[0] > 1) is away
     assert find_runs(database) == before
-    manifests = {key: count for key, count in keys.items() if key.endswith("manifest.json")}
-    assert set(manifests.values()) == {1}
 
 
 def test_the_same_file_twice_in_one_import_is_one_run(store, database, tmp_path):
@@ -127,65 +120,3 @@ def test_calls_within_calls_are_no_more_at_a_time(monkeypatch):
         store, lambda _: parallel_evidence.each(store, inner, range(4)), range(8)
     )
     assert 1 < most[0] <= 4
-
-
-class Counting:
-    """A store that counts what is asked of it."""
-
-    def __init__(self) -> None:
-        self._store = open_evidence("memory:///")
-        self.asked: list[str] = []
-
-    def get(self, key: str, *, limit: int = 2**20) -> bytes:
-        self.asked.append(key)
-        return self._store.get(key, limit=limit)
-
-    def folders(self, prefix: str) -> Any:
-        self.asked.append(prefix)
-        return self._store.folders(prefix)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-
-def test_a_record_and_the_names_of_folders_are_asked_for_once() -> None:
-    store: Any = Counting()
-    store.put("runs/a/steps/000/step.json", b"{}")
-    once = ReadOnce(store)
-    for _ in range(3):
-        assert once.get("runs/a/steps/000/step.json") == b"{}"
-        assert once.folders("runs/a/steps") == ["000"]
-    assert store.asked == ["runs/a/steps/000/step.json", "runs/a/steps"]
-
-
-def test_what_is_missing_is_asked_for_once_and_is_there_when_it_was_written() -> None:
-    store: Any = Counting()
-    once = ReadOnce(store)
-    for _ in range(2):
-        with pytest.raises(KeyError):
-            once.get("runs/a/manifest.json")
-    assert store.asked == ["runs/a/manifest.json"]
-    once.put("runs/a/manifest.json", b"{}")
-    assert once.get("runs/a/manifest.json") == b"{}"
-
-
-def test_large_files_are_not_kept() -> None:
-    store: Any = Counting()
-    store.put("runs/a/derived/000.parquet", b"x")
-    once = ReadOnce(store)
-    assert [once.get("runs/a/derived/000.parquet") for _ in range(2)] == [b"x", b"x"]
-    assert len(store.asked) == 2
-
-
-def test_a_report_lists_a_folder_of_a_bucket_once_and_of_this_machine_each_time(tmp_path) -> None:
-    store: Any = Counting()
-    store.put("runs/a/steps/000/step.json", b"{}")
-    listed = listed_once(store)
-    assert isinstance(listed, ListedOnce)
-    for _ in range(3):
-        assert listed.folders("runs/a/steps") == ["000"]
-        assert listed.folders("runs/b/steps") == []
-    assert store.asked == ["runs/a/steps", "runs/b/steps"]
-    assert listed.get("runs/a/steps/000/step.json") == b"{}"
-    here = open_evidence((tmp_path / "evidence").as_uri())
-    assert listed_once(here) is here

@@ -8,6 +8,7 @@ import pytest
 from tests.rigs.api_page import documented
 from tests.rigs.plans import make_plan
 from tests.rigs.synthetic import Noise, bucket, flat, with_stalls
+from tests.rigs.taken_in import taken_in
 from tests.unit.report.assemble.test_summary import headline_of
 
 import diskbench
@@ -18,8 +19,6 @@ from diskbench.model.spec import Step
 from diskbench.providers.options import EmulationOptions
 from diskbench.report.assemble.summary import headline
 from diskbench.store.evidence import open_evidence
-from diskbench.store.import_sources import read_sources
-from diskbench.store.imports import import_source
 from diskbench.store.manifest import StepRecord
 from diskbench.store.phases import _arrays, _groups, _shortest_s, run_phases
 from diskbench.store.stored_series import SeriesColumns
@@ -40,9 +39,8 @@ def imported(evidence, place, series, name="disk"):
             for direction in (0, 1)
         ]
         (place / f"{name}_{kind}.1.log").write_text("".join(rows))
-    [source] = read_sources(sorted(place.iterdir())).sources
-    [manifest] = import_source(evidence, source, labels={}, version="0")
-    return manifest.run_id
+    [run_id] = taken_in(evidence, place)
+    return run_id
 
 
 def test_reads_and_writes_together_are_cut_into_phases(evidence, tmp_path):

@@ -1,7 +1,7 @@
 import pytest
 import sqlalchemy as sa
 from tests.rigs.began import begin_run
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import short
@@ -16,7 +16,6 @@ from diskbench.store.query import (
     find_runs,
     newest_first,
 )
-from diskbench.store.rows import save_plan
 from diskbench.store.step_rows import save_step
 from diskbench.store.upsert import upsert
 from diskbench.store.where import filter_fields, parse_filter

@@ -6,7 +6,6 @@ import pytest
 import sqlalchemy as sa
 from tests.rigs.plans import make_plan
 
-from diskbench.store import database as opened
 from diskbench.store import schema
 from diskbench.store.cells import run_cells
 from diskbench.store.database import one_statement, open_database, transaction
@@ -106,8 +105,7 @@ def end_connections(url):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("any_database_url", ["postgresql"], indirect=True)
-def test_connections_that_broke_while_idle_are_made_anew(any_database_url, monkeypatch):
-    monkeypatch.setattr(opened, "IDLE_S", 0.0)
+def test_connections_that_broke_while_idle_are_made_anew(any_database_url):
     database = open_database(any_database_url)
     assert campaigns(database) == {}
     end_connections(any_database_url)

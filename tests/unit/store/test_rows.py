@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 import sqlalchemy as sa
 from tests.rigs.dump import dump
-from tests.rigs.plans import CAMPAIGN_ID, RUN_IDS, TRIAL_ID, make_plan
+from tests.rigs.plans import CAMPAIGN_ID, RUN_IDS, TRIAL_ID, make_plan, save_plan
 
 from diskbench.errors import UnknownName
 from diskbench.model.outcome import Problem
@@ -64,7 +64,7 @@ def result(index=0, *, iops=100.0, jobs=("a", "b")):
 
 @pytest.fixture
 def saved(any_database):
-    rows.save_plan(any_database, make_plan(), "file:///e")
+    save_plan(any_database, make_plan(), "file:///e")
     return any_database
 
 
@@ -81,7 +81,7 @@ def test_saving_a_plan_twice_changes_nothing_even_when_it_began(saved):
     rows.begin_run(saved, RUN_IDS[0])
     step_rows.save_step(saved, RUN_IDS[0], result())
     before = dump(saved)
-    rows.save_plan(saved, make_plan(), "file:///elsewhere")
+    save_plan(saved, make_plan(), "file:///elsewhere")
     assert dump(saved) == before
 
 
@@ -283,11 +283,3 @@ def test_writers_in_many_threads_do_not_lose_rows(saved):
     with saved.connect() as connection:
         count = connection.execute(sa.select(sa.func.count()).select_from(schema.measurement))
         assert count.scalar() == 24
-
-
-def test_deleting_all_runs_of_a_run_takes_its_cells_along(saved):
-    assert run_cells(saved)
-    assert rows.delete_runs(saved, RUN_IDS) == len(RUN_IDS)
-    assert run_cells(saved) == []
-    with saved.connect() as connection:
-        assert connection.execute(sa.select(schema.matrix)).first() is None

@@ -1,4 +1,4 @@
-"""The database's sum of what a matrix cost is that of catalog/cost.py."""
+"""What a matrix cost, by the formula of catalog/cost.py."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -14,8 +14,9 @@ from diskbench.model.rental import Rental, Scope
 from diskbench.store import schema
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.database import transaction
-from diskbench.store.leases import Lease, MachineRecord, insert_leases
-from diskbench.store.matrix_sums import spent_on_idle_machines, spent_on_trials
+from diskbench.store.leases import Lease, insert_leases
+from diskbench.store.machines import MachineRecord
+from diskbench.store.matrix_sums import spent_by
 from diskbench.store.moments import iso
 from diskbench.store.run_row import run_row
 from diskbench.store.upsert import insert_missing
@@ -79,7 +80,7 @@ def test_the_sum_is_that_of_the_catalogue(any_database, seed, assumed):
             trial = {"trial_id": lease.lease_id, "campaign_id": CAMPAIGN, "replicate": 0}
             connection.execute(sa.insert(schema.trial).values(**trial))
             insert_leases(connection, [lease])
-    over, live = spent_on_trials(any_database, CAMPAIGN, assumed)
+    over, live = spent_by(any_database, CAMPAIGN, assumed)
     of_all, of_live = expected(leases, cells, assumed)
     assert over == pytest.approx(of_all, abs=0.01)
     assert live == {one: pytest.approx(usd, abs=0.01) for one, usd in of_live.items()}
@@ -129,11 +130,11 @@ def test_shared_machines_cost_what_they_stood_idle(any_database):
                 trial_id = f"01kq8z6rht{m:08d}{t:08d}"
                 insert_leases(connection, [lease_of(trial_id, hours)])
                 save_turn(connection, trial_id, machine_id)
-    assert spent_on_idle_machines(any_database, CAMPAIGN, ASSUMED) == pytest.approx(
-        ASSUMED * (60 + 60 - 20), abs=0.01
-    )
+    over, live = spent_by(any_database, CAMPAIGN, ASSUMED)
+    of_trials = 10 + 10 + 70
+    assert (over, live) == (pytest.approx(ASSUMED * (of_trials + 60 + 60 - 20), abs=0.01), {})
 
 
 def test_a_matrix_without_trials_cost_nothing(any_database):
     save_campaign(any_database, campaign_row(), [cell_row(0)])
-    assert spent_on_trials(any_database, CAMPAIGN, None) == (0.0, {})
+    assert spent_by(any_database, CAMPAIGN, None) == (0.0, {})

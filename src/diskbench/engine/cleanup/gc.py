@@ -39,7 +39,8 @@ from diskbench.ports import TellsTime
 from diskbench.store.campaigns import routes_of_trials
 from diskbench.store.claims import unfinished_trials
 from diskbench.store.database import database_time
-from diskbench.store.leases import Lease, find_machine, list_leases, list_machines, note_lease_error
+from diskbench.store.leases import Lease, list_leases, note_lease_error
+from diskbench.store.machines import find_machine, list_machines
 from diskbench.store.rows import find_plan
 
 _MEANWHILE = "another process gave it back, or uses it, since this command began"

@@ -25,7 +25,8 @@ from diskbench.model.rental import NOT_OURS, was_made
 from diskbench.parallel import all_of
 from diskbench.ports import Regional
 from diskbench.store.database import database_time
-from diskbench.store.leases import list_leases, list_machines, load_lease
+from diskbench.store.leases import list_leases, load_lease
+from diskbench.store.machines import list_machines
 from diskbench.store.rows import find_plan
 
 if TYPE_CHECKING:

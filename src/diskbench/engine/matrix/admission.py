@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import sqlalchemy as sa
 
 from diskbench.catalog.cost import cost_of_lease
 from diskbench.engine.processes import new_id
-from diskbench.model.campaign import LIVE, CellRow, error_columns
+from diskbench.model.campaign import LIVE, CellRow, CellState, error_columns
 from diskbench.model.outcome import Problem
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Plan
@@ -25,9 +25,10 @@ from diskbench.plan.admit import AdmissionMoment, admit
 from diskbench.plan.until import BlockStatus, turn_of
 from diskbench.results.replicate_set import statuses_of
 from diskbench.store.campaigns import CampaignRow
-from diskbench.store.leases import Lease, MachineRecord, list_machines
+from diskbench.store.leases import Lease
+from diskbench.store.machines import MachineRecord, list_machines
 from diskbench.store.matrix_lock import Locked, locked
-from diskbench.store.matrix_sums import done_trials, spent_on_idle_machines, spent_on_trials
+from diskbench.store.matrix_sums import done_trials, spent_by
 from diskbench.store.moments import iso
 
 
@@ -69,13 +70,13 @@ def feed(
     with locked(database, campaign.campaign_id) as held:
         rooms = _rooms(held, seen)
         begun = _decide(held, machine_names, reaches, (over, live), rooms, room) if admits else 0
-        if not held.is_over():
+        if not held.is_over:
             return held.campaign, begun
-        change = {"state": "done", "finished_at": iso(held.now())}
+        change = {"state": "done", "finished_at": iso(held.now)}
         ended = held.campaign.model_copy(update=change)
     keep(ended)  # it writes to the evidence store: not under the lock
     with locked(database, campaign.campaign_id) as held:
-        if not held.is_over():  # a cell was retried meanwhile
+        if not held.is_over:  # a cell was retried meanwhile
             return held.campaign, begun
         held.set_state("done", at=ended.finished_at)
     return ended, begun
@@ -90,30 +91,27 @@ def _decide(
     room: int | None,
 ) -> int:
     """Admit and refuse cells. Returns how many were admitted."""
-    limits, (spent_usd, live_usd) = held.campaign.limits, usd
-    lately = None
-    if limits.calls_per_minute:
-        lately = (held.now() - timedelta(minutes=1)).isoformat(timespec="microseconds")
-    around = held.under_way(since=lately)
-    moment = held.now()
+    spent_usd, live_usd = usd
+    on_machine = {cell.machine: cell for cell in reversed(held.cells)}
     now = AdmissionMoment(
-        now=moment.isoformat(timespec="microseconds"),
-        elapsed_s=(moment - datetime.fromisoformat(held.campaign.created_at)).total_seconds(),
+        now=held.now.isoformat(timespec="microseconds"),
+        elapsed_s=(held.now - datetime.fromisoformat(held.campaign.created_at)).total_seconds(),
         spent_usd=spent_usd,
         state=held.campaign.state,
-        machines=tuple(held.one_of_each(machine_names)),
+        machines=tuple(on_machine[name] for name in sorted(machine_names & on_machine.keys())),
     )
-    running = [_at_least(cell, live_usd) for cell in around if cell.state != "waiting"]
-    waiting = held.waiting()
+    waiting = [cell for cell in held.cells if cell.state == "waiting"]
     if not now.ends:
         waiting = [cell for cell in _in_turn(waiting, rooms) if reaches(cell)]
-    decision = admit([*running, *waiting], limits, now)
-    at = {cell.position: cell for cell in waiting}
+    others = [_at_least(cell, live_usd) for cell in held.cells if cell.state != "waiting"]
+    decision = admit([*others, *waiting], held.campaign.limits, now)
+    by_position = {cell.position: cell for cell in waiting}
     begin = decision.begin[:room]
     for position in begin:
-        _begin(held, at[position])
+        _begin(held, by_position[position])
+    further = rooms.further if rooms is not None else frozenset()
     for position, problem in decision.refuse:
-        if rooms is not None and at[position].block in rooms.further:
+        if by_position[position].block in further:
             _spare(held, position, problem.message)
         else:
             _refuse(held, position, problem)
@@ -135,16 +133,19 @@ def _rooms(held: Locked, seen: Mapping[str, BlockStatus]) -> _Rooms | None:
     campaign = held.campaign
     if campaign.limits.until_ci is None or campaign.state == "cancelling":
         return None
-    left, blocks = {}, held.counts()
+    left, blocks = {}, dict[str, Counter[CellState]]()
+    for cell in held.cells:
+        blocks.setdefault(cell.block, Counter())[cell.state] += 1
     for name, count in blocks.items():
         turn = turn_of(count, seen.get(name, BlockStatus(0)), campaign.limits)
         left[name] = turn.may_begin
-        for position in held.waiting_in(name) if turn.spare else ():
-            _spare(held, position, turn.spare)
+        for cell in held.cells if turn.spare else ():
+            if cell.block == name and cell.state == "waiting":
+                _spare(held, cell.position, turn.spare)
     least = campaign.limits.min_replicates
     return _Rooms(
         left,
-        frozenset(name for name, count in blocks.items() if count.get("done", 0) >= least),
+        frozenset(name for name, count in blocks.items() if count["done"] >= least),
     )
 
 
@@ -158,7 +159,7 @@ def _in_turn(waiting: Iterable[CellRow], rooms: _Rooms | None) -> Iterator[CellR
 
 
 def _spare(held: Locked, position: int, why: str) -> None:
-    over = iso(held.now())
+    over = iso(held.now)
     spared = error_columns(Problem(kind="Spared", message=why))
     held.set_cell(position, state="spared", finished_at=over, **spared)
 
@@ -172,7 +173,7 @@ def _begin(held: Locked, cell: CellRow) -> None:
         owner=None,
         not_before=None,
         note=None,
-        queued_at=iso(held.now()),
+        queued_at=iso(held.now),
     )
 
 
@@ -180,7 +181,7 @@ def _refuse(held: Locked, position: int, problem: Problem) -> None:
     held.set_cell(
         position,
         state="cancelled" if problem.is_stop else "refused",
-        finished_at=iso(held.now()),
+        finished_at=iso(held.now),
         **error_columns(problem),
     )
 
@@ -202,12 +203,3 @@ def spent_on(lease: Lease | None, plan: Plan | None, results: Results, *, now: d
         return 0.0
     rows = [row for run in results.values() for step in run for row in step.measurements]
     return cost_of_lease(lease, rows, plan.rental, now=now).known_usd
-
-
-def spent_by(
-    database: sa.Engine, campaign_id: str, assumed: float | None
-) -> tuple[float, dict[str, float]]:
-    """The cost of a matrix in US dollars without its running attempts, and the cost so far of each
-    running attempt, by trial id. Where no price is known, an hour costs `assumed`."""
-    over, live = spent_on_trials(database, campaign_id, assumed)
-    return over + spent_on_idle_machines(database, campaign_id, assumed), live

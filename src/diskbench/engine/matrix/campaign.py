@@ -19,11 +19,10 @@ from diskbench.model.matrix import Limits, MatrixCell
 from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook
 from diskbench.store.campaigns import CampaignRow, claim_campaign, save_campaign
-from diskbench.store.cells import cells_at
+from diskbench.store.cells import load_cells
 from diskbench.store.claims import list_executors
 from diskbench.store.clock import now
 from diskbench.store.matrix_lock import locked
-from diskbench.store.matrix_sums import states_of
 
 
 def check_outlook(seen: MatrixOutlook) -> None:
@@ -102,7 +101,7 @@ def retry_cells(database: sa.Engine, campaign: CampaignRow) -> int:
     """Put every cell that ended without a result back to waiting; returns their number."""
     again = FINAL - {"done", "spared"}
     with locked(database, campaign.campaign_id) as held:
-        chosen = [cell for cell in held.cells() if cell.state in again]
+        chosen = [cell for cell in held.cells if cell.state in again]
         for cell in chosen:
             held.set_cell(
                 cell.position, **{**dict.fromkeys(_OF_AN_ATTEMPT), "state": "waiting", "attempt": 0}
@@ -190,9 +189,7 @@ def changed_cells(
 ) -> Iterator[CellRow]:
     """The cells whose state is not the `known` one of their position, in order; their states are
     known afterwards. What is not known waits."""
-    states = states_of(database, campaign_id)
-    changed = [at for at, state in states.items() if state != known.get(at, "waiting")]
-    for cell in cells_at(database, campaign_id, changed):
+    for cell in load_cells(database, campaign_id):
         if cell.state != known.get(cell.position, "waiting"):
             known[cell.position] = cell.state
             yield cell

@@ -22,21 +22,19 @@ from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.plan.cost import longest_s
 from diskbench.ports import ExtendsLeases, SwapsDisks
 from diskbench.store.database import database_time
-from diskbench.store.leases import (
-    Lease,
+from diskbench.store.leases import Lease
+from diskbench.store.machines import (
+    MachineCells,
     MachineRecord,
     find_machine,
     free_machine,
     give_machine,
     is_used,
-    is_waited_for,
-    is_wanted,
     keep_machine,
     list_machines,
+    machine_cells,
     machine_of_trial,
-    route_of,
     save_machine,
-    work_left,
 )
 from diskbench.store.moments import iso
 from diskbench.store.rows import find_plan
@@ -109,7 +107,7 @@ def keeps(session: Session, plan: Plan) -> bool:
     machine = find_machine(session.database, plan.lease_id)
     if machine is None or machine.state != "open" or machine.trial_id != plan.trial_id:
         return False
-    if not is_waited_for(session.database, machine):
+    if not _cells(session.database, machine).waiting:
         return False
     try:
         clean(session, plan)
@@ -125,14 +123,18 @@ def why_over(database: sa.Engine, machine: MachineRecord) -> str | None:
     """Why no cell will use the machine any more; None while one may."""
     if machine.state == "ending":
         return "it was not given back before"
-    return None if is_wanted(database, machine) else "no cell of its matrix needs it"
+    return None if _cells(database, machine).unfinished else "no cell of its matrix needs it"
+
+
+def _cells(database: sa.Engine, machine: MachineRecord) -> MachineCells:
+    return machine_cells(database, machine.campaign_id, machine.name)
 
 
 def machine_is_reached(
     database: sa.Engine, machine: MachineRecord, patterns: Collection[str]
 ) -> bool:
     """Whether a worker with these patterns reaches the machine: by the route of its cells."""
-    route = route_of(database, machine) or machine.rental.scope.provider
+    route = _cells(database, machine).route or machine.rental.scope.provider
     return serves(patterns, route)
 
 
@@ -152,7 +154,7 @@ def let_idle_go(
             return False
         if all_of_them:
             return not is_used(session.database, machine)
-        return not is_wanted(session.database, machine)
+        return not _cells(session.database, machine).unfinished
 
     def go(machine: MachineRecord) -> None:
         try:
@@ -277,6 +279,7 @@ def _expiry(database: sa.Engine, row: CellRow, plan: Plan) -> str:
     counted with twice its expected time. A cell for which too little is left extends the lease, or
     gets a new machine where that is not possible."""
     assert row.machine is not None
-    left, seconds = work_left(database, row.campaign_id, row.machine, plan.expected_s)
-    seconds = max(2 * seconds, 2 * longest_s(plan)) + left * BETWEEN.total_seconds()
+    cells = machine_cells(database, row.campaign_id, row.machine, else_expected_s=plan.expected_s)
+    seconds = 2 * max(cells.expected_s, longest_s(plan))
+    seconds += cells.unfinished * BETWEEN.total_seconds()
     return iso(database_time(database) + timedelta(seconds=seconds) + GRACE)

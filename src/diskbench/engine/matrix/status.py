@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from diskbench.engine.cleanup.gc import cost_of_lease, leases_at_work
-from diskbench.engine.matrix.admission import spent_by
 from diskbench.engine.matrix.campaign import runs_now
 from diskbench.engine.processes import living
 from diskbench.engine.work import OngoingWork
@@ -30,12 +29,13 @@ from diskbench.plan.admit import serves
 from diskbench.plan.makespan import Task, makespan_s
 from diskbench.results.replicate_set import until_statuses
 from diskbench.store.campaigns import CampaignRow, list_campaigns
-from diskbench.store.cells import cells_in, load_cells, owned_cells, run_cells
+from diskbench.store.cells import load_cells, owned_cells, run_cells
 from diskbench.store.claims import Executor, SavedProgress, list_executors, progress_of_trials
 from diskbench.store.clock import ulid_time
 from diskbench.store.database import database_time
-from diskbench.store.leases import Lease, list_leases, list_machines
-from diskbench.store.matrix_sums import QueueCount, count_queues, sum_cells, unfinished_routes
+from diskbench.store.leases import Lease, list_leases
+from diskbench.store.machines import list_machines
+from diskbench.store.matrix_sums import QueueCount, count_queues, spent_by
 from diskbench.store.moments import iso
 from diskbench.store.rows import find_plan
 from diskbench.units import format_duration_s, format_iops
@@ -46,10 +46,9 @@ def matrix_status(
 ) -> MatrixStatus:
     """The current state of the matrix and of all its cells; without `cells` its totals alone.
     Without `until` no interval of replicates is computed."""
-    sums = sum_cells(database, campaign.campaign_id)
+    rows = load_cells(database, campaign.campaign_id)
     assumed = campaign.limits.assume_price_usd_per_hour
     over, live = spent_by(database, campaign.campaign_id, assumed)
-    is_left = any(sums.counts.get(state) for state in ("waiting", *LIVE))
     return MatrixStatus(
         campaign_id=campaign.campaign_id,
         name=campaign.name,
@@ -57,23 +56,23 @@ def matrix_status(
         created_at=campaign.created_at,
         finished_at=campaign.finished_at,
         for_workers=campaign.queue is None,
-        worked_on=_is_worked_on(database, campaign),
+        worked_on=_is_worked_on(database, campaign, rows),
         budget_usd=campaign.limits.budget_usd,
         max_parallel=campaign.limits.max_parallel,
-        counts=sums.counts,
+        counts=dict(Counter(cell.state for cell in rows)),
         spent_usd=over + sum(live.values()),
-        unpriced=sums.unpriced,
-        expected_end=_expected_end(database, campaign) if is_left else None,
-        cells=_cells(database, campaign.campaign_id, live) if cells else (),
+        unpriced=sum(cell.hourly_usd is None and cell.started_at is not None for cell in rows),
+        expected_end=_expected_end(database, campaign, rows),
+        cells=_cells(database, rows, live) if cells else (),
         until=until_statuses(database, campaign) if until else (),
     )
 
 
 def _cells(
-    database: sa.Engine, campaign_id: str, live_usd: Mapping[str, float]
+    database: sa.Engine, cells: Sequence[CellRow], live_usd: Mapping[str, float]
 ) -> tuple[CellStatus, ...]:
-    """All cells in order; `live_usd` is the cost so far of each running attempt, by trial."""
-    cells = load_cells(database, campaign_id)
+    """The cells, each with what it does; `live_usd` is the cost so far of each running attempt, by
+    trial id."""
     running = [cell.trial_id for cell in cells if cell.state in LIVE and cell.trial_id]
     progress = progress_of_trials(database, running) if running else {}
     return tuple(
@@ -88,7 +87,7 @@ def _cells(
     )
 
 
-def _is_worked_on(database: sa.Engine, campaign: CampaignRow) -> bool:
+def _is_worked_on(database: sa.Engine, campaign: CampaignRow, cells: Sequence[CellRow]) -> bool:
     """Whether a live process runs the matrix, or a live worker reaches any unfinished cell."""
     if campaign.queue is not None:
         return runs_now(database, campaign)
@@ -99,27 +98,31 @@ def _is_worked_on(database: sa.Engine, campaign: CampaignRow) -> bool:
         for executor in executors
         if executor.queues and executor.executor_id in alive
     ]
-    left = unfinished_routes(database, campaign.campaign_id) if patterns else set[str]()
+    left = {cell.route for cell in cells if cell.finished_at is None}
     return any(serves(served, route) for served in patterns for route in left)
 
 
-def _expected_end(database: sa.Engine, campaign: CampaignRow) -> str | None:
+def _expected_end(
+    database: sa.Engine, campaign: CampaignRow, cells: Sequence[CellRow]
+) -> str | None:
     """When the last cell should end (ISO 8601), if each cell takes its expected time; None where an
-    expected time is not known."""
+    expected time is not known, or no cell is left."""
     now = database_time(database)
-    tasks = []
-    for cell in sorted(
-        cells_in(database, campaign.campaign_id, {"waiting", *LIVE}),
-        key=lambda cell: cell.state == "waiting",
-    ):
+    tasks, waiting = list[Task](), list[Task]()
+    for cell in cells:
+        if cell.state not in {"waiting", *LIVE}:
+            continue
         if cell.expected_s is None:
             return None
         elapsed_s = 0.0
-        if cell.started_at is not None and cell.state != "waiting":
+        if cell.state in LIVE and cell.started_at is not None:
             elapsed_s = (now - datetime.fromisoformat(cell.started_at)).total_seconds()
         seconds = max(cell.expected_s - elapsed_s, 1.0)
-        tasks.append(Task(cell.cell.provider, cell.partition, seconds, cell.machine))
-    end = now + timedelta(seconds=makespan_s(tasks, campaign.limits))
+        task = Task(cell.cell.provider, cell.partition, seconds, cell.machine)
+        (tasks if cell.state in LIVE else waiting).append(task)
+    if not tasks and not waiting:
+        return None
+    end = now + timedelta(seconds=makespan_s([*tasks, *waiting], campaign.limits))
     return end.isoformat(timespec="seconds")
 
 

@@ -38,7 +38,7 @@ from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.store.campaigns import CampaignRow, list_campaigns
 from diskbench.store.cells import live_cells
 from diskbench.store.claims import describe_executor, list_executors
-from diskbench.store.leases import list_machines
+from diskbench.store.machines import list_machines
 
 log = logging.getLogger(__name__)
 

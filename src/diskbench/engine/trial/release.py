@@ -34,14 +34,16 @@ from diskbench.store.finish import finish_run
 from diskbench.store.kept_rows import keep_begun_matrix, keep_lease, keep_matrix, keep_trial
 from diskbench.store.leases import (
     Lease,
+    lease_and_time,
+    load_lease,
+    note_lease_error,
+    release_lease,
+)
+from diskbench.store.machines import (
     MachineRecord,
     end_machine,
     find_machine,
-    lease_and_time,
-    load_lease,
     machine_of_trial,
-    note_lease_error,
-    release_lease,
 )
 from diskbench.store.moments import iso
 from diskbench.store.rows import find_plan, unfinished_runs

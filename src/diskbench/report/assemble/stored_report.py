@@ -15,7 +15,7 @@ from diskbench import __version__
 from diskbench.errors import UserError
 from diskbench.model.ids import Known, meant
 from diskbench.model.run import Run
-from diskbench.report.assemble.chart_data import LEAST_RUNS, ChartData
+from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.report_view import Group, Report, group_view
 from diskbench.report.assemble.summary import LastingFall
 from diskbench.report.assemble.trial_facts import TrialFacts, trial_facts
@@ -28,8 +28,6 @@ from diskbench.results.selection import Selection
 from diskbench.results.stored_trial import ReadTrial, StoredTrial, read_trial, read_trials
 from diskbench.results.trial_figures import common_fields, subject_of, words
 from diskbench.store.campaigns import find_matrix
-from diskbench.store.parallel_evidence import listed_once
-from diskbench.store.stored_series import read_series_ahead
 
 Row = TypeVar("Row")
 RUNS_AT_ONCE = 64
@@ -49,7 +47,7 @@ class ReportReader:
         is_suspended: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.database = database
-        self.evidence = EvidenceOfRuns(lambda url: listed_once(open_store(url)), evidence_url)
+        self.evidence = EvidenceOfRuns(open_store, evidence_url)
         self._is_suspended = is_suspended
         self._books = open_books()
         self._ready: dict[str, ReadTrial] = {}
@@ -61,7 +59,6 @@ class ReportReader:
     ) -> ReadReport:
         """The trials of runs (database rows) grouped by subject, in the order of time. `shown`
         reduces a trial to the facts to show; by default all."""
-        self._read_ahead(runs)
         rows_of: dict[str, list[Run]] = defaultdict(list)
         for row in runs:
             rows_of[row.trial_id].append(row)
@@ -107,17 +104,6 @@ class ReportReader:
             )
             for trial_id, rows in few.items():
                 yield trial_id, rows, self._ready.pop(trial_id)
-
-    def _read_ahead(self, runs: Sequence[Run]) -> None:
-        """Make the series of runs that have none yet, such as imported ones: all at once is faster
-        than each on demand."""
-        by_store: dict[str | None, list[Run]] = defaultdict(list)
-        for row in runs if len(runs) >= LEAST_RUNS else ():
-            by_store[row.evidence_url].append(row)
-        for rows in by_store.values():
-            store = self.evidence.store(rows[0])
-            if store is not None:
-                read_series_ahead(store, [row.run_id for row in rows])
 
 
 def few_at_a_time(

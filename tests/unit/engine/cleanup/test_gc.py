@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.rigs.everywhere import replace_everywhere
-from tests.rigs.plans import TRIAL_ID, make_plan
+from tests.rigs.plans import TRIAL_ID, make_plan, save_plan
 
 from diskbench.engine.cleanup.gc import cost_of_lease, sweep
 from diskbench.engine.cleanup.orphans import sweep_provider
@@ -19,7 +19,6 @@ from diskbench.model.rental import Scope
 from diskbench.providers.fake.cloud import VARIABLE, FakeProvider, plan_fault
 from diskbench.store import claims, leases
 from diskbench.store.leases import Lease, create_lease, load_lease, release_lease
-from diskbench.store.rows import save_plan
 
 FAKE = Scope(provider="fake")
 

@@ -14,7 +14,7 @@ from diskbench.store.campaigns import (
     save_campaign,
 )
 from diskbench.store.cells import claim_cell, load_cells, update_cell
-from diskbench.store.leases import MachineRecord
+from diskbench.store.machines import MachineRecord
 
 
 @pytest.fixture

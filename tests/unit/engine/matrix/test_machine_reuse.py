@@ -13,7 +13,7 @@ from tests.books import SHIPPED
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
 from diskbench.engine.cleanup.gc import is_reached, sweep
-from diskbench.engine.matrix.admission import feed, spent_by
+from diskbench.engine.matrix.admission import feed
 from diskbench.engine.matrix.cells import run_ids
 from diskbench.engine.matrix.machine_reuse import let_idle_go, placed
 from diskbench.engine.session import Session
@@ -30,14 +30,14 @@ from diskbench.store import schema
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import cell_of_trial, claim_cell, load_cells, update_cell
 from diskbench.store.clock import now
-from diskbench.store.leases import (
+from diskbench.store.leases import extend_lease, load_lease
+from diskbench.store.machines import (
     end_machine,
-    extend_lease,
     give_machine,
     keep_machine,
     list_machines,
-    load_lease,
 )
+from diskbench.store.matrix_sums import spent_by
 from diskbench.store.profile_file import find_profile
 
 MACHINE = "fake~1f0c3a"

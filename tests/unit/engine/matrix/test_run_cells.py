@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.engine.durable import cells
 from diskbench.engine.matrix import run_cells
@@ -21,7 +21,6 @@ from diskbench.engine.trial.stop import Stop
 from diskbench.engine.work import cancel
 from diskbench.store.campaigns import request_cancel, save_campaign
 from diskbench.store.cells import cell_of_trial
-from diskbench.store.rows import save_plan
 
 AT_WORK: Any = SimpleNamespace(is_over=False, state="PENDING")
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from rich.console import Console
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
-from tests.rigs.plans import TRIAL_ID, make_plan
+from tests.rigs.plans import TRIAL_ID, make_plan, save_plan
 
 from diskbench.engine.matrix.status import fleet, matrix_status
 from diskbench.engine.processes import enrol
@@ -19,7 +19,6 @@ from diskbench.store.campaigns import find_campaign, load_campaign, save_campaig
 from diskbench.store.claims import describe_executor, progress_row, register_executor, save_progress
 from diskbench.store.leases import Lease, create_lease
 from diskbench.store.moments import iso
-from diskbench.store.rows import save_plan
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.rigs.everywhere import replace_everywhere
-from tests.rigs.plans import make_plan, make_step
+from tests.rigs.plans import make_plan, make_step, save_plan
 
 from diskbench.engine.durable import cells as durable_cells
 from diskbench.engine.matrix import run_cells
@@ -27,7 +27,6 @@ from diskbench.store import cells
 from diskbench.store.database import database_time, open_database
 from diskbench.store.leases import Lease, create_lease, load_lease
 from diskbench.store.moments import iso
-from diskbench.store.rows import save_plan
 from diskbench.testing.rig import RigOnlooker
 
 SHORT_STEPS = tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.engine.session import Session
 from diskbench.engine.trial.release import hand_back
@@ -16,7 +16,6 @@ from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.store.database import database_time
 from diskbench.store.leases import Lease, load_lease
 from diskbench.store.moments import iso
-from diskbench.store.rows import save_plan
 
 SCOPE = Scope(provider="fake", region="fake-1")
 

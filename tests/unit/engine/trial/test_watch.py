@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.engine.trial import watch
 from diskbench.engine.trial.watch import HostLost, ProgressRows, Silent, StepProgress
@@ -13,7 +13,7 @@ from diskbench.model.rental import Rental, Scope
 from diskbench.model.result import Tick
 from diskbench.store.claims import progress_of_trials
 from diskbench.store.database import open_database
-from diskbench.store.rows import save_plan, save_plans
+from diskbench.store.rows import save_plans
 
 PLAN = make_plan()
 

@@ -116,9 +116,6 @@ def upgrade() -> None:
         "diskbench_trial",
         sa.Column("trial_id", sa.Text(), nullable=False),
         sa.Column("campaign_id", sa.Text(), nullable=False),
-        sa.Column("block", sa.Text()),
-        sa.Column("position", sa.Integer()),
-        sa.Column("seed", sa.BigInteger()),
         sa.Column("replicate", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.Text()),
         sa.Column("plan", JSON),
@@ -170,9 +167,6 @@ def upgrade() -> None:
     )
     op.create_index(
         "ix_diskbench_cell_campaign_id_machine", "diskbench_cell", ["campaign_id", "machine"]
-    )
-    op.create_index(
-        "ix_diskbench_cell_campaign_id_queued_at", "diskbench_cell", ["campaign_id", "queued_at"]
     )
     op.create_index(
         "ix_diskbench_cell_state_campaign_id_position",

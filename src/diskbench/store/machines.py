@@ -1,0 +1,195 @@
+"""Machines that cells of a matrix use in turn: which there are, and whose turn it is."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Engine
+
+from diskbench.model.base import Frozen
+from diskbench.model.campaign import LIVE
+from diskbench.model.rental import Rental
+from diskbench.store import schema
+from diskbench.store.database import one_statement, transaction
+from diskbench.store.leases import Lease, insert_leases
+from diskbench.store.upsert import insert_missing
+
+MachineState = Literal["open", "ending"]
+
+
+class MachineRecord(Frozen):
+    """One machine; its lease is a row of its own with the same id.
+
+    `name` is that of the cells that may use it. `turn` counts the trials that it was given to, from
+    1, and `trial_id` is the last of them. `rental` is what it was made by; `zone` is known once a
+    trial on it has ended. One that is `ending` is given to no further trial.
+    """
+
+    lease_id: str
+    campaign_id: str
+    name: str
+    state: MachineState = "open"
+    turn: int = 1
+    trial_id: str
+    zone: str | None = None
+    rental: Rental
+
+
+def save_machine(database: Engine, machine: MachineRecord, lease: Lease) -> None:
+    """A new machine and its lease, before it is rented; twice is as once."""
+    with transaction(database) as connection:
+        insert_leases(connection, [lease])
+        insert_missing(connection, schema.machine, [machine.model_dump(mode="json")])
+
+
+def find_machine(database: Engine, lease_id: str) -> MachineRecord | None:
+    """The machine of a lease; None for a lease of something else."""
+    return _one_machine(database, schema.machine.c.lease_id == lease_id)
+
+
+def machine_of_trial(database: Engine, trial_id: str) -> MachineRecord | None:
+    """The machine that was given to a trial, and to none after it."""
+    return _one_machine(database, schema.machine.c.trial_id == trial_id)
+
+
+def free_machine(database: Engine, campaign_id: str, name: str) -> MachineRecord | None:
+    """An open machine that cells of this name may use; None where there is none."""
+    machine = schema.machine
+    return _one_machine(
+        database,
+        sa.and_(
+            machine.c.campaign_id == campaign_id,
+            machine.c.name == name,
+            machine.c.state == "open",
+        ),
+    )
+
+
+def list_machines(database: Engine, campaign_id: str | None = None) -> list[MachineRecord]:
+    """The machines, of one matrix or of all, whose leases are open."""
+    machine, lease = schema.machine, schema.lease
+    query = (
+        sa.select(machine)
+        .join(lease, lease.c.lease_id == machine.c.lease_id)
+        .where(lease.c.state == "open")
+        .order_by(machine.c.lease_id)
+    )
+    if campaign_id is not None:
+        query = query.where(machine.c.campaign_id == campaign_id)
+    with one_statement(database) as connection:
+        return [_machine(row) for row in connection.execute(query).mappings()]
+
+
+def machine_leases(database: Engine, campaign_id: str) -> list[Lease]:
+    """The leases of the machines of a matrix, also of those that were given back."""
+    machine, lease = schema.machine, schema.lease
+    query = (
+        sa.select(lease)
+        .join(machine, machine.c.lease_id == lease.c.lease_id)
+        .where(machine.c.campaign_id == campaign_id)
+    )
+    with one_statement(database) as connection:
+        return [Lease.model_validate(dict(row)) for row in connection.execute(query).mappings()]
+
+
+def machine_turns(database: Engine, campaign_id: str) -> dict[str, list[str]]:
+    """The trials of a matrix that had a turn on each machine, by its lease."""
+    run = schema.run.c
+    query = sa.select(run.machine_lease, run.trial_id).where(
+        run.campaign_id == campaign_id, run.machine_lease.is_not(None), run.run_index == 0
+    )
+    turns: dict[str, list[str]] = {}
+    with one_statement(database) as connection:
+        for machine_lease, trial_id in connection.execute(query):
+            turns.setdefault(machine_lease, []).append(trial_id)
+    return turns
+
+
+def give_machine(database: Engine, machine: MachineRecord, trial_id: str) -> MachineRecord | None:
+    """The next turn on a machine (compare and swap); None when it is not to be had any more."""
+    table = schema.machine
+    with transaction(database) as connection:
+        swapped = connection.execute(
+            sa.update(table)
+            .where(
+                table.c.lease_id == machine.lease_id,
+                table.c.state == "open",
+                table.c.trial_id == machine.trial_id,
+            )
+            .values(trial_id=trial_id, turn=machine.turn + 1)
+        )
+    if swapped.rowcount != 1:
+        return None
+    return machine.model_copy(update={"trial_id": trial_id, "turn": machine.turn + 1})
+
+
+def keep_machine(database: Engine, lease_id: str, zone: str | None) -> None:
+    """Note where the machine is that waits for the next trial."""
+    table = schema.machine
+    with transaction(database) as connection:
+        connection.execute(sa.update(table).where(table.c.lease_id == lease_id).values(zone=zone))
+
+
+def end_machine(database: Engine, machine: MachineRecord) -> bool:
+    """Give the machine to no further trial, unless that happened meanwhile; returns whether it
+    ends."""
+    table = schema.machine
+    with transaction(database) as connection:
+        swapped = connection.execute(
+            sa.update(table)
+            .where(
+                table.c.lease_id == machine.lease_id,
+                table.c.trial_id == machine.trial_id,
+            )
+            .values(state="ending")
+        )
+    return swapped.rowcount == 1
+
+
+class MachineCells(NamedTuple):
+    """The cells that share a machine: the route of all of them, how many wait, how many have not
+    ended, and the seconds that these are expected to take."""
+
+    route: str | None
+    waiting: int
+    unfinished: int
+    expected_s: float
+
+
+def machine_cells(
+    database: Engine, campaign_id: str, name: str, *, else_expected_s: float = 0.0
+) -> MachineCells:
+    """The cells of a shared machine; one without an expectation counts `else_expected_s`."""
+    cell = schema.cell.c
+    unfinished = cell.finished_at.is_(None)
+    expected_s = sa.func.coalesce(sa.func.nullif(cell.expected_s, 0.0), else_expected_s)
+    query = sa.select(
+        sa.func.min(cell.route),
+        sa.func.count(sa.case((cell.state == "waiting", 1))),
+        sa.func.count(sa.case((unfinished, 1))),
+        sa.func.coalesce(sa.func.sum(sa.case((unfinished, expected_s))), 0.0),
+    ).where(cell.campaign_id == campaign_id, cell.machine == name)
+    with one_statement(database) as connection:
+        return MachineCells(*connection.execute(query).one())
+
+
+def is_used(database: Engine, machine: MachineRecord) -> bool:
+    """Whether the cell that the machine was given to is under way."""
+    cell = schema.cell.c
+    query = sa.select(cell.position).where(
+        cell.trial_id == machine.trial_id, cell.state.in_(sorted(LIVE))
+    )
+    with one_statement(database) as connection:
+        return connection.execute(query.limit(1)).first() is not None
+
+
+def _one_machine(database: Engine, condition: sa.ColumnElement[bool]) -> MachineRecord | None:
+    query = sa.select(schema.machine).where(condition).order_by(schema.machine.c.lease_id.desc())
+    with one_statement(database) as connection:
+        row = connection.execute(query).mappings().first()
+    return _machine(row) if row else None
+
+
+def _machine(row: sa.RowMapping) -> MachineRecord:
+    return MachineRecord.model_validate(dict(row))

@@ -53,15 +53,17 @@ def rows_as_csv(
 def exported(
     database: Engine,
     kind: Literal["json", "parquet", "prometheus", "openmetrics"],
-    filters: Sequence[Filter],
+    filters: Sequence[Filter] = (),
     evidence: EvidenceStore | None = None,
+    *,
+    run_ids: Sequence[str] | None = None,
 ) -> Iterator[bytes]:
     """The bytes that `results export` writes of the runs that meet the filters, in pieces; of CSV
-    see `rows_as_csv`."""
+    see `rows_as_csv`. `run_ids` picks rows alone, and no document."""
     if kind == "json":
         yield from _document(database, filters, evidence)
     elif kind == "parquet":
-        yield from parquet_pieces(_columns(database, filters, evidence))
+        yield from parquet_pieces(_columns(database, filters, evidence, run_ids))
     else:
         yield metrics_text(_columns(database, filters, evidence), kind).encode()
 
@@ -132,8 +134,6 @@ def cliff_safe_rows(
     if not long:
         yield from ((row, _AS_COUNTED) for row in rows)
         return
-    # Not imported where no step has phases: it takes longer than exporting thousands of rows.
-
     courses = courses_of(database, long, evidence)
     figures = row_figures(counted(rows), courses) if courses else [None] * len(rows)
     for row, figure in zip(rows, figures, strict=True):

@@ -26,7 +26,7 @@ from diskbench.fio.recorded import Canary, parse_canary
 from diskbench.model.comparison import Interval, Replicated
 from diskbench.parallel import all_of
 from diskbench.ports import EvidenceStore
-from diskbench.results.phase_reader import EvidenceStores
+from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.trial_figures import FACTS, REGIME, Fields, TrialFigure
 from diskbench.store import schema
 from diskbench.store.archive import read_manifest, run_prefix
@@ -131,7 +131,7 @@ def off_trials(
     for trial in trials:
         kinds[trial.kind].append(trial)
     fleets = [fleet for fleet in kinds.values() if len(fleet) > 1]
-    stores = EvidenceStores(evidence)
+    stores = EvidenceOfRuns.of(evidence)
     off_by_trial: dict[str, tuple[Off, ...]] = {}
     for fleet in fleets:
         read = all_of(lambda trial: _readings(trial, stores), fleet)
@@ -139,7 +139,7 @@ def off_trials(
     return off_by_trial
 
 
-def _readings(trial: TrialRuns, stores: EvidenceStores) -> list[Reading]:
+def _readings(trial: TrialRuns, stores: EvidenceOfRuns) -> list[Reading]:
     try:
         store = stores.at(trial.evidence_url)
         pair = canaries(store, trial.first_run, trial.last_run)

@@ -25,9 +25,9 @@ from diskbench.model.run import MeasuredFigure
 from diskbench.model.verdict import StepVerdict
 from diskbench.plan.until import BlockStatus
 from diskbench.ports import EvidenceStore
-from diskbench.results.phase_reader import EvidenceStores
 from diskbench.results.pool import alike, apart, off_trials, replicated
 from diskbench.results.refreshed_catalogue import open_books
+from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.step_verdicts import step_verdicts
 from diskbench.results.trial_figures import (
     Fields,
@@ -153,7 +153,7 @@ class _Judge:
     """Verdicts on the steps of pooled trials; each set of trials is read once."""
 
     def __init__(self, database: Engine, evidence: EvidenceStore | None) -> None:
-        self._database, self._stores = database, EvidenceStores(evidence)
+        self._database, self._stores = database, EvidenceOfRuns.of(evidence)
         self._books = open_books()
         self._open: dict[frozenset[str], dict[str, StepVerdict]] = {}
 

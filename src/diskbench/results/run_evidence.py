@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from diskbench.errors import DiskbenchError, UnknownName
+from diskbench.errors import DiskbenchError, StoreUnavailable, UnknownName
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import FioOutput
 from diskbench.fio.samples import parse_samples
@@ -30,6 +30,7 @@ from diskbench.store.archive import (
 from diskbench.store.audits import run_audits
 from diskbench.store.content import read_file
 from diskbench.store.derived import read_pruned
+from diskbench.store.evidence import open_evidence
 from diskbench.store.evidence_place import check_readable
 from diskbench.store.manifest import PrunedRun
 from diskbench.store.parallel_evidence import AT_ONCE, ReadOnce, is_away
@@ -37,6 +38,13 @@ from diskbench.store.parse_step import FIO_JSON, SAMPLES
 from diskbench.store.phases import run_phases
 
 OpenStore = Callable[[str | None], EvidenceStore]
+
+
+def open_kept(url: str | None) -> EvidenceStore:
+    """The store at `url`, in which a run was kept. Raises StoreUnavailable."""
+    if not url:
+        raise StoreUnavailable("where its evidence is was not recorded")
+    return open_evidence(url)
 
 
 @dataclass(frozen=True)
@@ -66,18 +74,30 @@ class EvidenceOfRuns:
     """The evidence stores of runs: the one at `url` where the user gave it, else each run's own.
     Each is opened once, by `open_store`."""
 
-    open_store: OpenStore
+    open_store: OpenStore = open_kept
     url: str | None = None
     _stores: dict[str | None, EvidenceStore | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, only: EvidenceStore | None) -> EvidenceOfRuns:
+        """The store `only` for every run; None: each run's own."""
+        return cls() if only is None else cls(lambda _: only, only.url)
+
+    def at(self, url: str | None) -> EvidenceStore:
+        """The store of a run that was kept at `url`. Raises StoreUnavailable."""
+        url = self.url or url
+        if (store := self._stores.get(url)) is None:
+            if self.url is None and url:
+                check_readable(url)
+            store = self._stores[url] = self.open_store(url)
+        return store
 
     def store(self, row: Run) -> EvidenceStore | None:
         """The evidence store of a run (a row); None where it cannot be reached."""
         url = self.url or row.evidence_url
         if url not in self._stores:
             try:
-                if self.url is None and url is not None:
-                    check_readable(url)
-                self._stores[url] = self.open_store(url)
+                return self.at(url)
             except DiskbenchError as error:
                 warn("evidence", row.run_id, error)
                 self._stores[url] = None

@@ -1,13 +1,9 @@
-"""The history of repeated measurements, and the times at which their level changed (MR-15).
-
-The trials of subjects in batches whose figures fit into memory, however many there are.
-"""
+"""The history of repeated measurements, and the times at which their level changed (MR-15)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -17,6 +13,7 @@ from diskbench.analysis.drift import Drift, drift
 from diskbench.analysis.repeats import by_machine
 from diskbench.model.comparison import Metric
 from diskbench.model.history import History, HistoryPoint, LevelChange, Regressions
+from diskbench.parallel import few_at_a_time
 from diskbench.results.compare_runs import differences
 from diskbench.results.pool import alike
 from diskbench.results.trial_figures import (
@@ -32,6 +29,8 @@ from diskbench.store.query import chunks, runs_by_id
 from diskbench.store.where import Filter
 
 _HIGHER_IS_BETTER = frozenset({"iops", "bytes_per_s"})
+MOST_TRIALS = 200
+"""Trials of several subjects whose figures are in memory together; our choice."""
 
 
 def find_regressions(
@@ -64,19 +63,18 @@ def histories(
     """The histories of `find_regressions`, subject by subject, the first measured first: what is in
     memory at a time are the figures of some subjects. Trials without a date are added to
     `undated`."""
-    series: dict[Fields, dict[FigureLine, list[TrialFigure]]] = {}
-    for batch in batches(trials_by_subject(database, filters)):
-        ids = [trial_id for _, trial_id in batch.trials]
-        batch_figures = figures_by_metric(database, filters, (metric,), trial_ids=ids)[metric]
-        subjects = {trial_id: subject for subject, trial_id in batch.trials}
-        for figure in batch_figures:
+    for few in few_at_a_time(trials_by_subject(database, filters).items(), MOST_TRIALS):
+        subjects = {trial_id: subject for subject, ids in few.items() for trial_id in ids}
+        series: dict[Fields, dict[FigureLine, list[TrialFigure]]] = {subject: {} for subject in few}
+        read = figures_by_metric(database, filters, (metric,), trial_ids=list(subjects))
+        for figure in read[metric]:
             if figure.at is None:
                 undated[figure.trial_id] = None
             else:
-                of_subject = series.setdefault(subjects[figure.trial_id], {})
+                of_subject = series[subjects[figure.trial_id]]
                 of_subject.setdefault(figure.line, []).append(figure)
-        for subject in batch.complete:
-            for figures in series.pop(subject, {}).values():
+        for lines in series.values():
+            for figures in lines.values():
                 history = history_of(figures, metric, pool=pool)
                 if len(history.points) > 1:
                     yield history
@@ -148,45 +146,10 @@ def _changes(
     ]
 
 
-_MOST_RUNS = 1000
-"""Runs whose figures are in memory together: a few MB."""
-_MOST_TRIALS = 200
-"""Trials that one query names."""
-
-TrialsOf = dict["Fields", dict[str, int]]
-"""By subject its trials, oldest first, each with the number of its runs."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Trials, oldest first, each with its subject, whose figures are read together; `complete` are
-    the subjects that have all theirs then."""
-
-    trials: tuple[tuple[Fields, str], ...]
-    complete: tuple[Fields, ...]
-
-
-def batches(trials_of: Mapping[Fields, Mapping[str, int]]) -> Iterator[Batch]:
-    """All trials of all subjects, so few at a time that their rows take little memory."""
-    trials: list[tuple[Fields, str]] = []
-    complete: list[Fields] = []
-    runs = 0
-    for subject, of_subject in trials_of.items():
-        for trial_id, count in of_subject.items():
-            if trials and (runs + count > _MOST_RUNS or len(trials) == _MOST_TRIALS):
-                yield Batch(tuple(trials), tuple(complete))
-                trials, complete, runs = [], [], 0
-            trials.append((subject, trial_id))
-            runs += count
-        complete.append(subject)
-    if trials:
-        yield Batch(tuple(trials), tuple(complete))
-
-
-def trials_by_subject(database: Engine, filters: Sequence[Filter]) -> TrialsOf:
-    """The trials with finished runs that meet `filters`, by subject: 200 bytes a trial, where its
-    runs with their figures are many thousands."""
-    trials_of = TrialsOf()
+def trials_by_subject(database: Engine, filters: Sequence[Filter]) -> dict[Fields, list[str]]:
+    """The trials with finished runs that meet `filters`, by subject, oldest first: 200 bytes a
+    trial, where its runs with their figures are many thousands."""
+    trials_of: dict[Fields, list[str]] = defaultdict(list)
     trials = {trial.run_id: trial for trial in finished_trials(database, filters)}
     for chunk in chunks(list(trials)):
         runs = runs_by_id(database, chunk)
@@ -194,5 +157,5 @@ def trials_by_subject(database: Engine, filters: Sequence[Filter]) -> TrialsOf:
         for run_id in chunk:
             trial = trials[run_id]
             subject = subject_of(runs[run_id], rents[trial.trial_id])
-            trials_of.setdefault(subject, {})[trial.trial_id] = trial.runs
+            trials_of[subject].append(trial.trial_id)
     return trials_of

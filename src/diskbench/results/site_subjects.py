@@ -9,7 +9,7 @@ levels, or two kernels, have no common median.
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
@@ -20,9 +20,10 @@ from sqlalchemy.engine import Engine
 from diskbench.model.comparison import Metric
 from diskbench.model.history import Configuration, FactChange, History, MetricHistory, Sampled
 from diskbench.model.run import AskedRun, Mark
+from diskbench.parallel import few_at_a_time
 from diskbench.ports import EvidenceStore
 from diskbench.results.compare_runs import differences
-from diskbench.results.history import Batch, batches, history_of
+from diskbench.results.history import MOST_TRIALS, history_of
 from diskbench.results.pool import alike, replicated
 from diskbench.results.trial_figures import (
     FACTS,
@@ -66,32 +67,20 @@ def configurations(
     The order is that of `groups`. The phases of long steps are read from `evidence`, or from each
     run's own store.
     """
-    figures: dict[Fields, _Figures] = {subject: {} for subject in groups}
     trials_of = {
-        subject: Counter(row.run.trial_id for row in reversed(rows))
+        subject: list(dict.fromkeys(row.run.trial_id for row in reversed(rows)))
         for subject, rows in groups.items()
     }
-    for batch in batches(trials_of):
-        _read_into(figures, database, filters, batch, evidence)
-        for subject in batch.complete:
-            yield _configuration(subject, groups[subject], figures.pop(subject))
-
-
-def _read_into(
-    figures: Mapping[Fields, _Figures],
-    database: Engine,
-    filters: Sequence[Filter],
-    batch: Batch,
-    evidence: EvidenceStore | None,
-) -> None:
-    """Add the figures of a batch to those of their subjects."""
-    trials = set(batch.trials)
-    ids = [trial_id for _, trial_id in batch.trials]
-    by_metric = figures_by_metric(database, filters, METRICS, evidence, trial_ids=ids)
-    for metric, of_metric in by_metric.items():
-        for figure in of_metric:
-            if (figure.subject, figure.trial_id) in trials:
-                figures[figure.subject].setdefault(metric, []).append(figure)
+    for few in few_at_a_time(trials_of.items(), MOST_TRIALS):
+        ids = [trial_id for of_subject in few.values() for trial_id in of_subject]
+        by_metric = figures_by_metric(database, filters, METRICS, evidence, trial_ids=ids)
+        figures: dict[Fields, _Figures] = {subject: {} for subject in few}
+        for metric, of_metric in by_metric.items():
+            for figure in of_metric:
+                if figure.subject in few:
+                    figures[figure.subject].setdefault(metric, []).append(figure)
+        for subject in few:
+            yield _configuration(subject, groups[subject], figures[subject])
 
 
 def _configuration(

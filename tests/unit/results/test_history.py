@@ -22,33 +22,19 @@ def database(tmp_path):
     engine.dispose()
 
 
-@pytest.mark.parametrize("most", [1, 3, 200])
-def test_histories_are_the_same_however_few_figures_are_read_at_a_time(database, monkeypatch, most):
+def test_a_history_is_there_before_the_next_subject_is_read(database, monkeypatch):
     whole = find_regressions(database, [])
     assert [len(history.points) for history in whole.histories] == [4] * len(DISKS)
-    read = []
-
-    def recorded(*arguments, **named):
-        figures = load_figures(*arguments, **named)
-        read.append(len(figures["iops"]))
-        return figures
-
-    monkeypatch.setattr("diskbench.results.trial_figures.load_figures", recorded)
-    monkeypatch.setattr(history, "_MOST_TRIALS", most)
-    assert find_regressions(database, []) == whole
-    assert max(read) <= most
-    assert sum(read) == 8 * len(DISKS)
-
-
-def test_a_history_is_there_before_the_next_subject_is_read(database, monkeypatch):
-    monkeypatch.setattr(history, "_MOST_TRIALS", 8)
+    monkeypatch.setattr(history, "MOST_TRIALS", 8)
     found, read = histories(database, [], {}), []
     monkeypatch.setattr(
         "diskbench.results.trial_figures.load_figures",
         lambda *arguments, **named: read.append(1) or load_figures(*arguments, **named),
     )
-    next(found)
+    assert next(found) == whole.histories[0]
     assert len(read) == 1
+    assert (*whole.histories[:1], *found) == whole.histories
+    assert len(read) == len(DISKS)
 
 
 @pytest.mark.parametrize("some", [0, 1, 4])

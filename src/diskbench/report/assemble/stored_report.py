@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy.engine import Engine
 
@@ -15,6 +15,7 @@ from diskbench import __version__
 from diskbench.errors import UserError
 from diskbench.model.ids import Known, meant
 from diskbench.model.run import Run
+from diskbench.parallel import few_at_a_time
 from diskbench.report.assemble.chart_data import LEAST_RUNS, ChartData
 from diskbench.report.assemble.report_view import Group, Report, group_view
 from diskbench.report.assemble.summary import LastingFall
@@ -31,7 +32,6 @@ from diskbench.store.campaigns import find_matrix
 from diskbench.store.parallel_evidence import listed_once
 from diskbench.store.stored_series import read_series_ahead
 
-Row = TypeVar("Row")
 RUNS_AT_ONCE = 64
 """Runs whose rows and evidence are read together: fio's reports on their steps are in memory, which
 may be some 100 KB each."""
@@ -101,7 +101,7 @@ class ReportReader:
         self, rows_of: Mapping[str, Sequence[Run]]
     ) -> Iterator[tuple[str, Sequence[Run], ReadTrial]]:
         """Trials with their runs and what is stored of them, as many at a time as RUNS_AT_ONCE."""
-        for few in few_at_a_time(rows_of.items()):
+        for few in few_at_a_time(rows_of.items(), RUNS_AT_ONCE):
             self.prepare(
                 {trial_id: rows for trial_id, rows in few.items() if trial_id not in self._ready}
             )
@@ -118,21 +118,6 @@ class ReportReader:
             store = self.evidence.store(rows[0])
             if store is not None:
                 read_series_ahead(store, [row.run_id for row in rows])
-
-
-def few_at_a_time(
-    groups: Iterable[tuple[str, Sequence[Row]]], most: int = RUNS_AT_ONCE
-) -> Iterator[dict[str, Sequence[Row]]]:
-    """Groups in their order, by name: trials with their runs, or configurations with their trials.
-    As many together as have `most` members; at least one group."""
-    few: dict[str, Sequence[Row]] = {}
-    for name, members in groups:
-        if few and sum(map(len, few.values())) + len(members) > most:
-            yield few
-            few = {}
-        few[name] = members
-    if few:
-        yield few
 
 
 def _view(trial: TrialFacts, *, alone: bool) -> TrialView:

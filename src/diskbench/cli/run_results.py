@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,11 +18,11 @@ from diskbench.files import write_whole
 from diskbench.model.ids import short
 from diskbench.model.result import StepAudit
 from diskbench.model.run import Run
+from diskbench.report.assemble.facts import audit_line
 from diskbench.report.assemble.next_step import GO_ON, go_on
 from diskbench.report.assemble.subject import names_of
 from diskbench.report.assemble.threshold_lines import ThresholdLine
-from diskbench.report.assemble.trial_facts import audit_line, trial_facts
-from diskbench.report.assemble.trial_view import TrialView, trial_view
+from diskbench.report.assemble.view import View, view_of
 from diskbench.report.terminal.result_text import (
     audit_style,
     print_brief,
@@ -32,11 +32,10 @@ from diskbench.report.terminal.result_text import (
 from diskbench.report.terminal.screen import screen
 from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.stored_trial import ReadTrial, StoredTrial, read_trial, read_trials
+from diskbench.results.trial import Trial, read_trials
 from diskbench.store.document import results_document
 from diskbench.store.export import json_text
 from diskbench.store.query import find_runs
-from diskbench.store.where import Filter
 
 
 @dataclass(frozen=True)
@@ -52,86 +51,48 @@ class Show:
     """Where to write the steps as a JUnit report."""
 
 
-@dataclass(frozen=True)
-class ReadRows:
-    """The runs of a trial as they are in the database, and what database and evidence hold of
-    them."""
-
-    runs: Sequence[Run]
-    ready: ReadTrial
-
-
-def stored_trial(
-    session: Session, trial_id: str, *, suspended: bool = False, read: ReadRows | None = None
-) -> StoredTrial:
-    """A trial that ended in this process, from its rows and its evidence; `read` holds them where
-    they were read before. `suspended`: `diskbench resume` continues it. Raises StoreUnavailable."""
-    if read is None:
-        read = read_rows(session, find_runs(session.database, [Filter("trial_id", "=", trial_id)]))[
-            trial_id
-        ]
-    run_evidence = EvidenceOfRuns(lambda _: session.evidence_of(trial_id))
-    return read_trial(
-        session.database,
-        read.runs,
-        run_evidence,
-        session.books,
-        ready=read.ready,
-        suspended=suspended,
-    )
-
-
-def read_rows(session: Session, runs: Sequence[Run]) -> dict[str, ReadRows]:
-    """What is stored of the trials of `runs`, by trial: of many with as many statements as of one.
-    Raises StoreUnavailable."""
+def read_ended(
+    session: Session, runs: Sequence[Run], is_suspended: Callable[[str], bool] = lambda _: False
+) -> dict[str, Trial]:
+    """The trials of `runs` that ended in this process, by id: of many with as many statements as of
+    one. `is_suspended`: whether `diskbench resume` continues it. Raises StoreUnavailable."""
     runs_of: dict[str, list[Run]] = {}
     for run in runs:
         runs_of.setdefault(run.trial_id, []).append(run)
     trial_at = {run.evidence_url: run.trial_id for run in runs}
-    run_evidence = EvidenceOfRuns(lambda url: session.evidence_of(trial_at[url]))
-    ready = read_trials(session.database, runs_of, run_evidence)
-    return {trial_id: ReadRows(rows, ready[trial_id]) for trial_id, rows in runs_of.items()}
-
-
-def read_ended(session: Session, endings: Sequence[TrialEnding]) -> dict[str, ReadRows]:
-    """`read_rows` of all trials that ended."""
-    run_ids = [run_id for ending in endings for run_id in ending.plan.run_ids]
-    return read_rows(session, find_runs(session.database, run_ids=run_ids))
+    evidence = EvidenceOfRuns(lambda url: session.evidence_of(trial_at[url]))
+    return read_trials(
+        session.database, runs_of, evidence, session.books, is_suspended=is_suspended
+    )
 
 
 class EndedTrials:
-    """The trials that a command ran, which are read when the result of one is first asked for, and
-    judged once."""
+    """The trials that a command ran, which are read and judged when the result of one is first
+    asked for."""
 
     def __init__(self, session: Session, endings: Sequence[TrialEnding]) -> None:
         self._session, self._endings = session, endings
-        self._read: dict[str, ReadRows] | None = None
-        self._stored: dict[str, StoredTrial] = {}
-        self._views: dict[str, TrialView] = {}
+        self._stored: dict[str, Trial] = {}
+        self._views: dict[str, View] = {}
 
-    def stored(self, ending: TrialEnding) -> StoredTrial:
+    def stored(self, ending: TrialEnding) -> Trial:
         """The trial as it is stored."""
-        trial_id = ending.plan.trial_id
-        if trial_id not in self._stored:
-            if self._read is None:
-                self._read = read_ended(self._session, self._endings)
-            self._stored[trial_id] = stored_trial(
-                self._session,
-                trial_id,
-                suspended=ending.end is None,
-                read=self._read.get(trial_id),
-            )
-        return self._stored[trial_id]
+        if not self._stored:
+            run_ids = [run_id for ending in self._endings for run_id in ending.plan.run_ids]
+            suspended = {ending.plan.trial_id for ending in self._endings if ending.end is None}
+            runs = find_runs(self._session.database, run_ids=run_ids)
+            self._stored = read_ended(self._session, runs, suspended.__contains__)
+        return self._stored[ending.plan.trial_id]
 
     def is_judged(self, ending: TrialEnding) -> bool:
         """Whether its result was asked for, which judged it."""
         return ending.plan.trial_id in self._stored
 
-    def view(self, ending: TrialEnding) -> TrialView:
+    def view(self, ending: TrialEnding) -> View:
         """The trial as every output format shows it."""
         trial_id = ending.plan.trial_id
         if trial_id not in self._views:
-            self._views[trial_id] = trial_view(trial_facts(self.stored(ending)))
+            self._views[trial_id] = view_of(self.stored(ending))
         return self._views[trial_id]
 
 
@@ -158,7 +119,7 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
     return missed
 
 
-def _print_document(trials: Sequence[StoredTrial]) -> None:
+def _print_document(trials: Sequence[Trial]) -> None:
     """All runs as one JSON document."""
     document = results_document(
         [run for trial in trials for run in trial.runs],
@@ -241,7 +202,7 @@ def _print_hosts(measured: Sequence[TrialEnding], trials: EndedTrials) -> None:
     console.print()
 
 
-def print_table(view: TrialView, audits: Sequence[StepAudit], *, verbose: bool) -> None:
+def print_table(view: View, audits: Sequence[StepAudit], *, verbose: bool) -> None:
     """One trial on stdout, in short or with everything about it."""
     console = screen()
     (print_view if verbose else print_brief)(view, console=console)

@@ -4,11 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
+from tests.books import SHIPPED
 from tests.rigs.plans import make_plan
 
 from diskbench.cli import run_results
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
+from diskbench.store.query import find_runs
 from diskbench.store.rows import save_plans
 
 
@@ -28,12 +30,13 @@ def test_csv_judges_each_trial_once_with_fail_if_and_without(monkeypatch, fail_i
     calls = {"read": [], "judged": []}
     monkeypatch.setattr(run_results, "rows_as_csv", lambda *_, **__: [])
     monkeypatch.setattr(run_results, "judge_trial", lambda _, name: calls["judged"].append(name))
-    monkeypatch.setattr(run_results, "read_ended", lambda *_: {})
+    monkeypatch.setattr(run_results, "find_runs", lambda _, run_ids: run_ids)
     monkeypatch.setattr(
-        run_results, "stored_trial", lambda _, name, **__: calls["read"].append(name)
+        run_results,
+        "read_ended",
+        lambda _, runs, __: calls["read"].extend(runs) or {"a": 1, "b": 2},
     )
-    monkeypatch.setattr(run_results, "trial_facts", lambda _: None)
-    monkeypatch.setattr(run_results, "trial_view", lambda _: SimpleNamespace(missed=()))
+    monkeypatch.setattr(run_results, "view_of", lambda _: SimpleNamespace(missed=()))
     monkeypatch.setattr(run_results, "names_of", lambda plans: [plan.trial_id for plan in plans])
     show = SimpleNamespace(output="csv", junit=None, timing=False)
     session = SimpleNamespace(database=None)
@@ -52,8 +55,9 @@ def statements_to_read(database, evidence, count):
         sent.append(statement)
 
     sa.event.listen(database, "before_cursor_execute", note)
-    session = SimpleNamespace(database=database, evidence_of=lambda _: evidence)
-    read = run_results.read_ended(session, [SimpleNamespace(plan=plan) for plan in plans])
+    session = SimpleNamespace(database=database, evidence_of=lambda _: evidence, books=SHIPPED)
+    runs = find_runs(database, run_ids=[run_id for plan in plans for run_id in plan.run_ids])
+    read = run_results.read_ended(session, runs)
     sa.event.remove(database, "before_cursor_execute", note)
     assert list(read) == [plan.trial_id for plan in reversed(plans)]
     return len(sent)

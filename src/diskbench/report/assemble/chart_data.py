@@ -25,12 +25,12 @@ from diskbench.report.assemble.latencies import (
 from diskbench.report.assemble.load_curve import LoadCurve, load_curves
 from diskbench.report.assemble.overview import Band, band, by_step
 from diskbench.report.assemble.report_view import Group, short_names
-from diskbench.report.assemble.trial_view import TrialView
+from diskbench.report.assemble.view import View
 from diskbench.report.assemble.words import rate_metric, row_href
 from diskbench.report.charts.measure import title
 from diskbench.report.charts.point import ChartPoint
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.stored_trial import StoredTrial
+from diskbench.results.trial import Trial
 from diskbench.store.frames import histogram_frame, series_frame
 from diskbench.store.stored_series import latency_seconds
 
@@ -53,18 +53,18 @@ class ChartData:
     500 runs of an hour take about 10 MB."""
 
     groups: tuple[Group, ...]
-    stored: Mapping[str, StoredTrial]
+    stored: Mapping[str, Trial]
     evidence: EvidenceOfRuns
     runs: Sequence[Run]
     run: Run
 
     @cached_property
-    def trials(self) -> tuple[TrialView, ...]:
+    def trials(self) -> tuple[View, ...]:
         """The trials of all groups, in order."""
         return tuple(trial for group in self.groups for trial in group.trials)
 
     @property
-    def single(self) -> TrialView | None:
+    def single(self) -> View | None:
         """The only trial; None if there are several."""
         return self.trials[0] if len(self.trials) == 1 else None
 
@@ -130,9 +130,7 @@ class ChartData:
     @cached_property
     def load_curves(self) -> tuple[LoadCurve, ...]:
         """Latency over throughput of the run's trial, a curve per family of steps."""
-        trial = next(
-            trial.trial for trial in self.trials if trial.trial.trial_id == self.run.trial_id
-        )
+        trial = next(view for view in self.trials if view.trial_id == self.run.trial_id)
         return tuple(load_curves(trial.measurements, trial.warnings, self.plan))
 
     @cached_property
@@ -207,19 +205,18 @@ class StepValue:
     kind: str = ""
 
 
-def step_values(view: TrialView) -> list[StepValue]:
+def step_values(view: View) -> list[StepValue]:
     """The steps of a trial: from their verdicts, else from the rows. If a step fell within a run,
     its value is the lasting level: a mean over both levels describes neither (MR-3)."""
-    trial = view.trial
-    if not trial.verdicts:
-        ids = tuple(dict.fromkeys(row.run_id for row in trial.measurements))
+    if not view.verdicts:
+        ids = tuple(dict.fromkeys(row.run_id for row in view.measurements))
         return [
             StepValue(line.step, line.direction, "iops", line.by_run, ids, line.iops.median)
             for line in view.lines
             if line.iops is not None and line.runs == len(ids) and min(line.by_run)
         ]
     values = []
-    for step, verdicts in verdicts_by_step(trial.verdicts).items():
+    for step, verdicts in verdicts_by_step(view.verdicts).items():
         main = shown([of for of in verdicts if of.stands_for.iops] or verdicts).stands_for
         metric = rate_metric(main.iops, main.bytes_per_s)
         rates = {
@@ -263,32 +260,31 @@ def _distinct_labels(points: Sequence[ChartPoint]) -> list[ChartPoint]:
     return [replace(point, label=names[point.label]) for point in points]
 
 
-def _point(group: Group, view: TrialView, value: StepValue) -> ChartPoint:
-    trial = view.trial
-    promised = trial.subject.promised
-    region, _, _ = trial.place.partition(",")
+def _point(group: Group, view: View, value: StepValue) -> ChartPoint:
+    promised = view.subject.promised
+    region, _, _ = view.place.partition(",")
     several = len(value.values) > 1
     return ChartPoint(
         label=group.name,
         metric=value.metric,
         value=value.value,
         direction=value.direction,
-        key=trial.trial_id,
+        key=view.trial_id,
         region=region,
         disk=promised.offer if promised else "",
-        profile=trial.subject.profile,
+        profile=view.subject.profile,
         step=" ".join(filter(None, (value.step, value.kind))),
         values=value.values,
-        run_ids=trial.subject.run_ids,
+        run_ids=view.subject.run_ids,
         low=min(value.values) if several else None,
         high=max(value.values) if several else None,
         n=len(value.values),
         statistic="median",
-        when=trial.runs[0].when,
-        href=row_href(trial.trial_id),
-        marks=trial.subject.marks,
-        machine=trial.machine or trial.trial_id,
-        doubt=_doubt(trial.verdicts, value),
+        when=view.runs[0].at,
+        href=row_href(view.trial_id),
+        marks=view.subject.marks,
+        machine=view.machine or view.trial_id,
+        doubt=_doubt(view.verdicts, value),
     )
 
 

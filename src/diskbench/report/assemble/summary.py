@@ -27,9 +27,9 @@ from diskbench.catalog.lookup import SharedLimits
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement
 from diskbench.model.verdict import Judged, LimiterName, Verdict
+from diskbench.report.assemble.facts import Facts
 from diskbench.report.assemble.phases import cliff_words, clock
 from diskbench.report.assemble.subject import HeadlinePromise
-from diskbench.report.assemble.trial_facts import TrialFacts
 from diskbench.report.assemble.words import counted
 from diskbench.units import NS_PER_S, format_duration_s, format_iops
 
@@ -185,7 +185,7 @@ def fall_of(verdicts: Sequence[Verdict]) -> LastingFall | None:
     return next((fall for fall in between if fall is not None), None)
 
 
-def two_sentences(trial: TrialFacts) -> tuple[str, str]:
+def two_sentences(trial: Facts) -> tuple[str, str]:
     """What was bought; what it delivered and why. The second is empty without a verdict."""
     return _bought(trial), _gave(trial.verdicts)
 
@@ -211,7 +211,7 @@ def trust_sentence(verdicts: Sequence[Verdict]) -> str:
     return f"Doubtful figures: {'; '.join(doubted)}{f' and {more} more' if more > 0 else ''}."
 
 
-def slowed(trial: TrialFacts) -> tuple[str, ...]:
+def slowed(trial: Facts) -> tuple[str, ...]:
     """Why it slowed down, in a few plain sentences; empty if it did not, or if unknown."""
     fall = fall_of(trial.verdicts)
     if fall is None:
@@ -254,7 +254,7 @@ def _of_bucket(bucket: Allowance, promise: HeadlinePromise | None) -> tuple[str,
     return spent, earned
 
 
-def _bought(trial: TrialFacts) -> str:
+def _bought(trial: Facts) -> str:
     subject = trial.subject
     promise = subject.promised
     if "imported" in subject.marks and promise is None:

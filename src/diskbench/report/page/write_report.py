@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from diskbench.errors import InvalidValue
 from diskbench.files import file_format, unknown_suffix, write_whole
 from diskbench.report.assemble.report_view import Report
-from diskbench.report.assemble.trial_view import TrialView
+from diskbench.report.assemble.view import View
 from diskbench.report.charts.figure import ChartFigure, picture
 from diskbench.report.charts.measure import bare, title, with_unit
 from diskbench.report.charts.point import ChartPoint
@@ -68,7 +68,7 @@ def rendered(report: Report, format_: Format, *, log: bool | None = None) -> byt
     return picture(report.over[0], format_, log=log)
 
 
-def _summary(view: TrialView, format_: Literal["svg", "png"]) -> bytes:
+def _summary(view: View, format_: Literal["svg", "png"]) -> bytes:
     """IOPS and latency of one trial as one picture."""
     import vl_convert
 

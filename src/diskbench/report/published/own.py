@@ -31,7 +31,7 @@ from diskbench.report.published.points import (
     short_label,
 )
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.stored_trial import StoredTrial, read_trial
+from diskbench.results.trial import Trial, read_trial
 from diskbench.store.rows import find_plan
 
 
@@ -102,7 +102,7 @@ class _Trial:
     """One trial and the figures that it matches."""
 
     figures: tuple[Published, ...]
-    stored: StoredTrial
+    stored: Trial
     marks: tuple[str, ...]
 
 

@@ -19,9 +19,9 @@ from tests.unit.report.reported import (
 )
 
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.report.assemble.facts import RunFacts
 from diskbench.report.assemble.lines import lines
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.assemble.trial_facts import RunNote
 from diskbench.report.charts.palette import PAGE
 from diskbench.report.charts.summary import latency_chart, rate_charts
 from diskbench.report.page.page import page
@@ -105,7 +105,7 @@ def test_what_users_and_machines_wrote_is_text():
         place=EVIL,
         cost=EVIL,
         versions=((EVIL, EVIL),),
-        runs=(RunNote("r", "failed", error=EVIL, advice=EVIL, evidence=f"javascript:{EVIL}"),),
+        runs=(RunFacts("r", "failed", error=EVIL, advice=EVIL, evidence=f"javascript:{EVIL}"),),
         verdicts=(verdict(judged(1.0, evidence=(EVIL,)), step=EVIL, trust="no"),),
     )
     html = page(report(told, words=EVIL, over=charts([row(EVIL)]), left_out=(EVIL,), made=EVIL))
@@ -167,8 +167,8 @@ def test_a_run_without_rows_still_has_a_page():
 
 def test_evidence_is_a_link_only_where_a_browser_can_open_it():
     runs = (
-        RunNote("a", "done", evidence="https://e.example/runs/a/"),
-        RunNote("b", "done", evidence="s3://bucket/runs/b/"),
+        RunFacts("a", "done", evidence="https://e.example/runs/a/"),
+        RunFacts("b", "done", evidence="s3://bucket/runs/b/"),
     )
     html = page(report(dataclasses.replace(trial(), runs=runs)))
     assert '<a href="https://e.example/runs/a/">' in html

@@ -20,7 +20,6 @@ from diskbench.report.assemble.lines import grouped_warnings, lines
 from diskbench.report.assemble.next_step import next_step
 from diskbench.report.assemble.report_view import BesideRow, short_names
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.terminal.result_text import (
     MOST_ROWS,
     beside_table,
@@ -226,7 +225,7 @@ def warned(*codes, step="rand-read-4k-qd32", message="figure 4711 shows it " * 1
 
 def of(names, **more):
     verdicts = tuple(verdict(judged(3000.0, 3000.0), step=name) for name in names)
-    return trial_view(trial([row(name) for name in names], verdicts=verdicts, **more))
+    return trial([row(name) for name in names], verdicts=verdicts, **more)
 
 
 @pytest.mark.parametrize(("steps", "most"), [(1, 10), (5, 22)])
@@ -261,7 +260,7 @@ def test_an_only_warning_is_whole(steps):
 
 
 def test_both_levels_of_a_step_that_fell_are_shown():
-    text = "\n".join(printed(trial_view(trial(verdicts=(fallen(),)))))
+    text = "\n".join(printed(trial(verdicts=(fallen(),))))
     assert "2,995" in text
     assert "99.6" in text
 
@@ -274,7 +273,7 @@ def test_the_commands_for_the_page_and_for_all_of_it_take_the_short_id():
 
 
 def test_a_trial_without_a_figure_says_why():
-    assert "no " in "\n".join(printed(trial_view(trial([]))))
+    assert "no " in "\n".join(printed(trial([])))
 
 
 def of_hosts(*named):
@@ -302,7 +301,7 @@ def test_of_several_hosts_each_names_its_warnings_and_one_next_step_follows():
 
 
 def test_a_host_without_a_figure_says_why_below_the_table():
-    lines = of_hosts(("web1", of(STEPS[:1])), ("web2", trial_view(trial([]))))
+    lines = of_hosts(("web1", of(STEPS[:1])), ("web2", trial([])))
     assert any(line.startswith("web2: ") and "no " in line for line in lines)
 
 

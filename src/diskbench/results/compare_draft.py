@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from diskbench.analysis.compare import LEAST_DIFFERENCE, Pair, Ratio, compare
 from diskbench.catalog.fidelity import Fidelity, of_tool
@@ -57,7 +58,7 @@ def paired(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[list[Pai
         if in_turn
         else [(sorted(a, key=_by_time), sorted(b, key=_by_time))]
     )
-    unit = _block if is_one_machine(a, b) else _machine
+    unit = attrgetter("block" if is_one_machine(a, b) else "machine")
     pairs = [
         Pair(figure_a.value, figure_b.value, unit(figure_a), unit(figure_b))
         for of_a, of_b in sides
@@ -73,14 +74,6 @@ def is_one_machine(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> bool:
     return (
         all(figure.block for figure in figures) and len({figure.machine for figure in figures}) == 1
     )
-
-
-def _block(figure: TrialFigure) -> str:
-    return figure.block
-
-
-def _machine(figure: TrialFigure) -> str:
-    return figure.machine
 
 
 def _by_time(figure: TrialFigure) -> tuple[bool, str]:

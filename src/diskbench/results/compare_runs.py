@@ -174,7 +174,9 @@ def _lines(
             pairs, unpaired, in_turn = paired(a[line], b[line])
             ratio = compare(pairs)
             drafts.append(Draft(block, line, a[line], b[line], ratio, unpaired, in_turn))
-        elif not any(_is_same_step(line, counterpart) for counterpart in (b if line in a else a)):
+        elif (line.step, line.direction) not in {
+            (other.step, other.direction) for other in (b if line in a else a)
+        }:
             why = f"only {'A' if line in a else 'B'} has {line.step} {line.direction}"
             alone.append(NotCompared(block=block, why=why))
         elif line in a:
@@ -196,10 +198,6 @@ def _not_alike(
             head = f"{line.step} {line.direction}: " if of_step else ""
             return f"{head}{error.message}; {error.advice}"
     return ""
-
-
-def _is_same_step(line: FigureLine, other: FigureLine) -> bool:
-    return (line.step, line.direction) == (other.step, other.direction)
 
 
 def _compared(

@@ -68,27 +68,18 @@ def exported(
         yield metrics_text(_columns(database, filters, evidence), kind).encode()
 
 
-def _rows(
-    database: Engine,
-    filters: Sequence[Filter],
-    run_ids: Sequence[str] | None,
-    evidence: EvidenceStore | None,
-) -> Iterator[tuple[MeasuredRow, Mapping[str, Any]]]:
-    """The rows that meet the filters, with what is changed of each; the runs oldest first."""
-    for chunk in chunks(find_run_ids(database, filters, run_ids=run_ids, oldest=True)):
-        measured = find_measurements(database, filters, run_ids=chunk)
-        yield from cliff_safe_rows(database, measured, evidence)
-
-
 def _columns(
     database: Engine,
     filters: Sequence[Filter],
     evidence: EvidenceStore | None,
     run_ids: Sequence[str] | None = None,
 ) -> Iterator[Mapping[str, Any]]:
-    """The same rows by the names of their columns, with those of their runs."""
-    for row, changes in _rows(database, filters, run_ids, evidence):
-        yield {**run_columns(row.run), **own_columns(row), **changes}
+    """The rows that meet the filters by the names of their columns, with those of their runs; the
+    runs oldest first."""
+    for chunk in chunks(find_run_ids(database, filters, run_ids=run_ids, oldest=True)):
+        measured = find_measurements(database, filters, run_ids=chunk)
+        for row, changes in cliff_safe_rows(database, measured, evidence):
+            yield {**run_columns(row.run), **own_columns(row), **changes}
 
 
 def _document(

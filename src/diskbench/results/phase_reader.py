@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import chain
 
 from sqlalchemy.engine import Engine
 
@@ -49,16 +51,11 @@ def courses_of(
     for start in range(0, len(names), _TRIALS_AT_ONCE):
         some = names[start : start + _TRIALS_AT_ONCE]
         runs = [run for trial_id in some for run in trials[trial_id].values()]
-        courses |= _courses_of_runs(database, runs, stores)
+        planned = dict.fromkeys(run.trial_id for run in runs if not run.imported)
+        read = partial(_phases, plans=find_plans(database, list(planned)), stores=stores)
+        for course in chain.from_iterable(all_of(read, runs)):
+            courses[course.run_id, course.step] = course
     return courses
-
-
-def _courses_of_runs(database: Engine, runs: Sequence[Run], stores: EvidenceOfRuns) -> Courses:
-    """The phases of runs; the plans of all their trials are read in one statement."""
-    planned = dict.fromkeys(run.trial_id for run in runs if not run.imported)
-    plans = find_plans(database, list(planned))
-    courses_by_run = all_of(lambda run: _phases(run, plans, stores), runs)
-    return {(course.run_id, course.step): course for of_run in courses_by_run for course in of_run}
 
 
 def _phases(run: Run, plans: Mapping[str, Plan], stores: EvidenceOfRuns) -> Sequence[StepPhases]:

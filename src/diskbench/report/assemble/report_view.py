@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from diskbench.analysis.shown import at_one_level, shown_stretch, trust_of, verdicts_by_step
 from diskbench.model.campaign import ReplicateLine
@@ -181,7 +182,7 @@ def _apart(report: Report) -> str:
     step, lasting = max(numbered.items(), key=lambda item: len(item[1]), default=("", []))
     if not lasting:
         return ""
-    least, most = min(lasting, key=_iops), max(lasting, key=_iops)
+    least, most = (pick(lasting, key=attrgetter("iops")) for pick in (min, max))
     if len(lasting) == 1 < len(report.groups):
         return "They have no step in common."
     if least is most:
@@ -205,10 +206,6 @@ def _number(text: str) -> float:
     """The number in a cell; 0 if it is not one."""
     digits = text.replace(",", "")
     return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
-
-
-def _iops(lasting: _Lasting) -> float:
-    return lasting.iops
 
 
 def _sure(row: ResultRow) -> str:

@@ -70,7 +70,8 @@ class ReportReader:
             # What is drawn needs neither its steps nor its audits.
             stored[trial.trial_id] = replace(trial, steps={}, audits=())
             view = view_of(trial)
-            subject = subject_of(trial.runs[0], _rent(trial))
+            rent = trial.plan.cell.rent if trial.plan else None
+            subject = subject_of(trial.runs[0], rent.model_dump() if rent else None)
             # Imported runs have little more than a file name as their subject.
             file = view.subject.title if trial.runs[0].imported else ""
             groups[subject, file].append(shown(view) if shown else view)
@@ -204,8 +205,3 @@ def _named(runs: Sequence[Run], asked: Sequence[str]) -> set[str]:
         with contextlib.suppress(UserError):  # a trial, a label or dates: not a single run
             ids.add(meant(text, known, "run").id)
     return ids
-
-
-def _rent(trial: Trial) -> dict[str, Any] | None:
-    rent = trial.plan.cell.rent if trial.plan else None
-    return rent.model_dump() if rent else None

@@ -194,8 +194,12 @@ def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
     """The most informative verdict if no step fell: the step with the smallest share of its
     promise, else the fastest step that kept its promise, else the first. None without verdicts."""
     steps = _one_per_step(verdicts)
-    short = sorted((step for step in steps if _is_short(step)), key=_ratio)
-    held = sorted((step for step in steps if _is_kept(step)), key=_rate, reverse=True)
+    short = sorted(
+        (step for step in steps if _is_short(step)), key=lambda step: step.stands_for.ratio or 0.0
+    )
+    held = sorted(
+        (step for step in steps if _is_kept(step)), key=lambda step: -rate_of(step.stands_for)
+    )
     return next(iter([*short, *held, *steps]), None)
 
 
@@ -345,14 +349,6 @@ def _between(of_step: Sequence[Verdict]) -> LastingFall | None:
 
 def _is_lower(judged: Judged, than: Judged) -> bool:
     return judged.iops is not None and than.iops is not None and judged.iops < KEPT * than.iops
-
-
-def _rate(verdict: Verdict) -> float:
-    return rate_of(verdict.stands_for)
-
-
-def _ratio(verdict: Verdict) -> float:
-    return verdict.stands_for.ratio or 0.0
 
 
 def _beside(judged: Judged) -> str:

@@ -58,7 +58,7 @@ def _single(view: View) -> Iterable[str]:
     yield escaped(view.headline)
     yield escaped(view.trust)
     yield escaped(view.unfinished)
-    yield _facts(view)
+    yield "\n".join(f"- {name}: {escaped(', '.join(values))}" for name, values in view.facts)
     if view.rows:
         beside = " beside promised" if "promised" in view.shown else ""
         yield f"## Measured{beside}\n\n{results_table(view.rows)}"
@@ -108,10 +108,6 @@ def results_table(rows: Sequence[ResultRow]) -> str:
         ],
         left=2,
     )
-
-
-def _facts(view: View) -> str:
-    return "\n".join(f"- {name}: {escaped(', '.join(values))}" for name, values in view.facts)
 
 
 def _runs(view: View) -> str:

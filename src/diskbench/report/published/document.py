@@ -9,11 +9,10 @@ from typing import Literal
 from sqlalchemy.engine import Engine
 
 from diskbench.analysis.row_figures import cliff_safe_rows, courses_by_step
-from diskbench.catalog.differences import Beside, differences
+from diskbench.catalog.differences import differences
 from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import (
     SEEDS,
-    Near,
     RunSubject,
     find_published,
     load_published,
@@ -112,21 +111,19 @@ def trial_beside(
         run_ids=tuple(run_ids),
         subject=_subject(asked),
         marks=tuple(marks),
-        figures=tuple(_figure(pair) for pair in pairs),
+        figures=tuple(
+            FigureBeside(figure=pair.figure, ours=pair.ours, runs=pair.runs, ratio=pair.ratio)
+            for pair in pairs
+        ),
         differences=differences(asked, pairs, marks=marks, warnings=warnings, year=year)
         if pairs
         else (),
         why_not="" if pairs else why_not,
-        nearest=() if pairs else tuple(_near(near) for near in nearest),
+        nearest=tuple(
+            NearFigure(name=near.name, why=near.words, same_workload=near.same_workload)
+            for near in (() if pairs else nearest)
+        ),
     )
-
-
-def _figure(pair: Beside) -> FigureBeside:
-    return FigureBeside(figure=pair.figure, ours=pair.ours, runs=pair.runs, ratio=pair.ratio)
-
-
-def _near(near: Near) -> NearFigure:
-    return NearFigure(name=near.name, why=near.words, same_workload=near.same_workload)
 
 
 def _subject(asked: RunSubject) -> str:

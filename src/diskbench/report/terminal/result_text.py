@@ -126,13 +126,9 @@ def _cells(line: StepLine, pick: _Pick) -> list[str]:
     return [
         format_iops(pick(line.iops)) if line.iops else NONE,
         format_mb_per_s(pick(line.bytes_per_s)) if line.bytes_per_s and not sync else NONE,
-        *(_latency(pick(latency)) if latency else NONE for latency in latencies),
+        *(format_latency_ns(pick(of)).replace(" ", "") if of else NONE for of in latencies),
         f"{pick(line.cpu):.0%}" if line.cpu else NONE,
     ]
-
-
-def _latency(ns: float) -> str:
-    return format_latency_ns(ns).replace(" ", "")
 
 
 def _dim(cells: Sequence[str]) -> list[Text]:

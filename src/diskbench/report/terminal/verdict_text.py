@@ -55,7 +55,8 @@ def verdict_lines(
         return []
     steps = verdicts_by_step(verdicts)
     rows = [row for name, of in steps.items() for row in _rows(name, of)]
-    shown = [at for at in range(len(_HEAD)) if at not in _OF_PROMISE or _any_promise(rows, at)]
+    promised = any(row[at] not in ("", NONE) for row in rows for at in _OF_PROMISE)
+    shown = [at for at in range(len(_HEAD)) if promised or at not in _OF_PROMISE]
     wide = {at: max(len(row[at]) for row in (_HEAD, *rows)) for at in shown}
     wide[0] = min(wide[0], max(WIDTH - sum(wide.values()) + wide[0] - 2 * (len(shown) - 1), 12))
     lines = [
@@ -64,10 +65,6 @@ def verdict_lines(
     ]
     lines += [TextLine("ground", text) for text in _grounds(steps, below)]
     return lines + [TextLine("doubt", text) for text in _doubts(steps, below)]
-
-
-def _any_promise(rows: Sequence[tuple[str, ...]], at: int) -> bool:
-    return any(row[at] not in ("", NONE) for row in rows)
 
 
 def _line(row: Sequence[str], wide: Mapping[int, int]) -> str:

@@ -6,20 +6,16 @@ from tests.rigs.replicates import measured
 from diskbench.model.history import Regressions, regressions_json
 from diskbench.results import history
 from diskbench.results.history import find_regressions, histories
-from diskbench.store.database import open_database
 from diskbench.store.figures import load_figures
 
 DISKS = ("gp2", "gp3", "io2", "st1")
 
 
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+@pytest.fixture(autouse=True)
+def nights(database):
     for night in range(4):
         for disk in DISKS:
-            measured(engine, [1000.0 + night, 1010.0], disk=disk, campaign=night)
-    yield engine
-    engine.dispose()
+            measured(database, [1000.0 + night, 1010.0], disk=disk, campaign=night)
 
 
 def test_a_history_is_there_before_the_next_subject_is_read(database, monkeypatch):

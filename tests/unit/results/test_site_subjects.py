@@ -1,20 +1,11 @@
 from statistics import median
 
-import pytest
 from tests.rigs.replicates import measured
 
 from diskbench.results.history import find_regressions
 from diskbench.results.site_subjects import by_subject, configurations, key_of
-from diskbench.store.database import open_database
 from diskbench.store.digests import load_asked
 from diskbench.store.figures import load_figures
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
 
 
 def found(database):

@@ -51,31 +51,6 @@ def test_the_table_fits_80_columns_with_the_widest_figures():
         assert figure in found, f"{figure} must not be cut"
 
 
-def test_one_run_shows_its_figures_with_units_and_what_a_dash_means():
-    found = text(subject_of_plan(plan()), [row(p99_9_ns=None)], ())
-    line = next(line for line in found.splitlines() if line.startswith("rand-read"))
-    assert line.split() == [
-        "rand-read-4k-qd32", "read", "12,000", "49.2",
-        "2.66ms", "2.50ms", "6.40ms", "–", "41.0ms", "26%",
-    ]  # fmt: skip
-    assert "lowest" not in found, "one run has no spread"
-
-
-def test_several_runs_show_median_lowest_and_highest_and_their_course():
-    rows = [row(run_id=f"r{n}", iops=iops) for n, iops in enumerate((3000.0, 3000.0, 100.0))]
-    found = text(subject_of_plan(plan(runs=3)), rows, ())
-    assert "██▁" in found
-    assert "3 runs" in found
-    assert [line.split()[1:3] for line in found.splitlines() if "lowest" in line] == [
-        ["lowest", "100"]
-    ]
-
-
-def test_marks_stand_beside_the_title():
-    subject = dataclasses.replace(subject_of_plan(plan()), marks=("emulated",))
-    assert "[emulated]" in text(subject, [row()], ()).splitlines()[0]
-
-
 def test_markup_in_names_is_text_and_long_names_fold():
     name = "[bold]x[/bold]-" + "a-very-long-step-name" * 2
     found = text(subject_of_plan(plan()), [row(name)], ())

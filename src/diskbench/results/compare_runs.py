@@ -37,7 +37,7 @@ from diskbench.results.compare_draft import (
 )
 from diskbench.results.pool import apart, check_alike, interval_of, off_trials, replicated
 from diskbench.results.selection import selected
-from diskbench.results.trial_figures import REGIME, FigureLine, TrialFigure, figures_by_metric
+from diskbench.results.trial_figures import REGIME, FigureLine, LineFigure, figures_by_metric
 from diskbench.store.where import Filter
 
 
@@ -102,7 +102,7 @@ def compare_metrics(
 
 def _comparison(
     asked: tuple[str, str],
-    figures_by_side: tuple[Sequence[TrialFigure], Sequence[TrialFigure]],
+    figures_by_side: tuple[Sequence[LineFigure], Sequence[LineFigure]],
     *,
     metric: Metric,
     pool: Collection[str],
@@ -135,7 +135,7 @@ def _comparison(
     return Comparison(a=sides[0], b=sides[1], compared=tuple(compared), not_compared=tuple(alone))
 
 
-def _side(asked: str, figures: Sequence[TrialFigure]) -> Side:
+def _side(asked: str, figures: Sequence[LineFigure]) -> Side:
     marks = dict.fromkeys(mark for figure in figures for mark in figure.marks)
     return Side(
         asked=asked,
@@ -144,7 +144,7 @@ def _side(asked: str, figures: Sequence[TrialFigure]) -> Side:
     )
 
 
-def _check(sides: Sequence[Side], figures_by_side: Sequence[Sequence[TrialFigure]]) -> None:
+def _check(sides: Sequence[Side], figures_by_side: Sequence[Sequence[LineFigure]]) -> None:
     for side, figures in zip(sides, figures_by_side, strict=True):
         if not figures:
             raise NoFigure(
@@ -186,7 +186,7 @@ def _lines(
 
 
 def _not_alike(
-    line: FigureLine, a: Sequence[TrialFigure], b: Sequence[TrialFigure], pool: Collection[str]
+    line: FigureLine, a: Sequence[LineFigure], b: Sequence[LineFigure], pool: Collection[str]
 ) -> str:
     """Why the trials of one side are not replicates of each other; empty where they are."""
     for name, side in (("A", a), ("B", b)):
@@ -231,7 +231,7 @@ def _compared(
     return compared.model_copy(update={"sentence": sentence(compared)})
 
 
-def differences(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[Difference, ...]:
+def differences(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> tuple[Difference, ...]:
     """The requested fields and observed facts whose values differ between the sides."""
     of_a, of_b = (
         values_of_fields((*figure.subject, *figure.facts) for figure in side) for side in (a, b)

@@ -19,7 +19,7 @@ from diskbench.results.pool import alike
 from diskbench.results.trial_figures import (
     Fields,
     FigureLine,
-    TrialFigure,
+    LineFigure,
     figures_by_metric,
     subject_of,
     words,
@@ -65,7 +65,7 @@ def histories(
     `undated`."""
     for few in few_at_a_time(trials_by_subject(database, filters).items(), MOST_TRIALS):
         subjects = {trial_id: subject for subject, ids in few.items() for trial_id in ids}
-        series: dict[Fields, dict[FigureLine, list[TrialFigure]]] = {subject: {} for subject in few}
+        series: dict[Fields, dict[FigureLine, list[LineFigure]]] = {subject: {} for subject in few}
         read = figures_by_metric(database, filters, (metric,), trial_ids=list(subjects))
         for figure in read[metric]:
             if figure.at is None:
@@ -81,11 +81,11 @@ def histories(
 
 
 def history_of(
-    figures: Sequence[TrialFigure], metric: Metric, *, pool: Collection[str] = ()
+    figures: Sequence[LineFigure], metric: Metric, *, pool: Collection[str] = ()
 ) -> History:
     """The history of one step and direction of one subject, to which all `figures` belong. Figures
     without a date are left out."""
-    times: dict[str, list[TrialFigure]] = defaultdict(list)
+    times: dict[str, list[LineFigure]] = defaultdict(list)
     for figure in figures:
         if figure.at is not None:
             times[figure.campaign_id].append(figure)
@@ -117,7 +117,7 @@ def history_of(
     )
 
 
-def _time_of(figures: Sequence[TrialFigure]) -> str:
+def _time_of(figures: Sequence[LineFigure]) -> str:
     """The time of the first figure that has a date; empty where none has one."""
     return next((figure.at for figure in figures if figure.at is not None), "")
 
@@ -125,7 +125,7 @@ def _time_of(figures: Sequence[TrialFigure]) -> str:
 def _changes(
     measured: Drift,
     points: Sequence[HistoryPoint],
-    groups: Sequence[Sequence[TrialFigure]],
+    groups: Sequence[Sequence[LineFigure]],
     metric: Metric,
 ) -> list[LevelChange]:
     edges = [0, *(shift.at for shift in measured.shifts), len(points)]

@@ -27,7 +27,7 @@ from diskbench.model.comparison import Interval, Replicated
 from diskbench.parallel import all_of
 from diskbench.ports import EvidenceStore
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.trial_figures import FACTS, REGIME, Fields, TrialFigure
+from diskbench.results.trial_figures import FACTS, REGIME, Fields, LineFigure
 from diskbench.store import schema
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.content import read_file
@@ -50,7 +50,7 @@ def facts_to_pool(named: Sequence[str]) -> frozenset[str]:
 
 
 def check_alike(
-    figures: Sequence[TrialFigure], *, pool: Collection[str] = (), whose: str = "trials"
+    figures: Sequence[LineFigure], *, pool: Collection[str] = (), whose: str = "trials"
 ) -> None:
     """Raise FactsDiffer where figures that are to be pooled differ in a checked fact that is not in
     `pool`, or span a cliff."""
@@ -69,7 +69,7 @@ def check_alike(
         )
 
 
-def apart(figures: Sequence[TrialFigure]) -> Iterator[tuple[str, str]]:
+def apart(figures: Sequence[LineFigure]) -> Iterator[tuple[str, str]]:
     """Each checked fact that differs, with its values: `6.1.0 (5), 6.5.0 (5)`. An unknown regime
     does not count as a different one."""
     known = [dict(figure.facts) for figure in figures]
@@ -81,12 +81,12 @@ def apart(figures: Sequence[TrialFigure]) -> Iterator[tuple[str, str]]:
             yield fact, ", ".join(f"{value} ({count})" for value, count in values.most_common())
 
 
-def alike(figures: Sequence[TrialFigure], *, pool: Collection[str] = ()) -> list[list[TrialFigure]]:
+def alike(figures: Sequence[LineFigure], *, pool: Collection[str] = ()) -> list[list[LineFigure]]:
     """The figures in groups that may be pooled, the largest first; figures that span a cliff are
     left out."""
     usable = [figure for figure in figures if not figure.spans_cliff]
     names = {fact for fact, _ in apart(usable)} - set(pool)
-    groups: dict[Fields, list[TrialFigure]] = defaultdict(list)
+    groups: dict[Fields, list[LineFigure]] = defaultdict(list)
     for figure in usable:
         groups[tuple((name, value) for name, value in figure.facts if name in names)].append(figure)
     return sorted(groups.values(), key=len, reverse=True)
@@ -127,7 +127,7 @@ def off_trials(
     """The trials whose canary is an outlier among the canaries of machines of the same provider,
     type and processor, each with its outlying readings."""
     trials = runs_of_trials(database, list(dict.fromkeys(trial_ids)))
-    kinds: dict[tuple[str | None, ...], list[TrialRuns]] = defaultdict(list)
+    kinds: dict[tuple[str | None, ...], list[CanaryRuns]] = defaultdict(list)
     for trial in trials:
         kinds[trial.kind].append(trial)
     fleets = [fleet for fleet in kinds.values() if len(fleet) > 1]
@@ -139,7 +139,7 @@ def off_trials(
     return off_by_trial
 
 
-def _readings(trial: TrialRuns, stores: EvidenceOfRuns) -> list[Reading]:
+def _readings(trial: CanaryRuns, stores: EvidenceOfRuns) -> list[Reading]:
     try:
         store = stores.at(trial.evidence_url)
         pair = canaries(store, trial.first_run, trial.last_run)
@@ -163,7 +163,7 @@ _AT_A_TIME = 500
 
 
 @dataclass(frozen=True)
-class TrialRuns:
+class CanaryRuns:
     """The runs that hold a trial's canaries, their store, and the kind of machine."""
 
     trial_id: str
@@ -173,7 +173,7 @@ class TrialRuns:
     kind: tuple[str | None, ...]
 
 
-def runs_of_trials(database: Engine, trial_ids: Sequence[str]) -> list[TrialRuns]:
+def runs_of_trials(database: Engine, trial_ids: Sequence[str]) -> list[CanaryRuns]:
     """The first and last finished run of each trial, imported ones left out."""
     run = schema.run
     columns = (
@@ -196,7 +196,7 @@ def runs_of_trials(database: Engine, trial_ids: Sequence[str]) -> list[TrialRuns
             for row in connection.execute(query):
                 rows_of.setdefault(row.trial_id, []).append(row)
     return [
-        TrialRuns(
+        CanaryRuns(
             trial_id=trial_id,
             first_run=rows[0].run_id,
             last_run=rows[-1].run_id,

@@ -32,7 +32,7 @@ from diskbench.results.step_verdicts import step_verdicts
 from diskbench.results.trial_figures import (
     Fields,
     FigureLine,
-    TrialFigure,
+    LineFigure,
     figures_by_metric,
     words,
 )
@@ -65,7 +65,7 @@ def replicates_of(
     figures = main_figures(database, filters, evidence)
     trial_ids = [figure.trial_id for _, figure in figures] if canaries else []
     flagged = off_trials(database, trial_ids, evidence)
-    groups: dict[tuple[Fields, FigureLine, Metric], list[TrialFigure]] = defaultdict(list)
+    groups: dict[tuple[Fields, FigureLine, Metric], list[LineFigure]] = defaultdict(list)
     for metric, figure in figures:
         groups[figure.subject, figure.line, metric].append(figure)
     lines: list[ReplicateLine] = []
@@ -96,7 +96,7 @@ def replicates_of(
 
 def main_figures(
     database: Engine, filters: Sequence[Filter], evidence: EvidenceStore | None = None
-) -> list[tuple[Metric, TrialFigure]]:
+) -> list[tuple[Metric, LineFigure]]:
     """The main figure of each step and direction of each trial: IOPS; for large blocks bytes a
     second."""
     figures = figures_by_metric(
@@ -110,7 +110,7 @@ def _is_main(metric: Metric, row: MeasuredFigure) -> bool:
     return is_large == (metric == "bytes_per_s")
 
 
-def _place(figures: Sequence[TrialFigure]) -> tuple[object, ...]:
+def _place(figures: Sequence[LineFigure]) -> tuple[object, ...]:
     first = figures[0]
     return (first.subject, first.order, first.line.direction)
 
@@ -119,7 +119,7 @@ def _lines(
     block: str,
     line: FigureLine,
     metric: Metric,
-    figures: Sequence[TrialFigure],
+    figures: Sequence[LineFigure],
     pool: Collection[str],
     flagged: Collection[str],
     judge: _Judge | None,
@@ -157,7 +157,7 @@ class _Judge:
         self._books = open_books()
         self._open: dict[frozenset[str], dict[str, StepVerdict]] = {}
 
-    def on(self, step: str, group: Sequence[TrialFigure]) -> StepVerdict | None:
+    def on(self, step: str, group: Sequence[LineFigure]) -> StepVerdict | None:
         """The verdict on a step, returned once only, because a step has one verdict whatever the
         number of its directions. None afterwards, and where the evidence cannot be read."""
         trials = frozenset(figure.trial_id for figure in group)
@@ -197,7 +197,7 @@ def _read(
     """Cached by the set of finished cells: computed again only when another cell has ended."""
     block_of = {trial_id: block for block, trial_id in done}
     figures = main_figures(database, [Filter("campaign_id", "=", campaign_id)])
-    blocks: dict[str, dict[FigureLine, list[TrialFigure]]] = {
+    blocks: dict[str, dict[FigureLine, list[LineFigure]]] = {
         block: defaultdict(list) for block in block_of.values()
     }
     for _, figure in figures:
@@ -207,7 +207,7 @@ def _read(
     return {block: _worst(count[block], lines, share) for block, lines in blocks.items()}
 
 
-def _worst(n: int, lines: Mapping[FigureLine, Sequence[TrialFigure]], share: float) -> BlockStatus:
+def _worst(n: int, lines: Mapping[FigureLine, Sequence[LineFigure]], share: float) -> BlockStatus:
     block_statuses = [_of_line(n, line, figures, share) for line, figures in lines.items()]
     return max(
         block_statuses,
@@ -216,7 +216,7 @@ def _worst(n: int, lines: Mapping[FigureLine, Sequence[TrialFigure]], share: flo
     )
 
 
-def _of_line(n: int, line: FigureLine, figures: Sequence[TrialFigure], share: float) -> BlockStatus:
+def _of_line(n: int, line: FigureLine, figures: Sequence[LineFigure], share: float) -> BlockStatus:
     step = f"{line.step} {line.direction}"
     groups = alike(figures)
     if not groups:

@@ -28,14 +28,14 @@ from diskbench.results.pool import alike, replicated
 from diskbench.results.trial_figures import (
     FACTS,
     Fields,
-    TrialFigure,
+    LineFigure,
     figures_by_metric,
     subject_of,
     words,
 )
 from diskbench.store.where import Filter
 
-_Figures = dict[Metric, list[TrialFigure]]
+_Figures = dict[Metric, list[LineFigure]]
 
 METRICS: tuple[Metric, ...] = get_args(Metric)
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")
@@ -117,10 +117,10 @@ def _configuration(
 
 
 def _tracks(
-    figures: Mapping[Metric, Sequence[TrialFigure]], first_runs: Mapping[str, str]
+    figures: Mapping[Metric, Sequence[LineFigure]], first_runs: Mapping[str, str]
 ) -> Iterator[MetricHistory]:
     """One history per step and metric, steps in the order of the job."""
-    by_line: dict[Any, dict[Metric, list[TrialFigure]]] = defaultdict(lambda: defaultdict(list))
+    by_line: dict[Any, dict[Metric, list[LineFigure]]] = defaultdict(lambda: defaultdict(list))
     for metric, of_metric in figures.items():
         for figure in of_metric:
             by_line[figure.line][metric].append(figure)
@@ -136,7 +136,7 @@ def _tracks(
 
 
 def _track(
-    history: History, figures: Sequence[TrialFigure], first_runs: Mapping[str, str]
+    history: History, figures: Sequence[LineFigure], first_runs: Mapping[str, str]
 ) -> MetricHistory:
     line = figures[0].line
     known = [figure for figure in figures if not figure.spans_cliff]
@@ -165,7 +165,7 @@ def _track(
     )
 
 
-def _facts(trials: Sequence[TrialFigure]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _facts(trials: Sequence[LineFigure]) -> Iterator[tuple[str, tuple[str, ...]]]:
     by_time = [dict(trial.facts) for trial in sorted(trials, key=_time)]
     for name in FACTS:
         newest_last = list(
@@ -175,9 +175,9 @@ def _facts(trials: Sequence[TrialFigure]) -> Iterator[tuple[str, tuple[str, ...]
             yield name, tuple(reversed(newest_last))
 
 
-def _fact_changes(trials: Sequence[TrialFigure]) -> Iterator[FactChange]:
+def _fact_changes(trials: Sequence[LineFigure]) -> Iterator[FactChange]:
     """The facts that changed from one campaign to the next, in order of time."""
-    times: dict[str, list[TrialFigure]] = defaultdict(list)
+    times: dict[str, list[LineFigure]] = defaultdict(list)
     for trial in trials:
         if trial.at is not None:
             times[trial.campaign_id].append(trial)
@@ -188,6 +188,6 @@ def _fact_changes(trials: Sequence[TrialFigure]) -> Iterator[FactChange]:
             yield FactChange(at=at, fact=difference.fact, before=difference.a, after=difference.b)
 
 
-def _time(figure: TrialFigure) -> str:
+def _time(figure: LineFigure) -> str:
     """When a trial was measured; empty, which sorts first, where the time is not known."""
     return figure.at or ""

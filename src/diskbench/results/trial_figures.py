@@ -52,7 +52,7 @@ class FigureLine:
 
 
 @dataclass(frozen=True)
-class TrialFigure:
+class LineFigure:
     """The figure of one trial. `at` is the time of measurement, None where it is not known.
 
     `machine` is the key of the machine, equal for trials that depend on each other; `apart` is the
@@ -91,7 +91,7 @@ def trial_figures(
     filters: Sequence[Filter],
     metric: Metric,
     evidence: EvidenceStore | None = None,
-) -> list[TrialFigure]:
+) -> list[LineFigure]:
     """The figures of all trials with finished runs that meet `filters`, oldest first and those
     without a date last.
 
@@ -108,7 +108,7 @@ def figures_by_metric(
     *,
     trial_ids: Sequence[str] | None = None,
     of_row: Callable[[Metric, MeasuredFigure], bool] = lambda _metric, _row: True,
-) -> dict[Metric, list[TrialFigure]]:
+) -> dict[Metric, list[LineFigure]]:
     """As `trial_figures`, of several metrics: runs, rows and phases are read once for all; with
     `trial_ids` (some hundreds) only of these trials. `of_row` says whether a load of which this is
     a row gets a figure in the metric; it looks at the load alone."""
@@ -155,7 +155,7 @@ def _steps(rows: Sequence[MeasuredFigure], courses: Courses) -> _Steps:
 
 def _of_metric(
     rows: Sequence[MeasuredFigure], metric: Metric, courses: Courses, steps: _Steps
-) -> list[TrialFigure]:
+) -> list[LineFigure]:
     trials: dict[tuple[str, FigureLine], list[MeasuredFigure]] = {}
     for row in rows:
         line = FigureLine(row.step, row.direction, row.rw, row.block_bytes, row.iodepth)
@@ -193,7 +193,7 @@ def _figure(
     metric: Metric,
     courses: Courses,
     steps: _Steps,
-) -> TrialFigure:
+) -> LineFigure:
     results = _runs(line, rows, metric, steps)
     of_runs = [steps.kinds.get((result.run_id, line.step)) for result in results]
     if "baseline" not in of_runs:
@@ -216,7 +216,7 @@ def _figure(
     levels = sorted(
         {result.kind for result in kept_results if result.kind is not None and result.is_level}
     )
-    return TrialFigure(
+    return LineFigure(
         trial_id=run.trial_id,
         campaign_id=run.campaign_id,
         replicate=run.replicate,

@@ -19,8 +19,8 @@ ROOT = Path(diskbench.__file__).parent
 NAMES = frozenset(catalogues())
 _OWN_CODE = ("providers/", "store/migrations/")
 """Code of providers, and the past that migrations keep."""
-_OTHER_MEANINGS = {"store/urls.py", "store/evidence.py", "report/published/charts.py"}
-"""Where the word names something else: schemes of URLs of object stores, charts of one post."""
+_OTHER_MEANINGS = {"store/urls.py", "store/evidence.py"}
+"""Where the word names something else: schemes of URLs of object stores."""
 FILES = sorted(
     path.relative_to(ROOT).as_posix()
     for path in ROOT.rglob("*.py")

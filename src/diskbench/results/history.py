@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -14,6 +14,7 @@ from diskbench.analysis.repeats import by_machine
 from diskbench.model.comparison import Metric
 from diskbench.model.history import History, HistoryPoint, LevelChange, Regressions
 from diskbench.parallel import few_at_a_time
+from diskbench.ports import EvidenceStore
 from diskbench.results.compare_runs import differences
 from diskbench.results.pool import alike
 from diskbench.results.trial_figures import (
@@ -63,21 +64,39 @@ def histories(
     """The histories of `find_regressions`, subject by subject, the first measured first: what is in
     memory at a time are the figures of some subjects. Trials without a date are added to
     `undated`."""
-    for few in few_at_a_time(trials_by_subject(database, filters).items(), MOST_TRIALS):
-        subjects = {trial_id: subject for subject, ids in few.items() for trial_id in ids}
-        series: dict[Fields, dict[FigureLine, list[LineFigure]]] = {subject: {} for subject in few}
-        read = figures_by_metric(database, filters, (metric,), trial_ids=list(subjects))
+    trials_of = trials_by_subject(database, filters)
+    for _, read in figures_of_subjects(database, filters, (metric,), trials_of):
+        lines: dict[FigureLine, list[LineFigure]] = defaultdict(list)
         for figure in read[metric]:
             if figure.at is None:
                 undated[figure.trial_id] = None
             else:
-                of_subject = series[subjects[figure.trial_id]]
-                of_subject.setdefault(figure.line, []).append(figure)
-        for lines in series.values():
-            for figures in lines.values():
-                history = history_of(figures, metric, pool=pool)
-                if len(history.points) > 1:
-                    yield history
+                lines[figure.line].append(figure)
+        for figures in lines.values():
+            history = history_of(figures, metric, pool=pool)
+            if len(history.points) > 1:
+                yield history
+
+
+def figures_of_subjects(
+    database: Engine,
+    filters: Sequence[Filter],
+    metrics: Sequence[Metric],
+    trials_of: Mapping[Fields, Sequence[str]],
+    evidence: EvidenceStore | None = None,
+) -> Iterator[tuple[Fields, dict[Metric, list[LineFigure]]]]:
+    """The figures of the trials of each subject, in the order of `trials_of`; some subjects are
+    read at a time."""
+    for few in few_at_a_time(trials_of.items(), MOST_TRIALS):
+        subjects = {trial_id: subject for subject, ids in few.items() for trial_id in ids}
+        read = figures_by_metric(database, filters, metrics, evidence, trial_ids=list(subjects))
+        figures: dict[Fields, dict[Metric, list[LineFigure]]] = {
+            subject: {metric: [] for metric in metrics} for subject in few
+        }
+        for metric, of_metric in read.items():
+            for figure in of_metric:
+                figures[subjects[figure.trial_id]][metric].append(figure)
+        yield from figures.items()
 
 
 def history_of(

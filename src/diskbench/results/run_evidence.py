@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TypeVar, cast
 
 from diskbench.errors import DiskbenchError, StoreUnavailable, UnknownName
 from diskbench.fio.output import parse_output
@@ -38,6 +38,7 @@ from diskbench.store.parse_step import FIO_JSON, SAMPLES
 from diskbench.store.phases import run_phases
 
 OpenStore = Callable[[str | None], EvidenceStore]
+Part = TypeVar("Part")
 
 
 def open_kept(url: str | None) -> EvidenceStore:
@@ -133,9 +134,12 @@ class EvidenceOfRuns:
             return ReadRun()
         once = cast("EvidenceStore", ReadOnce(store))
         return ReadRun(
-            _steps(once, row.run_id),
+            # Without its steps a run is judged by its rows.
+            _known("steps", row.run_id, lambda: read_steps(once, row.run_id), quiet=True),
             phases_of(once, row.run_id, plans.get(row.trial_id), number=row.number),
-            _audits(once, row.run_id) if with_audits else (),
+            _known("audit", row.run_id, lambda: run_audits(once, row.run_id))
+            if with_audits
+            else (),
         )
 
     def pruned(self, row: Run) -> PrunedRun | None:
@@ -151,31 +155,22 @@ class EvidenceOfRuns:
 def phases_of(
     store: EvidenceStore, run_id: str, plan: Plan | None, *, number: int
 ) -> tuple[StepPhases, ...]:
-    """The phases of all steps of a run, whose number in its trial counts from 1."""
+    """The phases of all steps of a run, whose number in its trial counts from 1. A run whose
+    evidence is gone or damaged has none; damage is logged."""
+    return _known("phases", run_id, lambda: run_phases(store, run_id, plan, run=number))
+
+
+def _known(
+    part: str, run_id: str, read: Callable[[], Sequence[Part]], *, quiet: bool = False
+) -> tuple[Part, ...]:
+    """What `read` finds of a run, if anything; damage is logged unless it is `quiet`."""
     try:
-        return tuple(run_phases(store, run_id, plan, run=number))
-    except UnknownName:  # nothing finished
+        return tuple(read())
+    except UnknownName:  # nothing finished, or imported without it
         return ()
     except DiskbenchError as error:
-        warn("phases", run_id, error)
-        return ()
-
-
-def _steps(store: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
-    """The steps of a run as they ran; without them a run is judged by its rows."""
-    try:
-        return read_steps(store, run_id)
-    except DiskbenchError:
-        return ()
-
-
-def _audits(store: EvidenceStore, run_id: str) -> tuple[StepAudit, ...]:
-    try:
-        return tuple(run_audits(store, run_id))
-    except UnknownName:  # nothing finished
-        return ()
-    except DiskbenchError as error:
-        warn("audit", run_id, error)
+        if not quiet:
+            warn(part, run_id, error)
         return ()
 
 

@@ -20,22 +20,18 @@ from sqlalchemy.engine import Engine
 from diskbench.model.comparison import Metric
 from diskbench.model.history import Configuration, FactChange, History, MetricHistory, Sampled
 from diskbench.model.run import AskedRun, Mark
-from diskbench.parallel import few_at_a_time
 from diskbench.ports import EvidenceStore
 from diskbench.results.compare_runs import differences
-from diskbench.results.history import MOST_TRIALS, history_of
+from diskbench.results.history import figures_of_subjects, history_of
 from diskbench.results.pool import alike, replicated
 from diskbench.results.trial_figures import (
     FACTS,
     Fields,
     LineFigure,
-    figures_by_metric,
     subject_of,
     words,
 )
 from diskbench.store.where import Filter
-
-_Figures = dict[Metric, list[LineFigure]]
 
 METRICS: tuple[Metric, ...] = get_args(Metric)
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")
@@ -71,22 +67,15 @@ def configurations(
         subject: list(dict.fromkeys(row.run.trial_id for row in reversed(rows)))
         for subject, rows in groups.items()
     }
-    for few in few_at_a_time(trials_of.items(), MOST_TRIALS):
-        ids = [trial_id for of_subject in few.values() for trial_id in of_subject]
-        by_metric = figures_by_metric(database, filters, METRICS, evidence, trial_ids=ids)
-        figures: dict[Fields, _Figures] = {subject: {} for subject in few}
-        for metric, of_metric in by_metric.items():
-            for figure in of_metric:
-                if figure.subject in few:
-                    figures[figure.subject].setdefault(metric, []).append(figure)
-        for subject in few:
-            yield _configuration(subject, groups[subject], figures[subject])
+    read = figures_of_subjects(database, filters, METRICS, trials_of, evidence)
+    for subject, figures in read:
+        yield _configuration(subject, groups[subject], figures)
 
 
 def _configuration(
     subject: Fields,
     rows: Sequence[AskedRun],
-    figures: _Figures,
+    figures: Mapping[Metric, Sequence[LineFigure]],
 ) -> Configuration:
     asked = dict(subject)
     # rows are newest first: of each trial the first finished run stays

@@ -97,7 +97,7 @@ def test_reading_in_batches_changes_nothing(database, monkeypatch):
         disk = ("gp2", "gp3")[night % 2]
         measured(database, [value, value + 1], disk=disk, campaign=night)
     whole = found(database)
-    monkeypatch.setattr("diskbench.results.site_subjects.MOST_TRIALS", 2)
+    monkeypatch.setattr("diskbench.results.history.MOST_TRIALS", 2)
     assert found(database) == whole
     assert [len(iops(one).sampled) for one in whole] == [10, 10]
 

@@ -5,16 +5,17 @@ missing, a report lacks only its charts."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar
 
 from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.errors import DiskbenchError
 from diskbench.model.run import Run
 from diskbench.model.spec import Plan
 from diskbench.model.verdict import Verdict, trust_words
+from diskbench.ports import EvidenceStore
 from diskbench.report.assemble.course import StepCourse, courses
 from diskbench.report.assemble.latencies import (
     Distribution,
@@ -34,6 +35,7 @@ from diskbench.results.trial import Trial
 from diskbench.store.frames import histogram_frame, series_frame
 from diskbench.store.stored_series import latency_seconds
 
+Part = TypeVar("Part")
 MOST_COURSES = 6
 """Steps of one run that are drawn second by second."""
 LEAST_COURSE_S = 10
@@ -103,27 +105,22 @@ class ChartData:
     @cached_property
     def latency_maps(self) -> tuple[LatencyMap, ...]:
         """Latencies over time of the detailed step; empty without latency logs."""
-        store = self.evidence.store(self.run)
-        if self.detailed is None or store is None:
+        if (detailed := self.detailed) is None:
             return ()
-        try:
-            seconds = latency_seconds(store, self.run.run_id, step=self.detailed.step)
-        except DiskbenchError as error:
-            self._warn("latencies", self.run, error)
-            return ()
-        return tuple(latency_maps(seconds))
+        return self._known(
+            "latencies",
+            self.run,
+            lambda store, run_id: latency_maps(latency_seconds(store, run_id, step=detailed.step)),
+        )
 
     @cached_property
     def distributions(self) -> tuple[Distribution, ...]:
         """The latency distribution of each measured step of the run."""
-        store = self.evidence.store(self.run)
-        if store is None:
-            return ()
-        try:
-            spreads = distributions(histogram_frame(store, self.run.run_id))
-        except DiskbenchError as error:
-            self._warn("histogram", self.run, error)
-            return ()
+        spreads = self._known(
+            "histogram",
+            self.run,
+            lambda store, run_id: distributions(histogram_frame(store, run_id)),
+        )
         filled = self._filled(self.run)
         return tuple(spread for spread in spreads if spread.step not in filled)
 
@@ -155,40 +152,41 @@ class ChartData:
         return sorted(long, key=lambda course: not (course.phases and course.phases.cliffs))
 
     def _read(self, row: Run) -> tuple[StepCourse, ...]:
-        store = self.evidence.store(row)
-        if store is None:
-            return ()
-        trial, run_id = self.stored[row.trial_id], row.run_id
-        filled = self._filled(row)
-        try:
-            return courses(
+        trial, filled = self.stored[row.trial_id], self._filled(row)
+        foreseen = {
+            at: expected for (whose, at), expected in trial.foreseen.items() if whose == row.run_id
+        }
+        return self._known(
+            "series",
+            row,
+            lambda store, run_id: courses(
                 series_frame(store, run_id),
                 tuple(phase for phase in trial.phases if phase.run_id == run_id),
                 trial.plan,
                 run=row.number,
-                expectations={
-                    at: expectation
-                    for (whose, at), expectation in trial.foreseen.items()
-                    if whose == run_id
-                },
+                expectations=foreseen,
                 is_selected=lambda step: step not in filled,
-            )
-        except DiskbenchError as error:
-            self._warn("series", row, error)
-            return ()
+            ),
+        )
 
     def _filled(self, row: Run) -> frozenset[str]:
         """The steps of a run that only prepare the disk."""
         plan = self.stored[row.trial_id].plan
         return frozenset(step.name for step in (plan.steps if plan else ()) if step.role == "fill")
 
-    def _warn(self, part: str, row: Run, error: DiskbenchError) -> None:
-        """Log what a report lacks; imported runs seldom have seconds, and a few of many runs may
-        lack them."""
-        seldom = row.imported or self.single is None
-        level = logging.INFO if seldom else logging.WARNING
-        message = "no %s of run %s in the page: %s"
-        logging.getLogger(__name__).log(level, message, part, row.run_id, error.message)
+    def _known(
+        self, part: str, row: Run, read: Callable[[EvidenceStore, str], tuple[Part, ...]]
+    ) -> tuple[Part, ...]:
+        """What `read` finds of a run; nothing without its evidence. What a report lacks is logged:
+        imported runs seldom have seconds, and a few of many runs may lack them."""
+        store = self.evidence.store(row)
+        try:
+            return () if store is None else read(store, row.run_id)
+        except DiskbenchError as error:
+            level = logging.INFO if row.imported or self.single is None else logging.WARNING
+            message = "no %s of run %s in the page: %s"
+            logging.getLogger(__name__).log(level, message, part, row.run_id, error.message)
+            return ()
 
 
 @dataclass(frozen=True)

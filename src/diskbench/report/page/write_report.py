@@ -41,7 +41,10 @@ def check_folder(path: Path) -> None:
 def write_report(path: Path, report: Report, format_: Format, *, log: bool | None = None) -> None:
     """Write the report; `log` selects the axis of a picture. Raises InvalidValue if the file cannot
     be written or there is nothing to draw."""
-    data = rendered(report, format_, log=log)
+    _write(path, rendered(report, format_, log=log))
+
+
+def _write(path: Path, data: bytes) -> None:
     try:
         write_whole(path, data)
     except OSError as error:
@@ -128,10 +131,7 @@ def write_chart(
         data = chart_bytes(
             figure, points, kind, log=log, made=made, drawing=path.with_suffix(".svg").name
         )
-        try:
-            write_whole(file, data)
-        except OSError as error:
-            raise InvalidValue(f"cannot write {file}: {error.strerror}") from error
+        _write(file, data)
     return tuple(file for file, _ in files)
 
 

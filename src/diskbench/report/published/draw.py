@@ -13,7 +13,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.price import Priced, price_chart
-from diskbench.report.charts.promised import FigureBesidePromise, promised_chart
+from diskbench.report.charts.promised import promised_chart
 from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_chart
 from diskbench.report.charts.spread import SpreadRow, spread_chart
 from diskbench.report.published.charts import PostChart
@@ -79,6 +79,14 @@ def draw(
     drawn = chart.of(figures)
     points = rows_of(chart, figures, own, linked=linked)
     name, heading = f"{chart.post}-{chart.name}", chart.heading
+    by_id = {figure.id: figure for figure in drawn}
+
+    def foreseen(point: ChartPoint) -> PlanExpectation | None:
+        """The expectation of an own trial's plan, or the one for a published disk."""
+        if point.source == "measured":
+            return own.outlooks.get(point.run_ids[0]) if point.run_ids else None
+        return outlook(by_id[point.key], 1)
+
     match chart.kind:
         case "bars":
             return bars_chart(points, palette, name=name, heading=heading)
@@ -94,10 +102,10 @@ def draw(
         case "runs":
             return _runs(chart, drawn, points, own, outlook, palette)
         case "promised":
-            held = _held(points, drawn, own, outlook)
+            held = [beside for point in points if (beside := held_of(point, foreseen(point)))]
             return promised_chart(held, palette, name=name, heading=heading)
         case "price":
-            return _price(chart, points, drawn, own, outlook, palette)
+            return _price(chart, points, foreseen, palette)
 
 
 def _label(chart: PostChart, figure: Published) -> str:
@@ -189,34 +197,15 @@ def _runs(
     )
 
 
-def _held(
-    points: Sequence[ChartPoint],
-    figures: Sequence[Published],
-    own: OwnRuns,
-    outlook: Callable[[Published, int], PlanExpectation | None],
-) -> list[FigureBesidePromise]:
-    by_id = {figure.id: figure for figure in figures}
-    held = []
-    for point in points:
-        foreseen = _foreseen(point, by_id, own, outlook)
-        beside = held_of(point, foreseen)
-        if beside is not None:
-            held.append(beside)
-    return held
-
-
 def _price(
     chart: PostChart,
     points: Sequence[ChartPoint],
-    figures: Sequence[Published],
-    own: OwnRuns,
-    outlook: Callable[[Published, int], PlanExpectation | None],
+    foreseen: Callable[[ChartPoint], PlanExpectation | None],
     palette: Palette,
 ) -> ChartFigure:
-    by_id = {figure.id: figure for figure in figures}
     priced, without = [], dict[str, None]()
     for point in points:
-        usd = monthly_usd(_foreseen(point, by_id, own, outlook))
+        usd = monthly_usd(foreseen(point))
         if usd is None:
             without[point.label] = None
         else:
@@ -229,15 +218,3 @@ def _price(
     prices = _PRICES + (f"; none known of {', '.join(without)}" if without else "")
     name = f"{chart.post}-{chart.name}"
     return price_chart(priced, palette, name=name, heading=chart.heading, prices_of=prices)
-
-
-def _foreseen(
-    point: ChartPoint,
-    figures: Mapping[str, Published],
-    own: OwnRuns,
-    outlook: Callable[[Published, int], PlanExpectation | None],
-) -> PlanExpectation | None:
-    """The expectation of an own trial's plan, or the one for a published disk."""
-    if point.source == "measured":
-        return own.outlooks.get(point.run_ids[0]) if point.run_ids else None
-    return outlook(figures[point.key], 1)

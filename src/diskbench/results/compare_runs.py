@@ -24,7 +24,6 @@ from diskbench.model.comparison import (
     Side,
 )
 from diskbench.model.ids import short
-from diskbench.ports import EvidenceStore
 from diskbench.results.compare_draft import (
     Draft,
     FigureGroup,
@@ -49,26 +48,24 @@ def compare_metrics(
     metrics: Sequence[Metric],
     pool: Collection[str] = (),
     within: Sequence[Filter] = (),
-    evidence: EvidenceStore | None = None,
 ) -> Comparison:
     """The ratio B over A of each figure that both selections have, in the order of the steps, and
     what only one of them has. A metric that a side lacks is left out where there is another.
 
     Both are runs that meet the conditions `within`. Trials of one side that differ in a fact are
-    replicates of each other only where the fact is in `pool` (MR-14). Phases and canaries are read
-    from `evidence`, or from the store of each run. Raises UnknownName, NoFigure for a selection
-    without finished runs, and InvalidValue for trials that are in both selections.
+    replicates of each other only where the fact is in `pool` (MR-14). Raises UnknownName, NoFigure
+    for a selection without finished runs, and InvalidValue for trials that are in both selections.
     """
     if a.strip() == b.strip():
         raise InvalidValue(f"A and B are both {a!r}", advice="name two different sets")
     of_a, of_b = (
-        figures_by_metric(database, [*selected(database, text), *within], metrics, evidence)
+        figures_by_metric(database, [*selected(database, text), *within], metrics)
         for text in (a, b)
     )
 
     @cache
     def flagged(trials: tuple[str, ...]) -> Collection[str]:
-        return off_trials(database, trials, evidence)
+        return off_trials(database, trials)
 
     comparisons: list[Comparison] = []
     lacking: InvalidValue | None = None

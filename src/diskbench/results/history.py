@@ -12,9 +12,8 @@ from sqlalchemy.engine import Engine
 from diskbench.analysis.drift import Drift, drift
 from diskbench.analysis.repeats import by_machine
 from diskbench.model.comparison import Metric
-from diskbench.model.history import History, HistoryPoint, LevelChange, Regressions
+from diskbench.model.history import History, HistoryPoint, LevelChange
 from diskbench.parallel import few_at_a_time
-from diskbench.ports import EvidenceStore
 from diskbench.results.compare_runs import differences
 from diskbench.results.pool import alike
 from diskbench.results.trial_figures import (
@@ -34,25 +33,6 @@ MOST_TRIALS = 200
 """Trials of several subjects whose figures are in memory together; our choice."""
 
 
-def find_regressions(
-    database: Engine,
-    filters: Sequence[Filter],
-    *,
-    metric: Metric = "iops",
-    pool: Collection[str] = (),
-) -> Regressions:
-    """The history of each step of each subject that was measured at least twice.
-
-    A point in time is one campaign: a matrix of a schedule, or one command. Its figure is the
-    median over its machines, because single machines are too noisy to show a change of 10 %.
-    Machines whose kernel, zone or another fact differs from that of most machines of the campaign
-    do not count, unless the fact is in `pool`; nor do figures that span a cliff.
-    """
-    undated: dict[str, None] = {}
-    of_series = tuple(histories(database, filters, undated, metric=metric, pool=pool))
-    return Regressions(histories=of_series, undated=tuple(undated))
-
-
 def histories(
     database: Engine,
     filters: Sequence[Filter],
@@ -61,9 +41,15 @@ def histories(
     metric: Metric = "iops",
     pool: Collection[str] = (),
 ) -> Iterator[History]:
-    """The histories of `find_regressions`, subject by subject, the first measured first: what is in
-    memory at a time are the figures of some subjects. Trials without a date are added to
-    `undated`."""
+    """The history of each step of each subject that was measured at least twice, subject by
+    subject, the first measured first: what is in memory at a time are the figures of some subjects.
+
+    A point in time is one campaign: a matrix of a schedule, or one command. Its figure is the
+    median over its machines, because single machines are too noisy to show a change of 10 %.
+    Machines whose kernel, zone or another fact differs from that of most machines of the campaign
+    do not count, unless the fact is in `pool`; nor do figures that span a cliff. Trials without a
+    date are added to `undated`.
+    """
     trials_of = trials_by_subject(database, filters)
     for _, read in figures_of_subjects(database, filters, (metric,), trials_of):
         lines: dict[FigureLine, list[LineFigure]] = defaultdict(list)
@@ -83,13 +69,12 @@ def figures_of_subjects(
     filters: Sequence[Filter],
     metrics: Sequence[Metric],
     trials_of: Mapping[Fields, Sequence[str]],
-    evidence: EvidenceStore | None = None,
 ) -> Iterator[tuple[Fields, dict[Metric, list[LineFigure]]]]:
     """The figures of the trials of each subject, in the order of `trials_of`; some subjects are
     read at a time."""
     for few in few_at_a_time(trials_of.items(), MOST_TRIALS):
         subjects = {trial_id: subject for subject, ids in few.items() for trial_id in ids}
-        read = figures_by_metric(database, filters, metrics, evidence, trial_ids=list(subjects))
+        read = figures_by_metric(database, filters, metrics, trial_ids=list(subjects))
         figures: dict[Fields, dict[Metric, list[LineFigure]]] = {
             subject: {metric: [] for metric in metrics} for subject in few
         }

@@ -20,7 +20,6 @@ from sqlalchemy.engine import Engine
 from diskbench.model.comparison import Metric
 from diskbench.model.history import Configuration, FactChange, History, MetricHistory, Sampled
 from diskbench.model.run import AskedRun, Mark
-from diskbench.ports import EvidenceStore
 from diskbench.results.compare_runs import differences
 from diskbench.results.history import figures_of_subjects, history_of
 from diskbench.results.pool import alike, replicated
@@ -56,18 +55,14 @@ def configurations(
     database: Engine,
     filters: Sequence[Filter],
     groups: Mapping[Fields, Sequence[AskedRun]],
-    evidence: EvidenceStore | None = None,
 ) -> Iterator[Configuration]:
-    """One configuration per subject in `groups` (runs newest first, all meeting `filters`).
-
-    The order is that of `groups`. The phases of long steps are read from `evidence`, or from each
-    run's own store.
-    """
+    """One configuration per subject in `groups` (runs newest first, all meeting `filters`), in
+    their order."""
     trials_of = {
         subject: list(dict.fromkeys(row.run.trial_id for row in reversed(rows)))
         for subject, rows in groups.items()
     }
-    read = figures_of_subjects(database, filters, METRICS, trials_of, evidence)
+    read = figures_of_subjects(database, filters, METRICS, trials_of)
     for subject, figures in read:
         yield _configuration(subject, groups[subject], figures)
 

@@ -86,20 +86,6 @@ class LineFigure:
         return Sample(self.trial_id, self.value, self.machine)
 
 
-def trial_figures(
-    database: Engine,
-    filters: Sequence[Filter],
-    metric: Metric,
-    evidence: EvidenceStore | None = None,
-) -> list[LineFigure]:
-    """The figures of all trials with finished runs that meet `filters`, oldest first and those
-    without a date last.
-
-    The phases of long steps are read from `evidence`, or from each run's own store.
-    """
-    return figures_by_metric(database, filters, (metric,), evidence)[metric]
-
-
 def figures_by_metric(
     database: Engine,
     filters: Sequence[Filter],
@@ -109,9 +95,13 @@ def figures_by_metric(
     trial_ids: Sequence[str] | None = None,
     of_row: Callable[[Metric, MeasuredFigure], bool] = lambda _metric, _row: True,
 ) -> dict[Metric, list[LineFigure]]:
-    """As `trial_figures`, of several metrics: runs, rows and phases are read once for all; with
-    `trial_ids` (some hundreds) only of these trials. `of_row` says whether a load of which this is
-    a row gets a figure in the metric; it looks at the load alone."""
+    """The figures of all trials with finished runs that meet `filters`, by metric, oldest first and
+    those without a date last. Runs, rows and phases are read once for all metrics.
+
+    The phases of long steps are read from `evidence`, or from each run's own store. With
+    `trial_ids` (some hundreds) only these trials are read. `of_row` says whether a load of which
+    this is a row gets a figure in the metric; it looks at the load alone.
+    """
     rows = load_figures(database, filters, metrics, trial_ids=trial_ids)
     steps = {
         (row.run_id, row.step_index, row.round, row.direction): row

@@ -1,11 +1,12 @@
 """Histories are made subject by subject: what is in memory does not grow with the store."""
 
 import pytest
+from tests.rigs.figures import find_regressions
 from tests.rigs.replicates import measured
 
 from diskbench.model.history import Regressions, regressions_json
 from diskbench.results import history
-from diskbench.results.history import find_regressions, histories
+from diskbench.results.history import histories
 from diskbench.store.figures import load_figures
 
 DISKS = ("gp2", "gp3", "io2", "st1")

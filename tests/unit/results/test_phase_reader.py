@@ -2,12 +2,11 @@
 
 import pytest
 from tests.rigs.coursed import coursed
+from tests.rigs.figures import find_regressions, trial_figures
 from tests.rigs.statements import statements_of
 from tests.rigs.synthetic import Noise, bucket, flat
 
 from diskbench.results.compare_runs import compare_metrics
-from diskbench.results.history import find_regressions
-from diskbench.results.trial_figures import trial_figures
 from diskbench.store.evidence import open_evidence
 
 BURST = bucket(870_000, 3000, 100, 900, Noise(sd=0.01), seed=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.books import SHIPPED
+from tests.rigs.figures import trial_figures
 from tests.rigs.replicates import measured
 from tests.rigs.runs import bare_run
 from tests.unit.report.made import result, row, step
@@ -12,7 +13,7 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.result import StepResult
 from diskbench.results.run_evidence import ReadRun
 from diskbench.results.selection import selected
-from diskbench.results.trial_figures import _rented, common_fields, trial_figures, words
+from diskbench.results.trial_figures import _rented, common_fields, words
 from diskbench.results.verdicts import judge
 from diskbench.store.where import Filter
 from diskbench.units import NS_PER_S

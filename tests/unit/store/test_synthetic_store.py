@@ -2,8 +2,8 @@
 
 import pytest
 from tests.rigs import synthetic_store
+from tests.rigs.figures import find_regressions
 
-from diskbench.results.history import find_regressions
 from diskbench.results.selection import Selection, chosen
 from diskbench.results.site_subjects import by_subject
 from diskbench.store.database import open_database

@@ -99,15 +99,14 @@ def main_figures(
 ) -> list[tuple[Metric, LineFigure]]:
     """The main figure of each step and direction of each trial: IOPS; for large blocks bytes a
     second."""
+
+    def is_main(metric: Metric, row: MeasuredFigure) -> bool:
+        return ((row.block_bytes or 0) >= LARGE_BYTES) == (metric == "bytes_per_s")
+
     figures = figures_by_metric(
-        database, filters, ("iops", "bytes_per_s"), evidence, of_row=_is_main
+        database, filters, ("iops", "bytes_per_s"), evidence, of_row=is_main
     )
     return [(metric, figure) for metric, of_metric in figures.items() for figure in of_metric]
-
-
-def _is_main(metric: Metric, row: MeasuredFigure) -> bool:
-    is_large = (row.block_bytes or 0) >= LARGE_BYTES
-    return is_large == (metric == "bytes_per_s")
 
 
 def _place(figures: Sequence[LineFigure]) -> tuple[object, ...]:

@@ -129,7 +129,12 @@ def _grounds(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]
     """The evidence for each limit of the table that its ratio does not show."""
     for name, of_runs in steps.items():
         groups = _groups(of_runs)
-        by_limit = {(limit := _limit(group)): _having(group, limit) for group in groups}
+        by_limit = {
+            (limit := _limit(group)): shown_stretch(
+                [stretch for stretch in group if stretch.limiter.name == limit]
+            )
+            for group in groups
+        }
         for limit, stretch in by_limit.items():
             counted = any("counts as" in text for text in stretch.limiter.evidence)
             if limit in _SAID_BY_RATIO and not counted:
@@ -161,10 +166,6 @@ def _groups(of_runs: Sequence[Verdict]) -> list[list[Judged]]:
 def _limit(judged: Sequence[Judged]) -> LimiterName:
     """The limit that most of the runs have."""
     return Counter(level.limiter.name for level in judged).most_common(1)[0][0]
-
-
-def _having(judged: Sequence[Judged], limit: LimiterName) -> Judged:
-    return shown_stretch([stretch for stretch in judged if stretch.limiter.name == limit])
 
 
 def _doubts(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]) -> Iterator[str]:

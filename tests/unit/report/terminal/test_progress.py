@@ -92,6 +92,8 @@ def test_a_terminal_shows_bar_place_and_live_figures_and_is_given_back(monkeypat
     shown.step_finished("01trial", result(STEPS[2], row()))
     shown.close()
     shown.close()
+    *_, drawn = stream.getvalue().split("mean 2.66 ms")
+    assert "\x1b[2K" in drawn, "its lines are erased: the result has them again"
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
     assert "run 2 of 2, step 3 of 4: rand-read-4k-qd32, 5 s left" in text
     assert "read 12,000 IOPS 49.2 MB/s · 2.66 ms" in text
@@ -183,17 +185,6 @@ def test_what_each_step_takes_beyond_its_plan_is_in_the_rest_of_the_whole():
     track.finish(result(STEPS[1]), 90.0 + STEPS[1].expected_s + 2.0)
     rest = sum(step.expected_s for step in STEPS[2:])
     assert track.left_s(120.0) == rest + 2.0 * len(STEPS[2:])
-
-
-def test_the_display_of_finished_steps_leaves_the_terminal_with_the_bar(monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    stream, clock = Terminal(), Clock()
-    shown = opened([plan()], stream, clock)
-    shown.step_started("01trial", 0, STEPS[2])
-    shown.step_finished("01trial", result(STEPS[2], row()))
-    shown.close()
-    *_, drawn = stream.getvalue().split("mean 2.66 ms")
-    assert "\x1b[2K" in drawn, "its lines are erased: the result has them again"
 
 
 def test_several_hosts_stand_in_one_table_with_what_is_left_of_each(monkeypatch):

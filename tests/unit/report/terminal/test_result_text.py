@@ -247,10 +247,6 @@ def test_the_commands_for_the_page_and_for_all_of_it_take_the_short_id():
     assert f"diskbench results show {id_} -v" in printed(view)[-1]
 
 
-def test_a_trial_without_a_figure_says_why():
-    assert "no " in "\n".join(printed(trial([])))
-
-
 def of_hosts(*named):
     out = io.StringIO()
     print_brief_hosts(named, "gygz1pzn", console=Console(file=out, width=80))

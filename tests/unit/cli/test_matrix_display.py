@@ -9,6 +9,7 @@ from tests.rigs.whole_matrix import status_of_matrix
 
 from diskbench.cli.matrix_display import print_matrix_status
 from diskbench.engine.matrix.status import look_at
+from diskbench.model.ids import short
 from diskbench.report.terminal.matrix_table import LISTED, matrix_table
 from diskbench.report.terminal.screen import print_trimmed, screen
 from diskbench.store.campaigns import load_campaign, save_campaign
@@ -64,6 +65,7 @@ def test_a_table_of_many_cells_is_that_which_rich_lays_out(
     cells = tuple(cell for cell in whole.cells if cell.row.state in LISTED)
     print_trimmed(screen(), matrix_table(whole.model_copy(update={"cells": cells})))
     expected = capsys.readouterr().out
+    assert short(CAMPAIGN) in expected.splitlines()[0]
     print_matrix_status(look_at(database, campaign), "table")
     assert capsys.readouterr().out.splitlines() == expected.splitlines()
 

@@ -19,6 +19,8 @@ from diskbench.results.pool import off_trials
 from diskbench.results.replicate_set import replicates_of
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
+from diskbench.store.query import find_runs
+from diskbench.store.where import Filter
 
 
 @pytest.fixture
@@ -71,6 +73,10 @@ def test_a_checksum_is_known_by_its_size(line, mib):
     assert (canary.cpu_s, canary.cpu_mib) == (0.1, mib)
 
 
+def runs_of(database, trials):
+    return {trial: find_runs(database, [Filter("trial_id", "=", trial)]) for trial in trials}
+
+
 def test_checksums_of_two_sizes_are_two_fleets(database, evidence):
     trials = []
     for number in range(14):
@@ -82,7 +88,7 @@ def test_checksums_of_two_sizes_are_two_fleets(database, evidence):
                 number=number, canaries=canaries, canary_word=word,
             )
         )  # fmt: skip
-    assert off_trials(database, trials, evidence) == {}
+    assert off_trials(runs_of(database, trials), evidence) == {}
 
 
 @pytest.mark.parametrize("kinds", [("Xeon 8488C", "Graviton3"), ("Xeon 8488C", "Xeon 8488C")])
@@ -96,7 +102,7 @@ def test_a_machine_is_compared_with_its_own_kind_alone(database, evidence, kinds
         )
         for number, (seconds, model) in enumerate([(0.1, usual)] * 8 + [(0.3, rare)])
     ]  # fmt: skip
-    assert list(off_trials(database, trials, evidence)) == trials[8:] * (usual == rare)
+    assert list(off_trials(runs_of(database, trials), evidence)) == trials[8:] * (usual == rare)
 
 
 def test_of_normal_noise_few_are_flagged():

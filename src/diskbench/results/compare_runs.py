@@ -63,9 +63,16 @@ def compare_metrics(
         for text in (a, b)
     )
 
+    runs_of = {
+        figure.trial_id: figure.runs
+        for side in (of_a, of_b)
+        for figures in side.values()
+        for figure in figures
+    }
+
     @cache
     def flagged(trials: tuple[str, ...]) -> Collection[str]:
-        return off_trials(database, trials)
+        return off_trials({trial_id: runs_of[trial_id] for trial_id in trials})
 
     comparisons: list[Comparison] = []
     lacking: InvalidValue | None = None

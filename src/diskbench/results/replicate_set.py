@@ -63,8 +63,8 @@ def replicates_of(
     `pool`. Without `canaries` no trial is flagged, and the evidence of none is read for its canary.
     """
     figures = main_figures(database, filters, evidence)
-    trial_ids = [figure.trial_id for _, figure in figures] if canaries else []
-    flagged = off_trials(database, trial_ids, evidence)
+    runs_of = {figure.trial_id: figure.runs for _, figure in figures} if canaries else {}
+    flagged = off_trials(runs_of, evidence)
     groups: dict[tuple[Fields, FigureLine, Metric], list[LineFigure]] = defaultdict(list)
     for metric, figure in figures:
         groups[figure.subject, figure.line, metric].append(figure)

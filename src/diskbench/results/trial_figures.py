@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy.engine import Engine
@@ -36,6 +37,7 @@ FACTS = (
 _RATES = frozenset({"iops", "bytes_per_s"})
 _REGIMES = frozenset({"burst", "baseline"})
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")
+_index = attrgetter("run_index")
 REGIME = "regime"
 """A fact of a step that was cut into phases: whether its figure belongs to burst or baseline."""
 
@@ -60,7 +62,8 @@ class LineFigure:
     is taken from, where the step has several levels; None: it is the mean of the whole step.
     `spans_cliff`: the figure covers both sides of a cliff, because it is not known for one side
     alone (a latency); such a figure is never pooled. `block` names the block of an ABBA order that
-    the trial was measured in (model/comparison.py); empty for any other.
+    the trial was measured in (model/comparison.py); empty for any other. `runs` are those of
+    the trial, in order.
     """
 
     trial_id: str
@@ -79,6 +82,7 @@ class LineFigure:
     level: PhaseKind | None = None
     spans_cliff: bool = False
     block: str = ""
+    runs: tuple[Run, ...] = ()
 
     @property
     def sample(self) -> Sample:
@@ -223,6 +227,7 @@ def _figure(
         level=levels[0] if levels and metric in _RATES else None,
         spans_cliff=metric not in _RATES and any(result.crosses for result in kept_results),
         block=block_of(run.labels),
+        runs=tuple(sorted({row.run_id: row.run for row in rows}.values(), key=_index)),
     )
 
 

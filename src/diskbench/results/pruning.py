@@ -130,8 +130,6 @@ def _record(
 ) -> tuple[PrunedRun, dict[str, bytes]]:
     """The record of the logs of a run, and what is kept in their place, by key: all that is ever
     read from them. Raises EvidenceDamaged where something of it is not there or cannot be read."""
-    import polars as pl
-
     prefix, manifest = run_prefix(run_id), read_manifest(store, run_id)
     if manifest is None:
         raise EvidenceDamaged("its evidence has no manifest.json")
@@ -153,10 +151,7 @@ def _record(
             SERIES_FILE: series_parquet(store, run_id, folder, record),
             LATENCIES_FILE: latencies_parquet(store, run_id, folder, record),
         }
-        if (
-            sum(file.bytes for file in logs.values())
-            and not pl.read_parquet(io.BytesIO(derived[SERIES_FILE])).height
-        ):
+        if sum(file.bytes for file in logs.values()) and not _row_count(derived[SERIES_FILE]):
             raise EvidenceDamaged(f"no per-second series can be read from the logs of {folder}")
         files = {name: _file(folder, name, data) for name, data in derived.items()}
         kept |= {f"{prefix}/{files[name].key}": data for name, data in derived.items()}
@@ -169,6 +164,12 @@ def _record(
 def _file(folder: str, name: str, data: bytes) -> FileRecord:
     key = f"pruned/{folder.rpartition('/')[2]}.{name}"
     return FileRecord(key=key, bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+
+
+def _row_count(parquet: bytes) -> int:
+    import polars as pl
+
+    return pl.read_parquet(io.BytesIO(parquet)).height
 
 
 class _Unwritten:

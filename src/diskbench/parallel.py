@@ -1,8 +1,9 @@
-"""Run one function over many inputs in threads, for calls that wait on the network."""
+"""Many inputs: one function over them in threads, for calls that wait on the network; and some of
+them at a time, for what is held in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ throttle."""
 
 One = TypeVar("One")
 Answer = TypeVar("Answer")
+Name = TypeVar("Name", bound=Hashable)
 
 
 def all_of(
@@ -25,3 +27,18 @@ def all_of(
         return list(pool.map(do, arguments))
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def few_at_a_time(
+    groups: Iterable[tuple[Name, Sequence[One]]], most: int
+) -> Iterator[dict[Name, Sequence[One]]]:
+    """Groups in their order, by name: trials with their runs, or subjects with their trials. As
+    many together as have `most` members; at least one group."""
+    few: dict[Name, Sequence[One]] = {}
+    for name, members in groups:
+        if few and sum(map(len, few.values())) + len(members) > most:
+            yield few
+            few = {}
+        few[name] = members
+    if few:
+        yield few

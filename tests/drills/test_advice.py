@@ -91,14 +91,13 @@ def test_a_suspended_run_is_continued_and_not_started_again(cause, capsys):
     from diskbench.engine.matrix.run_cells import TrialEnding
     from diskbench.errors import ConnectionLost, StoreUnavailable
     from diskbench.report.assemble.subject import SUSPENDED, subject_of_plan
-    from diskbench.report.assemble.trial_facts import TrialFacts
-    from diskbench.report.assemble.trial_view import trial_view
+    from diskbench.report.assemble.view import View
 
     plan = make_plan()
     error = ConnectionLost("gone") if cause == "host" else StoreUnavailable("gone")
     report = TrialEnding(plan, suspended=error, stopped=cause == "host")
     subject = replace(subject_of_plan(plan), state=SUSPENDED)
-    view = trial_view(TrialFacts(plan.trial_id, subject=subject, runs=(), measurements=()))
+    view = View(plan.trial_id, subject=subject, runs=())
     outs = []
     for verbose in (False, True):
         print_table(view, (), verbose=verbose)

@@ -2,6 +2,7 @@
 not pooled."""
 
 import pytest
+from tests.rigs.figures import trial_figures
 from tests.rigs.plans import planned_on
 from tests.rigs.replicates import measured
 
@@ -11,7 +12,6 @@ from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.spec import Plan
 from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.pool import CHECKED, alike, check_alike, facts_to_pool
-from diskbench.results.trial_figures import trial_figures
 from diskbench.store.database import open_database
 
 FACTS = HostFacts(

@@ -10,8 +10,7 @@ from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import Verdict
 from diskbench.report.assemble.subject import Subject
-from diskbench.report.assemble.trial_facts import TrialFacts
-from diskbench.report.assemble.trial_view import trial_view
+from diskbench.report.assemble.view import View
 from diskbench.report.terminal.result_text import print_view
 
 
@@ -25,7 +24,7 @@ def print_result(
     console: Console,
 ) -> None:
     """Print the result of a trial, and the next step."""
-    trial = TrialFacts(
+    trial = View(
         trial_id=subject.trial_id,
         subject=subject,
         runs=(),
@@ -34,4 +33,4 @@ def print_result(
         phases=tuple(phases),
         verdicts=tuple(verdicts),
     )
-    print_view(trial_view(trial), console=console)
+    print_view(trial, console=console)

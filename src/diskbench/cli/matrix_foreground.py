@@ -14,7 +14,7 @@ from diskbench.cli.matrix_display import (
     show_table_while,
 )
 from diskbench.cli.messages import emit_problem, report
-from diskbench.cli.run_results import say_missed, stored_trial
+from diskbench.cli.run_results import read_ended, say_missed
 from diskbench.engine.matrix.campaign import claim_foreground
 from diskbench.engine.matrix.machine_reuse import let_idle_go
 from diskbench.engine.matrix.status import matrix_status
@@ -24,12 +24,13 @@ from diskbench.engine.trial.stop import StopThenLeave, on_signals
 from diskbench.files import write_whole
 from diskbench.model.campaign import MatrixStatus
 from diskbench.model.ids import short
-from diskbench.report.assemble.trial_facts import trial_facts
-from diskbench.report.assemble.trial_view import trial_view
+from diskbench.report.assemble.view import view_of
 from diskbench.store.campaigns import CampaignRow, find_campaign, load_campaign
 from diskbench.store.cells import load_cells
 from diskbench.store.leases import leases_of_campaign
 from diskbench.store.machines import list_machines
+from diskbench.store.query import find_runs
+from diskbench.store.where import Filter
 
 NOT_GIVEN_BACK = 3
 
@@ -137,10 +138,10 @@ def _judge(session: Session, campaign_id: str, junit: Path | None) -> int:
     cells = load_cells(database, campaign_id)
     done = [row for row in cells if row.state == "done"]
     judged = [row for row in done if junit is not None or row.cell.fail_if]
-    named = [
-        (row.key, trial_view(trial_facts(stored_trial(session, row.trial_id or ""))))
-        for row in judged
-    ]
+    named = []
+    for row in judged:
+        runs = find_runs(database, [Filter("trial_id", "=", row.trial_id or "")])
+        named += [(row.key, view_of(trial)) for trial in read_ended(session, runs).values()]
     if junit is not None:
         from diskbench.report.junit import junit_report  # imports an XML library
 

@@ -33,7 +33,7 @@ from diskbench.report.page.write_report import (
     write_report,
 )
 from diskbench.report.published import charts as post_charts
-from diskbench.report.published.draw import OwnTrials, draw, rows_of
+from diskbench.report.published.draw import OwnRuns, draw, rows_of
 from diskbench.report.published.own import own_trials
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
@@ -180,7 +180,7 @@ def report_published(
         kind: Format = format_ or "html"
         files = [(Path(f"{post}-{chart}.{kind}"), kind)]
     figures, books = load_published(), open_books()
-    own = OwnTrials()
+    own = OwnRuns()
     if asked:
         engine = database(database_url)
         runs = runs_of(engine, asked)

@@ -22,8 +22,7 @@ from diskbench.errors import InvalidValue
 from diskbench.model.ids import short
 from diskbench.model.run import Run
 from diskbench.plan.limit_path import Hint
-from diskbench.report.assemble.trial_facts import trial_facts
-from diskbench.report.assemble.trial_view import trial_view
+from diskbench.report.assemble.view import view_of
 from diskbench.report.terminal.compare_text import replicate_lines
 from diskbench.report.terminal.plots import Screen, print_plots
 from diskbench.report.terminal.result_text import audit_style, print_brief, print_view
@@ -34,7 +33,7 @@ from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.replicate_set import replicates_of
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.selection import Selection, run_or_set
-from diskbench.results.stored_trial import StoredTrial, read_trial
+from diskbench.results.trial import Trial, read_trial
 from diskbench.store.claims import load_timing
 from diskbench.store.document import results_document
 from diskbench.store.export import csv_text, json_text
@@ -196,13 +195,11 @@ def show_selection(
         print(set_hint)
 
 
-def _print_runs(
-    trial: StoredTrial, *, verbose: bool, pruned: Mapping[str, PrunedRun | None]
-) -> None:
+def _print_runs(trial: Trial, *, verbose: bool, pruned: Mapping[str, PrunedRun | None]) -> None:
     """The result of a trial in short, then each run that did not end well; with `verbose` all of
     it, how each run ended, where its evidence is and whether its figures agree. What the trial cost
     comes last."""
-    console, view = screen(), trial_view(trial_facts(trial))
+    console, view = screen(), view_of(trial)
     (print_view if verbose else print_brief)(view, console=console)
     for run in view.runs:
         if not verbose and run.state == "done" and "does not hold" not in run.audit:
@@ -219,8 +216,8 @@ def _print_runs(
             console.print(Text(_pruned(record), "dim"))
         if run.audit:
             console.print(Text(f"  {run.audit}", audit_style(run.audit)))
-    if view.trial.cost:
-        console.print(Text(f"cost  {view.trial.cost}"))
+    if view.cost:
+        console.print(Text(f"cost  {view.cost}"))
 
 
 def _pruned(record: PrunedRun) -> str:
@@ -231,7 +228,7 @@ def _pruned(record: PrunedRun) -> str:
     )
 
 
-def _print_document(trial: StoredTrial) -> None:
+def _print_document(trial: Trial) -> None:
     """The runs of a trial as one JSON document, with what the trial cost."""
     costs = [] if trial.cost is None else [trial.cost]
     document = results_document(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rich.text import Text
 
@@ -15,11 +15,12 @@ from diskbench.engine.trial.steps import judge_trial
 from diskbench.files import write_whole
 from diskbench.model.ids import short
 from diskbench.model.result import StepAudit
+from diskbench.model.run import Run
 from diskbench.report.assemble.next_step import GO_ON, go_on
 from diskbench.report.assemble.subject import names_of
 from diskbench.report.assemble.threshold_lines import ThresholdLine
-from diskbench.report.assemble.trial_facts import audit_line, trial_facts
-from diskbench.report.assemble.trial_view import TrialView, trial_view
+from diskbench.report.assemble.facts import audit_line
+from diskbench.report.assemble.view import View, view_of
 from diskbench.report.terminal.result_text import (
     audit_style,
     print_brief,
@@ -29,22 +30,24 @@ from diskbench.report.terminal.result_text import (
 from diskbench.report.terminal.screen import screen
 from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.stored_trial import StoredTrial, read_trial
+from diskbench.results.trial import Trial, read_trials
 from diskbench.store.document import results_document
 from diskbench.store.export import json_text
 from diskbench.store.query import find_runs
-from diskbench.store.where import Filter
 
 
-def stored_trial(session: Session, trial_id: str, *, suspended: bool = False) -> StoredTrial:
-    """A trial that ended in this process, from its rows and its evidence, judged. `suspended`:
-    `diskbench resume` continues it. Raises StoreUnavailable."""
-    return read_trial(
-        session.database,
-        find_runs(session.database, [Filter("trial_id", "=", trial_id)]),
-        EvidenceOfRuns(lambda _: session.evidence_of(trial_id)),
-        session.books,
-        suspended=suspended,
+def read_ended(
+    session: Session, runs: Sequence[Run], is_suspended: Callable[[str], bool] = lambda _: False
+) -> dict[str, Trial]:
+    """The trials of `runs` that ended in this process, by id: of many with as many statements as of
+    one. `is_suspended`: whether `diskbench resume` continues it. Raises StoreUnavailable."""
+    runs_of: dict[str, list[Run]] = {}
+    for run in runs:
+        runs_of.setdefault(run.trial_id, []).append(run)
+    trial_at = {run.evidence_url: run.trial_id for run in runs}
+    evidence = EvidenceOfRuns(lambda url: session.evidence_of(trial_at[url]))
+    return read_trials(
+        session.database, runs_of, evidence, session.books, is_suspended=is_suspended
     )
 
 
@@ -56,21 +59,19 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
     read = {"json": endings, "table": measured, "csv": []}[show.output]
     if show.junit is not None or has_conditions:
         read = [*read, *(ending for ending in measured if ending not in read)]
-    trials = {
-        ending.plan.trial_id: stored_trial(
-            session, ending.plan.trial_id, suspended=ending.end is None
-        )
-        for ending in read
-    }
+    suspended = {ending.plan.trial_id for ending in read if ending.end is None}
+    run_ids = [run_id for ending in read for run_id in ending.plan.run_ids]
+    runs = find_runs(session.database, run_ids=run_ids) if run_ids else []
+    trials = read_ended(session, runs, suspended.__contains__)
     shown = [
-        (ending, trial_view(trial_facts(trials[ending.plan.trial_id])))
+        (ending, view_of(trials[ending.plan.trial_id]))
         for ending in measured
         if ending.plan.trial_id in trials
     ]
     if show.output == "table":
         print_tables(session, shown, trials, show)
     elif show.output == "csv":
-        run_ids = [run_id for ending in endings for run_id in ending.plan.run_ids]
+        all_ids = [run_id for ending in endings for run_id in ending.plan.run_ids]
         sys.stdout.writelines(rows_as_csv(session.database, run_ids=run_ids))
     else:
         _print_document([trials[ending.plan.trial_id] for ending in endings])
@@ -86,7 +87,7 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
     return missed
 
 
-def _print_document(trials: Sequence[StoredTrial]) -> None:
+def _print_document(trials: Sequence[Trial]) -> None:
     """All runs as one JSON document."""
     document = results_document(
         [run for trial in trials for run in trial.runs],
@@ -113,7 +114,7 @@ def print_problems(ending: TrialEnding) -> None:
         print_error(ending.not_released, prefix=name)
 
 
-def _judge(shown: Sequence[tuple[TrialEnding, TrialView]], show: Show) -> int:
+def _judge(shown: Sequence[tuple[TrialEnding, View]], show: Show) -> int:
     """Say which conditions of `--fail-if` the figures miss, and write the JUnit report; returns
     the exit code that this means."""
     views = [view for _, view in shown]
@@ -142,8 +143,8 @@ def say_missed(named: Iterable[tuple[str, Sequence[ThresholdLine]]]) -> int:
 
 def print_tables(
     session: Session,
-    shown: Sequence[tuple[TrialEnding, TrialView]],
-    trials: Mapping[str, StoredTrial],
+    shown: Sequence[tuple[TrialEnding, View]],
+    trials: Mapping[str, Trial],
     show: Show,
 ) -> None:
     """The trials that were measured: one in full, several side by side; all in full where the user
@@ -161,7 +162,7 @@ def print_tables(
             print(f"evidence: {store.url}/runs/{ending.plan.run_ids[-1]}/", file=sys.stderr)
 
 
-def print_table(view: TrialView, audits: Sequence[StepAudit], *, verbose: bool) -> None:
+def print_table(view: View, audits: Sequence[StepAudit], *, verbose: bool) -> None:
     """One trial on stdout, in short or with everything about it."""
     console = screen()
     (print_view if verbose else print_brief)(view, console=console)

@@ -10,13 +10,13 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from diskbench.report.assemble.lines import StepLine
-from diskbench.report.assemble.trial_view import TrialView
+from diskbench.report.assemble.view import View
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 from diskbench.visible import visible
 
 
 def junit_report(
-    named: Sequence[tuple[str, TrialView]], without: Sequence[tuple[str, str, str]] = ()
+    named: Sequence[tuple[str, View]], without: Sequence[tuple[str, str, str]] = ()
 ) -> bytes:
     """The XML of a JUnit report on trials, UTF-8; each with the name of its suite.
 
@@ -40,7 +40,7 @@ def _suite_without(name: str, state: str, why: str) -> ET.Element:
     return _counted(suite)
 
 
-def _suite(name: str, view: TrialView) -> ET.Element:
+def _suite(name: str, view: View) -> ET.Element:
     subject = view.subject
     suite = ET.Element("testsuite", {"name": visible(f"diskbench {name}")})
     facts = ET.SubElement(suite, "properties")
@@ -72,7 +72,7 @@ def _counted(suite: ET.Element) -> ET.Element:
     return suite
 
 
-def _case(suite: ET.Element, view: TrialView, name: str) -> ET.Element:
+def _case(suite: ET.Element, view: View, name: str) -> ET.Element:
     subject = view.subject
     place = ".".join(["diskbench", subject.profile])
     return ET.SubElement(suite, "testcase", {"name": visible(name), "classname": visible(place)})

@@ -17,13 +17,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from diskbench.analysis.compare import LEAST_DIFFERENCE, Pair, Ratio, compare
 from diskbench.catalog.fidelity import Fidelity, of_tool
 from diskbench.model.comparison import Metric, NotCompared
 from diskbench.model.ids import short
 from diskbench.results.pool import apart
-from diskbench.results.trial_figures import Fields, FigureLine, TrialFigure, words
+from diskbench.results.trial_figures import Fields, FigureLine, LineFigure, words
 from diskbench.units import format_bytes
 
 APART = 0.10
@@ -37,14 +38,14 @@ class Draft:
 
     block: str
     line: FigureLine
-    a: Sequence[TrialFigure]
-    b: Sequence[TrialFigure]
+    a: Sequence[LineFigure]
+    b: Sequence[LineFigure]
     ratio: Ratio
     unpaired: int
     in_turn: bool
 
 
-def paired(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[list[Pair], int, bool]:
+def paired(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> tuple[list[Pair], int, bool]:
     """Pairs, number of figures without a partner, and whether the sides were measured in turn.
     Figures are paired within a block of an ABBA order or a round of a matrix; without a common one,
     in order of time.
@@ -57,7 +58,7 @@ def paired(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[list[Pai
         if in_turn
         else [(sorted(a, key=_by_time), sorted(b, key=_by_time))]
     )
-    unit = _block if is_one_machine(a, b) else _machine
+    unit = attrgetter("block" if is_one_machine(a, b) else "machine")
     pairs = [
         Pair(figure_a.value, figure_b.value, unit(figure_a), unit(figure_b))
         for of_a, of_b in sides
@@ -66,7 +67,7 @@ def paired(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[list[Pai
     return pairs, len(a) + len(b) - 2 * len(pairs), in_turn
 
 
-def is_one_machine(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> bool:
+def is_one_machine(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> bool:
     """Whether all figures are of blocks on a single machine. Blocks are then the samples, and what
     they say covers this machine only; otherwise machines are the samples."""
     figures = [*a, *b]
@@ -75,21 +76,13 @@ def is_one_machine(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> bool:
     )
 
 
-def _block(figure: TrialFigure) -> str:
-    return figure.block
-
-
-def _machine(figure: TrialFigure) -> str:
-    return figure.machine
-
-
-def _by_time(figure: TrialFigure) -> tuple[bool, str]:
+def _by_time(figure: LineFigure) -> tuple[bool, str]:
     """A sort key by time; figures without a date come last."""
     return figure.at is None, figure.at or ""
 
 
-def _by_round(figures: Sequence[TrialFigure]) -> dict[tuple[str, int], list[TrialFigure]]:
-    rounds: dict[tuple[str, int], list[TrialFigure]] = defaultdict(list)
+def _by_round(figures: Sequence[LineFigure]) -> dict[tuple[str, int], list[LineFigure]]:
+    rounds: dict[tuple[str, int], list[LineFigure]] = defaultdict(list)
     for figure in sorted(figures, key=_by_time):
         in_matrix = figure.campaign_id, figure.replicate
         rounds[(figure.block, 0) if figure.block else in_matrix].append(figure)
@@ -148,12 +141,12 @@ def _of_canaries(draft: Draft, flagged: Collection[str]) -> Iterator[str]:
 
 _NEVER_ACROSS = ("profile", "job")
 """Fields that must be equal on both sides: figures of different work have no ratio."""
-FigureGroup = dict["FigureLine", list["TrialFigure"]]
+FigureGroup = dict["FigureLine", list["LineFigure"]]
 """The figures of one subject by line, in the order of their rounds."""
 
 
 def matched_subjects(
-    a: Sequence[TrialFigure], b: Sequence[TrialFigure]
+    a: Sequence[LineFigure], b: Sequence[LineFigure]
 ) -> tuple[dict[str, tuple[FigureGroup, FigureGroup]], list[NotCompared]]:
     """The groups of figures to compare, by the name of their subject; and what is left over."""
     sets_apart = _fields_apart(a, b)
@@ -176,7 +169,7 @@ def matched_subjects(
     return matched, alone
 
 
-def _fields_apart(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> set[str]:
+def _fields_apart(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> set[str]:
     """The fields that have a single value on each side, where the two values differ."""
     values = [values_of_fields(figure.subject for figure in side) for side in (a, b)]
     names = {*values[0], *values[1]}
@@ -197,16 +190,14 @@ def values_of_fields(fields: Iterable[Fields]) -> dict[str, set[str]]:
     return {name: {mapping.get(name, "") for mapping in known} for name in names}
 
 
-def _by_subject(
-    figures: Sequence[TrialFigure], without: set[str]
-) -> dict[Fields, list[TrialFigure]]:
-    groups: dict[Fields, list[TrialFigure]] = defaultdict(list)
+def _by_subject(figures: Sequence[LineFigure], without: set[str]) -> dict[Fields, list[LineFigure]]:
+    groups: dict[Fields, list[LineFigure]] = defaultdict(list)
     for figure in figures:
         groups[tuple((k, v) for k, v in figure.subject if k not in without)].append(figure)
     return groups
 
 
-def _by_line(figures: Sequence[TrialFigure]) -> FigureGroup:
+def _by_line(figures: Sequence[LineFigure]) -> FigureGroup:
     lines: FigureGroup = defaultdict(list)
     for figure in sorted(figures, key=lambda figure: figure.order):
         lines[figure.line].append(figure)
@@ -216,7 +207,7 @@ def _by_line(figures: Sequence[TrialFigure]) -> FigureGroup:
 _IMPORT = "import/"
 
 
-def _tool_of(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> str | None:
+def _tool_of(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> str | None:
     """The tool whose results one side is, where the other side is all runs of our profile of that
     name; None for any other two sides."""
     of_a, of_b = _kind(a), _kind(b)
@@ -228,7 +219,7 @@ def _tool_of(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> str | None:
     return None
 
 
-def _kind(figures: Sequence[TrialFigure]) -> str | None:
+def _kind(figures: Sequence[LineFigure]) -> str | None:
     """The profile of all figures, or the provider of all imported ones; None for several."""
     kinds = set()
     for figure in figures:
@@ -243,21 +234,21 @@ class Aligned:
     """Both sides with subjects and lines of the same names, the fidelity of each line, and what has
     no counterpart."""
 
-    a: Sequence[TrialFigure]
-    b: Sequence[TrialFigure]
+    a: Sequence[LineFigure]
+    b: Sequence[LineFigure]
     fidelity: Mapping[FigureLine, Fidelity]
     not_compared: Sequence[NotCompared]
 
 
-def aligned(a: Sequence[TrialFigure], b: Sequence[TrialFigure], metric: Metric) -> Aligned:
+def aligned(a: Sequence[LineFigure], b: Sequence[LineFigure], metric: Metric) -> Aligned:
     """The two sides as they are compared: unchanged where neither is a tool's own."""
     tool = _tool_of(a, b)
     if tool is None:
         return Aligned(a, b, {}, ())
     theirs_first = (_kind(a) or "").startswith(_IMPORT)
     theirs, ours = (a, b) if theirs_first else (b, a)
-    of_theirs: list[TrialFigure] = []
-    of_ours: list[TrialFigure] = []
+    of_theirs: list[LineFigure] = []
+    of_ours: list[LineFigure] = []
     known: dict[FigureLine, Fidelity] = {}
     not_compared: list[NotCompared] = []
     block = f"{tool} itself and our profile {tool}"
@@ -283,11 +274,11 @@ def aligned(a: Sequence[TrialFigure], b: Sequence[TrialFigure], metric: Metric) 
     return Aligned(*sides, fidelity=known, not_compared=not_compared)
 
 
-def _at(figures: Sequence[TrialFigure], place: tuple[str, str]) -> list[TrialFigure]:
+def _at(figures: Sequence[LineFigure], place: tuple[str, str]) -> list[LineFigure]:
     return [figure for figure in figures if (figure.line.step, figure.line.direction) == place]
 
 
-def _other_blocks(theirs: Sequence[TrialFigure], ours: Sequence[TrialFigure]) -> str:
+def _other_blocks(theirs: Sequence[LineFigure], ours: Sequence[LineFigure]) -> str:
     """Why I/Os a second cannot be set beside each other: they are of other sizes, or of unknown."""
     sizes = [{figure.line.block_bytes for figure in side} for side in (theirs, ours)]
     if sizes[0] == sizes[1] and None not in sizes[0]:

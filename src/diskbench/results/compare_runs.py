@@ -24,7 +24,6 @@ from diskbench.model.comparison import (
     Side,
 )
 from diskbench.model.ids import short
-from diskbench.ports import EvidenceStore
 from diskbench.results.compare_draft import (
     Draft,
     FigureGroup,
@@ -37,7 +36,7 @@ from diskbench.results.compare_draft import (
 )
 from diskbench.results.pool import apart, check_alike, interval_of, off_trials, replicated
 from diskbench.results.selection import selected
-from diskbench.results.trial_figures import REGIME, FigureLine, TrialFigure, figures_by_metric
+from diskbench.results.trial_figures import REGIME, FigureLine, LineFigure, figures_by_metric
 from diskbench.store.where import Filter
 
 
@@ -49,26 +48,31 @@ def compare_metrics(
     metrics: Sequence[Metric],
     pool: Collection[str] = (),
     within: Sequence[Filter] = (),
-    evidence: EvidenceStore | None = None,
 ) -> Comparison:
     """The ratio B over A of each figure that both selections have, in the order of the steps, and
     what only one of them has. A metric that a side lacks is left out where there is another.
 
     Both are runs that meet the conditions `within`. Trials of one side that differ in a fact are
-    replicates of each other only where the fact is in `pool` (MR-14). Phases and canaries are read
-    from `evidence`, or from the store of each run. Raises UnknownName, NoFigure for a selection
-    without finished runs, and InvalidValue for trials that are in both selections.
+    replicates of each other only where the fact is in `pool` (MR-14). Raises UnknownName, NoFigure
+    for a selection without finished runs, and InvalidValue for trials that are in both selections.
     """
     if a.strip() == b.strip():
         raise InvalidValue(f"A and B are both {a!r}", advice="name two different sets")
     of_a, of_b = (
-        figures_by_metric(database, [*selected(database, text), *within], metrics, evidence)
+        figures_by_metric(database, [*selected(database, text), *within], metrics)
         for text in (a, b)
     )
 
+    runs_of = {
+        figure.trial_id: figure.runs
+        for side in (of_a, of_b)
+        for figures in side.values()
+        for figure in figures
+    }
+
     @cache
     def flagged(trials: tuple[str, ...]) -> Collection[str]:
-        return off_trials(database, trials, evidence)
+        return off_trials({trial_id: runs_of[trial_id] for trial_id in trials})
 
     comparisons: list[Comparison] = []
     lacking: InvalidValue | None = None
@@ -102,7 +106,7 @@ def compare_metrics(
 
 def _comparison(
     asked: tuple[str, str],
-    figures_by_side: tuple[Sequence[TrialFigure], Sequence[TrialFigure]],
+    figures_by_side: tuple[Sequence[LineFigure], Sequence[LineFigure]],
     *,
     metric: Metric,
     pool: Collection[str],
@@ -135,7 +139,7 @@ def _comparison(
     return Comparison(a=sides[0], b=sides[1], compared=tuple(compared), not_compared=tuple(alone))
 
 
-def _side(asked: str, figures: Sequence[TrialFigure]) -> Side:
+def _side(asked: str, figures: Sequence[LineFigure]) -> Side:
     marks = dict.fromkeys(mark for figure in figures for mark in figure.marks)
     return Side(
         asked=asked,
@@ -144,7 +148,7 @@ def _side(asked: str, figures: Sequence[TrialFigure]) -> Side:
     )
 
 
-def _check(sides: Sequence[Side], figures_by_side: Sequence[Sequence[TrialFigure]]) -> None:
+def _check(sides: Sequence[Side], figures_by_side: Sequence[Sequence[LineFigure]]) -> None:
     for side, figures in zip(sides, figures_by_side, strict=True):
         if not figures:
             raise NoFigure(
@@ -174,7 +178,9 @@ def _lines(
             pairs, unpaired, in_turn = paired(a[line], b[line])
             ratio = compare(pairs)
             drafts.append(Draft(block, line, a[line], b[line], ratio, unpaired, in_turn))
-        elif not any(_is_same_step(line, counterpart) for counterpart in (b if line in a else a)):
+        elif (line.step, line.direction) not in {
+            (other.step, other.direction) for other in (b if line in a else a)
+        }:
             why = f"only {'A' if line in a else 'B'} has {line.step} {line.direction}"
             alone.append(NotCompared(block=block, why=why))
         elif line in a:
@@ -184,7 +190,7 @@ def _lines(
 
 
 def _not_alike(
-    line: FigureLine, a: Sequence[TrialFigure], b: Sequence[TrialFigure], pool: Collection[str]
+    line: FigureLine, a: Sequence[LineFigure], b: Sequence[LineFigure], pool: Collection[str]
 ) -> str:
     """Why the trials of one side are not replicates of each other; empty where they are."""
     for name, side in (("A", a), ("B", b)):
@@ -196,10 +202,6 @@ def _not_alike(
             head = f"{line.step} {line.direction}: " if of_step else ""
             return f"{head}{error.message}; {error.advice}"
     return ""
-
-
-def _is_same_step(line: FigureLine, other: FigureLine) -> bool:
-    return (line.step, line.direction) == (other.step, other.direction)
 
 
 def _compared(
@@ -233,7 +235,7 @@ def _compared(
     return compared.model_copy(update={"sentence": sentence(compared)})
 
 
-def differences(a: Sequence[TrialFigure], b: Sequence[TrialFigure]) -> tuple[Difference, ...]:
+def differences(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> tuple[Difference, ...]:
     """The requested fields and observed facts whose values differ between the sides."""
     of_a, of_b = (
         values_of_fields((*figure.subject, *figure.facts) for figure in side) for side in (a, b)

@@ -53,29 +53,19 @@ def rows_as_csv(
 def exported(
     database: Engine,
     kind: Literal["json", "parquet", "prometheus", "openmetrics"],
-    filters: Sequence[Filter],
+    filters: Sequence[Filter] = (),
     evidence: EvidenceStore | None = None,
+    *,
+    run_ids: Sequence[str] | None = None,
 ) -> Iterator[bytes]:
     """The bytes that `results export` writes of the runs that meet the filters, in pieces; of CSV
-    see `rows_as_csv`."""
+    see `rows_as_csv`. `run_ids` picks rows alone, and no document."""
     if kind == "json":
         yield from _document(database, filters, evidence)
     elif kind == "parquet":
-        yield from parquet_pieces(_columns(database, filters, evidence))
+        yield from parquet_pieces(_columns(database, filters, evidence, run_ids))
     else:
         yield metrics_text(_columns(database, filters, evidence), kind).encode()
-
-
-def _rows(
-    database: Engine,
-    filters: Sequence[Filter],
-    run_ids: Sequence[str] | None,
-    evidence: EvidenceStore | None,
-) -> Iterator[tuple[MeasuredRow, Mapping[str, Any]]]:
-    """The rows that meet the filters, with what is changed of each; the runs oldest first."""
-    for chunk in chunks(find_run_ids(database, filters, run_ids=run_ids, oldest=True)):
-        measured = find_measurements(database, filters, run_ids=chunk)
-        yield from cliff_safe_rows(database, measured, evidence)
 
 
 def _columns(
@@ -84,9 +74,12 @@ def _columns(
     evidence: EvidenceStore | None,
     run_ids: Sequence[str] | None = None,
 ) -> Iterator[Mapping[str, Any]]:
-    """The same rows by the names of their columns, with those of their runs."""
-    for row, changes in _rows(database, filters, run_ids, evidence):
-        yield {**run_columns(row.run), **own_columns(row), **changes}
+    """The rows that meet the filters by the names of their columns, with those of their runs; the
+    runs oldest first."""
+    for chunk in chunks(find_run_ids(database, filters, run_ids=run_ids, oldest=True)):
+        measured = find_measurements(database, filters, run_ids=chunk)
+        for row, changes in cliff_safe_rows(database, measured, evidence):
+            yield {**run_columns(row.run), **own_columns(row), **changes}
 
 
 def _document(
@@ -132,8 +125,6 @@ def cliff_safe_rows(
     if not long:
         yield from ((row, _AS_COUNTED) for row in rows)
         return
-    # Not imported where no step has phases: it takes longer than exporting thousands of rows.
-
     courses = courses_of(database, long, evidence)
     figures = row_figures(counted(rows), courses) if courses else [None] * len(rows)
     for row, figure in zip(rows, figures, strict=True):

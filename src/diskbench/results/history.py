@@ -1,13 +1,9 @@
-"""The history of repeated measurements, and the times at which their level changed (MR-15).
-
-The trials of subjects in batches whose figures fit into memory, however many there are.
-"""
+"""The history of repeated measurements, and the times at which their level changed (MR-15)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
@@ -16,13 +12,14 @@ from sqlalchemy.engine import Engine
 from diskbench.analysis.drift import Drift, drift
 from diskbench.analysis.repeats import by_machine
 from diskbench.model.comparison import Metric
-from diskbench.model.history import History, HistoryPoint, LevelChange, Regressions
+from diskbench.model.history import History, HistoryPoint, LevelChange
+from diskbench.parallel import few_at_a_time
 from diskbench.results.compare_runs import differences
 from diskbench.results.pool import alike
 from diskbench.results.trial_figures import (
     Fields,
     FigureLine,
-    TrialFigure,
+    LineFigure,
     figures_by_metric,
     subject_of,
     words,
@@ -32,25 +29,8 @@ from diskbench.store.query import chunks, runs_by_id
 from diskbench.store.where import Filter
 
 _HIGHER_IS_BETTER = frozenset({"iops", "bytes_per_s"})
-
-
-def find_regressions(
-    database: Engine,
-    filters: Sequence[Filter],
-    *,
-    metric: Metric = "iops",
-    pool: Collection[str] = (),
-) -> Regressions:
-    """The history of each step of each subject that was measured at least twice.
-
-    A point in time is one campaign: a matrix of a schedule, or one command. Its figure is the
-    median over its machines, because single machines are too noisy to show a change of 10 %.
-    Machines whose kernel, zone or another fact differs from that of most machines of the campaign
-    do not count, unless the fact is in `pool`; nor do figures that span a cliff.
-    """
-    undated: dict[str, None] = {}
-    of_series = tuple(histories(database, filters, undated, metric=metric, pool=pool))
-    return Regressions(histories=of_series, undated=tuple(undated))
+MOST_TRIALS = 200
+"""Trials of several subjects whose figures are in memory together; our choice."""
 
 
 def histories(
@@ -61,33 +41,55 @@ def histories(
     metric: Metric = "iops",
     pool: Collection[str] = (),
 ) -> Iterator[History]:
-    """The histories of `find_regressions`, subject by subject, the first measured first: what is in
-    memory at a time are the figures of some subjects. Trials without a date are added to
-    `undated`."""
-    series: dict[Fields, dict[FigureLine, list[TrialFigure]]] = {}
-    for batch in batches(trials_by_subject(database, filters)):
-        ids = [trial_id for _, trial_id in batch.trials]
-        batch_figures = figures_by_metric(database, filters, (metric,), trial_ids=ids)[metric]
-        subjects = {trial_id: subject for subject, trial_id in batch.trials}
-        for figure in batch_figures:
+    """The history of each step of each subject that was measured at least twice, subject by
+    subject, the first measured first: what is in memory at a time are the figures of some subjects.
+
+    A point in time is one campaign: a matrix of a schedule, or one command. Its figure is the
+    median over its machines, because single machines are too noisy to show a change of 10 %.
+    Machines whose kernel, zone or another fact differs from that of most machines of the campaign
+    do not count, unless the fact is in `pool`; nor do figures that span a cliff. Trials without a
+    date are added to `undated`.
+    """
+    trials_of = trials_by_subject(database, filters)
+    for _, read in figures_of_subjects(database, filters, (metric,), trials_of):
+        lines: dict[FigureLine, list[LineFigure]] = defaultdict(list)
+        for figure in read[metric]:
             if figure.at is None:
                 undated[figure.trial_id] = None
             else:
-                of_subject = series.setdefault(subjects[figure.trial_id], {})
-                of_subject.setdefault(figure.line, []).append(figure)
-        for subject in batch.complete:
-            for figures in series.pop(subject, {}).values():
-                history = history_of(figures, metric, pool=pool)
-                if len(history.points) > 1:
-                    yield history
+                lines[figure.line].append(figure)
+        for figures in lines.values():
+            history = history_of(figures, metric, pool=pool)
+            if len(history.points) > 1:
+                yield history
+
+
+def figures_of_subjects(
+    database: Engine,
+    filters: Sequence[Filter],
+    metrics: Sequence[Metric],
+    trials_of: Mapping[Fields, Sequence[str]],
+) -> Iterator[tuple[Fields, dict[Metric, list[LineFigure]]]]:
+    """The figures of the trials of each subject, in the order of `trials_of`; some subjects are
+    read at a time."""
+    for few in few_at_a_time(trials_of.items(), MOST_TRIALS):
+        subjects = {trial_id: subject for subject, ids in few.items() for trial_id in ids}
+        read = figures_by_metric(database, filters, metrics, trial_ids=list(subjects))
+        figures: dict[Fields, dict[Metric, list[LineFigure]]] = {
+            subject: {metric: [] for metric in metrics} for subject in few
+        }
+        for metric, of_metric in read.items():
+            for figure in of_metric:
+                figures[subjects[figure.trial_id]][metric].append(figure)
+        yield from figures.items()
 
 
 def history_of(
-    figures: Sequence[TrialFigure], metric: Metric, *, pool: Collection[str] = ()
+    figures: Sequence[LineFigure], metric: Metric, *, pool: Collection[str] = ()
 ) -> History:
     """The history of one step and direction of one subject, to which all `figures` belong. Figures
     without a date are left out."""
-    times: dict[str, list[TrialFigure]] = defaultdict(list)
+    times: dict[str, list[LineFigure]] = defaultdict(list)
     for figure in figures:
         if figure.at is not None:
             times[figure.campaign_id].append(figure)
@@ -119,7 +121,7 @@ def history_of(
     )
 
 
-def _time_of(figures: Sequence[TrialFigure]) -> str:
+def _time_of(figures: Sequence[LineFigure]) -> str:
     """The time of the first figure that has a date; empty where none has one."""
     return next((figure.at for figure in figures if figure.at is not None), "")
 
@@ -127,7 +129,7 @@ def _time_of(figures: Sequence[TrialFigure]) -> str:
 def _changes(
     measured: Drift,
     points: Sequence[HistoryPoint],
-    groups: Sequence[Sequence[TrialFigure]],
+    groups: Sequence[Sequence[LineFigure]],
     metric: Metric,
 ) -> list[LevelChange]:
     edges = [0, *(shift.at for shift in measured.shifts), len(points)]
@@ -148,45 +150,10 @@ def _changes(
     ]
 
 
-_MOST_RUNS = 1000
-"""Runs whose figures are in memory together: a few MB."""
-_MOST_TRIALS = 200
-"""Trials that one query names."""
-
-TrialsOf = dict["Fields", dict[str, int]]
-"""By subject its trials, oldest first, each with the number of its runs."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Trials, oldest first, each with its subject, whose figures are read together; `complete` are
-    the subjects that have all theirs then."""
-
-    trials: tuple[tuple[Fields, str], ...]
-    complete: tuple[Fields, ...]
-
-
-def batches(trials_of: Mapping[Fields, Mapping[str, int]]) -> Iterator[Batch]:
-    """All trials of all subjects, so few at a time that their rows take little memory."""
-    trials: list[tuple[Fields, str]] = []
-    complete: list[Fields] = []
-    runs = 0
-    for subject, of_subject in trials_of.items():
-        for trial_id, count in of_subject.items():
-            if trials and (runs + count > _MOST_RUNS or len(trials) == _MOST_TRIALS):
-                yield Batch(tuple(trials), tuple(complete))
-                trials, complete, runs = [], [], 0
-            trials.append((subject, trial_id))
-            runs += count
-        complete.append(subject)
-    if trials:
-        yield Batch(tuple(trials), tuple(complete))
-
-
-def trials_by_subject(database: Engine, filters: Sequence[Filter]) -> TrialsOf:
-    """The trials with finished runs that meet `filters`, by subject: 200 bytes a trial, where its
-    runs with their figures are many thousands."""
-    trials_of = TrialsOf()
+def trials_by_subject(database: Engine, filters: Sequence[Filter]) -> dict[Fields, list[str]]:
+    """The trials with finished runs that meet `filters`, by subject, oldest first: 200 bytes a
+    trial, where its runs with their figures are many thousands."""
+    trials_of: dict[Fields, list[str]] = defaultdict(list)
     trials = {trial.run_id: trial for trial in finished_trials(database, filters)}
     for chunk in chunks(list(trials)):
         runs = runs_by_id(database, chunk)
@@ -194,5 +161,5 @@ def trials_by_subject(database: Engine, filters: Sequence[Filter]) -> TrialsOf:
         for run_id in chunk:
             trial = trials[run_id]
             subject = subject_of(runs[run_id], rents[trial.trial_id])
-            trials_of.setdefault(subject, {})[trial.trial_id] = trial.runs
+            trials_of[subject].append(trial.trial_id)
     return trials_of

@@ -22,8 +22,7 @@ from diskbench.model.verdict import Verdict
 from diskbench.plan.identify import Level, LikelyDisk, identify
 from diskbench.plan.limit_path import Hint, hint_of, named_disk
 from diskbench.ports import EvidenceStore
-from diskbench.results.phase_reader import read_phases
-from diskbench.results.run_evidence import read_steps
+from diskbench.results.run_evidence import phases_of, read_steps
 from diskbench.results.step_case import setting_of
 from diskbench.results.step_groups import StepGroup, groups_of
 from diskbench.store.rows import find_plan
@@ -38,7 +37,7 @@ def identified(
     EvidenceDamaged where its evidence is gone or damaged."""
     plan = find_plan(database, run.trial_id)
     results = load_results(database, run.run_id)[run.run_id]
-    phases = read_phases(evidence, run.run_id, plan, run=run.number)
+    phases = phases_of(evidence, run.run_id, plan, number=run.number)
     groups = groups_of(results, read_steps(evidence, run.run_id), phases, plan, run.provider)
     pauses = _idle_before(groups)
     levels = tuple(

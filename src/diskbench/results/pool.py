@@ -13,26 +13,19 @@ from __future__ import annotations
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-
-import sqlalchemy as sa
-from sqlalchemy.engine import Engine
 
 from diskbench.analysis.canary import Off, Reading, off
 from diskbench.analysis.repeats import MedianInterval, Sample, repeats
 from diskbench.errors import DiskbenchError, FactsDiffer, UnknownName
 from diskbench.fio.recorded import CHECKSUM_MIB, Canary, parse_canary
 from diskbench.model.comparison import Interval, Replicated
+from diskbench.model.run import Run
 from diskbench.parallel import all_of
 from diskbench.ports import EvidenceStore
-from diskbench.results.phase_reader import EvidenceStores
-from diskbench.results.trial_figures import FACTS, REGIME, Fields, TrialFigure
-from diskbench.store import schema
+from diskbench.results.run_evidence import EvidenceOfRuns
+from diskbench.results.trial_figures import FACTS, REGIME, Fields, LineFigure
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.content import read_file
-from diskbench.store.database import transaction
-from diskbench.store.evidence_place import directory_of_engine, whole_url
 from diskbench.store.parse_step import CANARIES
 
 CHECKED = (*FACTS, REGIME)
@@ -50,7 +43,7 @@ def facts_to_pool(named: Sequence[str]) -> frozenset[str]:
 
 
 def check_alike(
-    figures: Sequence[TrialFigure], *, pool: Collection[str] = (), whose: str = "trials"
+    figures: Sequence[LineFigure], *, pool: Collection[str] = (), whose: str = "trials"
 ) -> None:
     """Raise FactsDiffer where figures that are to be pooled differ in a checked fact that is not in
     `pool`, or span a cliff."""
@@ -69,7 +62,7 @@ def check_alike(
         )
 
 
-def apart(figures: Sequence[TrialFigure]) -> Iterator[tuple[str, str]]:
+def apart(figures: Sequence[LineFigure]) -> Iterator[tuple[str, str]]:
     """Each checked fact that differs, with its values: `6.1.0 (5), 6.5.0 (5)`. An unknown regime
     does not count as a different one."""
     known = [dict(figure.facts) for figure in figures]
@@ -81,12 +74,12 @@ def apart(figures: Sequence[TrialFigure]) -> Iterator[tuple[str, str]]:
             yield fact, ", ".join(f"{value} ({count})" for value, count in values.most_common())
 
 
-def alike(figures: Sequence[TrialFigure], *, pool: Collection[str] = ()) -> list[list[TrialFigure]]:
+def alike(figures: Sequence[LineFigure], *, pool: Collection[str] = ()) -> list[list[LineFigure]]:
     """The figures in groups that may be pooled, the largest first; figures that span a cliff are
     left out."""
     usable = [figure for figure in figures if not figure.spans_cliff]
     names = {fact for fact, _ in apart(usable)} - set(pool)
-    groups: dict[Fields, list[TrialFigure]] = defaultdict(list)
+    groups: dict[Fields, list[LineFigure]] = defaultdict(list)
     for figure in usable:
         groups[tuple((name, value) for name, value in figure.facts if name in names)].append(figure)
     return sorted(groups.values(), key=len, reverse=True)
@@ -122,32 +115,33 @@ log = logging.getLogger(__name__)
 
 
 def off_trials(
-    database: Engine, trial_ids: Sequence[str], evidence: EvidenceStore | None = None
+    trials: Mapping[str, Sequence[Run]], evidence: EvidenceStore | None = None
 ) -> Mapping[str, tuple[Off, ...]]:
     """The trials whose canary is an outlier among the canaries of machines of the same provider,
-    type and processor, each with its outlying readings."""
-    trials = runs_of_trials(database, list(dict.fromkeys(trial_ids)))
-    kinds: dict[tuple[str | None, ...], list[TrialRuns]] = defaultdict(list)
-    for trial in trials:
-        kinds[trial.kind].append(trial)
-    fleets = [fleet for fleet in kinds.values() if len(fleet) > 1]
-    stores = EvidenceStores(evidence)
+    type and processor, each with its outlying readings. `trials` are their finished runs by id, in
+    order; imported ones have no canary."""
+    kinds: dict[tuple[str | None, ...], list[Sequence[Run]]] = defaultdict(list)
+    for runs in trials.values():
+        if not runs[0].imported:
+            kinds[runs[0].provider, runs[0].instance_type, runs[0].cpu_model].append(runs)
+    stores = EvidenceOfRuns.of(evidence)
     off_by_trial: dict[str, tuple[Off, ...]] = {}
-    for fleet in fleets:
-        read = all_of(lambda trial: _readings(trial, stores), fleet)
+    for fleet in (fleet for fleet in kinds.values() if len(fleet) > 1):
+        read = all_of(lambda runs: _readings(runs, stores), fleet)
         off_by_trial |= off([reading for of_trial in read for reading in of_trial])
     return off_by_trial
 
 
-def _readings(trial: TrialRuns, stores: EvidenceStores) -> list[Reading]:
+def _readings(runs: Sequence[Run], stores: EvidenceOfRuns) -> list[Reading]:
+    trial_id = runs[0].trial_id
     try:
-        store = stores.at(trial.evidence_url)
-        pair = canaries(store, trial.first_run, trial.last_run)
+        store = stores.at(runs[0].evidence_url)
+        pair = canaries(store, runs[0].run_id, runs[-1].run_id)
     except DiskbenchError as error:
-        log.warning("no canary of trial %s: %s", trial.trial_id, error.message)
+        log.warning("no canary of trial %s: %s", trial_id, error.message)
         return []
     return [
-        Reading(trial.trial_id, quantity, when, value)
+        Reading(trial_id, quantity, when, value)
         for when, canary in zip(("before", "after"), pair, strict=True)
         if canary is not None
         for quantity, value in (
@@ -159,52 +153,6 @@ def _readings(trial: TrialRuns, stores: EvidenceStores) -> list[Reading]:
 
 
 BEFORE, AFTER = CANARIES
-_AT_A_TIME = 500
-
-
-@dataclass(frozen=True)
-class TrialRuns:
-    """The runs that hold a trial's canaries, their store, and the kind of machine."""
-
-    trial_id: str
-    first_run: str
-    last_run: str
-    evidence_url: str
-    kind: tuple[str | None, ...]
-
-
-def runs_of_trials(database: Engine, trial_ids: Sequence[str]) -> list[TrialRuns]:
-    """The first and last finished run of each trial, imported ones left out."""
-    run = schema.run
-    columns = (
-        run.c.trial_id, run.c.run_id, run.c.evidence_url, run.c.provider, run.c.instance_type,
-        run.c.cpu_model,
-    )  # fmt: skip
-    directory = directory_of_engine(database)
-    rows_of: dict[str, list[Any]] = {}
-    with transaction(database) as connection:
-        for start in range(0, len(trial_ids), _AT_A_TIME):
-            query = (
-                sa.select(*columns)
-                .where(
-                    run.c.trial_id.in_(trial_ids[start : start + _AT_A_TIME]),
-                    run.c.state == "done",
-                    run.c.imported.is_not(True),
-                )
-                .order_by(run.c.trial_id, run.c.run_index)
-            )
-            for row in connection.execute(query):
-                rows_of.setdefault(row.trial_id, []).append(row)
-    return [
-        TrialRuns(
-            trial_id=trial_id,
-            first_run=rows[0].run_id,
-            last_run=rows[-1].run_id,
-            evidence_url=whole_url(rows[0].evidence_url, directory),
-            kind=(rows[0].provider, rows[0].instance_type, rows[0].cpu_model),
-        )
-        for trial_id, rows in rows_of.items()
-    ]
 
 
 def canaries(

@@ -25,14 +25,14 @@ from diskbench.model.run import MeasuredFigure
 from diskbench.model.verdict import StepVerdict
 from diskbench.plan.until import BlockStatus
 from diskbench.ports import EvidenceStore
-from diskbench.results.phase_reader import EvidenceStores
 from diskbench.results.pool import alike, apart, off_trials, replicated
 from diskbench.results.refreshed_catalogue import open_books
+from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.step_verdicts import step_verdicts
 from diskbench.results.trial_figures import (
     Fields,
     FigureLine,
-    TrialFigure,
+    LineFigure,
     figures_by_metric,
     words,
 )
@@ -63,9 +63,9 @@ def replicates_of(
     `pool`. Without `canaries` no trial is flagged, and the evidence of none is read for its canary.
     """
     figures = main_figures(database, filters, evidence)
-    trial_ids = [figure.trial_id for _, figure in figures] if canaries else []
-    flagged = off_trials(database, trial_ids, evidence)
-    groups: dict[tuple[Fields, FigureLine, Metric], list[TrialFigure]] = defaultdict(list)
+    runs_of = {figure.trial_id: figure.runs for _, figure in figures} if canaries else {}
+    flagged = off_trials(runs_of, evidence)
+    groups: dict[tuple[Fields, FigureLine, Metric], list[LineFigure]] = defaultdict(list)
     for metric, figure in figures:
         groups[figure.subject, figure.line, metric].append(figure)
     lines: list[ReplicateLine] = []
@@ -96,21 +96,20 @@ def replicates_of(
 
 def main_figures(
     database: Engine, filters: Sequence[Filter], evidence: EvidenceStore | None = None
-) -> list[tuple[Metric, TrialFigure]]:
+) -> list[tuple[Metric, LineFigure]]:
     """The main figure of each step and direction of each trial: IOPS; for large blocks bytes a
     second."""
+
+    def is_main(metric: Metric, row: MeasuredFigure) -> bool:
+        return ((row.block_bytes or 0) >= LARGE_BYTES) == (metric == "bytes_per_s")
+
     figures = figures_by_metric(
-        database, filters, ("iops", "bytes_per_s"), evidence, of_row=_is_main
+        database, filters, ("iops", "bytes_per_s"), evidence, of_row=is_main
     )
     return [(metric, figure) for metric, of_metric in figures.items() for figure in of_metric]
 
 
-def _is_main(metric: Metric, row: MeasuredFigure) -> bool:
-    is_large = (row.block_bytes or 0) >= LARGE_BYTES
-    return is_large == (metric == "bytes_per_s")
-
-
-def _place(figures: Sequence[TrialFigure]) -> tuple[object, ...]:
+def _place(figures: Sequence[LineFigure]) -> tuple[object, ...]:
     first = figures[0]
     return (first.subject, first.order, first.line.direction)
 
@@ -119,7 +118,7 @@ def _lines(
     block: str,
     line: FigureLine,
     metric: Metric,
-    figures: Sequence[TrialFigure],
+    figures: Sequence[LineFigure],
     pool: Collection[str],
     flagged: Collection[str],
     judge: _Judge | None,
@@ -153,11 +152,11 @@ class _Judge:
     """Verdicts on the steps of pooled trials; each set of trials is read once."""
 
     def __init__(self, database: Engine, evidence: EvidenceStore | None) -> None:
-        self._database, self._stores = database, EvidenceStores(evidence)
+        self._database, self._stores = database, EvidenceOfRuns.of(evidence)
         self._books = open_books()
         self._open: dict[frozenset[str], dict[str, StepVerdict]] = {}
 
-    def on(self, step: str, group: Sequence[TrialFigure]) -> StepVerdict | None:
+    def on(self, step: str, group: Sequence[LineFigure]) -> StepVerdict | None:
         """The verdict on a step, returned once only, because a step has one verdict whatever the
         number of its directions. None afterwards, and where the evidence cannot be read."""
         trials = frozenset(figure.trial_id for figure in group)
@@ -197,7 +196,7 @@ def _read(
     """Cached by the set of finished cells: computed again only when another cell has ended."""
     block_of = {trial_id: block for block, trial_id in done}
     figures = main_figures(database, [Filter("campaign_id", "=", campaign_id)])
-    blocks: dict[str, dict[FigureLine, list[TrialFigure]]] = {
+    blocks: dict[str, dict[FigureLine, list[LineFigure]]] = {
         block: defaultdict(list) for block in block_of.values()
     }
     for _, figure in figures:
@@ -207,7 +206,7 @@ def _read(
     return {block: _worst(count[block], lines, share) for block, lines in blocks.items()}
 
 
-def _worst(n: int, lines: Mapping[FigureLine, Sequence[TrialFigure]], share: float) -> BlockStatus:
+def _worst(n: int, lines: Mapping[FigureLine, Sequence[LineFigure]], share: float) -> BlockStatus:
     block_statuses = [_of_line(n, line, figures, share) for line, figures in lines.items()]
     return max(
         block_statuses,
@@ -216,7 +215,7 @@ def _worst(n: int, lines: Mapping[FigureLine, Sequence[TrialFigure]], share: flo
     )
 
 
-def _of_line(n: int, line: FigureLine, figures: Sequence[TrialFigure], share: float) -> BlockStatus:
+def _of_line(n: int, line: FigureLine, figures: Sequence[LineFigure], share: float) -> BlockStatus:
     step = f"{line.step} {line.direction}"
     groups = alike(figures)
     if not groups:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from diskbench.errors import DiskbenchError, UnknownName
+from diskbench.errors import DiskbenchError, StoreUnavailable, UnknownName
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import FioOutput
 from diskbench.fio.samples import parse_samples
@@ -29,6 +29,7 @@ from diskbench.store.archive import (
 from diskbench.store.audits import run_audits
 from diskbench.store.content import read_file
 from diskbench.store.derived import read_pruned
+from diskbench.store.evidence import open_evidence
 from diskbench.store.evidence_place import check_readable
 from diskbench.store.manifest import PrunedRun
 from diskbench.store.parallel_evidence import AT_ONCE, is_away
@@ -36,6 +37,14 @@ from diskbench.store.parse_step import FIO_JSON, SAMPLES
 from diskbench.store.phases import run_phases
 
 OpenStore = Callable[[str | None], EvidenceStore]
+Part = TypeVar("Part")
+
+
+def open_kept(url: str | None) -> EvidenceStore:
+    """The store at `url`, in which a run was kept. Raises StoreUnavailable."""
+    if not url:
+        raise StoreUnavailable("where its evidence is was not recorded")
+    return open_evidence(url)
 
 
 @dataclass(frozen=True)
@@ -65,18 +74,30 @@ class EvidenceOfRuns:
     """The evidence stores of runs: the one at `url` where the user gave it, else each run's own.
     Each is opened once, by `open_store`."""
 
-    open_store: OpenStore
+    open_store: OpenStore = open_kept
     url: str | None = None
     _stores: dict[str | None, EvidenceStore | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, only: EvidenceStore | None) -> EvidenceOfRuns:
+        """The store `only` for every run; None: each run's own."""
+        return cls() if only is None else cls(lambda _: only, only.url)
+
+    def at(self, url: str | None) -> EvidenceStore:
+        """The store of a run that was kept at `url`. Raises StoreUnavailable."""
+        url = self.url or url
+        if (store := self._stores.get(url)) is None:
+            if self.url is None and url:
+                check_readable(url)
+            store = self._stores[url] = self.open_store(url)
+        return store
 
     def store(self, row: Run) -> EvidenceStore | None:
         """The evidence store of a run (a row); None where it cannot be reached."""
         url = self.url or row.evidence_url
         if url not in self._stores:
             try:
-                if self.url is None and url is not None:
-                    check_readable(url)
-                self._stores[url] = self.open_store(url)
+                return self.at(url)
             except DiskbenchError as error:
                 warn("evidence", row.run_id, error)
                 self._stores[url] = None
@@ -111,9 +132,12 @@ class EvidenceOfRuns:
         if store is None:
             return ReadRun()
         return ReadRun(
-            _steps(store, row.run_id),
+            # Without its steps a run is judged by its rows.
+            _known("steps", row.run_id, lambda: read_steps(store, row.run_id), quiet=True),
             phases_of(store, row.run_id, plans.get(row.trial_id), number=row.number),
-            _audits(store, row.run_id) if with_audits else (),
+            _known("audit", row.run_id, lambda: run_audits(store, row.run_id))
+            if with_audits
+            else (),
         )
 
     def pruned(self, row: Run) -> PrunedRun | None:
@@ -129,31 +153,22 @@ class EvidenceOfRuns:
 def phases_of(
     store: EvidenceStore, run_id: str, plan: Plan | None, *, number: int
 ) -> tuple[StepPhases, ...]:
-    """The phases of all steps of a run, whose number in its trial counts from 1."""
+    """The phases of all steps of a run, whose number in its trial counts from 1. A run whose
+    evidence is gone or damaged has none; damage is logged."""
+    return _known("phases", run_id, lambda: run_phases(store, run_id, plan, run=number))
+
+
+def _known(
+    part: str, run_id: str, read: Callable[[], Sequence[Part]], *, quiet: bool = False
+) -> tuple[Part, ...]:
+    """What `read` finds of a run, if anything; damage is logged unless it is `quiet`."""
     try:
-        return tuple(run_phases(store, run_id, plan, run=number))
-    except UnknownName:  # nothing finished
+        return tuple(read())
+    except UnknownName:  # nothing finished, or imported without it
         return ()
     except DiskbenchError as error:
-        warn("phases", run_id, error)
-        return ()
-
-
-def _steps(store: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
-    """The steps of a run as they ran; without them a run is judged by its rows."""
-    try:
-        return read_steps(store, run_id)
-    except DiskbenchError:
-        return ()
-
-
-def _audits(store: EvidenceStore, run_id: str) -> tuple[StepAudit, ...]:
-    try:
-        return tuple(run_audits(store, run_id))
-    except UnknownName:  # nothing finished
-        return ()
-    except DiskbenchError as error:
-        warn("audit", run_id, error)
+        if not quiet:
+            warn(part, run_id, error)
         return ()
 
 

@@ -136,7 +136,11 @@ def runs_of(database: Engine, asked: Selection) -> list[Run]:
         by_id |= {row.run_id: row for row in rows}
     if not by_id:
         raise NothingSelected(asked.words)
-    return sorted(by_id.values(), key=_by_time)
+    # Oldest first, and those without a date last.
+    return sorted(
+        by_id.values(),
+        key=lambda row: (row.measured_at is None, row.measured_at or "", row.run_id),
+    )
 
 
 def run_or_set(database: Engine, asked: Selection) -> tuple[Run, list[Filter]]:
@@ -153,11 +157,6 @@ def run_or_set(database: Engine, asked: Selection) -> tuple[Run, list[Filter]]:
     trials = {run.trial_id for run in runs}
     typed = [run for run in runs if [run.run_id] == [name.strip().lower() for name in asked.names]]
     return (typed or runs)[0], filters if len(trials) > 1 else []
-
-
-def _by_time(row: Run) -> tuple[bool, str, str]:
-    """Oldest first, and those without a date last."""
-    return row.measured_at is None, row.measured_at or "", row.run_id
 
 
 def _condition(database: Engine, text: str) -> Filter:

@@ -9,7 +9,7 @@ levels, or two kernels, have no common median.
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
@@ -20,21 +20,17 @@ from sqlalchemy.engine import Engine
 from diskbench.model.comparison import Metric
 from diskbench.model.history import Configuration, FactChange, History, MetricHistory, Sampled
 from diskbench.model.run import AskedRun, Mark
-from diskbench.ports import EvidenceStore
 from diskbench.results.compare_runs import differences
-from diskbench.results.history import Batch, batches, history_of
+from diskbench.results.history import figures_of_subjects, history_of
 from diskbench.results.pool import alike, replicated
 from diskbench.results.trial_figures import (
     FACTS,
     Fields,
-    TrialFigure,
-    figures_by_metric,
+    LineFigure,
     subject_of,
     words,
 )
 from diskbench.store.where import Filter
-
-_Figures = dict[Metric, list[TrialFigure]]
 
 METRICS: tuple[Metric, ...] = get_args(Metric)
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")
@@ -59,45 +55,22 @@ def configurations(
     database: Engine,
     filters: Sequence[Filter],
     groups: Mapping[Fields, Sequence[AskedRun]],
-    evidence: EvidenceStore | None = None,
 ) -> Iterator[Configuration]:
-    """One configuration per subject in `groups` (runs newest first, all meeting `filters`).
-
-    The order is that of `groups`. The phases of long steps are read from `evidence`, or from each
-    run's own store.
-    """
-    figures: dict[Fields, _Figures] = {subject: {} for subject in groups}
+    """One configuration per subject in `groups` (runs newest first, all meeting `filters`), in
+    their order."""
     trials_of = {
-        subject: Counter(row.run.trial_id for row in reversed(rows))
+        subject: list(dict.fromkeys(row.run.trial_id for row in reversed(rows)))
         for subject, rows in groups.items()
     }
-    for batch in batches(trials_of):
-        _read_into(figures, database, filters, batch, evidence)
-        for subject in batch.complete:
-            yield _configuration(subject, groups[subject], figures.pop(subject))
-
-
-def _read_into(
-    figures: Mapping[Fields, _Figures],
-    database: Engine,
-    filters: Sequence[Filter],
-    batch: Batch,
-    evidence: EvidenceStore | None,
-) -> None:
-    """Add the figures of a batch to those of their subjects."""
-    trials = set(batch.trials)
-    ids = [trial_id for _, trial_id in batch.trials]
-    by_metric = figures_by_metric(database, filters, METRICS, evidence, trial_ids=ids)
-    for metric, of_metric in by_metric.items():
-        for figure in of_metric:
-            if (figure.subject, figure.trial_id) in trials:
-                figures[figure.subject].setdefault(metric, []).append(figure)
+    read = figures_of_subjects(database, filters, METRICS, trials_of)
+    for subject, figures in read:
+        yield _configuration(subject, groups[subject], figures)
 
 
 def _configuration(
     subject: Fields,
     rows: Sequence[AskedRun],
-    figures: _Figures,
+    figures: Mapping[Metric, Sequence[LineFigure]],
 ) -> Configuration:
     asked = dict(subject)
     # rows are newest first: of each trial the first finished run stays
@@ -128,10 +101,10 @@ def _configuration(
 
 
 def _tracks(
-    figures: Mapping[Metric, Sequence[TrialFigure]], first_runs: Mapping[str, str]
+    figures: Mapping[Metric, Sequence[LineFigure]], first_runs: Mapping[str, str]
 ) -> Iterator[MetricHistory]:
     """One history per step and metric, steps in the order of the job."""
-    by_line: dict[Any, dict[Metric, list[TrialFigure]]] = defaultdict(lambda: defaultdict(list))
+    by_line: dict[Any, dict[Metric, list[LineFigure]]] = defaultdict(lambda: defaultdict(list))
     for metric, of_metric in figures.items():
         for figure in of_metric:
             by_line[figure.line][metric].append(figure)
@@ -147,7 +120,7 @@ def _tracks(
 
 
 def _track(
-    history: History, figures: Sequence[TrialFigure], first_runs: Mapping[str, str]
+    history: History, figures: Sequence[LineFigure], first_runs: Mapping[str, str]
 ) -> MetricHistory:
     line = figures[0].line
     known = [figure for figure in figures if not figure.spans_cliff]
@@ -176,7 +149,7 @@ def _track(
     )
 
 
-def _facts(trials: Sequence[TrialFigure]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _facts(trials: Sequence[LineFigure]) -> Iterator[tuple[str, tuple[str, ...]]]:
     by_time = [dict(trial.facts) for trial in sorted(trials, key=_time)]
     for name in FACTS:
         newest_last = list(
@@ -186,9 +159,9 @@ def _facts(trials: Sequence[TrialFigure]) -> Iterator[tuple[str, tuple[str, ...]
             yield name, tuple(reversed(newest_last))
 
 
-def _fact_changes(trials: Sequence[TrialFigure]) -> Iterator[FactChange]:
+def _fact_changes(trials: Sequence[LineFigure]) -> Iterator[FactChange]:
     """The facts that changed from one campaign to the next, in order of time."""
-    times: dict[str, list[TrialFigure]] = defaultdict(list)
+    times: dict[str, list[LineFigure]] = defaultdict(list)
     for trial in trials:
         if trial.at is not None:
             times[trial.campaign_id].append(trial)
@@ -199,6 +172,6 @@ def _fact_changes(trials: Sequence[TrialFigure]) -> Iterator[FactChange]:
             yield FactChange(at=at, fact=difference.fact, before=difference.a, after=difference.b)
 
 
-def _time(figure: TrialFigure) -> str:
+def _time(figure: LineFigure) -> str:
     """When a trial was measured; empty, which sorts first, where the time is not known."""
     return figure.at or ""

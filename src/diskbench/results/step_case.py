@@ -13,7 +13,7 @@ from diskbench.analysis.setting import LINKS, Medium, Setting
 from diskbench.fio.warnings import processor_of, step_warnings
 from diskbench.model.doubts import LOOKS_LIKE, NO_RATE, REQUESTS_MERGED, REQUESTS_SPLIT, Reason
 from diskbench.model.facts import HostFacts
-from diskbench.model.processor import Processor, busiest
+from diskbench.model.processor import busiest
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Plan
 from diskbench.plan.limit_path import Hint
@@ -75,7 +75,11 @@ def setting_of(
     return Setting(
         load=load,
         seconds=group.seconds,
-        processor=_processor(group),
+        # One round short of CPU makes the figure with care: the busiest counts.
+        processor=busiest(
+            processor_of(evidence.output, group.rows, evidence.samples)
+            for evidence in group.evidence
+        ),
         device_share=_device_share(group),
         memory_share=memory_bytes / written if memory_bytes and written else None,
         is_synced=_is_synced(group),
@@ -98,13 +102,6 @@ def _is_synced(group: StepGroup) -> bool:
     """Whether its jobs wait at their end until all that they wrote is on the disk."""
     jobs = [evidence.step.job for evidence in group.evidence if evidence.step.job]
     return bool(jobs) and all(_SYNC.search(job) for job in jobs)
-
-
-def _processor(group: StepGroup) -> Processor:
-    """The processor in its busiest round: one round short of CPU makes the figure with care."""
-    return busiest(
-        processor_of(evidence.output, group.rows, evidence.samples) for evidence in group.evidence
-    )
 
 
 def _device_share(group: StepGroup) -> float | None:

@@ -19,7 +19,6 @@ from diskbench.analysis.shown import (
 from diskbench.catalog.books import Books
 from diskbench.model.run import Run
 from diskbench.model.verdict import RunLevel, StepVerdict, Verdict, trust_words
-from diskbench.plan.limit_path import Hint
 from diskbench.ports import EvidenceStore
 from diskbench.results.pool import replicated
 from diskbench.results.verdicts import trial_verdicts
@@ -34,7 +33,6 @@ def step_verdicts(
     runs: Sequence[Run],
     *,
     books: Books,
-    hint: Hint | None = None,
 ) -> tuple[StepVerdict, ...]:
     """The verdict on each step over comparable runs: those of a trial, or of all replicates of one
     cell (rows, as `find_runs` returns them). A trial is one sample, whatever the number of its
@@ -43,7 +41,7 @@ def step_verdicts(
     verdicts = [
         verdict
         for of_trial in by_trial
-        for verdict in trial_verdicts(database, evidence, of_trial, books=books, hint=hint)
+        for verdict in trial_verdicts(database, evidence, of_trial, books=books)
     ]
     return over_runs(runs, verdicts)
 

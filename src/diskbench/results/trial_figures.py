@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy.engine import Engine
@@ -37,6 +38,7 @@ FACTS = (
 _RATES = frozenset({"iops", "bytes_per_s"})
 _REGIMES = frozenset({"burst", "baseline"})
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")
+_index = attrgetter("run_index")
 REGIME = "regime"
 """A fact of a step that was cut into phases: whether its figure belongs to burst or baseline."""
 
@@ -53,7 +55,7 @@ class FigureLine:
 
 
 @dataclass(frozen=True)
-class TrialFigure:
+class LineFigure:
     """The figure of one trial. `at` is the time of measurement, None where it is not known.
 
     `machine` is the key of the machine, equal for trials that depend on each other; `apart` is the
@@ -61,7 +63,8 @@ class TrialFigure:
     is taken from, where the step has several levels; None: it is the mean of the whole step.
     `spans_cliff`: the figure covers both sides of a cliff, because it is not known for one side
     alone (a latency); such a figure is never pooled. `block` names the block of an ABBA order that
-    the trial was measured in (model/comparison.py); empty for any other.
+    the trial was measured in (model/comparison.py); empty for any other. `runs` are those of
+    the trial, in order.
     """
 
     trial_id: str
@@ -80,25 +83,12 @@ class TrialFigure:
     level: PhaseKind | None = None
     spans_cliff: bool = False
     block: str = ""
+    runs: tuple[Run, ...] = ()
 
     @property
     def sample(self) -> Sample:
         """The figure as a sample for the statistics."""
         return Sample(self.trial_id, self.value, self.machine)
-
-
-def trial_figures(
-    database: Engine,
-    filters: Sequence[Filter],
-    metric: Metric,
-    evidence: EvidenceStore | None = None,
-) -> list[TrialFigure]:
-    """The figures of all trials with finished runs that meet `filters`, oldest first and those
-    without a date last.
-
-    The phases of long steps are read from `evidence`, or from each run's own store.
-    """
-    return figures_by_metric(database, filters, (metric,), evidence)[metric]
 
 
 def figures_by_metric(
@@ -109,10 +99,14 @@ def figures_by_metric(
     *,
     trial_ids: Sequence[str] | None = None,
     of_row: Callable[[Metric, MeasuredFigure], bool] = lambda _metric, _row: True,
-) -> dict[Metric, list[TrialFigure]]:
-    """As `trial_figures`, of several metrics: runs, rows and phases are read once for all; with
-    `trial_ids` (some hundreds) only of these trials. `of_row` says whether a load of which this is
-    a row gets a figure in the metric; it looks at the load alone."""
+) -> dict[Metric, list[LineFigure]]:
+    """The figures of all trials with finished runs that meet `filters`, by metric, oldest first and
+    those without a date last. Runs, rows and phases are read once for all metrics.
+
+    The phases of long steps are read from `evidence`, or from each run's own store. With
+    `trial_ids` (some hundreds) only these trials are read. `of_row` says whether a load of which
+    this is a row gets a figure in the metric; it looks at the load alone.
+    """
     rows = load_figures(database, filters, metrics, trial_ids=trial_ids)
     steps = {
         (row.run_id, row.step_index, row.round, row.direction): row
@@ -156,7 +150,7 @@ def _steps(rows: Sequence[MeasuredFigure], courses: Courses) -> _Steps:
 
 def _of_metric(
     rows: Sequence[MeasuredFigure], metric: Metric, courses: Courses, steps: _Steps
-) -> list[TrialFigure]:
+) -> list[LineFigure]:
     trials: dict[tuple[str, FigureLine], list[MeasuredFigure]] = {}
     for row in rows:
         line = FigureLine(row.step, row.direction, row.rw, row.block_bytes, row.iodepth)
@@ -194,7 +188,7 @@ def _figure(
     metric: Metric,
     courses: Courses,
     steps: _Steps,
-) -> TrialFigure:
+) -> LineFigure:
     results = _runs(line, rows, metric, steps)
     of_runs = [steps.kinds.get((result.run_id, line.step)) for result in results]
     if "baseline" not in of_runs:
@@ -217,7 +211,7 @@ def _figure(
     levels = sorted(
         {result.kind for result in kept_results if result.kind is not None and result.is_level}
     )
-    return TrialFigure(
+    return LineFigure(
         trial_id=run.trial_id,
         campaign_id=run.campaign_id,
         replicate=run.replicate,
@@ -234,6 +228,7 @@ def _figure(
         level=levels[0] if levels and metric in _RATES else None,
         spans_cliff=metric not in _RATES and any(result.crosses for result in kept_results),
         block=block_of(run.labels),
+        runs=tuple(sorted({row.run_id: row.run for row in rows}.values(), key=_index)),
     )
 
 

@@ -16,7 +16,6 @@ from diskbench.ports import EvidenceStore
 from diskbench.store.database import transaction
 from diskbench.store.manifest import StepRecord
 from diskbench.store.query import oldest_first
-from diskbench.store.result_tables import measurement
 from diskbench.store.run_row import COLUMNS, bought_for, with_bought
 from diskbench.store.schema import run
 
@@ -37,16 +36,6 @@ def runs_frame(database: Engine) -> pl.DataFrame:
     """One row per run, oldest first, undated runs last: its request, machine, disk and end
     state."""
     return _table_frame(database, run, order=oldest_first())
-
-
-def measurements_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
-    """One row per run, step, job and direction, with what was bought for its run; `scope`
-    distinguishes rows of jobs from merged rows of steps."""
-    table = measurement
-    where = table.c.run_id.in_(run_ids) if run_ids is not None else None
-    order = (table.c.run_id, table.c.step_index, table.c.position)
-    rows = _table_frame(database, table, where=where, order=order).drop("position")
-    return with_runs(rows, database)
 
 
 def with_runs(frame: pl.DataFrame, database: Engine) -> pl.DataFrame:

@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 import yaml
 from tests.rigs.coursed import coursed
+from tests.rigs.figures import trial_figures
 
 import diskbench
 from diskbench.cli import main
 from diskbench.report.terminal.progress import open_progress
 from diskbench.results.replicate_set import replicates_of
-from diskbench.results.trial_figures import trial_figures
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.phases import run_phases

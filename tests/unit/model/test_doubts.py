@@ -13,7 +13,6 @@ from tests.unit.report.reported import judged, report, trial, verdict
 
 import diskbench
 from diskbench.model.doubts import DOUBTS, WEIGHTS, Doubt
-from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.page.markdown import markdown
 from diskbench.report.page.page import page
 from diskbench.report.terminal.result_text import result_table
@@ -121,7 +120,7 @@ def test_every_doubt_is_shown_on_every_surface(doubt, surface):
 def _shown(surface, warnings, verdicts) -> str:
     if surface == "terminal":
         out = io.StringIO()
-        view = trial_view(trial([row(STEP)], warnings=warnings, verdicts=verdicts))
+        view = trial([row(STEP)], warnings=warnings, verdicts=verdicts)
         Console(file=out, width=100).print(result_table(view))
         return " ".join(out.getvalue().split())
     made = report(trial([row(STEP)], warnings=warnings, verdicts=verdicts))

@@ -2,9 +2,9 @@
 
 import numpy as np
 import polars as pl
+from tests.unit.report import made
 
 from diskbench.model.expectation import Expectation, ExpectedLevel, Load
-from diskbench.model.result import Measurement
 
 
 def series(values, *, step="burst", index=1, of_round=None, directions=("read",), latency=True):
@@ -89,28 +89,10 @@ def counted(rows, *, step="burst", index=1, of_round=None, direction="read"):
 
 
 def row(step, *, iops, iodepth=1, jobs=1, role="measure", p50=1e6, p99=5e6, run_id="01run", **more):
-    return Measurement(
-        run_id=run_id,
-        step_index=1,
-        step=step,
-        role=role,
-        scope="step",
-        job="all",
-        job_index=-1,
-        jobs=jobs,
-        direction=more.pop("direction", "read"),
-        rw="randread",
-        block_bytes=4096,
-        iodepth=iodepth,
-        ios=1000,
-        bytes=4096_000,
-        runtime_ns=10**9,
-        iops=iops,
-        bytes_per_s=4096 * iops,
-        p50_ns=p50,
-        p99_ns=p99,
-        **more,
-    )
+    return made.row(
+        step, run_id=run_id, step_index=1, role=role, jobs=jobs, rw="randread", block_bytes=4096,
+        iodepth=iodepth, iops=iops, bytes_per_s=4096 * iops, p50_ns=p50, p99_ns=p99, **more,
+    )  # fmt: skip
 
 
 def lognormal(n, seed=1):

@@ -5,10 +5,10 @@ from tests.unit.report.made import plan, row
 from diskbench.model.doubts import Reason
 from diskbench.model.expectation import DiskPrice
 from diskbench.model.verdict import Judged, Limiter, Promised, Verdict
+from diskbench.report.assemble.facts import RunFacts
 from diskbench.report.assemble.report_view import Report, group_view
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.assemble.trial_facts import RunNote, TrialFacts
-from diskbench.report.assemble.trial_view import trial_view
+from diskbench.report.assemble.view import View
 
 PRICE = DiskPrice(storage_usd=2.0, transactions_usd=None, total_usd=2.0)
 
@@ -52,12 +52,12 @@ def trial(rows=None, *, count=1, trial_id="01trial", **more):
     """A trial of `count` runs, with the rows given, or one of each run."""
     made = plan(runs=count, trial_id=trial_id)
     notes = tuple(
-        RunNote(run_id, "done", "2026-11-21T10:00:00+00:00", evidence=f"file:///e/runs/{run_id}/")
+        RunFacts(run_id, "done", "2026-11-21T10:00:00+00:00", evidence=f"file:///e/runs/{run_id}/")
         for run_id in made.run_ids
     )
     measured = [row(run_id=one) for one in made.run_ids] if rows is None else rows
     values = {"subject": subject_of_plan(made), "runs": notes, "measurements": tuple(measured)}
-    return TrialFacts(trial_id=trial_id, **(values | more))
+    return View(trial_id=trial_id, **(values | more))
 
 
 def report(*trials, words="aws gp2 20 GiB, quick", **more):
@@ -67,7 +67,7 @@ def report(*trials, words="aws gp2 20 GiB, quick", **more):
 
 def group(words, *trials, short="", number=1):
     """Trials of one subject."""
-    return group_view(words, [trial_view(one) for one in trials], short, number)
+    return group_view(words, trials, short, number)
 
 
 def reported(groups, **more):

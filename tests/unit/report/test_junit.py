@@ -8,7 +8,6 @@ from tests.unit.report.reported import trial
 
 from diskbench.model.threshold import Threshold
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.junit import junit_report
 
 QD1, QD32 = "rand-read-4k-qd1", "rand-read-4k-qd32"
@@ -18,7 +17,7 @@ def view(*conditions, rows=None, state="done"):
     made = plan(runs=1)
     cell = made.cell.model_copy(update={"fail_if": tuple(map(Threshold.failing, conditions))})
     subject = replace(subject_of_plan(made.model_copy(update={"cell": cell})), state=state)
-    return trial_view(replace(trial(rows), subject=subject))
+    return replace(trial(rows), subject=subject)
 
 
 def report(*views):

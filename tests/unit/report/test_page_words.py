@@ -17,6 +17,7 @@ PAGES = {
     ),
     "bare.txt": lambda: report(trial(verdicts=(verdict(judged(1.0)),))),
     "one-row.txt": lambda: report(trial([row()])),
+    "no-rows.txt": lambda: report(trial([])),
 }
 
 

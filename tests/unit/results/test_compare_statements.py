@@ -1,21 +1,12 @@
 """A comparison reads each side once, whatever the number of its metrics, trials and runs."""
 
-import pytest
 from tests.rigs.replicates import measured
 from tests.rigs.statements import statements_of
 
 from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.replicate_set import main_figures
-from diskbench.store.database import open_database
 
 METRICS = ("iops", "bytes_per_s", "lat_mean_ns", "p99_ns", "p99_9_ns")
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
 
 
 def trials(database, count, *, first=0):

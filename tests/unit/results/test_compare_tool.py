@@ -8,13 +8,13 @@ import pytest
 from diskbench.catalog.fidelity import FIDELITY, of_tool
 from diskbench.fio.profiles import shipped_names, shipped_profile
 from diskbench.results.compare_draft import aligned
-from diskbench.results.trial_figures import FigureLine, TrialFigure
+from diskbench.results.trial_figures import FigureLine, LineFigure
 
 PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "fidelity.md"
 
 
 def figure(subject, step, direction, *, block=2**20, trial="t"):
-    return TrialFigure(
+    return LineFigure(
         trial_id=trial, campaign_id=trial, replicate=0, at=None, machine=trial,
         subject=tuple(subject.items()), facts=(), order=0, value=1.0, apart=0.0,
         line=FigureLine(step, direction, direction, block, None),

@@ -1,14 +1,14 @@
 """What differs between two sides of a comparison."""
 
 from diskbench.results.compare_runs import differences
-from diskbench.results.trial_figures import FigureLine, TrialFigure
+from diskbench.results.trial_figures import FigureLine, LineFigure
 
 NAMES = [f"field-{at}" for at in range(12)]
 
 
-def figure(side: str) -> TrialFigure:
+def figure(side: str) -> LineFigure:
     pairs = [(name, f"{name} of {side}") for name in NAMES]
-    return TrialFigure(
+    return LineFigure(
         trial_id=side, campaign_id=side, replicate=0, at=None, machine=side,
         subject=tuple(pairs[:6]), facts=tuple(pairs[6:]), order=0, value=1.0, apart=0.0,
         line=FigureLine("read", "read", "read", 4096, None),

@@ -6,8 +6,9 @@ import pytest
 from tests.books import SHIPPED
 from tests.rigs.runs import bare_run
 from tests.unit.plan.test_expectation import RANDOM, planned
+from tests.unit.report.made import result, row
 
-from diskbench.model.result import Measurement, StepResult
+from diskbench.model.result import StepResult
 from diskbench.model.spec import Role, Step
 from diskbench.plan.limit_path import Hint
 from diskbench.results.expectations import promises_of
@@ -15,37 +16,22 @@ from diskbench.results.run_evidence import StepEvidence
 from diskbench.results.step_groups import StepGroup, groups_of
 from diskbench.units import KIB, MIB, NS_PER_S
 
+UNDATED = {"started_at": "", "finished_at": ""}
 RUN = bare_run(run_id="a", run_index=0, started_at="2026-01-01T00:00:00Z", provider="ssh")
 
 
 def step(index: int, role: Role, options: str, iops: float, block: int, seconds: int):
     job = f"[{role}]\n{options}\ndirect=1\nbs={block}\n"
-    row = Measurement(
-        run_id="a",
-        step_index=index,
-        step=role,
-        role=role,
-        scope="step",
-        job="all",
-        job_index=-1,
-        direction="write" if role == "fill" else "read",
-        ios=round(iops * seconds),
-        bytes=round(iops * seconds * block),
-        runtime_ns=seconds * NS_PER_S,
-        iops=iops,
-        bytes_per_s=iops * block,
-    )
-    result = StepResult(
-        step_index=index,
-        step=role,
-        role=role,
-        started_at="",
-        finished_at="",
-        fio_exit=0,
-        fio_version="",
-        measurements=(row,),
-    )
-    return result, StepEvidence(Step(index=index, name=role, role=role, job=job, expected_s=1))
+    made = Step(index=index, name=role, role=role, job=job, expected_s=1)
+    direction = "write" if role == "fill" else "read"
+    return did(made, iops, seconds, block, role=role, direction=direction), StepEvidence(made)
+
+
+def did(step: Step, iops: float, seconds: int, block: int = 4096, **more) -> StepResult:
+    """The result of a step that did so many I/Os a second, in a row of it."""
+    rates = {"iops": iops, "bytes_per_s": iops * block, "runtime_ns": seconds * NS_PER_S}
+    totals = {"ios": round(iops * seconds), "bytes": round(iops * seconds * block)}
+    return result(step, row(step.name, step_index=step.index, **rates, **totals, **more), **UNDATED)
 
 
 def test_a_fill_before_a_measured_step_spends_its_credit():
@@ -74,17 +60,9 @@ HOUR = RANDOM.replace("runtime=60", "runtime=3600")
 
 def group(plan, run_id: str, iops: float, seconds: int, began: str, ended: str) -> StepGroup:
     step = plan.steps[0]
-    row = Measurement(
-        run_id=run_id, step_index=0, step=step.name, role="measure", scope="step", job="all",
-        job_index=-1, direction="read", ios=round(iops * seconds),
-        bytes=round(iops * seconds * 4096), runtime_ns=seconds * NS_PER_S, iops=iops,
-        bytes_per_s=iops * 4096,
-    )  # fmt: skip
-    result = StepResult(
-        step_index=0, step=step.name, role="measure", started_at=began, finished_at=ended,
-        fio_exit=0, fio_version="", measurements=(row,),
-    )  # fmt: skip
-    return groups_of([result], [StepEvidence(step)], (), plan, "")[0]
+    done = did(step, iops, seconds, run_id=run_id)
+    done = done.model_copy(update={"started_at": began, "finished_at": ended})
+    return groups_of([done], [StepEvidence(step)], (), plan, "")[0]
 
 
 def promised(second: str, *, iops: float = 3000.0) -> tuple[float, float]:

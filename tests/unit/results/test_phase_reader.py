@@ -2,29 +2,15 @@
 
 import pytest
 from tests.rigs.coursed import coursed
+from tests.rigs.figures import find_regressions, trial_figures
 from tests.rigs.statements import statements_of
 from tests.rigs.synthetic import Noise, bucket, flat
 
 from diskbench.results.compare_runs import compare_metrics
-from diskbench.results.history import find_regressions
-from diskbench.results.trial_figures import trial_figures
-from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 
 BURST = bucket(870_000, 3000, 100, 900, Noise(sd=0.01), seed=1)
 """300 s at 3,000 and 600 s at 100 IOPS: a mean of 1,067 that no second had."""
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
-
-
-@pytest.fixture
-def evidence(tmp_path):
-    return open_evidence((tmp_path / "evidence").as_uri())
 
 
 def test_the_figure_of_a_step_with_a_cliff_is_the_level_that_lasts(database, evidence):

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from tests.unit.report.made import result, row
 
 from diskbench.model.expectation import Load
 from diskbench.model.processor import SampleSummary
-from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Step
 from diskbench.results.run_evidence import StepEvidence
 from diskbench.results.step_case import counted_otherwise
@@ -20,34 +20,10 @@ DIRECT = Load(block_bytes=MIB, depth=8, random=False)
 
 def group(device_ios, *, device_bytes=100 * MIB, load=DIRECT):
     """100 reads of 1 MiB, and what the device counted of them."""
-    row = Measurement(
-        run_id="a",
-        step_index=0,
-        step="seq",
-        role="measure",
-        scope="step",
-        job="all",
-        job_index=-1,
-        direction="read",
-        ios=100,
-        bytes=100 * MIB,
-        runtime_ns=10**9,
-        iops=100,
-        bytes_per_s=100 * MIB,
-    )
-    result = StepResult(
-        step_index=0,
-        step="seq",
-        role="measure",
-        started_at="",
-        finished_at="",
-        fio_exit=0,
-        fio_version="",
-        measurements=(row,),
-    )
     samples = SampleSummary(seconds=1, device_read_ios=device_ios, device_read_bytes=device_bytes)
     step = Step(index=0, name="seq", job="", expected_s=1)
-    made = groups_of([result], [StepEvidence(step, samples=samples)], (), None, "")[0]
+    of_step = result(step, row("seq", step_index=0, ios=100, bytes=100 * MIB))
+    made = groups_of([of_step], [StepEvidence(step, samples=samples)], (), None, "")[0]
     return replace(made, load=load)
 
 

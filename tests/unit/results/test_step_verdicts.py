@@ -2,8 +2,9 @@
 
 import pytest
 from tests.rigs.runs import bare_run
+from tests.unit.report import reported
+from tests.unit.report.reported import judged
 
-from diskbench.model.verdict import Judged, Limiter, Verdict
 from diskbench.results.step_verdicts import over_runs
 
 
@@ -20,14 +21,9 @@ def row(run_id, *, trial=None, index=0, lease=None):
 
 
 def verdict(run_id, iops, *, limit="disk-iops", trust="yes", kind=None):
-    stretch = Judged(
-        kind=kind,
-        iops=iops,
-        bytes_per_s=iops * 4096,
-        ratio=iops / 3000,
-        limiter=Limiter(name=limit),
+    return reported.verdict(
+        judged(iops, 3000, limiter=limit, kind=kind), run_id=run_id, trust=trust
     )
-    return Verdict(run_id=run_id, step_index=0, step="randread", stretches=(stretch,), trust=trust)
 
 
 def test_six_machines_have_an_interval_and_five_have_none():

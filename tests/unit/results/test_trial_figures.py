@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import pytest
 from tests.books import SHIPPED
+from tests.rigs.figures import trial_figures
 from tests.rigs.replicates import measured
 from tests.rigs.runs import bare_run
+from tests.unit.report.made import result, row, step
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.result import Measurement, StepResult
+from diskbench.model.result import StepResult
 from diskbench.results.run_evidence import ReadRun
 from diskbench.results.selection import selected
-from diskbench.results.trial_figures import _rented, common_fields, trial_figures, words
+from diskbench.results.trial_figures import _rented, common_fields, words
 from diskbench.results.verdicts import judge
-from diskbench.store.database import open_database
 from diskbench.store.where import Filter
 from diskbench.units import NS_PER_S
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
 
 
 def test_rented_machines_are_apart_and_a_shared_one_is_one(database):
@@ -96,16 +90,10 @@ def test_a_beginning_of_several_is_refused_with_their_names(database):
         selected(database, "01")
 
 
-def result(run_id: str, index: int, name: str, iops: float) -> StepResult:
-    row = Measurement(
-        run_id=run_id, step_index=index, step=name, role="measure", scope="step", job="all",
-        job_index=-1, direction="read", ios=round(iops * 30), bytes=round(iops * 30 * 4096),
-        runtime_ns=30 * NS_PER_S, iops=iops, bytes_per_s=iops * 4096,
-    )  # fmt: skip
-    return StepResult(
-        step_index=index, step=name, role="measure", started_at="", finished_at="",
-        fio_exit=0, fio_version="", measurements=(row,),
-    )  # fmt: skip
+def done(run_id: str, index: int, name: str, iops: float) -> StepResult:
+    of = {"ios": round(iops * 30), "bytes": round(iops * 30 * 4096), "runtime_ns": 30 * NS_PER_S}
+    rates = {"iops": iops, "bytes_per_s": iops * 4096}
+    return result(step(index, name), row(name, run_id=run_id, step_index=index, **of, **rates))
 
 
 def judged(**steps: list[float]):
@@ -114,7 +102,7 @@ def judged(**steps: list[float]):
     runs = [bare_run(run_id=f"r{at}", run_index=at, provider="import") for at in range(count)]
     results = {
         run.run_id: [
-            result(run.run_id, index, name, values[at])
+            done(run.run_id, index, name, values[at])
             for index, (name, values) in enumerate(steps.items())
         ]
         for at, run in enumerate(runs)

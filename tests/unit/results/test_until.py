@@ -15,19 +15,11 @@ from diskbench.results.replicate_set import statuses_of
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import load_cells
 from diskbench.store.clock import now
-from diskbench.store.database import open_database
 from diskbench.store.matrix_sums import done_trials
 
 CAMPAIGN = ulid(1_790_000_000, 0)
 """The one that `measured` writes its trials into."""
 BLOCK = "aws/gp2"
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
 
 
 def drawn(count, sd, seed=1):

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator
 import pytest
 import sqlalchemy as sa
 from tests.rigs import synthetic_store
+from tests.rigs.figures import find_regressions, trial_figures
 
-from diskbench.results.history import find_regressions
 from diskbench.results.selection import Selection, chosen, listed
-from diskbench.results.trial_figures import trial_figures
 from diskbench.store.database import open_database
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]

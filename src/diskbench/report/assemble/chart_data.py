@@ -5,16 +5,17 @@ missing, a report lacks only its charts."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar
 
 from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.errors import DiskbenchError
 from diskbench.model.run import Run
 from diskbench.model.spec import Plan
 from diskbench.model.verdict import Verdict, trust_words
+from diskbench.ports import EvidenceStore
 from diskbench.report.assemble.course import StepCourse, courses
 from diskbench.report.assemble.latencies import (
     Distribution,
@@ -25,15 +26,16 @@ from diskbench.report.assemble.latencies import (
 from diskbench.report.assemble.load_curve import LoadCurve, load_curves
 from diskbench.report.assemble.overview import Band, band, by_step
 from diskbench.report.assemble.report_view import Group, short_names
-from diskbench.report.assemble.trial_view import TrialView
+from diskbench.report.assemble.view import View
 from diskbench.report.assemble.words import rate_metric, row_href
 from diskbench.report.charts.measure import title
 from diskbench.report.charts.point import ChartPoint
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.stored_trial import StoredTrial
+from diskbench.results.trial import Trial
 from diskbench.store.frames import histogram_frame, series_frame
 from diskbench.store.stored_series import latency_seconds
 
+Part = TypeVar("Part")
 MOST_COURSES = 6
 """Steps of one run that are drawn second by second."""
 LEAST_COURSE_S = 10
@@ -53,18 +55,18 @@ class ChartData:
     500 runs of an hour take about 10 MB."""
 
     groups: tuple[Group, ...]
-    stored: Mapping[str, StoredTrial]
+    stored: Mapping[str, Trial]
     evidence: EvidenceOfRuns
     runs: Sequence[Run]
     run: Run
 
     @cached_property
-    def trials(self) -> tuple[TrialView, ...]:
+    def trials(self) -> tuple[View, ...]:
         """The trials of all groups, in order."""
         return tuple(trial for group in self.groups for trial in group.trials)
 
     @property
-    def single(self) -> TrialView | None:
+    def single(self) -> View | None:
         """The only trial; None if there are several."""
         return self.trials[0] if len(self.trials) == 1 else None
 
@@ -103,36 +105,29 @@ class ChartData:
     @cached_property
     def latency_maps(self) -> tuple[LatencyMap, ...]:
         """Latencies over time of the detailed step; empty without latency logs."""
-        store = self.evidence.store(self.run)
-        if self.detailed is None or store is None:
+        if (detailed := self.detailed) is None:
             return ()
-        try:
-            seconds = latency_seconds(store, self.run.run_id, step=self.detailed.step)
-        except DiskbenchError as error:
-            self._warn("latencies", self.run, error)
-            return ()
-        return tuple(latency_maps(seconds))
+        return self._known(
+            "latencies",
+            self.run,
+            lambda store, run_id: latency_maps(latency_seconds(store, run_id, step=detailed.step)),
+        )
 
     @cached_property
     def distributions(self) -> tuple[Distribution, ...]:
         """The latency distribution of each measured step of the run."""
-        store = self.evidence.store(self.run)
-        if store is None:
-            return ()
-        try:
-            spreads = distributions(histogram_frame(store, self.run.run_id))
-        except DiskbenchError as error:
-            self._warn("histogram", self.run, error)
-            return ()
+        spreads = self._known(
+            "histogram",
+            self.run,
+            lambda store, run_id: distributions(histogram_frame(store, run_id)),
+        )
         filled = self._filled(self.run)
         return tuple(spread for spread in spreads if spread.step not in filled)
 
     @cached_property
     def load_curves(self) -> tuple[LoadCurve, ...]:
         """Latency over throughput of the run's trial, a curve per family of steps."""
-        trial = next(
-            trial.trial for trial in self.trials if trial.trial.trial_id == self.run.trial_id
-        )
+        trial = next(view for view in self.trials if view.trial_id == self.run.trial_id)
         return tuple(load_curves(trial.measurements, trial.warnings, self.plan))
 
     @cached_property
@@ -157,40 +152,41 @@ class ChartData:
         return sorted(long, key=lambda course: not (course.phases and course.phases.cliffs))
 
     def _read(self, row: Run) -> tuple[StepCourse, ...]:
-        store = self.evidence.store(row)
-        if store is None:
-            return ()
-        trial, run_id = self.stored[row.trial_id], row.run_id
-        filled = self._filled(row)
-        try:
-            return courses(
+        trial, filled = self.stored[row.trial_id], self._filled(row)
+        foreseen = {
+            at: expected for (whose, at), expected in trial.foreseen.items() if whose == row.run_id
+        }
+        return self._known(
+            "series",
+            row,
+            lambda store, run_id: courses(
                 series_frame(store, run_id),
                 tuple(phase for phase in trial.phases if phase.run_id == run_id),
                 trial.plan,
                 run=row.number,
-                expectations={
-                    at: expectation
-                    for (whose, at), expectation in trial.foreseen.items()
-                    if whose == run_id
-                },
+                expectations=foreseen,
                 is_selected=lambda step: step not in filled,
-            )
-        except DiskbenchError as error:
-            self._warn("series", row, error)
-            return ()
+            ),
+        )
 
     def _filled(self, row: Run) -> frozenset[str]:
         """The steps of a run that only prepare the disk."""
         plan = self.stored[row.trial_id].plan
         return frozenset(step.name for step in (plan.steps if plan else ()) if step.role == "fill")
 
-    def _warn(self, part: str, row: Run, error: DiskbenchError) -> None:
-        """Log what a report lacks; imported runs seldom have seconds, and a few of many runs may
-        lack them."""
-        seldom = row.imported or self.single is None
-        level = logging.INFO if seldom else logging.WARNING
-        message = "no %s of run %s in the page: %s"
-        logging.getLogger(__name__).log(level, message, part, row.run_id, error.message)
+    def _known(
+        self, part: str, row: Run, read: Callable[[EvidenceStore, str], tuple[Part, ...]]
+    ) -> tuple[Part, ...]:
+        """What `read` finds of a run; nothing without its evidence. What a report lacks is logged:
+        imported runs seldom have seconds, and a few of many runs may lack them."""
+        store = self.evidence.store(row)
+        try:
+            return () if store is None else read(store, row.run_id)
+        except DiskbenchError as error:
+            level = logging.INFO if row.imported or self.single is None else logging.WARNING
+            message = "no %s of run %s in the page: %s"
+            logging.getLogger(__name__).log(level, message, part, row.run_id, error.message)
+            return ()
 
 
 @dataclass(frozen=True)
@@ -207,19 +203,18 @@ class StepValue:
     kind: str = ""
 
 
-def step_values(view: TrialView) -> list[StepValue]:
+def step_values(view: View) -> list[StepValue]:
     """The steps of a trial: from their verdicts, else from the rows. If a step fell within a run,
     its value is the lasting level: a mean over both levels describes neither (MR-3)."""
-    trial = view.trial
-    if not trial.verdicts:
-        ids = tuple(dict.fromkeys(row.run_id for row in trial.measurements))
+    if not view.verdicts:
+        ids = tuple(dict.fromkeys(row.run_id for row in view.measurements))
         return [
             StepValue(line.step, line.direction, "iops", line.by_run, ids, line.iops.median)
             for line in view.lines
             if line.iops is not None and line.runs == len(ids) and min(line.by_run)
         ]
     values = []
-    for step, verdicts in verdicts_by_step(trial.verdicts).items():
+    for step, verdicts in verdicts_by_step(view.verdicts).items():
         main = shown([of for of in verdicts if of.stands_for.iops] or verdicts).stands_for
         metric = rate_metric(main.iops, main.bytes_per_s)
         rates = {
@@ -263,32 +258,31 @@ def _distinct_labels(points: Sequence[ChartPoint]) -> list[ChartPoint]:
     return [replace(point, label=names[point.label]) for point in points]
 
 
-def _point(group: Group, view: TrialView, value: StepValue) -> ChartPoint:
-    trial = view.trial
-    promised = trial.subject.promised
-    region, _, _ = trial.place.partition(",")
+def _point(group: Group, view: View, value: StepValue) -> ChartPoint:
+    promised = view.subject.promised
+    region, _, _ = view.place.partition(",")
     several = len(value.values) > 1
     return ChartPoint(
         label=group.name,
         metric=value.metric,
         value=value.value,
         direction=value.direction,
-        key=trial.trial_id,
+        key=view.trial_id,
         region=region,
         disk=promised.offer if promised else "",
-        profile=trial.subject.profile,
+        profile=view.subject.profile,
         step=" ".join(filter(None, (value.step, value.kind))),
         values=value.values,
-        run_ids=trial.subject.run_ids,
+        run_ids=view.subject.run_ids,
         low=min(value.values) if several else None,
         high=max(value.values) if several else None,
         n=len(value.values),
         statistic="median",
-        when=trial.runs[0].when,
-        href=row_href(trial.trial_id),
-        marks=trial.subject.marks,
-        machine=trial.machine or trial.trial_id,
-        doubt=_doubt(trial.verdicts, value),
+        when=view.runs[0].at,
+        href=row_href(view.trial_id),
+        marks=view.subject.marks,
+        machine=view.machine or view.trial_id,
+        doubt=_doubt(view.verdicts, value),
     )
 
 

@@ -106,7 +106,7 @@ def courses(
         return ()
     by_index = {phase.step_index: phase for phase in phases}
     steps = []
-    for rows in _groups(series):
+    for rows in frames_by_step(series):
         first = rows[0]
         name, index = str(first["step"][0]), int(first["step_index"][0])
         if not is_selected(name):
@@ -134,7 +134,7 @@ def courses(
     return tuple(steps)
 
 
-def _groups(series: pl.DataFrame) -> list[list[pl.DataFrame]]:
+def frames_by_step(series: pl.DataFrame) -> list[list[pl.DataFrame]]:
     """The rows of each step, with all its rounds in one group."""
     groups: dict[tuple[str, int | None], list[pl.DataFrame]] = {}
     for frame in series.sort("step_index", maintain_order=True).partition_by(

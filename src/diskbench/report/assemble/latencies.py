@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diskbench.fio.histogram import needed
+from diskbench.report.assemble.course import frames_by_step
 
 if TYPE_CHECKING:
     import polars as pl
@@ -164,7 +165,7 @@ def latency_maps(
     if not counted.height:
         return ()
     maps = []
-    for frames in _groups(counted):
+    for frames in frames_by_step(counted):
         rows = _after_each_other(frames)
         seconds = int(rows["second"].max()) + 1  # type: ignore[arg-type]
         if seconds < 2:
@@ -173,16 +174,6 @@ def latency_maps(
             mine = rows.filter(pl.col("direction") == direction)
             maps.append(_map(mine, seconds, most_stretches))
     return tuple(maps)
-
-
-def _groups(counted: pl.DataFrame) -> list[list[pl.DataFrame]]:
-    groups: dict[tuple[str, int | None], list[pl.DataFrame]] = {}
-    ordered = counted.sort("step_index", maintain_order=True)
-    for frame in ordered.partition_by("step_index", maintain_order=True):
-        alone = frame["round"][0] is None
-        key = (str(frame["step"][0]), int(frame["step_index"][0]) if alone else None)
-        groups.setdefault(key, []).append(frame)
-    return list(groups.values())
 
 
 def _after_each_other(frames: list[pl.DataFrame]) -> pl.DataFrame:

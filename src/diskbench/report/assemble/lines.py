@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from diskbench.analysis.figure import Figure, middle, of_one_level, of_rounds
 from diskbench.analysis.row_figures import Courses, counted, courses_by_step, step_figure
@@ -21,6 +22,7 @@ from diskbench.analysis.steady import ROUNDS
 from diskbench.model.phase import PhaseKind, StepPhases
 from diskbench.model.result import Direction, Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import Verdict
+from diskbench.report.assemble.words import NONE
 
 _NOT_SHOWN = frozenset({"canary"})
 DIRECTION_ORDER = ("read", "write", "trim", "mixed", "sync")
@@ -134,6 +136,32 @@ def lines(
             order[name, direction] = (first, DIRECTION_ORDER.index(direction))
     in_order = [by_key[key] for key in sorted(by_key, key=order.__getitem__)]
     return tuple(_with_sync(line, by_key.get((line.step, "sync"))) for line in in_order)
+
+
+class Cell(NamedTuple):
+    """A figure, and the small text below it."""
+
+    text: str
+    small: str = ""
+
+
+EMPTY = Cell(NONE)
+"""The cell of an unknown figure."""
+
+
+def spread_cell(spread: Spread | None, show: Callable[[float], str]) -> Cell:
+    """The median, and lowest–highest of several runs."""
+    if spread is None:
+        return EMPTY
+    return Cell(show(spread.median), span_words(show(spread.low), show(spread.high)))
+
+
+def span_words(low: str, high: str) -> str:
+    """`2.50–6.40 ms`: the unit appears once if both have the same; empty where they are equal."""
+    if low == high:
+        return ""
+    number, _, unit = low.rpartition(" ")
+    return f"{number if number and high.endswith(f' {unit}') else low}–{high}"
 
 
 def runs_words(line: StepLine) -> str:

@@ -102,23 +102,15 @@ def next_step(
         return _without_rows(subject, last, on_page=on_page)
     if subject.state in ("planned", "running"):
         return NextStep("the run has not ended; look again later", f"diskbench results show {last}")
-    step = (
-        _of_import(subject, verdicts, last)
-        if "imported" in subject.marks
-        else _of_run(subject, {group.code for group in warnings}, verdicts, last)
-    )
-    if step is not None:
+    if "imported" in subject.marks:
+        # This machine is not the one that an imported file was measured on.
+        if not subject.disk_is_named or _has(verdicts, OTHER_DISK.code):
+            return NextStep("find the disks that behave like it", f"diskbench identify {last}")
+    elif step := _of_run(subject, {group.code for group in warnings}, verdicts, last):
         return step
     if on_page:
         return NextStep("export the figures", "diskbench results export --to rows.csv")
     return NextStep("open the report with charts", f"diskbench report {last}")
-
-
-def _of_import(subject: Subject, verdicts: Sequence[Verdict], last: str) -> NextStep | None:
-    """The next step after an imported file: this machine is not the one that it was measured on."""
-    if subject.disk_is_named and not _has(verdicts, OTHER_DISK.code):
-        return None
-    return NextStep("find the disks that behave like it", f"diskbench identify {last}")
 
 
 def _of_run(
@@ -139,7 +131,9 @@ def _of_run(
         return _replicates(subject, "its credit ran out")
     if subject.beyond is not None and _is_within_credit(verdicts):
         return _beyond(subject)
-    if _has(verdicts, OTHER_DISK.code) or "fixed-limit" in _limiters(verdicts):
+    if _has(verdicts, OTHER_DISK.code) or any(
+        verdict.stands_for.limiter.name == "fixed-limit" for verdict in verdicts
+    ):
         return NextStep("find whose limit this is", f"diskbench identify {last}")
     if _has(verdicts, BELOW_PROMISE.code):
         return _replicates(subject, "it is below its promise")
@@ -220,10 +214,6 @@ def _has(verdicts: Sequence[Verdict], code: str, weight: str | None = None) -> b
         for verdict in verdicts
         for reason in verdict.reasons
     )
-
-
-def _limiters(verdicts: Sequence[Verdict]) -> set[str]:
-    return {verdict.stands_for.limiter.name for verdict in verdicts}
 
 
 def go_on(trial_id: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from diskbench.analysis.shown import at_one_level, shown_stretch, trust_of, verdicts_by_step
 from diskbench.model.campaign import ReplicateLine
@@ -12,7 +13,7 @@ from diskbench.model.verdict import Verdict
 from diskbench.report.assemble.lines import DIRECTION_ORDER, StepLine
 from diskbench.report.assemble.next_step import NextStep
 from diskbench.report.assemble.result_rows import ResultRow, result_rows, shown_columns
-from diskbench.report.assemble.trial_view import TrialView
+from diskbench.report.assemble.view import View
 from diskbench.report.assemble.words import (
     NO_INTERVAL,
     counted,
@@ -44,11 +45,11 @@ class BesideRow:
     on_credit: bool = False
 
 
-def rows_of_views(named: Iterable[tuple[str, TrialView]]) -> tuple[BesideRow, ...]:
+def rows_of_views(named: Iterable[tuple[str, View]]) -> tuple[BesideRow, ...]:
     """A row for each step and direction of each trial, the same steps together."""
     rows = []
     for name, view in named:
-        judged = verdicts_by_step(view.trial.verdicts)
+        judged = verdicts_by_step(view.verdicts)
         steps: set[str] = set()
         for line in view.lines:
             if line.direction == "sync":
@@ -155,7 +156,7 @@ def many_sentences(report: Report) -> tuple[str, str]:
 
 
 def _counted(report: Report) -> str:
-    trials = [trial.trial for trial in report.trials]
+    trials = report.trials
     machines = len({trial.machine or trial.trial_id for trial in trials})
     configurations = counted(len(report.groups), "configuration")
     trials_run = counted(len(trials), "trial")
@@ -181,7 +182,7 @@ def _apart(report: Report) -> str:
     step, lasting = max(numbered.items(), key=lambda item: len(item[1]), default=("", []))
     if not lasting:
         return ""
-    least, most = min(lasting, key=_iops), max(lasting, key=_iops)
+    least, most = (pick(lasting, key=attrgetter("iops")) for pick in (min, max))
     if len(lasting) == 1 < len(report.groups):
         return "They have no step in common."
     if least is most:
@@ -207,10 +208,6 @@ def _number(text: str) -> float:
     return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
 
 
-def _iops(lasting: _Lasting) -> float:
-    return lasting.iops
-
-
 def _sure(row: ResultRow) -> str:
     small = row.iops.small
     if "%" in small:
@@ -225,7 +222,7 @@ class Group:
     `shown`; `counted` is the number of trials, runs and machines."""
 
     words: str
-    trials: tuple[TrialView, ...]
+    trials: tuple[View, ...]
     short: str = ""
     rows: tuple[ResultRow, ...] = ()
     shown: frozenset[str] = frozenset()
@@ -266,12 +263,12 @@ class Report:
     matrix: str = ""
 
     @property
-    def trials(self) -> tuple[TrialView, ...]:
+    def trials(self) -> tuple[View, ...]:
         """The trials of all groups, in order."""
         return tuple(trial for group in self.groups for trial in group.trials)
 
     @property
-    def single(self) -> TrialView | None:
+    def single(self) -> View | None:
         """The only trial of the report; None if there are several."""
         trials = self.trials
         return trials[0] if len(trials) == 1 else None
@@ -321,14 +318,13 @@ class Report:
         return self.single.next_on_page if self.single and not self.published else None
 
 
-def group_view(words: str, trials: Sequence[TrialView], short: str = "", number: int = 1) -> Group:
+def group_view(words: str, trials: Sequence[View], short: str = "", number: int = 1) -> Group:
     """The group of trials with their common results; `number` names its rows on a page."""
-    facts = [trial.trial for trial in trials]
-    machines = len({fact.machine or fact.trial_id for fact in facts})
+    machines = len({trial.machine or trial.trial_id for trial in trials})
     counts = (
         counted(len(trials), "trial"),
         counted(sum(len(trial.runs) for trial in trials), "run"),
         counted(machines, "machine"),
     )
-    rows = result_rows(facts, of=f"group-{number}")
+    rows = result_rows(trials, of=f"group-{number}")
     return Group(words, tuple(trials), short, rows, shown_columns(rows), ", ".join(counts))

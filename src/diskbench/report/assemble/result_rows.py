@@ -18,22 +18,14 @@ from dataclasses import dataclass
 
 from diskbench.analysis.repeats import MedianInterval, Sample, repeats
 from diskbench.analysis.shown import shown_stretch
-from diskbench.model.verdict import Judged, Verdict, trust_words
-from diskbench.report.assemble.lines import Spread, lines
+from diskbench.model.verdict import Judged, Promised, Verdict, trust_words
+from diskbench.report.assemble.facts import Facts
+from diskbench.report.assemble.lines import EMPTY, Cell, lines, span_words, spread_cell
 from diskbench.report.assemble.phases import clock
-from diskbench.report.assemble.trial_facts import TrialFacts
 from diskbench.report.assemble.words import NO_INTERVAL, NONE, price_words, row_id
 from diskbench.units import format_iops, format_mb_per_s
 
 _WORST_FIRST = ("no", "with care", "yes")
-
-
-@dataclass(frozen=True)
-class RowCell:
-    """A figure, and the small text below it."""
-
-    text: str = NONE
-    small: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,11 +38,11 @@ class ResultRow:
     stands: int = 0
     burst: bool = False
     when: str = ""
-    iops: RowCell = RowCell()
-    mb_per_s: RowCell = RowCell()
-    promised: RowCell = RowCell()
-    ratio: RowCell = RowCell()
-    price: RowCell = RowCell()
+    iops: Cell = EMPTY
+    mb_per_s: Cell = EMPTY
+    promised: Cell = EMPTY
+    ratio: Cell = EMPTY
+    price: Cell = EMPTY
     limiter: str = NONE
     evidence: tuple[str, ...] = ()
     trust: str = NONE
@@ -61,7 +53,7 @@ class ResultRow:
 class _Found:
     """One level of one step of one run, with its verdict and trial."""
 
-    trial: TrialFacts
+    trial: Facts
     verdict: Verdict
     level: Judged
 
@@ -71,11 +63,11 @@ class _Found:
         return self.verdict.stands_for is self.level and self.level.kind != "burst"
 
 
-def result_rows(trials: Sequence[TrialFacts], *, of: str = "") -> tuple[ResultRow, ...]:
+def result_rows(trials: Sequence[Facts], *, of: str = "") -> tuple[ResultRow, ...]:
     """A row per step and level over all trials, in the order of the steps; a row per step for
     trials without verdicts. Row ids contain `of`, by default the id of the only run, or of the
     trial."""
-    name = of or trial_name(trials[0])
+    name = of or trials[0].name
     levels: dict[tuple[str, str, int], list[_Found]] = {}
     for trial in trials:
         for verdict in trial.verdicts:
@@ -108,11 +100,6 @@ def shown_columns(rows: Sequence[ResultRow]) -> frozenset[str]:
     )
 
 
-def trial_name(trial: TrialFacts) -> str:
-    """The id in the row ids of a trial: that of its only run, or else of the trial."""
-    return trial.runs[0].run_id if len(trial.runs) == 1 else trial.trial_id
-
-
 def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow:
     verdicts = [of_run.verdict for of_run in of_runs]
     levels = [of_run.level for of_run in of_runs]
@@ -135,11 +122,9 @@ def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow
         when=when,
         iops=_figure(of_runs, lambda level: level.iops, format_iops),
         mb_per_s=_figure(of_runs, lambda level: level.bytes_per_s, format_mb_per_s),
-        promised=_range(promise.iops, promise.low_iops, promise.high_iops)
-        if promise
-        else RowCell(),
+        promised=_promised(promise) if promise else EMPTY,
         ratio=_ratio(of_runs),
-        price=RowCell(price or NONE),
+        price=Cell(price or NONE),
         limiter=common.limiter.words(),
         evidence=common.limiter.evidence,
         trust=worst.trust,
@@ -147,19 +132,18 @@ def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow
     )
 
 
-def _unjudged(trials: Sequence[TrialFacts], name: str) -> tuple[ResultRow, ...]:
+def _unjudged(trials: Sequence[Facts], name: str) -> tuple[ResultRow, ...]:
     phases = [phase for trial in trials for phase in trial.phases]
     rows = []
     for line in lines([row for trial in trials for row in trial.measurements], phases):
-        iops = _spread(line.iops, format_iops)
-        mb_per_s = _spread(line.bytes_per_s, format_mb_per_s)
+        speed = None if line.direction == "sync" else line.bytes_per_s
         rows.append(
             ResultRow(
                 id=row_id(name, line.step, line.direction),
                 step=line.step if line.direction in line.step else f"{line.step} {line.direction}",
                 when=line.level or "",
-                iops=iops,
-                mb_per_s=RowCell() if line.direction == "sync" else mb_per_s,
+                iops=spread_cell(line.iops, format_iops),
+                mb_per_s=spread_cell(speed, format_mb_per_s),
             )
         )
     return tuple(rows)
@@ -190,47 +174,37 @@ def _samples(of_runs: Sequence[_Found], pick: Callable[[Judged], float | None]) 
 
 def _figure(
     of_runs: Sequence[_Found], pick: Callable[[Judged], float | None], show: Callable[[float], str]
-) -> RowCell:
+) -> Cell:
     samples = _samples(of_runs, pick)
     if not samples:
-        return RowCell()
+        return EMPTY
     together = repeats(samples)
     if together.interval is not None:
-        return RowCell(show(together.median), _interval(together.interval, show))
+        return Cell(show(together.median), _interval(together.interval, show))
     values = [value for of_run in of_runs if (value := pick(of_run.level)) is not None]
-    return RowCell(show(together.median), _span(values, show))
+    return Cell(show(together.median), span_words(show(min(values)), show(max(values))))
 
 
-def _ratio(of_runs: Sequence[_Found]) -> RowCell:
+def _ratio(of_runs: Sequence[_Found]) -> Cell:
     samples = _samples(of_runs, lambda level: level.ratio)
     if not samples:
-        return RowCell()
+        return EMPTY
     together = repeats(samples)
     words = (
         _interval(together.interval, _percent)
         if together.interval
         else NO_INTERVAL.format(n=together.n)
     )
-    return RowCell(_percent(together.median), words)
+    return Cell(_percent(together.median), words)
 
 
 def _interval(interval: MedianInterval, show: Callable[[float], str]) -> str:
     return f"{interval.coverage:.0%}: {show(interval.low)}–{show(interval.high)}"
 
 
-def _spread(spread: Spread | None, show: Callable[[float], str]) -> RowCell:
-    if spread is None:
-        return RowCell()
-    return RowCell(show(spread.median), _span(spread.values, show))
-
-
-def _range(middle: float, low: float, high: float) -> RowCell:
-    return RowCell(format_iops(middle), _span((low, high), format_iops))
-
-
-def _span(values: Sequence[float], show: Callable[[float], str]) -> str:
-    low, high = show(min(values)), show(max(values))
-    return f"{low}–{high}" if low != high else ""
+def _promised(promise: Promised) -> Cell:
+    span = span_words(format_iops(promise.low_iops), format_iops(promise.high_iops))
+    return Cell(format_iops(promise.iops), span)
 
 
 def _percent(fraction: float) -> str:

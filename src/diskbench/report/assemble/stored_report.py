@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy.engine import Engine
 
@@ -15,21 +15,20 @@ from diskbench import __version__
 from diskbench.errors import UserError
 from diskbench.model.ids import Known, meant
 from diskbench.model.run import Run
+from diskbench.parallel import few_at_a_time
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.report_view import Group, Report, group_view
 from diskbench.report.assemble.summary import LastingFall
-from diskbench.report.assemble.trial_facts import TrialFacts, trial_facts
-from diskbench.report.assemble.trial_view import TrialView, trial_view
+from diskbench.report.assemble.view import View, view_of
 from diskbench.report.charts.palette import PAGE
 from diskbench.report.charts.registry import drawn_alone, drawn_inside, drawn_over
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns, OpenStore
 from diskbench.results.selection import Selection
-from diskbench.results.stored_trial import ReadTrial, StoredTrial, read_trial, read_trials
+from diskbench.results.trial import Trial, read_trials
 from diskbench.results.trial_figures import common_fields, subject_of, words
 from diskbench.store.campaigns import find_matrix
 
-Row = TypeVar("Row")
 RUNS_AT_ONCE = 64
 """Runs whose rows and evidence are read together: fio's reports on their steps are in memory, which
 may be some 100 KB each."""
@@ -50,38 +49,36 @@ class ReportReader:
         self.evidence = EvidenceOfRuns(open_store, evidence_url)
         self._is_suspended = is_suspended
         self._books = open_books()
-        self._ready: dict[str, ReadTrial] = {}
+        self._ready: dict[str, Trial] = {}
 
     def read(
         self,
         runs: Sequence[Run],
-        shown: Callable[[TrialFacts], TrialFacts] | None = None,
+        shown: Callable[[View], View] | None = None,
     ) -> ReadReport:
         """The trials of runs (database rows) grouped by subject, in the order of time. `shown`
-        reduces a trial to the facts to show; by default all."""
+        reduces a trial to what may be shown; by default all."""
         rows_of: dict[str, list[Run]] = defaultdict(list)
         for row in runs:
             rows_of[row.trial_id].append(row)
-        stored: dict[str, StoredTrial] = {}
-        groups: dict[Any, list[TrialFacts]] = defaultdict(list)
-        for trial_id, rows, ready in self._prepared(rows_of):
-            suspended = any(row.state != "done" for row in rows) and self._is_suspended(trial_id)
-            trial = read_trial(
-                self.database, rows, self.evidence, self._books, ready=ready, suspended=suspended
-            )
-            stored[trial_id] = replace(trial, steps={}, audits=())  # what is drawn needs neither
-            facts = trial_facts(trial)
-            subject = subject_of(trial.runs[0], _rent(trial))
+        stored: dict[str, Trial] = {}
+        groups: dict[Any, list[View]] = defaultdict(list)
+        for trial in self._trials(rows_of):
+            # What is drawn needs neither its steps nor its audits.
+            stored[trial.trial_id] = replace(trial, steps={}, audits=())
+            view = view_of(trial)
+            rent = trial.plan.cell.rent if trial.plan else None
+            subject = subject_of(trial.runs[0], rent.model_dump() if rent else None)
             # Imported runs have little more than a file name as their subject.
-            file = facts.subject.title if trial.runs[0].imported else ""
-            groups[subject, file].append(shown(facts) if shown else facts)
+            file = view.subject.title if trial.runs[0].imported else ""
+            groups[subject, file].append(shown(view) if shown else view)
         named = [subject for subject, file in groups if not file]
         common = common_fields(named) if len(named) > 1 else ()
         without = {name for name, _ in common}
         views = tuple(
             group_view(
                 file or words(subject) or "all",
-                [_view(trial, alone=len(rows_of) == 1) for trial in trials],
+                trials,
                 file or words(subject, without=without),
                 number,
             )
@@ -90,42 +87,23 @@ class ReportReader:
         return ReadReport(views, stored, words(common))
 
     def prepare(self, rows_of: Mapping[str, Sequence[Run]]) -> None:
-        """Read what is stored of trials that are read one by one afterwards. A caller names few
-        runs at a time: all of them are in memory."""
-        self._ready |= read_trials(self.database, rows_of, self.evidence)
+        """Read trials of which `read` is asked one by one afterwards. A caller names few runs at a
+        time: what fio reported of all of them is in memory."""
 
-    def _prepared(
-        self, rows_of: Mapping[str, Sequence[Run]]
-    ) -> Iterator[tuple[str, Sequence[Run], ReadTrial]]:
-        """Trials with their runs and what is stored of them, as many at a time as RUNS_AT_ONCE."""
-        for few in few_at_a_time(rows_of.items()):
-            self.prepare(
-                {trial_id: rows for trial_id, rows in few.items() if trial_id not in self._ready}
-            )
-            for trial_id, rows in few.items():
-                yield trial_id, rows, self._ready.pop(trial_id)
+        def is_suspended(trial_id: str) -> bool:
+            is_open = any(row.state != "done" for row in rows_of[trial_id])
+            return is_open and self._is_suspended(trial_id)
 
+        self._ready |= read_trials(
+            self.database, rows_of, self.evidence, self._books, is_suspended=is_suspended
+        )
 
-def few_at_a_time(
-    groups: Iterable[tuple[str, Sequence[Row]]], most: int = RUNS_AT_ONCE
-) -> Iterator[dict[str, Sequence[Row]]]:
-    """Groups in their order, by name: trials with their runs, or configurations with their trials.
-    As many together as have `most` members; at least one group."""
-    few: dict[str, Sequence[Row]] = {}
-    for name, members in groups:
-        if few and sum(map(len, few.values())) + len(members) > most:
-            yield few
-            few = {}
-        few[name] = members
-    if few:
-        yield few
-
-
-def _view(trial: TrialFacts, *, alone: bool) -> TrialView:
-    """The view of a trial; beside others without the figures of each of its runs, which only the
-    page of one trial shows and which are most of a view of many runs."""
-    view = trial_view(trial)
-    return view if alone else replace(view, run_lines={})
+    def _trials(self, rows_of: Mapping[str, Sequence[Run]]) -> Iterator[Trial]:
+        """The trials of these runs, read as many at a time as RUNS_AT_ONCE."""
+        for few in few_at_a_time(rows_of.items(), RUNS_AT_ONCE):
+            self.prepare({name: rows for name, rows in few.items() if name not in self._ready})
+            for trial_id in few:
+                yield self._ready.pop(trial_id)
 
 
 @dataclass(frozen=True)
@@ -134,7 +112,7 @@ class ReadReport:
     share."""
 
     groups: tuple[Group, ...]
-    stored: dict[str, StoredTrial]
+    stored: dict[str, Trial]
     common: str
 
 
@@ -213,8 +191,3 @@ def _named(runs: Sequence[Run], asked: Sequence[str]) -> set[str]:
         with contextlib.suppress(UserError):  # a trial, a label or dates: not a single run
             ids.add(meant(text, known, "run").id)
     return ids
-
-
-def _rent(trial: StoredTrial) -> dict[str, Any] | None:
-    rent = trial.plan.cell.rent if trial.plan else None
-    return rent.model_dump() if rent else None

@@ -53,8 +53,6 @@ class Subject:
     target: str
     fio: str
     run_ids: tuple[str, ...]
-    when: str | None = None
-    """Start of the first run, UTC; None if unknown."""
     state: str | None = None
     marks: tuple[str, ...] = ()
     profile_typed: str = ""
@@ -137,7 +135,6 @@ def subject_of_runs(rows: Sequence[Run], plan: Plan | None = None) -> Subject:
         subject,
         disk_is_named=bool({"as_disk", "promise"} & (row.labels or {}).keys()),
         run_ids=tuple(run.run_id for run in rows),
-        when=row.when,
         state=next((run.state for run in rows if run.state != "done"), "done"),
         marks=marks_of(rows[:1]),
     )

@@ -27,9 +27,9 @@ from diskbench.catalog.lookup import SharedLimits
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement
 from diskbench.model.verdict import Judged, LimiterName, Verdict
+from diskbench.report.assemble.facts import Facts
 from diskbench.report.assemble.phases import cliff_words, clock
 from diskbench.report.assemble.subject import HeadlinePromise
-from diskbench.report.assemble.trial_facts import TrialFacts
 from diskbench.report.assemble.words import counted
 from diskbench.units import NS_PER_S, format_duration_s, format_iops
 
@@ -185,7 +185,7 @@ def fall_of(verdicts: Sequence[Verdict]) -> LastingFall | None:
     return next((fall for fall in between if fall is not None), None)
 
 
-def two_sentences(trial: TrialFacts) -> tuple[str, str]:
+def two_sentences(trial: Facts) -> tuple[str, str]:
     """What was bought; what it delivered and why. The second is empty without a verdict."""
     return _bought(trial), _gave(trial.verdicts)
 
@@ -194,8 +194,12 @@ def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
     """The most informative verdict if no step fell: the step with the smallest share of its
     promise, else the fastest step that kept its promise, else the first. None without verdicts."""
     steps = _one_per_step(verdicts)
-    short = sorted((step for step in steps if _is_short(step)), key=_ratio)
-    held = sorted((step for step in steps if _is_kept(step)), key=_rate, reverse=True)
+    short = sorted(
+        (step for step in steps if _is_short(step)), key=lambda step: step.stands_for.ratio or 0.0
+    )
+    held = sorted(
+        (step for step in steps if _is_kept(step)), key=lambda step: -rate_of(step.stands_for)
+    )
     return next(iter([*short, *held, *steps]), None)
 
 
@@ -211,7 +215,7 @@ def trust_sentence(verdicts: Sequence[Verdict]) -> str:
     return f"Doubtful figures: {'; '.join(doubted)}{f' and {more} more' if more > 0 else ''}."
 
 
-def slowed(trial: TrialFacts) -> tuple[str, ...]:
+def slowed(trial: Facts) -> tuple[str, ...]:
     """Why it slowed down, in a few plain sentences; empty if it did not, or if unknown."""
     fall = fall_of(trial.verdicts)
     if fall is None:
@@ -254,7 +258,7 @@ def _of_bucket(bucket: Allowance, promise: HeadlinePromise | None) -> tuple[str,
     return spent, earned
 
 
-def _bought(trial: TrialFacts) -> str:
+def _bought(trial: Facts) -> str:
     subject = trial.subject
     promise = subject.promised
     if "imported" in subject.marks and promise is None:
@@ -345,14 +349,6 @@ def _between(of_step: Sequence[Verdict]) -> LastingFall | None:
 
 def _is_lower(judged: Judged, than: Judged) -> bool:
     return judged.iops is not None and than.iops is not None and judged.iops < KEPT * than.iops
-
-
-def _rate(verdict: Verdict) -> float:
-    return rate_of(verdict.stands_for)
-
-
-def _ratio(verdict: Verdict) -> float:
-    return verdict.stands_for.ratio or 0.0
 
 
 def _beside(judged: Judged) -> str:

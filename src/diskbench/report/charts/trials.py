@@ -11,8 +11,7 @@ from itertools import islice
 from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.model.verdict import Verdict
 from diskbench.report.assemble.chart_data import LEAST_RUNS, ChartData, points_by_step, step_values
-from diskbench.report.assemble.result_rows import trial_name
-from diskbench.report.assemble.trial_facts import TrialFacts
+from diskbench.report.assemble.facts import Facts
 from diskbench.report.assemble.words import rate_metric, row_href
 from diskbench.report.charts.bars import bars_chart
 from diskbench.report.charts.figure import ChartFigure
@@ -50,7 +49,7 @@ def _by_subject(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
 
 @chart("prices", title="what disks cost and what they delivered", needs="several trials", rank=20)
 def _by_price(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
-    prices = {trial.trial.trial_id: trial.trial.price for trial in data.trials}
+    prices = {trial.trial_id: trial.price for trial in data.trials}
     usd = {key: price.total_usd for key, price in prices.items() if price and price.total_usd}
     for _, (step, points) in islice(_steps(data), 1):
         priced = [Priced(point, usd[point.key]) for point in points if point.key in usd]
@@ -98,7 +97,7 @@ def _steps(
 def _beside_promise(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     if data.single is None:
         return
-    trial = data.single.trial
+    trial = data.single
     shown_verdicts = [shown(of_step) for of_step in verdicts_by_step(trial.verdicts).values()]
     held = [beside for verdict in shown_verdicts if (beside := _held(trial, verdict)) is not None]
     if len(held) < 2:
@@ -112,7 +111,7 @@ def _beside_promise(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
             yield promised_chart(of_metric, palette, name=name, heading=heading)
 
 
-def _held(trial: TrialFacts, verdict: Verdict) -> FigureBesidePromise | None:
+def _held(trial: Facts, verdict: Verdict) -> FigureBesidePromise | None:
     """The figure of a step beside its promise; None if either is missing."""
     main = verdict.stands_for
     figures = main.promised
@@ -131,7 +130,7 @@ def _held(trial: TrialFacts, verdict: Verdict) -> FigureBesidePromise | None:
         run_ids=(verdict.run_id,),
         n=1,
         statistic="mean",
-        href=row_href(trial_name(trial), verdict.step),
+        href=row_href(trial.name, verdict.step),
         marks=trial.subject.marks,
         machine=trial.machine,
     )
@@ -188,6 +187,6 @@ def _cliffs(data: ChartData, step: str, numbers: Mapping[str, int]) -> list[Clif
     expected = data.plan.expectation.credits if data.plan and data.plan.expectation else ()
     gone = [credit for credit in expected if credit.gone_s is not None and credit.step == step]
     marks = [CliffMark(credit.run or 1, "predicted") for credit in gone[:1]]
-    phases = data.single.trial.phases if data.single else ()
+    phases = data.single.phases if data.single else ()
     fell = [phase for phase in phases if phase.step == step and phase.cliffs]
     return marks + [CliffMark(numbers[phase.run_id], "measured") for phase in fell[:1]]

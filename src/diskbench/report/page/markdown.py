@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from diskbench.report.assemble.lines import Cell
 from diskbench.report.assemble.report_view import Report
-from diskbench.report.assemble.result_rows import ResultRow, RowCell
-from diskbench.report.assemble.trial_view import TrialView
+from diskbench.report.assemble.result_rows import ResultRow
+from diskbench.report.assemble.view import View
 from diskbench.report.assemble.words import NONE
 from diskbench.visible import one_line, visible
 
@@ -48,7 +49,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) 
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _single(view: TrialView) -> Iterable[str]:
+def _single(view: View) -> Iterable[str]:
     subject = view.subject
     marks = f" ({', '.join(subject.marks)})" if subject.marks else ""
     yield f"# {escaped(subject.title + marks)}"
@@ -57,7 +58,7 @@ def _single(view: TrialView) -> Iterable[str]:
     yield escaped(view.headline)
     yield escaped(view.trust)
     yield escaped(view.unfinished)
-    yield _facts(view)
+    yield "\n".join(f"- {name}: {escaped(', '.join(values))}" for name, values in view.facts)
     if view.rows:
         beside = " beside promised" if "promised" in view.shown else ""
         yield f"## Measured{beside}\n\n{results_table(view.rows)}"
@@ -70,13 +71,13 @@ def _single(view: TrialView) -> Iterable[str]:
             (figure.step, figure.direction, *map(_both, figure.cells)) for figure in view.figures
         ]
         yield f"## Latency, and all figures by direction\n\n{table(_FIGURES, rows, left=2)}"
-        yield f"{escaped('; '.join(view.notes))}."
+        yield f"{escaped('; '.join(view.footnotes))}."
     elif not view.rows:
         yield f"{escaped(view.missing.capitalize())}."
     yield _doubts(view)
     yield _runs(view)
-    if view.trial.again:
-        yield f"## Again\n\n    {one_line(view.trial.again)}"
+    if view.again:
+        yield f"## Again\n\n    {one_line(view.again)}"
 
 
 def _several(report: Report) -> Iterable[str]:
@@ -98,10 +99,10 @@ def results_table(rows: Sequence[ResultRow]) -> str:
             (
                 row.step,
                 row.when,
-                *(_cell(cell) for cell in (row.iops, row.mb_per_s, row.promised, row.ratio)),
+                *(_both(cell) for cell in (row.iops, row.mb_per_s, row.promised, row.ratio)),
                 row.limiter,
                 f"{row.trust}: {row.doubt}" if row.doubt else row.trust,
-                _cell(row.price),
+                _both(row.price),
             )
             for row in rows
         ],
@@ -109,11 +110,7 @@ def results_table(rows: Sequence[ResultRow]) -> str:
     )
 
 
-def _facts(view: TrialView) -> str:
-    return "\n".join(f"- {name}: {escaped(', '.join(values))}" for name, values in view.facts)
-
-
-def _runs(view: TrialView) -> str:
+def _runs(view: View) -> str:
     """The runs: state, error and advice for a failed run, and whether the figures agree."""
     lines = []
     for run in view.runs:
@@ -122,7 +119,7 @@ def _runs(view: TrialView) -> str:
     return "\n".join([f"## Run{'s'[: len(view.runs) != 1]}", "", *lines]) if lines else ""
 
 
-def _doubts(view: TrialView) -> str:
+def _doubts(view: View) -> str:
     if not view.doubts:
         return ""
     lines = ["## What to doubt", ""]
@@ -133,10 +130,5 @@ def _doubts(view: TrialView) -> str:
     return "\n".join(lines)
 
 
-def _cell(cell: RowCell) -> str:
-    return _both((cell.text, cell.small))
-
-
-def _both(cell: tuple[str, str]) -> str:
-    text, small = cell
-    return f"{text} ({small})" if small else text
+def _both(cell: Cell) -> str:
+    return f"{cell.text} ({cell.small})" if cell.small else cell.text

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from diskbench.errors import InvalidValue
 from diskbench.files import file_format, unknown_suffix, write_whole
 from diskbench.report.assemble.report_view import Report
-from diskbench.report.assemble.trial_view import TrialView
+from diskbench.report.assemble.view import View
 from diskbench.report.charts.figure import ChartFigure, drawn_as, picture
 from diskbench.report.charts.measure import bare, title, with_unit
 from diskbench.report.charts.point import ChartPoint
@@ -39,7 +39,10 @@ def check_folder(path: Path) -> None:
 def write_report(path: Path, report: Report, format_: Format, *, log: bool | None = None) -> None:
     """Write the report; `log` selects the axis of a picture. Raises InvalidValue if the file cannot
     be written or there is nothing to draw."""
-    data = rendered(report, format_, log=log)
+    _write(path, rendered(report, format_, log=log))
+
+
+def _write(path: Path, data: bytes) -> None:
     try:
         write_whole(path, data)
     except OSError as error:
@@ -65,7 +68,7 @@ def rendered(report: Report, format_: Format, *, log: bool | None = None) -> byt
     return picture(report.over[0], format_, log=log)
 
 
-def _summary(view: TrialView, format_: Literal["svg", "png"]) -> bytes:
+def _summary(view: View, format_: Literal["svg", "png"]) -> bytes:
     """IOPS and latency of one trial as one picture."""
     subject = view.subject
     offer = subject.promised.offer if subject.promised else ""
@@ -121,10 +124,7 @@ def write_chart(
         data = chart_bytes(
             figure, points, kind, log=log, made=made, drawing=path.with_suffix(".svg").name
         )
-        try:
-            write_whole(file, data)
-        except OSError as error:
-            raise InvalidValue(f"cannot write {file}: {error.strerror}") from error
+        _write(file, data)
     return tuple(file for file, _ in files)
 
 

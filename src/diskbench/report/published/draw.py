@@ -31,7 +31,7 @@ _PRICES = "list prices of diskbench's catalogue, not of the post's year"
 
 
 @dataclass(frozen=True)
-class OwnTrials:
+class OwnRuns:
     """Own trials that match published figures.
 
     The `key` of each of the `points` is the id of the matching figure. `lines` are their runs,
@@ -46,7 +46,7 @@ class OwnTrials:
 
 
 def rows_of(
-    chart: PostChart, figures: Sequence[Published], own: OwnTrials, *, linked: bool = False
+    chart: PostChart, figures: Sequence[Published], own: OwnRuns, *, linked: bool = False
 ) -> tuple[ChartPoint, ...]:
     """The rows of a chart: its published figures in order, then the own points that match any of
     them. `linked`: the mark of the n-th row links to `#row-n`."""
@@ -67,7 +67,7 @@ def draw(
     palette: Palette,
     *,
     outlook: Callable[[Published, int], PlanExpectation | None],
-    own: OwnTrials | None = None,
+    own: OwnRuns | None = None,
     linked: bool = False,
 ) -> ChartFigure:
     """One chart of a post, drawn from the rows of `rows_of`. `outlook` returns the catalogue's
@@ -75,7 +75,7 @@ def draw(
 
     Raises InvalidValue if there is nothing to draw (no price is known).
     """
-    own = own or OwnTrials()
+    own = own or OwnRuns()
     drawn = chart.of(figures)
     points = rows_of(chart, figures, own, linked=linked)
     by_id = {figure.id: figure for figure in drawn}
@@ -153,7 +153,7 @@ def _runs(
     chart: PostChart,
     figures: Sequence[Published],
     points: Sequence[ChartPoint],
-    own: OwnTrials,
+    own: OwnRuns,
     outlook: Callable[[Published, int], PlanExpectation | None],
     palette: Palette,
 ) -> ChartFigure:

@@ -23,7 +23,7 @@ from diskbench.report.charts.measure import with_unit
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.runs_line import ChartRunLine, CliffMark
 from diskbench.report.published.charts import PostChart
-from diskbench.report.published.draw import OwnTrials
+from diskbench.report.published.draw import OwnRuns
 from diskbench.report.published.points import (
     at_one_level,
     predicted_cliffs,
@@ -31,7 +31,7 @@ from diskbench.report.published.points import (
     short_label,
 )
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.stored_trial import StoredTrial, read_trial
+from diskbench.results.trial import Trial, read_trial
 from diskbench.store.rows import find_plan
 
 
@@ -42,14 +42,14 @@ def own_trials(
     evidence: EvidenceOfRuns,
     books: Books,
     include_emulated: bool,
-) -> tuple[OwnTrials, tuple[str, ...]]:
+) -> tuple[OwnRuns, tuple[str, ...]]:
     """The trials of these runs (database rows) as points and lines of a chart, and the reasons why
     others are left out. Without `include_emulated`, only measurements of a cloud's disk count."""
     by_trial: dict[str, list[Run]] = {}
     for run in runs:
         by_trial.setdefault(run.trial_id, []).append(run)
     figures = chart.of(load_published())
-    taken: list[_Trial] = []
+    taken: list[_Matched] = []
     left_out: dict[str, None] = {}
     for of_trial in by_trial.values():
         trial = _trial(database, of_trial, figures, evidence, books, include_emulated)
@@ -67,7 +67,7 @@ def _trial(
     evidence: EvidenceOfRuns,
     books: Books,
     include_emulated: bool,
-) -> _Trial | str:
+) -> _Matched | str:
     """The trial with its matching figures, or the reason why it matches none."""
     first = runs[0]
     marks = marks_of(runs)
@@ -81,7 +81,7 @@ def _trial(
     if not matched.figures:
         return _why_not(str(first.run_id), match(asked, load_published()))
     stored = read_trial(database, runs, evidence, books)
-    return _Trial(matched.figures, stored, marks)
+    return _Matched(matched.figures, stored, marks)
 
 
 def _why_not(run_id: str, matched: Match) -> str:
@@ -98,15 +98,15 @@ _APART = 2.0
 
 
 @dataclass(frozen=True)
-class _Trial:
+class _Matched:
     """One trial and the figures that it matches."""
 
     figures: tuple[Published, ...]
-    stored: StoredTrial
+    stored: Trial
     marks: tuple[str, ...]
 
 
-def _own_of(trials: Iterable[_Trial]) -> OwnTrials:
+def _own_of(trials: Iterable[_Matched]) -> OwnRuns:
     """Points, lines, cliffs and expectations of trials."""
     points: list[ChartPoint] = []
     lines: list[ChartRunLine] = []
@@ -127,7 +127,7 @@ def _own_of(trials: Iterable[_Trial]) -> OwnTrials:
         cliffs |= dict.fromkeys(
             _fallen(of_trial, numbers) or found_cliffs(trial.stored.phases, numbers)
         )
-    return OwnTrials(tuple(points), tuple(lines), tuple(cliffs), outlooks)
+    return OwnRuns(tuple(points), tuple(lines), tuple(cliffs), outlooks)
 
 
 def _fallen(points: Sequence[ChartPoint], numbers: Mapping[str, int]) -> tuple[CliffMark, ...]:
@@ -159,7 +159,7 @@ def found_cliffs(phases: Iterable[StepPhases], numbers: Mapping[str, int]) -> tu
     return (CliffMark(numbers[first.run_id], "measured", words),)
 
 
-def _point(trial: _Trial, figure: Published) -> ChartPoint | None:
+def _point(trial: _Matched, figure: Published) -> ChartPoint | None:
     first = trial.stored.runs[0]
     theirs = first.provider == GOBONNIEGO_FILE
     rows = trial.stored.measurements
@@ -200,7 +200,7 @@ def _doubt(values: Sequence[float]) -> str:
     return "the mean covers runs at different levels: look at each run (a chart of throttling)"
 
 
-def _doubted(trial: _Trial, step: str, run_ids: Collection[str]) -> str:
+def _doubted(trial: _Matched, step: str, run_ids: Collection[str]) -> str:
     """Why the first step that is not trusted is doubted, of the runs whose mean is the figure."""
     for verdict in trial.stored.verdicts:
         if verdict.step == step and verdict.run_id in run_ids and verdict.trust != "yes":
@@ -208,7 +208,7 @@ def _doubted(trial: _Trial, step: str, run_ids: Collection[str]) -> str:
     return ""
 
 
-def _lines(trial: _Trial, points: Sequence[ChartPoint]) -> list[ChartRunLine]:
+def _lines(trial: _Matched, points: Sequence[ChartPoint]) -> list[ChartRunLine]:
     """A line for each metric and direction, with a value per run."""
     numbers = {run.run_id: run.number for run in trial.stored.runs}
     lines: dict[tuple[str, str], ChartRunLine] = {}

@@ -86,9 +86,7 @@ _ABOVE = 1.05
 the burst. Our choice."""
 
 
-def held_of(
-    point: ChartPoint, outlook: PlanExpectation | None, *, source: str = ""
-) -> FigureBesidePromise | None:
+def held_of(point: ChartPoint, outlook: PlanExpectation | None) -> FigureBesidePromise | None:
     """A figure beside the promise of its disk for the same step; None without a promise, or if the
     figure is not a rate."""
     step = _step(outlook, point.step)
@@ -104,7 +102,6 @@ def held_of(
         low=lasting.low_iops * per,
         high=lasting.high_iops * per,
         burst=expected.begin.iops * per if expected.bursts else None,
-        source=source,
     )
     return FigureBesidePromise(point, promise, on_credit=point.value > _ABOVE * promise.value)
 

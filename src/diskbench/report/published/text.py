@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.post_file import Metric, Published
+from diskbench.catalog.post_file import Published
 from diskbench.catalog.published import group
 from diskbench.plan.published import published_verdict
-from diskbench.report.assemble.words import cut, rate_words
+from diskbench.report.assemble.words import cut, figure_text, rate_words
 from diskbench.report.published.document import ComparePublishedDocument, FigureBeside, TrialBeside
 from diskbench.report.terminal.screen import wrapped
-from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
 WIDTH = 80
 _LABEL = 10
@@ -32,7 +31,7 @@ def list_lines(figures: Sequence[Published]) -> Iterator[str]:
         for figure in of_post:
             mark = "!" if figure.doubt else " "
             where = figure.instance_type or figure.provider
-            value = in_unit(figure.metric, figure.value)
+            value = figure_text(figure.metric)(figure.value)
             yield cut(f"{mark} {_short(figure):<{width}}  {value:>14}  {where}", WIDTH)
 
 
@@ -42,17 +41,6 @@ def show_lines(figures: Sequence[Published], books: Books) -> Iterator[str]:
         if number:
             yield ""
         yield from _disk_lines(list(same), books)
-
-
-def in_unit(metric: Metric, value: float) -> str:
-    """A value formatted with its unit."""
-    match metric:
-        case "iops":
-            return f"{format_iops(value)} IOPS"
-        case "bytes_per_s":
-            return f"{format_mb_per_s(value)} MB/s"
-        case _:
-            return format_latency_ns(value)
 
 
 def what(figure: Published) -> str:
@@ -103,7 +91,7 @@ def _disk(figure: Published) -> Iterator[str]:
 def _figure_lines(figure: Published, books: Books) -> Iterator[str]:
     name = figure.id.rpartition("/")[2]
     yield ""
-    yield f"  {name}: {in_unit(figure.metric, figure.value)}"
+    yield f"  {name}: {figure_text(figure.metric)(figure.value)}"
     yield from labelled("printed", " · ".join(_printed(figure)), indent=4)
     yield from labelled("measured", f"{figure.tool}: {figure.method}", indent=4)
     settings = "".join(f" --set {key}={value:g}" for key, value in figure.parameters.items())
@@ -209,9 +197,8 @@ def _table(figures: Sequence[FigureBeside]) -> Iterator[str]:
         mark = "!" if figure.doubt else " "
         # Figures of one step differ in their parameters, which are at the end of the id.
         name = step if names.count(step) == 1 else figure.id.rpartition("/")[2]
-        values = (
-            f"{in_unit(figure.metric, figure.value):>13}{in_unit(figure.metric, beside.ours):>13}"
-        )
+        show = figure_text(figure.metric)
+        values = f"{show(figure.value):>13}{show(beside.ours):>13}"
         yield f"{mark} {name:<{_NAME}}{values}{_ratio(beside.ratio):>13}"
 
 

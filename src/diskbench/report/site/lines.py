@@ -9,7 +9,7 @@ from diskbench.model.history import Best, Configuration, ConfigurationLine, NewL
 from diskbench.model.run import Mark, Run
 from diskbench.model.verdict import Trust, Verdict
 from diskbench.report.assemble.lines import StepLine
-from diskbench.report.assemble.trial_view import TrialView
+from diskbench.report.assemble.view import View
 from diskbench.report.terminal.lists import disk as disk_bought
 from diskbench.units import format_bytes
 
@@ -25,20 +25,20 @@ def run_line(
     row: Run,
     asked: Mapping[str, str],
     key: str,
-    view: TrialView | None = None,
+    view: View | None = None,
 ) -> SiteRunLine:
     """The line of a run (a database row); `asked` are the fields of its subject, `view` is the
     result of its trial (None: nothing is known)."""
     lines = view.run_lines[row.run_id] if view is not None else ()
     verdicts = [
         verdict
-        for verdict in (view.trial.verdicts if view is not None else ())
+        for verdict in (view.verdicts if view is not None else ())
         if verdict.run_id == row.run_id
     ]
     on_credit = {verdict.step for verdict in verdicts if verdict.stands_for.kind == "burst"}
     of_levels = {verdict.step for verdict in verdicts if verdict.stands_for.kind is not None}
     lasting = of_levels - on_credit
-    price = view.trial.price if view is not None else None
+    price = view.price if view is not None else None
     sizes = " ".join(filter(None, (asked.get("disk"), asked.get("size"))))
     return SiteRunLine(
         run_id=row.run_id,

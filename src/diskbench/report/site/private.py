@@ -16,7 +16,7 @@ from diskbench.model.options import access_fields
 from diskbench.model.run import AskedRun, Run
 from diskbench.model.verdict import Verdict
 from diskbench.plugins import known_plugin
-from diskbench.report.assemble.trial_facts import TrialFacts
+from diskbench.report.assemble.view import View
 from diskbench.report.site.frame import Around
 from diskbench.results.site_subjects import by_subject, key_of
 from diskbench.results.trial_figures import Fields
@@ -160,12 +160,12 @@ def private_configuration(
 
 
 def scrubbed_trial(
-    trial: TrialFacts,
+    trial: View,
     *,
     errors: Mapping[str, str],
     places: Mapping[str, str],
     secrets: Sequence[str],
-) -> TrialFacts:
+) -> View:
     """A trial's report without names that a site always hides. By the id of the run, `errors` are
     the kinds of error that they ended with (empty: none), `places` where readers find their
     evidence."""
@@ -212,7 +212,7 @@ def scrubbed_trial(
     )
 
 
-def private_trial(trial: TrialFacts, machine: str) -> TrialFacts:
+def private_trial(trial: View, machine: str) -> View:
     """A report of `scrubbed_trial` without labels, notes and target; `machine` is a number."""
     subject = trial.subject
     _, _, known = subject.machine.partition(": ")

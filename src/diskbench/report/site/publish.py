@@ -18,7 +18,8 @@ from sqlalchemy.engine import Engine
 
 import diskbench
 from diskbench.model.history import ConfigurationLine, SiteRunLine
-from diskbench.report.assemble.stored_report import few_at_a_time
+from diskbench.parallel import few_at_a_time
+from diskbench.report.assemble.stored_report import RUNS_AT_ONCE
 from diskbench.report.site.configuration import configuration_page
 from diskbench.report.site.frame import Site, Wishes, configuration_name, trial_name
 from diskbench.report.site.lines import configuration_line
@@ -126,7 +127,8 @@ def _trials(build: _Build, pages: TrialPages) -> dict[str, _Trial]:
             trials[trial_id] = _Trial(digest, entry.quoted["lines"])
             build.wanted.update((trial_name(trial_id), *entry.quoted["evidence"]))
     with _progress("trials", len(stale)) as advance:
-        for few in few_at_a_time((trial_id, shown.trials[trial_id]) for trial_id in stale):
+        rows_of = ((trial_id, shown.trials[trial_id]) for trial_id in stale)
+        for few in few_at_a_time(rows_of, RUNS_AT_ONCE):
             pages.prepare(few)
             for trial_id, rows in few.items():
                 digest = stale[trial_id]

@@ -14,7 +14,7 @@ from diskbench.model.run import AskedRun
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.report_view import Report
 from diskbench.report.assemble.stored_report import ReportReader, telling_run, with_charts
-from diskbench.report.assemble.trial_facts import TrialFacts
+from diskbench.report.assemble.view import View
 from diskbench.report.page.page import page
 from diskbench.report.site.frame import Around, Site, Wishes
 from diskbench.report.site.lines import run_line
@@ -119,7 +119,7 @@ class TrialPages:
             report, ChartData(read.groups, read.stored, self._reader.evidence, runs, run)
         )
 
-    def _shown(self, trial: TrialFacts, rows: Sequence[AskedRun]) -> TrialFacts:
+    def _shown(self, trial: View, rows: Sequence[AskedRun]) -> View:
         """The part of a trial's report that the site shows."""
         shown = scrubbed_trial(
             trial,

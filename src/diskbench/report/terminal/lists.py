@@ -74,18 +74,13 @@ def _provisioned(run: Run) -> str:
     return ", ".join(words)
 
 
-def _marks(run: Run) -> str:
-    """The marks that qualify the figures (emulated, imported, …); never shortened."""
-    return ", ".join(mark for mark in _MARKS if run.has(mark))
-
-
 def _cells(run: Run, headline: Headline | None) -> tuple[str, ...]:
     labels = ", ".join(f"{key}={value}" for key, value in sorted(run.labels.items()))
     cells = (
         run.run_id,
         local_time(run.when),
         run.state,
-        _marks(run),
+        ", ".join(mark for mark in _MARKS if run.has(mark)),
         headline_words(headline) if headline else "",
         (headline.trust or "") if headline else "",
         run.profile,
@@ -192,11 +187,13 @@ def _trial_cells(trial: ListedTrial) -> tuple[str, ...]:
     if trial.runs > 1 and done not in (0, trial.runs):
         count = f" {done} of {trial.runs}"
     headline = trial.headline
+    marks = (EMULATED * run.emulated, IMPORTED * run.imported)
+    figure = (headline_words(headline) if headline else NONE, *marks)
     cells = (
         when if when == NO_DATE else when[_YEAR:],
         bought(run),
         f"{run.profile}{count}",
-        state_words(trial) or _marked(headline_words(headline) if headline else NONE, run),
+        state_words(trial) or " ".join(filter(None, figure)),
         _trust(trial),
         _id(trial),
     )
@@ -213,11 +210,6 @@ def _fit(cell: str, width: int) -> str:
 def _id(trial: ListedTrial) -> str:
     """The short id of a trial; of its run where it has only one."""
     return short(trial.newest.trial_id if trial.runs > 1 else trial.newest.run_id)
-
-
-def _marked(figure: str, run: Run) -> str:
-    marks = (EMULATED * run.emulated, IMPORTED * run.imported)
-    return " ".join(word for word in (figure, *marks) if word)
 
 
 def _trust(trial: ListedTrial) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 from diskbench.model.expectation import LIMIT_WORDS, DiskPrice, Expectation, ExpectedLevel
 from diskbench.plan.outlook import Bill, BlockOutlook, MatrixOutlook
 from diskbench.report.assemble.words import cut
-from diskbench.report.terminal.plan_text import beyond_words
+from diskbench.report.terminal.plan_text import beyond_words, named
 from diskbench.units import (
     format_duration_s,
     format_iops,
@@ -91,17 +91,11 @@ def _pairs(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:
     yield from _until_lines(outlook)
     yield from _order_lines(outlook)
     yield "time", _time(outlook)
-    yield from _named("cost", _cost_lines(outlook))
-    yield from _named("quota", _quota_lines(outlook))
-    yield from _named("problem", _grouped(outlook.blocks, _problems))
-    yield from _named("note", _grouped(outlook.blocks, lambda block: block.notes))
-    yield from _named("warning", outlook.warnings)
-
-
-def _named(name: str, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
-    for text in texts:
-        yield name, text
-        name = ""
+    yield from named("cost", _cost_lines(outlook))
+    yield from named("quota", _quota_lines(outlook))
+    yield from named("problem", _grouped(outlook.blocks, _problems))
+    yield from named("note", _grouped(outlook.blocks, lambda block: block.notes))
+    yield from named("warning", outlook.warnings)
 
 
 def _credit_lines(blocks: Sequence[BlockOutlook]) -> Iterator[tuple[str, str]]:
@@ -114,7 +108,7 @@ def _credit_lines(blocks: Sequence[BlockOutlook]) -> Iterator[tuple[str, str]]:
         numbers = _ranges([block.number for block in gone])
         text = f"used up in {numbers}, that long after the first step begins, if every step loads "
         text += "the disk fully; later steps measure the baseline"
-    yield from _named("credit", (text, *_beyond_lines(with_credit)))
+    yield from named("credit", (text, *_beyond_lines(with_credit)))
 
 
 def _beyond_lines(blocks: Sequence[BlockOutlook]) -> Iterator[str]:
@@ -192,13 +186,13 @@ def _quota_lines(outlook: MatrixOutlook) -> Iterator[str]:
         parts = [
             f"{need.amount:,.0f} GiB of {need.of}"
             if need.kind == "disk-gib"
-            else f"{need.amount:,.0f} {_counted(need.kind, need.amount)}"
+            else f"{need.amount:,.0f} {_units(need.kind, need.amount)}"
             for need in needs
         ]
         yield f"{provider} {region}".strip() + f": {', '.join(parts)} at once"
 
 
-def _counted(kind: str, amount: float) -> str:
+def _units(kind: str, amount: float) -> str:
     names = {"machines": "machine", "disks": "disk", "vcpus": "vCPU", "spot-vcpus": "spot vCPU"}
     return names.get(kind, kind) + ("" if amount == 1 else "s")
 

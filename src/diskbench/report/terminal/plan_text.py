@@ -20,7 +20,7 @@ from diskbench.model.expectation import (
     PlanExpectation,
     StepExpectation,
 )
-from diskbench.model.spec import Loop, Plan, Step
+from diskbench.model.spec import Loop, Plan
 from diskbench.plan.cost import cost_of_plan
 from diskbench.report.assemble.subject import disks_words, machine, target
 from diskbench.report.assemble.words import LARGE_BLOCK, cut, price_lines
@@ -91,7 +91,7 @@ def render_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
         if first.profile.question:
             out.append(f"  {first.profile.question}")
         for plan in alike:
-            out += ["", *_target_lines(plan)]
+            out += ["", *(f"  {name:<{_TEXT_AT - 3}} {text}" for name, text in _pairs(plan))]
         out += ["", *_step_lines(first)]
         if table := list(expected_lines(first.expectation)):
             out += ["", *table]
@@ -127,10 +127,6 @@ def _shape(plan: Plan) -> object:
     paths, so they are not compared)."""
     steps = tuple((step.name, step.role, step.expected_s) for step in plan.steps)
     return plan.profile.digest, steps, plan.loop
-
-
-def _target_lines(plan: Plan) -> list[str]:
-    return [f"  {name:<{_TEXT_AT - 3}} {text}" for name, text in _pairs(plan)]
 
 
 def _pairs(plan: Plan) -> list[tuple[str, str]]:
@@ -221,7 +217,11 @@ def _step_lines(plan: Plan) -> list[str]:
     width = max(len("step"), *(len(step.name) for step in steps)) if steps else len("step")
     out = [f"  {'#':>3} {'step':<{width}}  {'expected':>12}  role"]
     shown = steps if len(steps) <= _MOST_STEPS else steps[: _MOST_STEPS - 2]
-    out += [_step_line(step, width) for step in shown]
+    out += [
+        f"  {step.index + 1:>3} {step.name:<{width}}  {format_duration_s(step.expected_s):>12}  "
+        f"{step.role}"
+        for step in shown
+    ]
     if len(shown) < len(steps):
         hidden = steps[len(shown) :]
         seconds = format_duration_s(sum(step.expected_s for step in hidden))
@@ -229,11 +229,6 @@ def _step_lines(plan: Plan) -> list[str]:
     if plan.loop:
         out.append(f"  {_loop_words(plan.loop, len(steps))}")
     return out
-
-
-def _step_line(step: Step, width: int) -> str:
-    expected = format_duration_s(step.expected_s)
-    return f"  {step.index + 1:>3} {step.name:<{width}}  {expected:>12}  {step.role}"
 
 
 def _loop_words(loop: Loop, count: int) -> str:
@@ -292,11 +287,11 @@ def expected_pairs(expected: PlanExpectation | None) -> Iterator[tuple[str, str]
     """Labelled lines of the plan: the credit, the price, and what is not known."""
     if expected is None:
         return
-    yield from _named("credit", _credit_lines(expected))
+    yield from named("credit", map(credit_words, expected.credits))
     if expected.beyond is not None and expected.beyond.ends != "after":
         yield "", beyond_words(expected.beyond)
     if expected.price is not None:
-        yield from _named("disk", price_lines(expected.price))
+        yield from named("disk", price_lines(expected.price))
     if expected.unknown:
         yield "unknown", f"{'; '.join(expected.unknown)} (not included in the expectation)"
 
@@ -351,11 +346,6 @@ def _range(credit: CreditRange) -> str:
     return f"; {_about_s(early)} {until}, depending on request size"
 
 
-def _credit_lines(expected: PlanExpectation) -> Iterator[str]:
-    for credit in expected.credits:
-        yield credit_words(credit)
-
-
 def _expected_step_lines(
     step: StepExpectation, expectation: Expectation | None, width: int
 ) -> Iterator[str]:
@@ -384,7 +374,8 @@ def _about_s(seconds: float) -> str:
     return format_duration_s(seconds)
 
 
-def _named(name: str, texts: Iterator[str]) -> Iterator[tuple[str, str]]:
+def named(name: str, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Labelled lines, of which the first has the label."""
     for text in texts:
         yield name, text
         name = ""

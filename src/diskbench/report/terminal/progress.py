@@ -21,7 +21,7 @@ from diskbench.model.spec import Plan, Step
 from diskbench.report.assemble.subject import namer
 from diskbench.report.terminal.screen import GuardedLive, screen
 from diskbench.report.terminal.track import (
-    TrialProgress,
+    Track,
     live_figures,
     result_figures,
     short_figures,
@@ -76,13 +76,13 @@ def open_progress(
     no mean across a cliff is shown; it returns None for steps too short to have levels.
     """
     named = namer(plans)
-    tracks = {plan.trial_id: TrialProgress(plan, named) for plan in plans}
+    tracks = {plan.trial_id: Track(plan, named) for plan in plans}
     if stream.isatty():
         return _Bars(tracks, stream, clock, course_of)
     return _Lines(tracks, stream, clock, course_of)
 
 
-def _course(track: TrialProgress, result: StepResult, of: CourseOf | None) -> StepPhases | None:
+def _course(track: Track, result: StepResult, of: CourseOf | None) -> StepPhases | None:
     """The phases of a finished step. A failure to read them must not stop the measurement."""
     if of is None or result.seconds_in_fio < _SHORTEST_S:
         return None
@@ -97,7 +97,7 @@ def _course(track: TrialProgress, result: StepResult, of: CourseOf | None) -> St
 class _Display(Progress):
     """What a display of running trials holds: each trial's progress, guarded by a lock."""
 
-    _tracks: dict[str, TrialProgress]
+    _tracks: dict[str, Track]
     _stream: TextIO
     _clock: Callable[[], float]
     _course_of: CourseOf | None
@@ -146,7 +146,7 @@ class _Lines(_Display):
         with self._lock:
             self._say(self._tracks[trial_id], text)
 
-    def _say(self, track: TrialProgress, text: str) -> None:
+    def _say(self, track: Track, text: str) -> None:
         try:
             print(f"{track.name}: {text}" if track.name else text, file=self._stream, flush=True)
         except (OSError, ValueError):
@@ -226,12 +226,12 @@ class _Bars(_Display):
             return Group(*self._done[len(self._done) - min(room, len(self._done)) :], *parts)
 
 
-def _line(track: TrialProgress, label: str, text: str, style: str) -> Text:
+def _line(track: Track, label: str, text: str, style: str) -> Text:
     prefix = f"{track.name} " if track.name else ""
     return Text.assemble(prefix, (label, style), f"  {text}", overflow="ellipsis", no_wrap=True)
 
 
-def _one(track: TrialProgress, now: float) -> list[RenderableType]:
+def _one(track: Track, now: float) -> list[RenderableType]:
     """The bar with the rest of the whole, the running step with its own, and its last second."""
     grid = Table.grid(padding=(0, 1, 0, 0))
     share = track.fraction(now)
@@ -252,7 +252,7 @@ def _one(track: TrialProgress, now: float) -> list[RenderableType]:
     ]  # fmt: skip
 
 
-def _several(tracks: Sequence[TrialProgress], now: float) -> list[RenderableType]:
+def _several(tracks: Sequence[Track], now: float) -> list[RenderableType]:
     """A line for each trial: how far it is, its step, and the last second of that."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("host", "done", "left", "step", "", "last second"):

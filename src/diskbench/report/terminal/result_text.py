@@ -23,7 +23,7 @@ from diskbench.report.assemble.lines import Spread, StepLine, WarningGroup, runs
 from diskbench.report.assemble.next_step import NextStep, for_hosts
 from diskbench.report.assemble.report_view import BesideRow, rows_of_views
 from diskbench.report.assemble.subject import SHARED, Subject
-from diskbench.report.assemble.trial_view import TrialView
+from diskbench.report.assemble.view import View
 from diskbench.report.assemble.words import NONE, counted
 from diskbench.report.terminal.screen import print_trimmed, sparkline
 from diskbench.report.terminal.verdict_text import WIDTH, verdict_lines
@@ -36,7 +36,7 @@ _Pick = Callable[[Spread], float]
 _MEDIAN, _LOW, _HIGH = map(attrgetter, ("median", "low", "high"))
 
 
-def print_view(view: TrialView, *, console: Console) -> None:
+def print_view(view: View, *, console: Console) -> None:
     """Print the result of one trial (all its runs), and the next step."""
     print_trimmed(console, result_table(view))
     console.print(Text.assemble(("next: ", "bold"), f"{view.next.reason}:"))
@@ -44,7 +44,7 @@ def print_view(view: TrialView, *, console: Console) -> None:
     console.print(Text(f"  {view.next.command}", "bold cyan"), soft_wrap=True)
 
 
-def result_table(view: TrialView) -> RenderableType:
+def result_table(view: View) -> RenderableType:
     """The result of one trial: heading, table, notes, phases, verdicts and warnings."""
     phases = view.phase_lines
     parts: list[RenderableType] = [_heading(view.subject), Text()]
@@ -54,17 +54,17 @@ def result_table(view: TrialView) -> RenderableType:
         parts += [Text(view.headline, "bold"), Text()]
     if view.lines:
         parts += [_table(view.lines), *_notes(view)]
-    elif not view.trial.phases:
+    elif not view.phases:
         parts.append(Text(view.missing, "yellow"))
     parts += [Text(line.text, "bold") for line in view.thresholds]
     if phases:
         parts += [*([Text()] if view.lines else []), Text("second by second", "bold")]
         parts += map(Text, phases)
-    below = {(step or "", group.code) for group in view.warnings for step, _ in group.cases}
-    if judged := verdict_lines(view.trial.verdicts, below):
+    below = {(step or "", group.code) for group in view.warned for step, _ in group.cases}
+    if judged := verdict_lines(view.verdicts, below):
         parts += [Text(), Text("verdict", "bold")]
         parts += [Text(line.text, _VERDICT_STYLES[line.kind], no_wrap=True) for line in judged]
-    for number, group in enumerate(view.warnings):
+    for number, group in enumerate(view.warned):
         parts += [*([] if number else [Text()]), *_warning(group)]
     return Group(*parts, Text())
 
@@ -126,21 +126,17 @@ def _cells(line: StepLine, pick: _Pick) -> list[str]:
     return [
         format_iops(pick(line.iops)) if line.iops else NONE,
         format_mb_per_s(pick(line.bytes_per_s)) if line.bytes_per_s and not sync else NONE,
-        *(_latency(pick(latency)) if latency else NONE for latency in latencies),
+        *(format_latency_ns(pick(of)).replace(" ", "") if of else NONE for of in latencies),
         f"{pick(line.cpu):.0%}" if line.cpu else NONE,
     ]
-
-
-def _latency(ns: float) -> str:
-    return format_latency_ns(ns).replace(" ", "")
 
 
 def _dim(cells: Sequence[str]) -> list[Text]:
     return [Text(cell, "dim") for cell in cells]
 
 
-def _notes(view: TrialView) -> list[Text]:
-    notes = list(view.notes)
+def _notes(view: View) -> list[Text]:
+    notes = list(view.footnotes)
     if view.runs_n > 1:
         notes.append("first line = median of the runs; bars = IOPS of each run, from zero")
     return [Text(note, "dim", overflow="fold") for note in notes]
@@ -160,7 +156,7 @@ _STYLES = {"head": "dim", "row": ""}
 _WARNING_LINES = 2
 
 
-def print_brief(view: TrialView, *, console: Console) -> None:
+def print_brief(view: View, *, console: Console) -> None:
     """Print the result of one trial in short, and the commands for its page and for all of it."""
     print_trimmed(console, brief_result(view))
     id_ = view.subject.shown_id
@@ -168,9 +164,7 @@ def print_brief(view: TrialView, *, console: Console) -> None:
     _print_closing(console, view.next, id_, f"{count} warnings" if count > 1 else "all", " -v")
 
 
-def print_brief_hosts(
-    named: Sequence[tuple[str, TrialView]], asked: str, *, console: Console
-) -> None:
+def print_brief_hosts(named: Sequence[tuple[str, View]], asked: str, *, console: Console) -> None:
     """Print the results of several trials of one command side by side: a table, what is wrong with
     each, the heaviest warning, one next step, and the commands for more. `asked` is an id that
     means all of them."""
@@ -216,7 +210,7 @@ def _print_closing(console: Console, step: NextStep, id_: str, all_: str, flags:
     console.print(pages, soft_wrap=True)
 
 
-def brief_result(view: TrialView) -> RenderableType:
+def brief_result(view: View) -> RenderableType:
     """The heading, the figures, the verdict of each step and the heaviest warning."""
     # One step is ten lines: there is nothing to set apart.
     gap = [Text()] if len({line.step for line in view.lines}) > 1 else []
@@ -227,7 +221,7 @@ def brief_result(view: TrialView) -> RenderableType:
         parts.append(Text(view.headline, "bold"))
     parts.append(Text(view.missing, "yellow") if view.missing else _brief_table(view))
     parts += _thresholds(view)
-    if judged := verdict_lines(view.trial.verdicts):
+    if judged := verdict_lines(view.verdicts):
         rows = [line for line in judged if line.kind in _STYLES]
         parts += [*gap, *(Text(line.text, _STYLES[line.kind], no_wrap=True) for line in rows)]
     if view.doubts:
@@ -240,7 +234,7 @@ def brief_result(view: TrialView) -> RenderableType:
     return Group(*parts, *gap)
 
 
-def _thresholds(view: TrialView, indent: str = "") -> list[RenderableType]:
+def _thresholds(view: View, indent: str = "") -> list[RenderableType]:
     """Whether the profile's thresholds are met; of each `--fail-if` how many figures meet it. The
     command ends with what fails it."""
     met = Counter(line.threshold for line in view.thresholds if line not in view.missed)
@@ -284,7 +278,7 @@ def _brief_heading(subject: Subject) -> Text:
     return text
 
 
-def _brief_table(view: TrialView) -> Table:
+def _brief_table(view: View) -> Table:
     table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=False, header_style="bold")
     table.add_column("step", overflow="fold", min_width=12)
     table.add_column("I/O")

@@ -19,7 +19,7 @@ _LATE_S = 2.0
 
 
 @dataclass
-class TrialProgress:
+class Track:
     """One trial: finished steps, the running step and its last second."""
 
     plan: Plan

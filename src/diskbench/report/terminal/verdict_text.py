@@ -55,7 +55,8 @@ def verdict_lines(
         return []
     steps = verdicts_by_step(verdicts)
     rows = [row for name, of in steps.items() for row in _rows(name, of)]
-    shown = [at for at in range(len(_HEAD)) if at not in _OF_PROMISE or _any_promise(rows, at)]
+    promised = any(row[at] not in ("", NONE) for row in rows for at in _OF_PROMISE)
+    shown = [at for at in range(len(_HEAD)) if promised or at not in _OF_PROMISE]
     wide = {at: max(len(row[at]) for row in (_HEAD, *rows)) for at in shown}
     wide[0] = min(wide[0], max(WIDTH - sum(wide.values()) + wide[0] - 2 * (len(shown) - 1), 12))
     lines = [
@@ -64,10 +65,6 @@ def verdict_lines(
     ]
     lines += [TextLine("ground", text) for text in _grounds(steps, below)]
     return lines + [TextLine("doubt", text) for text in _doubts(steps, below)]
-
-
-def _any_promise(rows: Sequence[tuple[str, ...]], at: int) -> bool:
-    return any(row[at] not in ("", NONE) for row in rows)
 
 
 def _line(row: Sequence[str], wide: Mapping[int, int]) -> str:
@@ -132,7 +129,12 @@ def _grounds(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]
     """The evidence for each limit of the table that its ratio does not show."""
     for name, of_runs in steps.items():
         groups = _groups(of_runs)
-        by_limit = {(limit := _limit(group)): _having(group, limit) for group in groups}
+        by_limit = {
+            (limit := _limit(group)): shown_stretch(
+                [stretch for stretch in group if stretch.limiter.name == limit]
+            )
+            for group in groups
+        }
         for limit, stretch in by_limit.items():
             counted = any("counts as" in text for text in stretch.limiter.evidence)
             if limit in _SAID_BY_RATIO and not counted:
@@ -164,10 +166,6 @@ def _groups(of_runs: Sequence[Verdict]) -> list[list[Judged]]:
 def _limit(judged: Sequence[Judged]) -> LimiterName:
     """The limit that most of the runs have."""
     return Counter(level.limiter.name for level in judged).most_common(1)[0][0]
-
-
-def _having(judged: Sequence[Judged], limit: LimiterName) -> Judged:
-    return shown_stretch([stretch for stretch in judged if stretch.limiter.name == limit])
 
 
 def _doubts(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]) -> Iterator[str]:

@@ -3,12 +3,12 @@
 import dataclasses
 
 import pytest
+from tests.unit.report import reported
 from tests.unit.report.made import plan, row
 
 from diskbench.model.doubts import DOUBTS
 from diskbench.model.expectation import BeyondCredit
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.model.verdict import Judged, Limiter, Verdict
 from diskbench.report.assemble.lines import grouped_warnings, lines
 from diskbench.report.assemble.next_step import REPLICATES, NextStep, for_hosts, next_step
 from diskbench.report.assemble.subject import subject_of_plan
@@ -21,17 +21,9 @@ BEYOND = BeyondCredit(
 
 def judged(*stretches: tuple[str, str], doubts: tuple[str, ...] = (), weight: str | None = None):
     """A verdict with stretches of a kind and a limiter, the last of them the figure's."""
-    return Verdict(
-        step_index=2,
-        step="rand-read-4k-qd32",
-        stretches=tuple(
-            Judged(kind=kind, iops=100.0, bytes_per_s=409600.0, limiter=Limiter(name=limiter))
-            for kind, limiter in stretches
-        ),
-        main=len(stretches) - 1,
-        trust="yes",
-        reasons=tuple(DOUBTS[code].reason("found", weight=weight) for code in doubts),
-    )
+    levels = (reported.judged(100.0, kind=kind, limiter=limiter) for kind, limiter in stretches)
+    reasons = tuple(DOUBTS[code].reason("found", weight=weight) for code in doubts)
+    return reported.verdict(*levels, reasons=reasons)
 
 
 def proposed(*verdicts, profile="quick", codes=(), runs=1, **subject) -> NextStep:

@@ -3,14 +3,13 @@
 import re
 from dataclasses import replace
 
-from tests.rigs.plans import RUN_IDS
+from tests.unit.report import made
 from tests.unit.report.made import plan
 from tests.unit.report.reported import DOUBT, fallen, group, judged, reported, trial, verdict
 
 from diskbench.catalog.lookup import limits
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
-from diskbench.model.result import Measurement
 from diskbench.model.verdict import LIMITER_WORDS
 from diskbench.providers.options import EmulationOptions
 from diskbench.report.assemble.report_view import many_sentences
@@ -37,12 +36,9 @@ def headline_of(disk_type="gp2", size_gib=20, *, cloud="aws", time_scale=1.0, **
 
 
 def row(iops, seconds=30.0, *, block=4096, role="measure", index=1, direction="read"):
-    ios = int(iops * seconds)
-    return Measurement(
-        run_id=RUN_IDS[0], step_index=index, step=f"s{index}", role=role, scope="step", job="all",
-        job_index=-1, direction=direction, ios=ios, bytes=ios * block,
-        runtime_ns=int(seconds * 1e9), iops=iops, bytes_per_s=iops * block,
-    )  # fmt: skip
+    of = {"ios": int(iops * seconds), "bytes": int(iops * seconds) * block, "role": role}
+    rates = {"runtime_ns": int(seconds * 1e9), "iops": iops, "bytes_per_s": iops * block}
+    return made.row(f"s{index}", step_index=index, direction=direction, **of, **rates)
 
 
 def test_a_burst_that_was_not_used_up_says_nothing_of_the_baseline():

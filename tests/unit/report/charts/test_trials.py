@@ -10,7 +10,7 @@ from diskbench.report.charts.registry import charts
 
 def drawn(*verdicts):
     (draw,) = (each.draw for each in charts() if each.name == "promised")
-    data = SimpleNamespace(single=SimpleNamespace(trial=trial(verdicts=verdicts)))
+    data = SimpleNamespace(single=trial(verdicts=verdicts))
     return {figure.id: figure for figure in draw(data, PICTURE)}
 
 

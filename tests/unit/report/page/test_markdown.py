@@ -27,11 +27,6 @@ def test_a_result_is_a_heading_two_sentences_and_tables():
     assert "table_open" in kinds
 
 
-def test_columns_in_which_nothing_stands_are_left_out():
-    text = markdown(report(trial(verdicts=(verdict(judged(1.0)),))))
-    assert "| step | IOPS | MB/s | limited by | trust |" in text
-
-
 def test_what_others_typed_shows_as_typed_and_does_nothing():
     subject = replace(subject_of_plan(plan()), title=EVIL, machine=EVIL)
     told = trial(subject=subject, labels=((EVIL, EVIL),), place=EVIL)

@@ -7,8 +7,6 @@ from html.parser import HTMLParser
 import pytest
 from tests.unit.report.made import plan, row
 from tests.unit.report.reported import (
-    DOUBT,
-    PRICE,
     fallen,
     group,
     judged,
@@ -19,9 +17,9 @@ from tests.unit.report.reported import (
 )
 
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.report.assemble.facts import RunFacts
 from diskbench.report.assemble.lines import lines
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.assemble.trial_facts import RunNote
 from diskbench.report.charts.palette import PAGE
 from diskbench.report.charts.summary import latency_chart, rate_charts
 from diskbench.report.page.page import page
@@ -105,7 +103,7 @@ def test_what_users_and_machines_wrote_is_text():
         place=EVIL,
         cost=EVIL,
         versions=((EVIL, EVIL),),
-        runs=(RunNote("r", "failed", error=EVIL, advice=EVIL, evidence=f"javascript:{EVIL}"),),
+        runs=(RunFacts("r", "failed", error=EVIL, advice=EVIL, evidence=f"javascript:{EVIL}"),),
         verdicts=(verdict(judged(1.0, evidence=(EVIL,)), step=EVIL, trust="no"),),
     )
     html = page(report(told, words=EVIL, over=charts([row(EVIL)]), left_out=(EVIL,), made=EVIL))
@@ -118,42 +116,6 @@ def test_what_users_and_machines_wrote_is_text():
         assert not any((a.get("href") or "").startswith("javascript:") for _, a in tags(shown))
 
 
-def test_the_top_says_what_was_bought_what_it_gave_and_why():
-    html = page(report(trial(verdicts=(fallen(),))))
-    assert "It delivered 2,995 IOPS for 31 s, then 99.6 IOPS (100% of the " in html
-    assert "its burst credit was used up" in html
-
-
-def test_a_fallen_step_has_a_row_a_level_and_no_mean():
-    html = page(report(trial(verdicts=(fallen(),), price=PRICE)))
-    rows = html.split('<tr role="row" id=')[1:]
-    assert len(rows) == 2
-    assert "burst 0:00–0:31" in rows[0]
-    assert "2,995" in rows[0]
-    assert "baseline 0:31–2:30" in rows[1]
-    assert "99.6" in rows[1]
-    assert "burst credit used up" in rows[1]
-    # A burst is not bought by the month.
-    assert "per 1,000 IOPS" not in rows[0]
-    assert "$20.08 per 1,000 IOPS" in rows[1]
-
-
-def test_a_figure_not_to_be_believed_says_so_at_the_top():
-    doubted = verdict(judged(90000.0), trust="no", reasons=(DOUBT,))
-    html = page(report(trial(verdicts=(doubted,))))
-    head = html[: html.index("<table")]
-    assert "Doubtful figures: rand-read-4k-qd32 (no: served from cache)." in head
-
-
-def test_columns_without_a_promise_or_a_price_are_left_out():
-    bare = page(report(trial(verdicts=(verdict(judged(1.0)),))))
-    assert "promised IOPS" not in bare
-    assert "price a month" not in bare
-    full = page(report(trial(verdicts=(verdict(judged(1.0, 1.0)),), price=PRICE)))
-    assert "promised IOPS" in full
-    assert "price a month" in full
-
-
 def test_ranges_name_their_unit_once_and_vanish_where_there_is_none():
     rows = [row(run_id="a", lat_mean_ns=2.5e6), row(run_id="b", lat_mean_ns=2.6e6)]
     html = page(report(trial(rows, count=2)))
@@ -161,14 +123,10 @@ def test_ranges_name_their_unit_once_and_vanish_where_there_is_none():
     assert "<small>41.0" not in html
 
 
-def test_a_run_without_rows_still_has_a_page():
-    assert "No measured step finished" in page(report(trial([])))
-
-
 def test_evidence_is_a_link_only_where_a_browser_can_open_it():
     runs = (
-        RunNote("a", "done", evidence="https://e.example/runs/a/"),
-        RunNote("b", "done", evidence="s3://bucket/runs/b/"),
+        RunFacts("a", "done", evidence="https://e.example/runs/a/"),
+        RunFacts("b", "done", evidence="s3://bucket/runs/b/"),
     )
     html = page(report(dataclasses.replace(trial(), runs=runs)))
     assert '<a href="https://e.example/runs/a/">' in html

@@ -13,7 +13,7 @@ from diskbench.errors import UnknownName
 from diskbench.report.charts.palette import PAGE, PICTURE
 from diskbench.report.page.write_report import chart_bytes, chart_markdown
 from diskbench.report.published.charts import POST_CHARTS, charts_of, find_chart
-from diskbench.report.published.draw import OwnTrials, draw, rows_of
+from diskbench.report.published.draw import OwnRuns, draw, rows_of
 from diskbench.report.published.points import (
     held_of,
     predicted_cliffs,
@@ -40,7 +40,7 @@ def test_a_chart_holds_the_published_numbers_as_they_are(chart):
     rows = rows_in(figure)
     numbers = {value for row in rows for value in row.values() if isinstance(value, float)}
     labels = {row.get("label") for row in rows}
-    for one in rows_of(chart, load_published(), OwnTrials()):
+    for one in rows_of(chart, load_published(), OwnRuns()):
         if chart.kind == "samples":
             assert set(one.values) <= numbers
         elif chart.kind != "price" or one.label in labels:  # not all have a price
@@ -128,7 +128,7 @@ def test_nothing_is_promised_of_a_disk_of_no_catalogue_or_of_unknown_size():
 @pytest.mark.slow
 def test_a_page_has_both_axes_the_rows_and_follows_the_readers_colours():
     chart = find_chart("iaas-2018", "iops")
-    points = rows_of(chart, load_published(), OwnTrials(), linked=True)
+    points = rows_of(chart, load_published(), OwnRuns(), linked=True)
     html = chart_bytes(drawn(chart, PAGE, linked=True), points, "html").decode()
     assert html.count("<svg") == 2
     assert 'id="row-12"' in html
@@ -141,7 +141,7 @@ def test_a_page_has_both_axes_the_rows_and_follows_the_readers_colours():
 def test_markdown_has_the_sentence_the_numbers_and_the_doubts():
     chart = find_chart("iaas-2018", "iops")
     text = chart_markdown(
-        drawn(chart), rows_of(chart, load_published(), OwnTrials()), drawing="iops.svg"
+        drawn(chart), rows_of(chart, load_published(), OwnRuns()), drawing="iops.svg"
     )
     assert text.startswith("# IOPS of twelve disks, 2018\n\n![IOPS of twelve disks")
     assert "](iops.svg)" in text

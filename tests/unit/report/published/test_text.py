@@ -1,9 +1,9 @@
 """Runs beside published figures, in words that fit a terminal."""
 
 import pytest
+from tests.unit.report.made import row
 
 from diskbench.catalog.published import RunSubject, find_published, group, load_published
-from diskbench.model.result import Measurement
 from diskbench.report.published.document import ComparePublishedDocument, trial_beside
 from diskbench.report.published.text import beside_lines
 
@@ -13,23 +13,12 @@ GROUPS = sorted({group(figure) for figure in FIGURES})
 
 def measured(figure, *, ios=1000):
     """A row that has a value for the figure, ten times as much as was published."""
-    latency = {figure.metric: figure.value * 10} if figure.metric.startswith("lat_") else {}
-    return Measurement(
-        run_id="a",
-        step_index=0,
-        step=figure.step,
-        role="measure",
-        scope="step",
-        job="all",
-        job_index=-1,
-        direction="read" if figure.direction == "total" else figure.direction,
-        ios=ios,
-        bytes=1,
-        runtime_ns=10**10,
-        iops=figure.value * 10,
-        bytes_per_s=figure.value * 10,
-        **latency,
-    )
+    latency = dict.fromkeys(("lat_mean_ns", "lat_min_ns", "lat_max_ns"))
+    latency |= {figure.metric: figure.value * 10} if figure.metric in latency else {}
+    direction = "read" if figure.direction == "total" else figure.direction
+    rates = {"iops": figure.value * 10, "bytes_per_s": figure.value * 10}
+    of = {"ios": ios, "bytes": 1, "runtime_ns": 10**10}
+    return row(figure.step, run_id="a", step_index=0, direction=direction, **rates, **of, **latency)
 
 
 @pytest.mark.parametrize("name", GROUPS)

@@ -1,7 +1,4 @@
-"""A running matrix on a terminal of 80 columns.
-
-Tables of cells, workers and leases at every width: states, numbers and replicates stay.
-"""
+"""Tables of cells, workers and leases at every width: states, numbers and replicates stay."""
 
 import io
 
@@ -18,46 +15,14 @@ from diskbench.model.campaign import (
     CellStatus,
     FleetDocument,
     LeaseSeen,
-    MatrixStatus,
     WorkerSeen,
 )
-from diskbench.model.ids import short
 from diskbench.report.assemble.words import cut
 from diskbench.report.terminal.matrix_table import (
     ORDER,
     cell_table,
-    matrix_table,
 )
 from diskbench.report.terminal.status_text import fleet_table
-
-CAMPAIGN = "01m84gwkh7y6j9xb6q4ky01vd4"
-KEY = "lab/gp2-20GiB/quick#0"
-
-
-def printed(doing):
-    row = CellRow(
-        campaign_id=CAMPAIGN, position=0, key=KEY, block="b", route="lab", partition="lab",
-        cell=make_plan().cell, state="measuring",
-    )  # fmt: skip
-    seen = MatrixStatus(
-        campaign_id=CAMPAIGN, name="two", state="running", created_at="2026-11-21T10:00:00+00:00",
-        max_parallel=1, counts={"measuring": 1}, spent_usd=0.0,
-        cells=(CellStatus(row=row, doing=doing),),
-    )  # fmt: skip
-    out = io.StringIO()
-    Console(file=out, width=80).print(matrix_table(seen))
-    return out.getvalue().splitlines()
-
-
-def test_a_long_note_does_not_cut_the_name_of_its_cell():
-    lines = printed(f"lab host 127.0.0.1 is up with /dev/disk/by-id/{'x' * 80}")
-    assert sum(KEY in line for line in lines) == 1
-    assert max(map(len, lines)) <= 80
-
-
-def test_the_matrix_is_named_by_its_short_id():
-    assert printed("")[0].split() == ["matrix", "two", short(CAMPAIGN)]
-
 
 STEP = "rand-read-4k-qd1-of-a-vendor-with-a-long-name: 1,234 IOPS, run 2 of 3, 12 min 30 s left"
 NAMES = ["lab/quick", "aws/eu-central-1/m5.large/gp3-100GiB-iops3000-tp125/quick,runtime=30"]

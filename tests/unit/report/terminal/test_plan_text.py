@@ -20,7 +20,7 @@ from diskbench.model.expectation import (
 )
 from diskbench.model.rental import DiskSpec, PricePart
 from diskbench.model.spec import Loop
-from diskbench.report.assemble.trial_facts import cost_line
+from diskbench.report.assemble.facts import cost_line
 from diskbench.report.assemble.words import price_lines
 from diskbench.report.terminal.matrix_text import expected_table, price_table
 from diskbench.report.terminal.plan_text import (

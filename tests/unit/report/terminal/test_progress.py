@@ -7,7 +7,7 @@ from tests.unit.report.made import STEPS, plan, result, row
 from diskbench.model.result import Tick
 from diskbench.model.spec import Loop
 from diskbench.report.terminal.progress import Progress, open_progress
-from diskbench.report.terminal.track import TrialProgress, live_figures
+from diskbench.report.terminal.track import Track, live_figures
 
 TICK = Tick(elapsed_s=3.0, read_iops=12_000.0, read_bytes_per_s=49.2e6, latency_ns=2_660_000.0)
 
@@ -92,6 +92,8 @@ def test_a_terminal_shows_bar_place_and_live_figures_and_is_given_back(monkeypat
     shown.step_finished("01trial", result(STEPS[2], row()))
     shown.close()
     shown.close()
+    *_, drawn = stream.getvalue().split("mean 2.66 ms")
+    assert "\x1b[2K" in drawn, "its lines are erased: the result has them again"
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
     assert "run 2 of 2, step 3 of 4: rand-read-4k-qd32, 5 s left" in text
     assert "read 12,000 IOPS 49.2 MB/s · 2.66 ms" in text
@@ -130,7 +132,7 @@ def test_a_stream_that_is_gone_does_not_end_the_measurement():
 
 
 def test_the_bar_moves_with_the_steps_and_waits_for_a_late_one():
-    track = TrialProgress(plan(), "")
+    track = Track(plan(), "")
     track.start(0, STEPS[0], 0.0)
     assert track.fraction(2.0) == 0, "nothing runs before fio does"
     track.ticked(TICK.model_copy(update={"elapsed_s": 1.0}), 3.0)
@@ -142,7 +144,7 @@ def test_the_bar_moves_with_the_steps_and_waits_for_a_late_one():
 
 def test_a_loop_that_needs_more_rounds_than_planned_stays_below_the_end():
     loop = Loop(first=1, tracked="seq-read-1m", direction="read")
-    track = TrialProgress(plan(loop=loop), "")
+    track = Track(plan(loop=loop), "")
     for index in range(9):
         round_ = max(0, index - 1) // 3 + 1 if index else None
         one = STEPS[0 if not index else 1 + (index - 1) % 3]
@@ -155,7 +157,7 @@ def test_a_loop_that_needs_more_rounds_than_planned_stays_below_the_end():
 
 
 def test_the_rest_of_a_step_is_counted_from_when_fio_began():
-    track = TrialProgress(plan(), "")
+    track = Track(plan(), "")
     track.start(0, STEPS[2], 100.0)  # 8 s
     assert track.step_left(104.0) == "starting"
     track.ticked(TICK.model_copy(update={"elapsed_s": 1.0}), 105.0)
@@ -165,7 +167,7 @@ def test_the_rest_of_a_step_is_counted_from_when_fio_began():
 
 
 def test_seconds_that_are_read_again_or_counted_anew_after_a_ramp_do_not_set_the_step_back():
-    track = TrialProgress(plan(), "")
+    track = Track(plan(), "")
     track.start(0, STEPS[2], 100.0)
     for elapsed in (1.0, 2.0, 3.0, 1.0):  # read at once by a process that took over
         track.ticked(TICK.model_copy(update={"elapsed_s": elapsed}), 103.0)
@@ -173,7 +175,7 @@ def test_seconds_that_are_read_again_or_counted_anew_after_a_ramp_do_not_set_the
 
 
 def test_what_each_step_takes_beyond_its_plan_is_in_the_rest_of_the_whole():
-    track = TrialProgress(plan(), "")
+    track = Track(plan(), "")
     planned = track.expected_s()
     track.start(0, STEPS[0], 0.0)
     assert track.left_s(0.0) == planned
@@ -183,17 +185,6 @@ def test_what_each_step_takes_beyond_its_plan_is_in_the_rest_of_the_whole():
     track.finish(result(STEPS[1]), 90.0 + STEPS[1].expected_s + 2.0)
     rest = sum(step.expected_s for step in STEPS[2:])
     assert track.left_s(120.0) == rest + 2.0 * len(STEPS[2:])
-
-
-def test_the_display_of_finished_steps_leaves_the_terminal_with_the_bar(monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    stream, clock = Terminal(), Clock()
-    shown = opened([plan()], stream, clock)
-    shown.step_started("01trial", 0, STEPS[2])
-    shown.step_finished("01trial", result(STEPS[2], row()))
-    shown.close()
-    *_, drawn = stream.getvalue().split("mean 2.66 ms")
-    assert "\x1b[2K" in drawn, "its lines are erased: the result has them again"
 
 
 def test_several_hosts_stand_in_one_table_with_what_is_left_of_each(monkeypatch):

@@ -20,7 +20,6 @@ from diskbench.report.assemble.lines import grouped_warnings, lines
 from diskbench.report.assemble.next_step import next_step
 from diskbench.report.assemble.report_view import BesideRow, short_names
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.terminal.result_text import (
     MOST_ROWS,
     beside_table,
@@ -50,31 +49,6 @@ def test_the_table_fits_80_columns_with_the_widest_figures():
     assert max(map(len, table)) <= 80
     for figure in ("1,234,567", "12,345", "88.8µs", "999µs", "12.5s", "1530%"):
         assert figure in found, f"{figure} must not be cut"
-
-
-def test_one_run_shows_its_figures_with_units_and_what_a_dash_means():
-    found = text(subject_of_plan(plan()), [row(p99_9_ns=None)], ())
-    line = next(line for line in found.splitlines() if line.startswith("rand-read"))
-    assert line.split() == [
-        "rand-read-4k-qd32", "read", "12,000", "49.2",
-        "2.66ms", "2.50ms", "6.40ms", "–", "41.0ms", "26%",
-    ]  # fmt: skip
-    assert "lowest" not in found, "one run has no spread"
-
-
-def test_several_runs_show_median_lowest_and_highest_and_their_course():
-    rows = [row(run_id=f"r{n}", iops=iops) for n, iops in enumerate((3000.0, 3000.0, 100.0))]
-    found = text(subject_of_plan(plan(runs=3)), rows, ())
-    assert "██▁" in found
-    assert "3 runs" in found
-    assert [line.split()[1:3] for line in found.splitlines() if "lowest" in line] == [
-        ["lowest", "100"]
-    ]
-
-
-def test_marks_stand_beside_the_title():
-    subject = dataclasses.replace(subject_of_plan(plan()), marks=("emulated",))
-    assert "[emulated]" in text(subject, [row()], ()).splitlines()[0]
 
 
 def test_markup_in_names_is_text_and_long_names_fold():
@@ -226,7 +200,7 @@ def warned(*codes, step="rand-read-4k-qd32", message="figure 4711 shows it " * 1
 
 def of(names, **more):
     verdicts = tuple(verdict(judged(3000.0, 3000.0), step=name) for name in names)
-    return trial_view(trial([row(name) for name in names], verdicts=verdicts, **more))
+    return trial([row(name) for name in names], verdicts=verdicts, **more)
 
 
 @pytest.mark.parametrize(("steps", "most"), [(1, 10), (5, 22)])
@@ -261,7 +235,7 @@ def test_an_only_warning_is_whole(steps):
 
 
 def test_both_levels_of_a_step_that_fell_are_shown():
-    text = "\n".join(printed(trial_view(trial(verdicts=(fallen(),)))))
+    text = "\n".join(printed(trial(verdicts=(fallen(),))))
     assert "2,995" in text
     assert "99.6" in text
 
@@ -271,10 +245,6 @@ def test_the_commands_for_the_page_and_for_all_of_it_take_the_short_id():
     id_ = short(view.subject.run_ids[-1])
     assert f"diskbench report {id_}" in printed(view)[-1]
     assert f"diskbench results show {id_} -v" in printed(view)[-1]
-
-
-def test_a_trial_without_a_figure_says_why():
-    assert "no " in "\n".join(printed(trial_view(trial([]))))
 
 
 def of_hosts(*named):
@@ -302,7 +272,7 @@ def test_of_several_hosts_each_names_its_warnings_and_one_next_step_follows():
 
 
 def test_a_host_without_a_figure_says_why_below_the_table():
-    lines = of_hosts(("web1", of(STEPS[:1])), ("web2", trial_view(trial([]))))
+    lines = of_hosts(("web1", of(STEPS[:1])), ("web2", trial([])))
     assert any(line.startswith("web2: ") and "no " in line for line in lines)
 
 

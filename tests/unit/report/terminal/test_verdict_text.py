@@ -1,46 +1,17 @@
 """Verdicts in words, within 80 columns."""
 
+from functools import partial
+
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.report import reported
+from tests.unit.report.reported import judged
 
 from diskbench.model.doubts import Reason, doubt_of
-from diskbench.model.verdict import Judged, Limiter, Promised, Verdict
 from diskbench.report.assemble.words import figure
 from diskbench.report.terminal.verdict_text import verdict_lines
 
-
-def judged(iops, *, promised=None, limit="disk-iops", kind=None, start=None, evidence=()):
-    told = None
-    if promised is not None:
-        told = Promised(
-            iops=promised,
-            low_iops=promised,
-            high_iops=promised,
-            bytes_per_s=promised * 4096,
-            limited_by="disk-iops",
-        )
-    return Judged(
-        kind=kind,
-        start_s=start,
-        end_s=None if start is None else start + 60,
-        iops=iops,
-        bytes_per_s=iops * 4096,
-        promised=told,
-        ratio=iops / promised if promised else None,
-        limiter=Limiter(name=limit, evidence=evidence),
-    )
-
-
-def verdict(*stretches, step="randread", trust="yes", reasons=(), run_id="a"):
-    return Verdict(
-        run_id=run_id,
-        step_index=0,
-        step=step,
-        stretches=stretches,
-        main=len(stretches) - 1,
-        trust=trust,
-        reasons=reasons,
-    )
+verdict = partial(reported.verdict, step="randread", run_id="a")
 
 
 def texts(*found):
@@ -54,15 +25,15 @@ def test_a_step_of_one_level_is_a_line():
 
 
 def test_without_a_promise_nothing_is_compared():
-    found = texts(verdict(judged(2990, limit="unknown", evidence=("why it is so",))))
+    found = texts(verdict(judged(2990, limiter="unknown", evidence=("why it is so",))))
     assert found[1:] == ["randread 2,990 unknown yes", "randread: Why it is so."]
 
 
 def test_each_phase_has_a_line_and_the_step_one_verdict():
     found = texts(
         verdict(
-            judged(3000, promised=3000, kind="burst", start=0),
-            judged(100, promised=100, kind="baseline", start=1862, limit="credit"),
+            judged(3000, promised=3000, kind="burst", start_s=0),
+            judged(100, promised=100, kind="baseline", start_s=1862, limiter="credit"),
         )
     )
     assert found[1:] == [
@@ -100,7 +71,7 @@ def test_what_a_reason_says_is_said_of_the_steps_that_it_is_true_of():
 
 def test_runs_that_fell_are_told_level_by_level():
     runs = [verdict(judged(3000, kind="burst"), run_id=f"{n}") for n in range(3)]
-    runs += [verdict(judged(100, kind="baseline", limit="credit"), run_id=f"{n}") for n in (3, 4)]
+    runs += [verdict(judged(100, kind="baseline", limiter="credit"), run_id=f"{n}") for n in (3, 4)]
     assert texts(*runs)[1:4] == [
         "randread, by run",
         "burst 1–3 3,000 disk IOPS yes",
@@ -126,7 +97,7 @@ def test_nothing_is_said_of_nothing():
     limit=st.sampled_from(["vm-cached-throughput", "queue-depth", "client", "page-cache"]),
 )
 def test_no_line_is_longer_than_eighty_columns(step, iops, promised, limit):
-    one = judged(iops, promised=promised, limit=limit, kind="baseline", start=86_400)
+    one = judged(iops, promised=promised, limiter=limit, kind="baseline", start_s=86_400)
     reason = Reason(code="burst-only", weight="note", message="burst only: " + "word " * 40)
     for found in (verdict(one, step=step), verdict(one, one, step=step, reasons=(reason,))):
         assert all(len(line.text) <= 80 for line in verdict_lines([found]))

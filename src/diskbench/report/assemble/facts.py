@@ -1,9 +1,9 @@
-"""The facts of one trial and its runs, before they become text (assemble/trial_view.py)."""
+"""The facts of one trial and its runs, before they become text (assemble/view.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from diskbench.catalog.cost import TrialCost
 from diskbench.model.expectation import DiskPrice
@@ -12,28 +12,45 @@ from diskbench.model.result import Measurement, StepAudit, Warning  # noqa: A004
 from diskbench.model.run import Run
 from diskbench.model.spec import Plan
 from diskbench.model.verdict import Verdict
-from diskbench.report.assemble.next_step import run_again
-from diskbench.report.assemble.subject import SUSPENDED, Subject, subject_of_runs
-from diskbench.results.stored_trial import StoredTrial
+from diskbench.report.assemble.subject import Subject
+from diskbench.report.assemble.words import row_id, utc_moment
 from diskbench.units import format_duration_s, format_usd
+
+LINKED = ("https://", "http://", "file://")
+"""Schemes that become links; any other address stays text, above all `javascript:`."""
 
 
 @dataclass(frozen=True)
-class RunNote:
-    """One run: its state, start (UTC, ISO 8601; empty if unknown), error and advice, the URL of its
-    evidence (empty if unknown), and whether its figures agree (`audit`, a line)."""
+class RunFacts:
+    """One run: its state, start (`at`, UTC, ISO 8601; empty if unknown), error and advice, the URL
+    of its evidence (empty if unknown), and whether its figures agree (`audit`, a line)."""
 
     run_id: str
     state: str
-    when: str = ""
+    at: str = ""
     error: str = ""
     advice: str = ""
     evidence: str = ""
     audit: str = ""
 
+    @property
+    def id(self) -> str:
+        """The id of its row."""
+        return row_id(self.run_id)
+
+    @property
+    def when(self) -> str:
+        """Its start in words."""
+        return utc_moment(self.at)
+
+    @property
+    def href(self) -> str:
+        """Its evidence, if a browser can open it."""
+        return self.evidence if self.evidence.startswith(LINKED) else ""
+
 
 @dataclass(frozen=True)
-class TrialFacts:
+class Facts:
     """One machine with one disk, and its runs in order.
 
     `machine` identifies trials on the same machine, which count as one sample (empty: a machine of
@@ -45,7 +62,7 @@ class TrialFacts:
 
     trial_id: str
     subject: Subject
-    runs: tuple[RunNote, ...]
+    runs: tuple[RunFacts, ...]
     measurements: tuple[Measurement, ...] = ()
     warnings: tuple[Warning, ...] = ()
     phases: tuple[StepPhases, ...] = ()
@@ -60,52 +77,28 @@ class TrialFacts:
     job: str = ""
     again: str = ""
 
-
-def trial_facts(stored: StoredTrial) -> TrialFacts:
-    """The facts of a stored trial for a report."""
-    first, plan = stored.runs[0], stored.plan
-    subject = subject_of_runs(stored.runs, plan)
-    if stored.suspended:
-        subject = replace(subject, state=SUSPENDED)
-    return TrialFacts(
-        trial_id=stored.trial_id,
-        subject=subject,
-        runs=tuple(_note(row, stored) for row in stored.runs),
-        measurements=stored.measurements,
-        warnings=stored.doubts,
-        phases=stored.phases,
-        verdicts=stored.verdicts,
-        labels=tuple(sorted((str(k), str(v)) for k, v in first.labels.items())),
-        notes=plan.notes if plan else (),
-        place=_place(first),
-        versions=_versions(first, plan),
-        machine=first.machine(rented=bool(plan and plan.cell.rent)),
-        price=plan.expectation.price if plan and plan.expectation else None,
-        cost=cost_line(stored.cost) if stored.cost is not None else "",
-        job=_job(plan),
-        again="" if first.imported else run_again(subject, subject.runs_planned),
-    )
+    @property
+    def name(self) -> str:
+        """The id in the ids of its rows: that of its only run, or else of the trial."""
+        return self.runs[0].run_id if len(self.runs) == 1 else self.trial_id
 
 
-def _note(row: Run, stored: StoredTrial) -> RunNote:
+def run_facts(row: Run, audits: Sequence[StepAudit]) -> RunFacts:
+    """The facts of a run for a report; `audits` are those of its steps."""
     url = row.evidence_url
-    return RunNote(
+    return RunFacts(
         run_id=row.run_id,
         state=row.state,
-        when=row.when or "",
+        at=row.when or "",
         error=row.error or "",
         advice=row.advice or "",
         evidence=f"{url}/runs/{row.run_id}/" if url else "",
-        audit=audit_line([audit for audit in stored.audits if audit.run_id == row.run_id]),
+        audit=audit_line([audit for audit in audits if audit.run_id == row.run_id]),
     )
 
 
-def _place(row: Run) -> str:
-    words = (row.region, row.zone)
-    return ", ".join(dict.fromkeys(str(word) for word in words if word))
-
-
-def _versions(row: Run, plan: Plan | None) -> tuple[tuple[str, str], ...]:
+def versions_of(row: Run, plan: Plan | None) -> tuple[tuple[str, str], ...]:
+    """What measured, and on what software."""
     versions = {
         "diskbench": row.diskbench_version,
         "fio": (row.fio_version or "").removeprefix("fio-"),
@@ -119,7 +112,7 @@ def _versions(row: Run, plan: Plan | None) -> tuple[tuple[str, str], ...]:
     return tuple((name, str(value)) for name, value in versions.items() if value)
 
 
-def _job(plan: Plan | None) -> str:
+def job_text(plan: Plan | None) -> str:
     """The job files of all steps, each below the name of its step."""
     if plan is None:
         return ""

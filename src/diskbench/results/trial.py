@@ -1,8 +1,8 @@
-"""One stored trial with the data of its rows, its plan and its evidence, each read once."""
+"""One trial with the data of its rows, its plan and its evidence, each read once, and judged."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -29,7 +29,7 @@ from diskbench.store.step_rows import load_results
 
 
 @dataclass(frozen=True)
-class StoredTrial:
+class Trial:
     """A trial and its runs (rows as in the database, in their order).
 
     `plan` is None for imported runs; `steps` are the results of each run. No mean in
@@ -53,76 +53,68 @@ class StoredTrial:
     suspended: bool = False
 
 
-@dataclass(frozen=True)
-class ReadTrial:
-    """What database and evidence hold of a trial: its plan (None: imported), the steps of each of
-    its runs, and what the evidence of each says."""
-
-    plan: Plan | None
-    steps: Mapping[str, Sequence[StepResult]]
-    read: Mapping[str, ReadRun]
-
-
-def read_trials(
-    database: Engine, rows_of: Mapping[str, Sequence[Run]], evidence: EvidenceOfRuns
-) -> dict[str, ReadTrial]:
-    """What is stored of trials, by their ids; `rows_of` are the runs of each. It takes as many
-    statements as for one trial, and reads evidence behind a network several runs at a time."""
-    rows = [row for of_trial in rows_of.values() for row in of_trial]
-    plans = find_plans(database, list(rows_of))
-    steps = load_results(database, *(row.run_id for row in rows))
-    read = evidence.read(rows, plans)
-    return {
-        trial_id: ReadTrial(
-            plans.get(trial_id),
-            {row.run_id: steps[row.run_id] for row in of_trial},
-            {row.run_id: read[row.run_id] for row in of_trial},
-        )
-        for trial_id, of_trial in rows_of.items()
-    }
-
-
 def read_trial(
     database: Engine,
     runs: Sequence[Run],
     evidence: EvidenceOfRuns,
     books: Books,
     *,
-    ready: ReadTrial | None = None,
     hint: Hint | None = None,
     suspended: bool = False,
-) -> StoredTrial:
-    """The trial of these runs, sorted by their index. `ready` is what is stored of it where the
-    caller has read that; `hint` is the user's description of their disk.
-
-    Raises UserError for a `hint` that names no disk. Where evidence is gone or damaged, phases,
-    audits and verdicts are missing, which is logged.
-    """
-    runs = sorted(runs, key=lambda row: row.run_index)
+) -> Trial:
+    """The trial of these runs, of which there is at least one; `hint` is the user's description of
+    their disk. Raises UserError for a `hint` that names no disk."""
     trial_id = runs[0].trial_id
-    if ready is None:
-        ready = read_trials(database, {trial_id: runs}, evidence)[trial_id]
-    plan, steps, read = ready.plan, ready.steps, ready.read
-    verdicts, foreseen = _judged(database, runs, ready, evidence, books, hint)
-    flat = tuple(course for row in runs for course in read[row.run_id].phases)
-    audits = tuple(audit for row in runs for audit in read[row.run_id].audits)
-    measured = _measured(runs, steps, flat)
-    doubts = [doubt for row in runs for step in steps[row.run_id] for doubt in step.warnings]
-    doubts += run_warnings(measured)
-    return StoredTrial(
-        trial_id=trial_id,
-        runs=tuple(runs),
-        plan=plan,
-        steps=steps,
-        measurements=tuple(row for of_run in measured for row in of_run),
-        doubts=(*doubts, *_audit_doubts(audits, doubts)),
-        phases=flat,
-        verdicts=verdicts,
-        audits=audits,
-        cost=_cost(database, plan, steps),
-        foreseen=foreseen,
-        suspended=suspended,
-    )
+    (trial,) = read_trials(
+        database, {trial_id: runs}, evidence, books, hint=hint, is_suspended=lambda _: suspended
+    ).values()
+    return trial
+
+
+def read_trials(
+    database: Engine,
+    rows_of: Mapping[str, Sequence[Run]],
+    evidence: EvidenceOfRuns,
+    books: Books,
+    *,
+    hint: Hint | None = None,
+    is_suspended: Callable[[str], bool] = lambda _: False,
+) -> dict[str, Trial]:
+    """Trials by their ids; `rows_of` are the runs of each, sorted here by their index. It takes as
+    many statements as for one trial, and reads evidence behind a network several runs at a time.
+
+    Where evidence is gone or damaged, phases, audits and verdicts are missing, which is logged.
+    """
+    rows = [row for of_trial in rows_of.values() for row in of_trial]
+    plans = find_plans(database, list(rows_of))
+    steps = load_results(database, *(row.run_id for row in rows))
+    read = evidence.read(rows, plans)
+    trials = {}
+    for trial_id, of_trial in rows_of.items():
+        runs = sorted(of_trial, key=lambda row: row.run_index)
+        of_runs = {row.run_id: steps[row.run_id] for row in runs}
+        plan = plans.get(trial_id)
+        verdicts, foreseen = _judged(database, runs, of_runs, plan, read, evidence, books, hint)
+        phases = tuple(course for row in runs for course in read[row.run_id].phases)
+        audits = tuple(audit for row in runs for audit in read[row.run_id].audits)
+        measured = _measured(runs, of_runs, phases)
+        doubts = [doubt for row in runs for step in of_runs[row.run_id] for doubt in step.warnings]
+        doubts += run_warnings(measured)
+        trials[trial_id] = Trial(
+            trial_id=trial_id,
+            runs=tuple(runs),
+            plan=plan,
+            steps=of_runs,
+            measurements=tuple(row for of_run in measured for row in of_run),
+            doubts=(*doubts, *_audit_doubts(audits, doubts)),
+            phases=phases,
+            verdicts=verdicts,
+            audits=audits,
+            cost=_cost(database, plan, of_runs),
+            foreseen=foreseen,
+            suspended=is_suspended(trial_id),
+        )
+    return trials
 
 
 def _measured(
@@ -142,7 +134,9 @@ def _measured(
 def _judged(
     database: Engine,
     runs: Sequence[Run],
-    ready: ReadTrial,
+    steps: Mapping[str, Sequence[StepResult]],
+    plan: Plan | None,
+    read: Mapping[str, ReadRun],
     evidence: EvidenceOfRuns,
     books: Books,
     hint: Hint | None,
@@ -151,15 +145,13 @@ def _judged(
     if evidence.store(runs[0]) is None:
         return (), {}
     try:
-        verdicts, promises = judge_and_keep(
-            database, runs, ready.steps, ready.plan, ready.read, books, hint=hint
-        )
+        verdicts, promises = judge_and_keep(database, runs, steps, plan, read, books, hint=hint)
     except DiskbenchError as error:
         if hint is not None:
             raise
         warn("verdict", runs[0].run_id, error)
         return (), {}
-    if ready.plan is not None:
+    if plan is not None:
         return verdicts, {}
     return verdicts, {place: promise.foreseen for place, promise in promises.items()}
 

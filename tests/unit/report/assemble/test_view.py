@@ -1,4 +1,4 @@
-"""What is shown of a trial is assembled once: every surface sets the words of its TrialView."""
+"""What is shown of a trial is assembled once: every surface sets the words of its View."""
 
 import ast
 import html
@@ -12,9 +12,9 @@ from rich.console import Console
 from tests.unit.report.made import plan
 from tests.unit.report.reported import PRICE, fallen, report, trial
 
+from diskbench.catalog.lookup import limits
 from diskbench.model.result import Warning as Doubt
 from diskbench.report.assemble.subject import HeadlinePromise, subject_of_plan
-from diskbench.report.assemble.trial_view import trial_view
 from diskbench.report.page import markdown as markdown_module
 from diskbench.report.page.markdown import escaped, markdown
 from diskbench.report.page.page import page
@@ -74,9 +74,8 @@ def test_a_surface_makes_no_words_of_its_own(surface):
 
 
 def test_facts_doubts_promise_and_words_are_the_same_on_every_surface():
-    made = full()
-    view = trial_view(made)
-    shown = {"page": seen(page(report(made))), "markdown": markdown(report(made))}
+    view = full()
+    shown = {"page": seen(page(report(view))), "markdown": markdown(report(view))}
     for name, values in view.facts:
         for value in values:
             assert value in shown["page"], name
@@ -85,29 +84,29 @@ def test_facts_doubts_promise_and_words_are_the_same_on_every_surface():
         assert told, "the trial tells all of them"
         assert told in shown["page"]
         assert escaped(told) in shown["markdown"]
-    (group,) = view.warnings
+    (group,) = view.warned
     printed = terminal(view)
     for word in (group.code, group.cases[0][1], group.advice, view.unfinished):
         assert word in printed
         assert word in shown["page"]
         assert escaped(word) in shown["markdown"]
-    for note in view.notes:
+    for note in view.footnotes:
         assert note in printed
         assert note in shown["page"]
         assert escaped(note) in shown["markdown"]
 
 
 def test_what_was_seen_of_burst_and_baseline_stands_on_every_surface():
+    promise = HeadlinePromise("m5 with gp2", "100 IOPS", limits("aws", "gp2", 20))
     made = full()
-    view = replace(trial_view(made), headline="burst 3,000 for 31:02, then baseline 100")
-    whole = report(made)
-    whole = replace(whole, groups=(replace(whole.groups[0], trials=(view,)),))
+    view = replace(made, subject=replace(made.subject, promised=promise))
+    assert view.headline == "burst of 12,000 IOPS; baseline not measured (promised: 100 IOPS)"
     assert view.headline in terminal(view)
-    assert view.headline in seen(page(whole))
-    assert view.headline in markdown(whole)
+    assert view.headline in seen(page(report(view)))
+    assert view.headline in markdown(report(view))
 
 
 def test_a_trial_without_runs_yet_has_a_view():
-    view = trial_view(replace(trial([]), runs=()))
+    view = replace(trial([]), runs=())
     assert view.missing == "no measured step finished"
     assert not view.lines

@@ -1,0 +1,312 @@
+"""One trial as every output format shows it: figures, doubts, promise and text.
+
+Terminal, page, Markdown, PDF, picture and site only lay out a View; none of them selects, rounds or
+words anything by itself. What a View tells is made when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from diskbench.analysis.shown import verdict_warnings
+from diskbench.model.ids import short
+from diskbench.model.phase import StepPhases
+from diskbench.model.result import Measurement
+from diskbench.report.assemble.facts import Facts, cost_line, job_text, run_facts, versions_of
+from diskbench.report.assemble.lines import (
+    Cell,
+    StepLine,
+    WarningGroup,
+    footnotes,
+    grouped_warnings,
+    lines,
+    runs_words,
+    spread_cell,
+)
+from diskbench.report.assemble.next_step import NextStep, next_step, run_again
+from diskbench.report.assemble.phases import PhaseRow, phase_lines, phase_rows, stall_notes
+from diskbench.report.assemble.result_rows import ResultRow, result_rows, shown_columns
+from diskbench.report.assemble.subject import SHARED, SUSPENDED, subject_of_runs, unfinished_words
+from diskbench.report.assemble.summary import (
+    LastingFall,
+    fall_of,
+    headline,
+    slowed,
+    trust_sentence,
+    two_sentences,
+)
+from diskbench.report.assemble.threshold_lines import ThresholdLine, threshold_lines
+from diskbench.report.assemble.words import counted, price_lines, row_id
+from diskbench.results.trial import Trial
+from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
+
+
+@dataclass(frozen=True)
+class FigureRow:
+    """One step and direction: each cell is the median, and lowest–highest of several runs."""
+
+    id: str
+    step: str
+    direction: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class View(Facts):
+    """The content of one trial for all output formats: its facts, and what they tell."""
+
+    @property
+    def id(self) -> str:
+        """The id of its section."""
+        return row_id(self.trial_id)
+
+    @property
+    def disk(self) -> str:
+        """The disk as a reader knows it: as it was offered, else the measured path or device, else
+        the title of the result."""
+        subject = self.subject
+        offered = subject.promised.offer if subject.promised else ""
+        return offered or subject.target or subject.disk or subject.title
+
+    @property
+    def summary(self) -> str:
+        """`2026-11-21 10:00 UTC · 3 runs · 10.0.0.7: 2 × EPYC … · done`."""
+        count = len(self.runs)
+        runs = f"run {short(self.runs[0].run_id)}" if count == 1 else counted(count, "run")
+        labels = ", ".join(f"{key}={value}" for key, value in self.labels)
+        subject = self.subject
+        is_imported = "imported" in subject.marks
+        machine = subject.title if is_imported else subject.machine.partition(":")[0]
+        disk = self.disk if machine != subject.title else ""
+        state = subject.state if subject.state != "done" else ""
+        words = (self._when, disk, runs, machine, labels, state, *subject.marks)
+        return " · ".join(word for word in words if word)
+
+    @property
+    def _when(self) -> str:
+        """The start times of its runs; empty before the first."""
+        if not self.runs:
+            return ""
+        first, last = self.runs[0].when, self.runs[-1].when
+        return first if first == last else f"{first} to {last}"
+
+    @property
+    def facts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Names with their values: what was bought, where, when …"""
+        subject, promised = self.subject, self.subject.promised
+        target = f"{subject.target}, {subject.disk}" if subject.target and subject.disk else ""
+        state = subject.state if subject.state and subject.state != "done" else ""
+        facts = (
+            ("bought", (promised.offer,) if promised else ()),
+            ("promised", (promised.promise,) if promised else ()),
+            ("shared", (SHARED,) if promised and promised.shared else ()),
+            ("price", tuple(price_lines(self.price)) if self.price else ()),
+            ("where", (self.place,)),
+            ("machine", (subject.machine,)),
+            ("target", (target or subject.target,)),
+            ("measured", (self._when, state) if state else (self._when,)),
+            ("by", tuple(f"{name} {value}" for name, value in self.versions)),
+            ("labels", tuple(f"{key} = {value}" for key, value in self.labels)),
+            ("cost", (self.cost,)),
+        )
+        return tuple((name, values) for name, values in facts if any(values))
+
+    @property
+    def sentences(self) -> tuple[str, str]:
+        """What was bought, and what it gave."""
+        return two_sentences(self)
+
+    @property
+    def trust(self) -> str:
+        """Which steps to doubt."""
+        return trust_sentence(self.verdicts)
+
+    @property
+    def headline(self) -> str:
+        """What was seen of burst and baseline."""
+        return headline(self.subject.promised, self.measurements, self.phases)
+
+    @property
+    def fell(self) -> LastingFall | None:
+        """The step that fell and stayed low."""
+        return fall_of(self.verdicts)
+
+    @property
+    def slowed(self) -> tuple[str, ...]:
+        """Why it slowed down."""
+        return slowed(self)
+
+    @property
+    def unfinished(self) -> str:
+        """How much of it was measured, where it is not whole."""
+        return unfinished_words(self.subject, self.measurements)
+
+    @property
+    def missing(self) -> str:
+        """Why there is no figure."""
+        if self.lines:
+            return ""
+        if "imported" in self.subject.marks:
+            return "the import has no summary, only a log of each second"
+        return "no measured step finished"
+
+    @cached_property
+    def lines(self) -> tuple[StepLine, ...]:
+        """The figures by direction, as numbers."""
+        return lines(self.measurements, self.phases, self.verdicts)
+
+    @cached_property
+    def figures(self) -> tuple[FigureRow, ...]:
+        """The same in words."""
+        return tuple(_figures(line, self.name) for line in self.lines)
+
+    @property
+    def footnotes(self) -> tuple[str, ...]:
+        """What has to be known of the figures."""
+        return footnotes(self.lines)
+
+    @property
+    def runs_n(self) -> int:
+        """The most runs of any step."""
+        return max((line.runs for line in self.lines), default=0)
+
+    @property
+    def run_lines(self) -> Mapping[str, tuple[StepLine, ...]]:
+        """The figures of each run alone, by its id; of the only run they are those of the trial.
+        They are most of a view of many runs, and are not kept."""
+        if len(self.runs) == 1:
+            return {self.runs[0].run_id: self.lines}
+        rows: dict[str, list[Measurement]] = {}
+        phases: dict[str, list[StepPhases]] = {}
+        for row in self.measurements:
+            rows.setdefault(row.run_id, []).append(row)
+        for phase in self.phases:
+            phases.setdefault(phase.run_id, []).append(phase)
+        ids = [run.run_id for run in self.runs]
+        return {run_id: lines(rows.get(run_id, ()), phases.get(run_id, ())) for run_id in ids}
+
+    @cached_property
+    def run_figures(self) -> Mapping[str, tuple[Cell, ...]]:
+        """IOPS, and MB/s below them, of each run in each line of the trial, by its id; nothing of
+        the only run."""
+        if len(self.runs) < 2:
+            return {}
+        return {run_id: self._of_run(own) for run_id, own in self.run_lines.items()}
+
+    def _of_run(self, own: tuple[StepLine, ...]) -> tuple[Cell, ...]:
+        of = {(line.step, line.direction): line for line in own}
+        cells = []
+        for line in (of.get((step.step, step.direction)) for step in self.lines):
+            iops = spread_cell(line.iops if line else None, format_iops).text
+            speed = line.bytes_per_s if line and line.direction != "sync" else None
+            cells.append(Cell(iops, f"{format_mb_per_s(speed.median)} MB/s" if speed else ""))
+        return tuple(cells)
+
+    @cached_property
+    def rows(self) -> tuple[ResultRow, ...]:
+        """Measured beside promised."""
+        return result_rows([self])
+
+    @property
+    def shown(self) -> frozenset[str]:
+        """The columns of the rows."""
+        return shown_columns(self.rows)
+
+    @cached_property
+    def thresholds(self) -> tuple[ThresholdLine, ...]:
+        """Whether the figures meet what the profile and `--fail-if` ask."""
+        return threshold_lines(self.subject.thresholds, self.lines, self.verdicts)
+
+    @property
+    def missed(self) -> tuple[ThresholdLine, ...]:
+        """What `--fail-if` asked for and the figures do not show: missed, or not measured."""
+        return tuple(
+            line
+            for line in self.thresholds
+            if line.threshold in self.subject.fail_if and line.outcome != "passed"
+        )
+
+    @property
+    def phase_rows(self) -> tuple[PhaseRow, ...]:
+        """Its phases for a page."""
+        return phase_rows(self.phases, [run.run_id for run in self.runs])
+
+    @property
+    def phase_notes(self) -> tuple[str, ...]:
+        """Its stalls in sentences."""
+        return stall_notes(self.phases)
+
+    @property
+    def phase_lines(self) -> list[str]:
+        """Its phases for a terminal."""
+        return phase_lines(self.phases)
+
+    @cached_property
+    def warned(self) -> tuple[WarningGroup, ...]:
+        """The warnings in groups."""
+        return grouped_warnings(self.warnings)
+
+    @cached_property
+    def doubts(self) -> tuple[WarningGroup, ...]:
+        """The same with what the verdicts alone found: for surfaces that have no table of
+        verdicts."""
+        return grouped_warnings((*self.warnings, *verdict_warnings(self.verdicts)))
+
+    @property
+    def next(self) -> NextStep:
+        """The command worth typing after this in a terminal."""
+        return next_step(self.subject, self.lines, self.warned, self.verdicts)
+
+    @property
+    def next_on_page(self) -> NextStep:
+        """The one for a reader of a page."""
+        return next_step(self.subject, self.lines, self.warned, self.verdicts, on_page=True)
+
+
+def view_of(trial: Trial) -> View:
+    """The view of a stored trial."""
+    first, plan = trial.runs[0], trial.plan
+    subject = subject_of_runs(trial.runs, plan)
+    if trial.suspended:
+        subject = replace(subject, state=SUSPENDED)
+    return View(
+        trial_id=trial.trial_id,
+        subject=subject,
+        runs=tuple(run_facts(row, trial.audits) for row in trial.runs),
+        measurements=trial.measurements,
+        warnings=trial.doubts,
+        phases=trial.phases,
+        verdicts=trial.verdicts,
+        labels=tuple(sorted((str(k), str(v)) for k, v in first.labels.items())),
+        notes=plan.notes if plan else (),
+        place=", ".join(dict.fromkeys(word for word in (first.region, first.zone) if word)),
+        versions=versions_of(first, plan),
+        machine=first.machine(rented=bool(plan and plan.cell.rent)),
+        price=plan.expectation.price if plan and plan.expectation else None,
+        cost=cost_line(trial.cost) if trial.cost is not None else "",
+        job=job_text(plan),
+        again="" if first.imported else run_again(subject, subject.runs_planned),
+    )
+
+
+def _figures(line: StepLine, name: str) -> FigureRow:
+    latencies = (line.mean_ns, line.p50_ns, line.p99_ns, line.p99_9_ns, line.max_ns)
+    step = f"{line.step} ({line.level})" if line.level else line.step
+    if line.n < line.runs:
+        step += f", {runs_words(line)}"
+    if line.rounds:
+        step += f" (rounds {line.rounds[0]}–{line.rounds[1]})"
+    speed = None if line.direction == "sync" else line.bytes_per_s
+    return FigureRow(
+        id=row_id(name, line.step, line.direction),
+        step=step,
+        direction=line.direction,
+        cells=(
+            spread_cell(line.iops, format_iops),
+            spread_cell(speed, format_mb_per_s),
+            *(spread_cell(latency, format_latency_ns) for latency in latencies),
+            spread_cell(line.cpu, lambda share: f"{share:.0%}"),
+        ),
+    )

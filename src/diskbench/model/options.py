@@ -48,7 +48,7 @@ Value = bool | int | float | str
 
 
 @dataclass(frozen=True)
-class Typed:
+class RentFlag:
     """How a field of RentSpec is typed: all that its flag, its help, its field in a matrix and what
     is shown of it are made from.
 
@@ -82,62 +82,67 @@ class RentSpec(Frozen):
 
     disk: Annotated[
         str | None,
-        Typed("Disk type to rent, in the provider's own words, as gp2 or root.", "TYPE"),
+        RentFlag("Disk type to rent, in the provider's own words, as gp2 or root.", "TYPE"),
     ] = None
     size_gib: int | None = Field(default=None, ge=1)
-    region: Annotated[str | None, Typed("Region (default: the cloud's own configuration).")] = None
+    region: Annotated[str | None, RentFlag("Region (default: the cloud's own configuration).")] = (
+        None
+    )
     iops: Annotated[
-        int | None, Typed("IOPS to provision, where the type sells them.", "N"), Field(ge=1)
+        int | None, RentFlag("IOPS to provision, where the type sells them.", "N"), Field(ge=1)
     ] = None
     throughput_mib_per_s: Annotated[
         float | None,
-        Typed("{unit} to provision, where the type sells them.", "RATE", "throughput"),
+        RentFlag("{unit} to provision, where the type sells them.", "RATE", "throughput"),
         Field(gt=0),
     ] = None
     count: Annotated[
         int,
-        Typed(
+        RentFlag(
             "Equal disks to attach to a machine, one for each device that a job file names, or for "
             "--stripe.",
             "N",
         ),
         Field(ge=1),
     ] = 1
-    stripe: Annotated[bool, Typed("Measure the disks as one RAID 0.")] = False
-    zone: Annotated[str | None, Typed("Zone (default: one that has the machine).")] = None
+    stripe: Annotated[bool, RentFlag("Measure the disks as one RAID 0.")] = False
+    zone: Annotated[str | None, RentFlag("Zone (default: one that has the machine).")] = None
     instance_type: Annotated[
-        str | None, Typed("VM size (default: the cheapest that does not limit the disk).", "TYPE")
+        str | None,
+        RentFlag("VM size (default: the cheapest that does not limit the disk).", "TYPE"),
     ] = None
-    image: Annotated[str | None, Typed("Image id (default: a current Linux).", "ID")] = None
+    image: Annotated[str | None, RentFlag("Image id (default: a current Linux).", "ID")] = None
     subnet: Annotated[
-        str | None, Typed("Subnet id (default: the default network's).", "ID", access=True)
+        str | None, RentFlag("Subnet id (default: the default network's).", "ID", access=True)
     ] = None
     security_group: Annotated[
         str | None,
-        Typed(
+        RentFlag(
             "Security group id to use (default: one is made, open only to you).", "ID", access=True
         ),
     ] = None
-    placement: Annotated[str | None, Typed("Placement group to use.")] = None
-    spot: Annotated[bool, Typed("Rent spare capacity, cheaper and revocable.")] = False
+    placement: Annotated[str | None, RentFlag("Placement group to use.")] = None
+    spot: Annotated[bool, RentFlag("Rent spare capacity, cheaper and revocable.")] = False
     ssh_cidr: Annotated[
         str | None,
-        Typed("Who may reach SSH (default: this machine's address).", "CIDR", access=True),
+        RentFlag("Who may reach SSH (default: this machine's address).", "CIDR", access=True),
     ] = None
     tags: Annotated[
         tuple[tuple[str, str], ...],
-        Typed(
+        RentFlag(
             "A tag (label) of your own on everything that is rented; repeatable.",
             *("KEY=VALUE", "tag"),
             access=True,
         ),
     ] = ()
     kms_key: Annotated[
-        str | None, Typed("Your key in the cloud, to encrypt the disks with.", "ID", access=True)
+        str | None,
+        RentFlag("Your key in the cloud, to encrypt the disks with.", "ID", access=True),
     ] = None
     account: str | None = None
     endpoint_url: Annotated[
-        str | None, Typed("Another API endpoint, for example an emulator.", "URL", access=True)
+        str | None,
+        RentFlag("Another API endpoint, for example an emulator.", "URL", access=True),
     ] = None
 
     @model_validator(mode="before")
@@ -289,7 +294,7 @@ def rent_options() -> tuple[Option, ...]:
         )
         for field, info in RentSpec.model_fields.items()
         for typed in info.metadata
-        if isinstance(typed, Typed)
+        if isinstance(typed, RentFlag)
     )
 
 

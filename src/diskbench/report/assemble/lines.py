@@ -138,22 +138,22 @@ def lines(
     return tuple(_with_sync(line, by_key.get((line.step, "sync"))) for line in in_order)
 
 
-class Cell(NamedTuple):
+class FigureCell(NamedTuple):
     """A figure, and the small text below it."""
 
     text: str
     small: str = ""
 
 
-EMPTY = Cell(NONE)
+EMPTY = FigureCell(NONE)
 """The cell of an unknown figure."""
 
 
-def spread_cell(spread: Spread | None, show: Callable[[float], str]) -> Cell:
+def spread_cell(spread: Spread | None, show: Callable[[float], str]) -> FigureCell:
     """The median, and lowest–highest of several runs."""
     if spread is None:
         return EMPTY
-    return Cell(show(spread.median), span_words(show(spread.low), show(spread.high)))
+    return FigureCell(show(spread.median), span_words(show(spread.low), show(spread.high)))
 
 
 def span_words(low: str, high: str) -> str:

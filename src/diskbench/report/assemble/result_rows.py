@@ -20,7 +20,7 @@ from diskbench.analysis.repeats import MedianInterval, Sample, repeats
 from diskbench.analysis.shown import shown_stretch
 from diskbench.model.verdict import Judged, Promised, Verdict, trust_words
 from diskbench.report.assemble.facts import Facts
-from diskbench.report.assemble.lines import EMPTY, Cell, lines, span_words, spread_cell
+from diskbench.report.assemble.lines import EMPTY, FigureCell, lines, span_words, spread_cell
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import NO_INTERVAL, NONE, price_words, row_id
 from diskbench.units import format_iops, format_mb_per_s
@@ -38,11 +38,11 @@ class ResultRow:
     stands: int = 0
     burst: bool = False
     when: str = ""
-    iops: Cell = EMPTY
-    mb_per_s: Cell = EMPTY
-    promised: Cell = EMPTY
-    ratio: Cell = EMPTY
-    price: Cell = EMPTY
+    iops: FigureCell = EMPTY
+    mb_per_s: FigureCell = EMPTY
+    promised: FigureCell = EMPTY
+    ratio: FigureCell = EMPTY
+    price: FigureCell = EMPTY
     limiter: str = NONE
     evidence: tuple[str, ...] = ()
     trust: str = NONE
@@ -124,7 +124,7 @@ def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow
         mb_per_s=_figure(of_runs, lambda level: level.bytes_per_s, format_mb_per_s),
         promised=_promised(promise) if promise else EMPTY,
         ratio=_ratio(of_runs),
-        price=Cell(price or NONE),
+        price=FigureCell(price or NONE),
         limiter=common.limiter.words(),
         evidence=common.limiter.evidence,
         trust=worst.trust,
@@ -174,18 +174,18 @@ def _samples(of_runs: Sequence[_Found], pick: Callable[[Judged], float | None]) 
 
 def _figure(
     of_runs: Sequence[_Found], pick: Callable[[Judged], float | None], show: Callable[[float], str]
-) -> Cell:
+) -> FigureCell:
     samples = _samples(of_runs, pick)
     if not samples:
         return EMPTY
     together = repeats(samples)
     if together.interval is not None:
-        return Cell(show(together.median), _interval(together.interval, show))
+        return FigureCell(show(together.median), _interval(together.interval, show))
     values = [value for of_run in of_runs if (value := pick(of_run.level)) is not None]
-    return Cell(show(together.median), span_words(show(min(values)), show(max(values))))
+    return FigureCell(show(together.median), span_words(show(min(values)), show(max(values))))
 
 
-def _ratio(of_runs: Sequence[_Found]) -> Cell:
+def _ratio(of_runs: Sequence[_Found]) -> FigureCell:
     samples = _samples(of_runs, lambda level: level.ratio)
     if not samples:
         return EMPTY
@@ -195,16 +195,16 @@ def _ratio(of_runs: Sequence[_Found]) -> Cell:
         if together.interval
         else NO_INTERVAL.format(n=together.n)
     )
-    return Cell(_percent(together.median), words)
+    return FigureCell(_percent(together.median), words)
 
 
 def _interval(interval: MedianInterval, show: Callable[[float], str]) -> str:
     return f"{interval.coverage:.0%}: {show(interval.low)}–{show(interval.high)}"
 
 
-def _promised(promise: Promised) -> Cell:
+def _promised(promise: Promised) -> FigureCell:
     span = span_words(format_iops(promise.low_iops), format_iops(promise.high_iops))
-    return Cell(format_iops(promise.iops), span)
+    return FigureCell(format_iops(promise.iops), span)
 
 
 def _percent(fraction: float) -> str:

@@ -16,7 +16,7 @@ from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement
 from diskbench.report.assemble.facts import Facts, cost_line, job_text, run_facts, versions_of
 from diskbench.report.assemble.lines import (
-    Cell,
+    FigureCell,
     StepLine,
     WarningGroup,
     footnotes,
@@ -50,7 +50,7 @@ class FigureRow:
     id: str
     step: str
     direction: str
-    cells: tuple[Cell, ...]
+    cells: tuple[FigureCell, ...]
 
 
 @dataclass(frozen=True)
@@ -188,20 +188,20 @@ class View(Facts):
         return {run_id: lines(rows.get(run_id, ()), phases.get(run_id, ())) for run_id in ids}
 
     @cached_property
-    def run_figures(self) -> Mapping[str, tuple[Cell, ...]]:
+    def run_figures(self) -> Mapping[str, tuple[FigureCell, ...]]:
         """IOPS, and MB/s below them, of each run in each line of the trial, by its id; nothing of
         the only run."""
         if len(self.runs) < 2:
             return {}
         return {run_id: self._of_run(own) for run_id, own in self.run_lines.items()}
 
-    def _of_run(self, own: tuple[StepLine, ...]) -> tuple[Cell, ...]:
+    def _of_run(self, own: tuple[StepLine, ...]) -> tuple[FigureCell, ...]:
         of = {(line.step, line.direction): line for line in own}
         cells = []
         for line in (of.get((step.step, step.direction)) for step in self.lines):
             iops = spread_cell(line.iops if line else None, format_iops).text
             speed = line.bytes_per_s if line and line.direction != "sync" else None
-            cells.append(Cell(iops, f"{format_mb_per_s(speed.median)} MB/s" if speed else ""))
+            cells.append(FigureCell(iops, f"{format_mb_per_s(speed.median)} MB/s" if speed else ""))
         return tuple(cells)
 
     @cached_property

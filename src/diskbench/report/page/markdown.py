@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from diskbench.report.assemble.lines import Cell
+from diskbench.report.assemble.lines import FigureCell
 from diskbench.report.assemble.report_view import Report
 from diskbench.report.assemble.result_rows import ResultRow
 from diskbench.report.assemble.view import View
@@ -130,5 +130,5 @@ def _doubts(view: View) -> str:
     return "\n".join(lines)
 
 
-def _both(cell: Cell) -> str:
+def _both(cell: FigureCell) -> str:
     return f"{cell.text} ({cell.small})" if cell.small else cell.text

@@ -36,6 +36,8 @@ SHORT_S = 30.0
 _TOKENS_OFF = 0.02
 _HALF = 0.5
 _NOT_FAR = 1.5
+_NOT_PAST = 0.03
+"""A machine's limit that is far above the disk's promise is passed by no more; our choice."""
 CACHED = frozenset({"vm-cached-iops", "vm-cached-throughput"})
 NOT_CAPS = frozenset({"latency", "offered"})
 
@@ -47,6 +49,8 @@ def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
     if level is None or level.limited_by is None or not setting.knows_buckets:
         if is_writing(setting) and not setting.is_like_bucket and not is_flat(stretch):
             return None  # a full write cache of the disk explains the fall, too, but no flat level
+        if not setting.is_like_bucket and not is_deep(stretch):
+            return None
         unpromised = ("no limit of this disk is known",) if level is None else ()
         return Limiter(name="credit", evidence=(*told_fall, *unpromised)) if told_fall else None
     if measured is None:
@@ -96,6 +100,14 @@ def fell(stretch: Stretch, setting: Setting) -> tuple[str, ...]:
     if stretch.credits and now is not None:
         done = f" after {stretch.credits:,.0f} I/Os above the lower level"
     return (f"it fell from {shown[0]} to {shown[1]} {unit}{done}",)
+
+
+def is_deep(stretch: Stretch) -> bool:
+    """Whether it fell to half or less, or with other steps of its trial: less has many causes."""
+    before, now = stretch.fell_from, stretch.iops
+    if now is None:
+        now = stretch.bytes_per_s
+    return before is not None and now is not None and (now <= _HALF * before or stretch.is_joint)
 
 
 def is_writing(setting: Setting) -> bool:
@@ -167,8 +179,8 @@ def _is_cap(bound: Bound) -> bool:
 
 def _near(measured: float | None, level: ExpectedLevel) -> Bound | None:
     """Return the tightest cap if the rate is within 10 % of it; above it, the next cap of another
-    limit that the rate is near. All requests pass all gates, so a rate far above the tightest is
-    not at a looser one but past both; only a cache's limits hold there."""
+    limit that the rate is near. All requests pass all gates: a rate far above the disk's is at a
+    machine's only where it is not past that, too; a cache's limits hold there."""
     caps = [bound for bound in level.bounds if _is_cap(bound)]
     if measured is None or not caps:
         return None
@@ -183,7 +195,24 @@ def _near(measured: float | None, level: ExpectedLevel) -> Bound | None:
             and (bound.iops <= _NOT_FAR * caps[0].iops or bound.limit in CACHED)
         )
     )
-    return next((bound for bound in others if _is_near(measured, bound.iops)), None)
+    near = next((bound for bound in others if _is_near(measured, bound.iops)), None)
+    return near or next(
+        (
+            bound
+            for bound in caps
+            if bound.limit.startswith("vm-")
+            and (1 - NEAR) * bound.iops <= measured <= (1 + _NOT_PAST) * bound.iops
+        ),
+        None,
+    )
+
+
+def at_machine(stretch: Stretch, setting: Setting) -> bool:
+    """Whether the rate, less what may be unwritten, is at a limit of the machine that is far above
+    what the disk promises."""
+    level, written = stretch.level, device_rate(stretch, setting)
+    near = _near(written, level) if level is not None else None
+    return near is not None and near.limit.startswith("vm-")
 
 
 def _near_other(measured: float, level: ExpectedLevel) -> Bound | None:

@@ -23,6 +23,8 @@ from diskbench.model.phase import PhaseKind, StepPhases
 _FULL = 0.98
 _LITTLE = 0.5
 """Of a bucket: with more in it, the end of its credit is looked for in the step's seconds."""
+_DEEP = 0.5
+"""A fall to half, beside which a smaller one in the same step is of the same kind."""
 _NEAR_MEAN = 0.1
 _MOST_OF = 0.9
 """A bucket that holds for less than a tenth of a step which was not cut is used up in it."""
@@ -124,6 +126,7 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
                 used_up=used_up,
                 is_guess=not known,
                 lasts=lasts or bursts,
+                is_joint=any(fall.after <= _DEEP * fall.before for fall in phases.cliffs),
                 cov=_cov(phases, level.start_s, level.end_s),
                 stalled=_stalled(phases, level.start_s, level.end_s),
             )
@@ -175,7 +178,12 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
         course is not None and course.kind == "baseline"
     )
     is_baseline = course is not None and course.kind == "baseline"
-    used_up = known or _lasts(measured.iops, measured.bytes_per_s, promise)
+    is_odd = (
+        course is not None
+        and measured.iops is not None
+        and measured.iops <= (1 - LEAST_CHANGE) * course.level
+    )
+    used_up = known or (not is_odd and _lasts(measured.iops, measured.bytes_per_s, promise))
     iops, moved = measured.iops, measured.bytes_per_s
     if iops is None and moved is not None and expected is not None:
         iops = moved / expected.load.block_bytes
@@ -196,6 +204,8 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
         if kind in (None, "level") and promise is not None and promise.credit:
             kind = "burst" if expected.bursts and not low else kind
             kind = "baseline" if low and (used_up or not expected.bursts) else kind
+    if is_odd and not known:
+        kind = "burst" if expected is not None and expected.bursts else None
     if course is not None and course.kind != "level":
         kind = course.kind  # the level that the run belongs to, rather than a chance deviation
     return Stretch(
@@ -203,6 +213,7 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
         bytes_per_s=measured.bytes_per_s,
         kind=kind,
         fell_from=course.fell_from if course else None,
+        is_joint=course is not None and course.is_joint,
         level=_level(promise, used_up=used_up),
         used_up=used_up,
         is_guess=not known,

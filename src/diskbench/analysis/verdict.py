@@ -28,6 +28,7 @@ from diskbench.analysis.setting import (
     ABOVE,
     Setting,
     Stretch,
+    in_large_blocks,
     is_above,
     rate,
     shown_rate,
@@ -193,9 +194,13 @@ def _stalled(measured: Measured) -> Sequence[Reason]:
     if course is None or course.stalled_s <= MOST_STALLED * course.seconds:
         return ()
     share = course.stalled_s / course.seconds
+    still_s = sum(stall.seconds for stall in course.stalls if stall.is_empty)
+    words = [f"no I/O in {still_s:,.0f}"] if still_s else []
+    if slow_s := course.stalled_s - still_s:
+        words.append(f"less than a tenth of the usual I/O in {slow_s:,.0f}")
     return (
         STALLED.reason(
-            f"no I/O in {course.stalled_s:,.0f} of {course.seconds:,.0f} s ({share:.1%}): the "
+            f"{' and '.join(words)} of {course.seconds:,.0f} s ({share:.1%}): the "
             "figure is the mean of all seconds, and no second ran at that rate",
         ),
     )
@@ -246,17 +251,15 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
     if judged.limiter.name == "queue-depth" and judged.promised.limited_by == "latency":
         return []  # a latency is no cap: this disk answers sooner than is usual
     if is_above(stretch, setting):
-        words = _above_words(stretch, judged, judged.promised, setting)
-        advice = "do not plan with it" if judged.limiter.name in _BY_CACHE else ""
-        return [ABOVE_PROMISE.reason(words, advice=advice)]
-    is_plausible = judged.promised.limited_by == "latency" and (
+        return [_above(stretch, judged, judged.promised, setting)]
+    documented = _documented(stretch, judged.promised, setting)
+    is_plausible = _has_range(stretch) and (
         judged.ratio * judged.promised.iops >= judged.promised.low_iops
     )
     if judged.limiter.name in _UNEXPLAINED and judged.ratio < _BELOW and not is_plausible:
         return [
             BELOW_PROMISE.reason(
-                f"{_figure(stretch, setting)} is {judged.ratio:.0%} of the "
-                f"{_documented(judged.promised)} {shown_rate(judged.promised.iops, setting)}, and "
+                f"{_figure(stretch, setting)} is {judged.ratio:.0%} of the {documented}, and "
                 "nothing measured explains it",
             )
         ]
@@ -264,24 +267,51 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
         return [
             BELOW_PROMISE.reason(
                 f"{_figure(stretch, setting)} after the fall is {judged.ratio:.0%} of the "
-                f"{_documented(judged.promised)} {shown_rate(judged.promised.iops, setting)}",
+                f"{documented}",
             )
         ]
     return []
 
 
-def _above_words(stretch: Stretch, judged: Judged, promised: Promised, setting: Setting) -> str:
-    """`135 MB/s is 54 times the documented 2.5 MB/s: an undocumented burst`."""
+_LONG_S = 3600.0
+"""A rate that did not fall for so long is no burst that would have to be outlasted; our choice."""
+
+
+def _above(stretch: Stretch, judged: Judged, promised: Promised, setting: Setting) -> Reason:
+    """The doubt of a rate above every promise. A burst is named only where it fell, and only a rate
+    that may yet fall is to be measured for longer."""
     ratio = judged.ratio or 0.0
-    why = "the cause is not known" if ratio <= _TWICE else "an undocumented burst"
-    why = _BY_CACHE.get(judged.limiter.name, why)
-    documented = f"{_documented(promised)} {shown_rate(promised.iops, setting)}"
     times = f"{ratio:,.0f}" if ratio >= _TEN else f"{ratio:.3g}"
-    return f"{_figure(stretch, setting)} is {times} times the {documented}: {why}"
+    beside = f"{times} times the {_documented(stretch, promised, setting)}"
+    figure = _figure(stretch, setting)
+    if why := _BY_CACHE.get(judged.limiter.name):
+        return ABOVE_PROMISE.reason(f"{figure} is {beside}: {why}", advice="do not plan with it")
+    if stretch.fell_from is not None or (stretch.kind == "baseline" and judged.ratio):
+        words = f"{figure}, what it kept after its fall, is {beside}: cause unknown"
+        return ABOVE_PROMISE.without_advice(words)
+    if stretch.kind == "burst" and not stretch.used_up and ratio > _TWICE:
+        return ABOVE_PROMISE.reason(f"{figure} is {beside}: an undocumented burst")
+    words = f"{figure} is {beside}: above its promise, cause unknown"
+    if judged.limiter.name == "fixed-limit" or (setting.seconds or 0.0) >= _LONG_S:
+        return ABOVE_PROMISE.without_advice(words)
+    return ABOVE_PROMISE.reason(words)
 
 
-def _documented(promised: Promised) -> str:
-    return "expected" if promised.source == BY_OWNER else "documented"
+def _has_range(stretch: Stretch) -> bool:
+    """Whether what is promised is a latency or an average, and no cap."""
+    level = stretch.level
+    if level is None or not level.bounds:
+        return False
+    return level.limited_by == "latency" or level.bounds[0].is_range
+
+
+def _documented(stretch: Stretch, promised: Promised, setting: Setting) -> str:
+    """`documented 3,000 IOPS`, of an average `documented 41.9 MB/s to 94.4 MB/s`."""
+    word = "expected" if promised.source == BY_OWNER else "documented"
+    least = ""
+    if promised.limited_by != "latency" and _has_range(stretch):
+        least = f"{shown_rate(promised.low_iops, setting)} to "
+    return f"{word} {least}{shown_rate(promised.iops, setting)}"
 
 
 def _figure(stretch: Stretch, setting: Setting) -> str:
@@ -336,8 +366,8 @@ def beyond_its_credit(
 
 
 def figure_words(iops: float | None, bytes_per_s: float | None) -> str:
-    """Return `3,000 IOPS`, or `98.0 MB/s` if there are no IOPS."""
-    if iops is not None:
+    """Return `3,000 IOPS`, or `98.0 MB/s` for large blocks and if there are no IOPS."""
+    if iops is not None and not in_large_blocks(iops, bytes_per_s):
         return f"{format_iops(iops)} IOPS"
     return f"{format_mb_per_s(bytes_per_s)} MB/s" if bytes_per_s is not None else "nothing"
 

@@ -69,6 +69,10 @@ class Doubt:
             advice=advice or self.advice,
         )
 
+    def without_advice(self, message: str) -> Reason:
+        """This doubt where nothing that could be done next would tell more."""
+        return Reason(code=self.code, weight=self.weight, message=message)
+
 
 UNWRITTEN = Doubt(
     "unwritten", "no", "reads of blocks that were never written",

@@ -48,10 +48,12 @@ class Cliff(Frozen):
 
 
 class Stall(Frozen):
-    """A second or more in which less than a tenth of the phase's median was done."""
+    """A second or more in which less than a tenth of the phase's median was done. `is_empty`:
+    nothing was done at all."""
 
     start_s: float
     end_s: float
+    is_empty: bool = True
 
     @property
     def seconds(self) -> float:

@@ -131,6 +131,8 @@ def _fit(
             promised = caps[0].model_copy(update={"iops": mean})
             caps = [promised] if is_fresh else [*caps, promised]
         best = min((abs(level.iops / cap.iops - 1) for cap in caps), default=1.0)
+        if level.load.depth == 1 and caps and level.iops < (1 - NEAR) * least:
+            continue  # one I/O at a time need not reach any limit
         # Of what flows in during a pause a bucket may keep less: it was full, or owed something.
         is_between = mean is not None and least < level.iops < mean < _REFILLED * least
         cap = min(caps, key=lambda bound: abs(level.iops / bound.iops - 1), default=None)

@@ -13,12 +13,13 @@ from sqlalchemy.engine import Engine
 
 from diskbench.analysis.figure import Rate, figure_of
 from diskbench.analysis.setting import Stretch, device_rate
+from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.analysis.trust import in_order, trust
 from diskbench.analysis.verdict import sentence
-from diskbench.model.doubts import OTHER_DISK, Reason
+from diskbench.model.doubts import ABOVE_PROMISE, BELOW_PROMISE, OTHER_DISK, PAGE_CACHE, Reason
 from diskbench.model.run import Run
 from diskbench.model.spec import EMULATED_PROVIDERS, Plan
-from diskbench.model.verdict import Verdict
+from diskbench.model.verdict import Limiter, Verdict
 from diskbench.plan.identify import Level, LikelyDisk, identify
 from diskbench.plan.limit_path import Hint, hint_of, named_disk
 from diskbench.ports import EvidenceStore
@@ -108,48 +109,51 @@ def level_of(group: StepGroup, plan: Plan | None, run: Run) -> Level | None:
 
 
 _UNEXPLAINED = frozenset({"unknown", "fixed-limit"})
-_FEWEST = 2
+_BESIDE_PROMISE = frozenset({ABOVE_PROMISE.code, BELOW_PROMISE.code})
 
 
 def with_other_disk(
-    run: Run,
-    groups: Sequence[StepGroup],
+    runs_of: Sequence[tuple[Run, Sequence[StepGroup]]],
     plan: Plan | None,
     hint: Hint,
     verdicts: Sequence[Verdict],
 ) -> list[Verdict]:
-    """Return the verdicts of a run, with the doubt `other-disk` where at least two of its steps
-    are explained by nothing that its disk promises, and another disk of the same cloud explains
-    every level of the run."""
+    """Return the verdicts of a trial, all with the doubt `other-disk` where nothing that its disk
+    promises explains one of its steps, and another disk of the same cloud explains the figures of
+    all. It is no reason then that they are off their promise, or that memory might explain one."""
     cloud, disk_type = _named_disk(plan, hint)
-    if not cloud:
+    shown_of = {step: shown(of) for step, of in verdicts_by_step(verdicts).items()}
+    if not cloud or not any(map(_is_unexplained, shown_of.values())):
         return list(verdicts)
-    unexplained = {
-        verdict.step
-        for verdict in verdicts
-        if verdict.stands_for.promised is not None
-        and verdict.stands_for.limiter.name in _UNEXPLAINED
-    }
-    if len(unexplained) < _FEWEST:
-        return list(verdicts)
-
-    levels = [level for group in groups if (level := level_of(group, plan, run)) is not None]
-    day = hint.measured_on or (run.measured_at or "")[:10] or None
+    levels, day = [], hint.measured_on
+    for run, groups in runs_of:
+        day = day or (run.measured_at or "")[:10] or None
+        for group in groups:
+            is_shown = group.name in shown_of and shown_of[group.name].run_id == run.run_id
+            if is_shown and (level := level_of(group, plan, run)) is not None:
+                levels.append(level)
     # A disk whose figures are bought would explain any level by what it was bought with.
     likely = identify(levels, cloud=cloud, day=day, fits_bought=False)
     fits = [fit for fit in likely if not fit.misses]
     named = f"{cloud}:{disk_type}:"
-    if not fits or any(fit.disk.startswith(named) for fit in fits):
+    if len(levels) < _FEWEST or not fits or any(fit.disk.startswith(named) for fit in fits):
         return list(verdicts)
     best = fits[0]
     tier = f" ({best.tier})" if best.tier else ""
     reason = OTHER_DISK.reason(
         f"it behaves as {best.disk}{tier} and not as {disk_type}: {'; '.join(best.fits)}"
     )
-    return [
-        _doubted(verdict, reason) if verdict.step in unexplained else verdict
-        for verdict in verdicts
-    ]
+    return [_doubted(verdict, reason) for verdict in verdicts]
+
+
+_FEWEST = 2
+"""Figures: one alone is explained by some disk of any cloud."""
+
+
+def _is_unexplained(verdict: Verdict) -> bool:
+    main = verdict.stands_for
+    by_memory = main.limiter.name == "page-cache" and verdict.trust != "no"
+    return main.promised is not None and (main.limiter.name in _UNEXPLAINED or by_memory)
 
 
 def _named_disk(plan: Plan | None, hint: Hint) -> tuple[str, str]:
@@ -166,6 +170,15 @@ def _named_disk(plan: Plan | None, hint: Hint) -> tuple[str, str]:
 
 
 def _doubted(verdict: Verdict, reason: Reason) -> Verdict:
-    ordered = in_order((reason, *verdict.reasons))
-    judged = verdict.model_copy(update={"reasons": ordered, "trust": trust(ordered)})
+    gone = _BESIDE_PROMISE
+    stretches = verdict.stretches
+    if _is_unexplained(verdict) and verdict.stands_for.limiter.name == "page-cache":
+        gone = gone | {PAGE_CACHE.code}
+        limit = Limiter(
+            name="unknown", evidence=(f"as {reason.message.split(' and not ')[0][11:]}",)
+        )
+        stretches = tuple(judged.model_copy(update={"limiter": limit}) for judged in stretches)
+    ordered = in_order((reason, *(old for old in verdict.reasons if old.code not in gone)))
+    update = {"stretches": stretches, "reasons": ordered, "trust": trust(ordered)}
+    judged = verdict.model_copy(update=update)
     return judged.model_copy(update={"sentence": sentence(judged)})

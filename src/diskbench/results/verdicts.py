@@ -116,7 +116,7 @@ def judge(
     verdicts: list[Verdict] = []
     for run, groups in runs_of:
         verdicts += _of_run(run, groups, plan, hint or Hint(), of_runs, promises)
-    return tuple(verdicts), promises
+    return tuple(with_other_disk(runs_of, plan, hint or Hint(), verdicts)), promises
 
 
 def _of_run(
@@ -147,7 +147,7 @@ def _of_run(
         case = case_of(group, plan, hint, others, run.memory_bytes, is_promised=promise is not None)
         known = (*case.reasons, *of_runs.doubts[run_id, group.name])
         verdicts.append(verdict(measured, case.setting, promise, case.doubts, known))
-    return with_other_disk(run, groups, plan, hint, verdicts)
+    return verdicts
 
 
 def _over_runs(runs_of: Sequence[tuple[Run, Sequence[StepGroup]]]) -> OverRuns:
@@ -176,25 +176,41 @@ def _over_runs(runs_of: Sequence[tuple[Run, Sequence[StepGroup]]]) -> OverRuns:
                 courses[key] = level
             if level in vary:
                 variation[key] = vary[level]
-    least = {
-        name: least_variation([value for _, value in values_of])
-        for name, values_of in series.items()
+    disagree = {
+        name: _disagree([value for _, value in values_of]) for name, values_of in series.items()
     }
     doubts = {}
     for run, groups in runs_of:
         for group in groups:
             key = run.run_id, group.name
-            doubts[key] = _disagree(courses.get(key), least.get(group.name))
+            course = courses.get(key)
+            fell = course is not None and course.kind != "level"
+            doubts[key] = () if fell else disagree.get(group.name, ())
     return OverRuns(courses, variation, doubts)
 
 
-def _disagree(course: RunStretch | None, least: float | None) -> tuple[Reason, ...]:
-    """A doubt where runs vary by so much (at least `least`) that none stands for the rest, and no
-    fall explains it."""
-    if least is None or least < FAR_APART or (course is not None and course.kind != "level"):
+_TWICE = 2.0
+_FEW = 10
+_ODD = 4
+"""From so many runs on, one of them may be odd."""
+
+
+def _disagree(values: Sequence[float]) -> tuple[Reason, ...]:
+    """A doubt where runs vary by so much that none stands for the rest."""
+    least = least_variation(values)
+    if least is None:
         return ()
-    words = f"its runs vary by at least {least:.0%}, and no fall explains it"
-    return (RUNS_DISAGREE.reason(words, weight="with care"),)
+    if least >= FAR_APART:
+        words = f"its runs vary by at least {least:.0%}, and no fall explains it"
+        return (RUNS_DISAGREE.reason(words, weight="with care"),)
+    ordered = sorted(values)
+    if len(values) >= _ODD:
+        ordered = min(ordered[1:], ordered[:-1], key=lambda kept: kept[-1] / kept[0])
+    if len(values) < _FEW and ordered[-1] >= _TWICE * ordered[0]:
+        times = ordered[-1] / ordered[0]
+        words = f"its runs differ by a factor of {times:.2g}, and no fall explains it"
+        return (RUNS_DISAGREE.reason(words, weight="with care"),)
+    return ()
 
 
 def _keep_headlines(

@@ -20,13 +20,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from diskbench.analysis.shown import rate_of, shown, shown_stretch, verdicts_by_step
+from diskbench.analysis.shown import (
+    rate_of,
+    reasons_over,
+    shown,
+    shown_stretch,
+    trust_of,
+    verdicts_by_step,
+)
 from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.bucket import Allowance, balance_after, capacity, lasts_s, scaled
 from diskbench.catalog.lookup import SharedLimits
+from diskbench.model.doubts import ABOVE_PROMISE, OTHER_DISK, Doubt, Reason
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement
-from diskbench.model.verdict import Judged, LimiterName, Verdict
+from diskbench.model.verdict import Judged, LimiterName, Verdict, trust_words
 from diskbench.report.assemble.phases import cliff_words, clock
 from diskbench.report.assemble.subject import HeadlinePromise
 from diskbench.report.assemble.trial_facts import TrialFacts
@@ -187,7 +195,7 @@ def fall_of(verdicts: Sequence[Verdict]) -> LastingFall | None:
 
 def two_sentences(trial: TrialFacts) -> tuple[str, str]:
     """What was bought; what it delivered and why. The second is empty without a verdict."""
-    return _bought(trial), _gave(trial.verdicts)
+    return _bought(trial), gave(trial.verdicts)
 
 
 def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
@@ -195,18 +203,22 @@ def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
     promise, else the fastest step that kept its promise, else the first. None without verdicts."""
     steps = _one_per_step(verdicts)
     short = sorted((step for step in steps if _is_short(step)), key=_ratio)
+    short += sorted((step for step in steps if _has(step, ABOVE_PROMISE)), key=_ratio, reverse=True)
     held = sorted((step for step in steps if _is_kept(step)), key=_rate, reverse=True)
     return next(iter([*short, *held, *steps]), None)
 
 
 def trust_sentence(verdicts: Sequence[Verdict]) -> str:
     """The steps that should not be trusted, in one sentence; empty if all are trusted."""
-    words = dict.fromkeys(
-        f"{verdict.step} ({verdict.words()})" for verdict in verdicts if verdict.trust != "yes"
-    )
+    steps = {name: (trust_of(of), of) for name, of in verdicts_by_step(verdicts).items()}
+    words = [
+        f"{name} ({trust_words(trust, reasons_over(of))})"
+        for name, (trust, of) in steps.items()
+        if trust != "yes"
+    ]
     if not words:
         return ""
-    doubted = list(words)[:_MOST_DOUBTED]
+    doubted = words[:_MOST_DOUBTED]
     more = len(words) - len(doubted)
     return f"Doubtful figures: {'; '.join(doubted)}{f' and {more} more' if more > 0 else ''}."
 
@@ -276,6 +288,22 @@ def _bought(trial: TrialFacts) -> str:
     return f"Measured: {offer}, expected to give {promise.promise}."
 
 
+def gave(verdicts: Sequence[Verdict]) -> str:
+    """What it delivered, and why; empty without a verdict."""
+    if other := next((r for verdict in verdicts for r in verdict.reasons if _is_other(r)), None):
+        which, _, _ = other.message.partition(": ")
+        return f"{which[:1].upper()}{which[1:]}. {_gave(verdicts)}"
+    return _gave(verdicts)
+
+
+def _is_other(reason: Reason) -> bool:
+    return reason.code == OTHER_DISK.code
+
+
+def _has(verdict: Verdict, doubt: Doubt) -> bool:
+    return any(reason.code == doubt.code for reason in verdict.reasons)
+
+
 def _gave(verdicts: Sequence[Verdict]) -> str:
     if fall := fall_of(verdicts):
         after = f"{_figure(fall.after)}{_beside(fall.after)}"
@@ -286,11 +314,14 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
         return ""
     steps = [verdict for verdict in _one_per_step(verdicts) if verdict.stands_for.ratio is not None]
     short = [step for step in steps if _is_short(step)]
+    above = [step for step in steps if _has(step, ABOVE_PROMISE)]
     held = [step for step in steps if _is_kept(step)]
     main = verdict.stands_for
     such = f"{_figure(main)} in {verdict.step}{_beside(main)}: {BECAUSE[main.limiter.name]}"
     if short:
         return f"It delivered less than promised in {_of(short, steps)}, at worst {such}."
+    if above:
+        return f"It delivered more than promised in {_of(above, steps)}: {such}."
     if held and len(held) == len(steps):
         every = f" in all {len(steps)} steps, for example" if len(steps) > 1 else ":"
         return f"It delivered what is promised{every} {such}."

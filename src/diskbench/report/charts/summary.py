@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from diskbench.analysis.setting import in_large_blocks
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.lines import Spread, StepLine
-from diskbench.report.assemble.words import in_large_blocks
 from diskbench.report.charts.figure import ChartFigure, document
 from diskbench.report.charts.layers import chart_of, layered
 from diskbench.report.charts.measure import (

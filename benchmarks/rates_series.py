@@ -51,6 +51,34 @@ SPLITS = {
 }
 
 
+def bursts(levels, noise):
+    """How often the kinds and the first runs of several bursts are all right."""
+    right = 0
+    kinds = [
+        "burst" if rate == max(rate for rate, _ in levels) else "baseline" for rate, _ in levels
+    ]
+    starts = np.cumsum([0, *(count for _, count in levels[:-1])]).tolist()
+    for seed in range(CASES):
+        course = run_course(steps(levels, noise, seed=seed).tolist())
+        right += [level.kind for level in course] == kinds and [
+            level.start for level in course
+        ] == starts
+    return ((right, CASES),)
+
+
+COURSES = (
+    ((3000, 5), (100, 6), (3000, 2), (100, 6)),
+    ((3000, 12), (900, 9), (3000, 3), (900, 12), (3000, 2), (900, 12)),
+    ((3000, 2), (1200, 8), (3000, 2), (1200, 8)),
+)
+BURSTS = {
+    ", ".join(f"{count} at {rate:,}" for rate, count in levels)
+    + f"; φ {phi:g}, sd {100 * sd:g} %": partial(bursts, levels, Noise(sd, phi))
+    for levels in COURSES
+    for phi, sd in ((0.0, 0.05), (0.44, 0.05), (0.44, 0.1))
+}
+
+
 def stalled(length, part, kind):
     """How often stretches of `length` seconds, together `part` of the time, are found."""
     wanted = found = told = false = quiet = 0

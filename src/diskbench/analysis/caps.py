@@ -61,6 +61,10 @@ def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
         if not told_fall and began < _HALF:
             told_fall = (f"the step began with {began:.0%} of the credit",)
         near = _near(measured, level)
+        if near is not None and stretch.is_mixed:
+            mean = shown_rate(near.iops, setting)
+            words = f"the credit that was left and what flows in make {mean} over the step"
+            return Limiter(name="credit", evidence=(words,))
         if near is not None:
             return Limiter(name="credit", evidence=(*told_fall, _keeps(near, setting)))
         if told_fall and stretch.fell_from is None:

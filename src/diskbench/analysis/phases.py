@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from diskbench.analysis.changes import LEAST_CHANGE, SHORTEST_S, Change, changes
 from diskbench.analysis.stalls import LEAST_MISSED, RARE, STALLED, filled, longest, stalls
 from diskbench.analysis.steady import last_rounds
+from diskbench.analysis.unsteady import with_unsteady
 from diskbench.model.expectation import Expectation
 from diskbench.model.phase import Cliff, Phase, PhaseKind, Stall, StepPhases
 
@@ -73,7 +74,7 @@ def step_phases(
         for at, part in enumerate(parts)
     )
     stalls = _stalls(parts, values, figure.size, 0.0 if use_bytes else LEAST_MISSED)
-    return StepPhases(
+    course = StepPhases(
         figure="bytes_per_s" if use_bytes else "iops",
         seconds=float(figure.size),
         shortest_s=float(shortest_s),
@@ -82,6 +83,7 @@ def step_phases(
         stalls=stalls,
         steady=last_rounds(values.tolist(), phases, stalls, round_s=shortest_s),
     )
+    return with_unsteady(course, values)
 
 
 def _named(

@@ -8,12 +8,13 @@ least cliff). A single run far from its neighbours costs itself: it is taken for
 
     σ        = the standard deviation of all runs around the levels that they are part of
     errors   = difference of two neighbouring levels in standard errors, at the correlation φ
-    a change : errors ≥ 4, for few runs at the same probability by Student's t
+    a change : errors ≥ 3.5, for few runs at the same probability by Student's t
 
 Steps of one run spend one bucket and change together: where another step changed, one that did the
-same at that run (or one beside it) changed there by a twentieth or more and three standard errors
-(the run is known, so chance has one place and not all); and two that would not be believed alone
-are by the root of the sum of their squares. All our choice; benchmarks/rates.py has the rates.
+same at that run (or one beside it) changed there by a twentieth or more and 2.5 standard errors
+(the run is known, so chance has one place and not all). Where none shows a change by itself, the
+mean of all may: each counts by how little it varies. All our choice; benchmarks/rates.py has the
+rates.
 
 What a level is called: if the series ends below where it was, or fell twice to one level, that
 level and any within 20 % of it are the `baseline`, and those above it `burst`, of which there may
@@ -42,11 +43,10 @@ _PHI = 0.44
 """The lag-1 correlation of runs on one machine that is assumed at least; our choice, from series of
 2018."""
 _MOST_PHI = 0.95
-_LEAST_ERRORS = 4.0
-_WEAK_ERRORS = 2.5
+_LEAST_ERRORS = 3.5
 _LEAST_SIGMA = 1e-3
 _BESIDE = 0.05
-_BESIDE_ERRORS = 3.0
+_BESIDE_ERRORS = 2.5
 _SHORTEST = 2
 _ODD = 4 * 1.4826
 """Median absolute deviations of neighbouring runs' differences, from which one run is odd."""
@@ -96,7 +96,7 @@ def joint_courses(
         for name, of in long.items()
     }
     known: dict[int, bool] = {run: fell for of in cuts.values() for run, fell in of.items()}
-    known |= _weak_together({name: of for name, of in long.items() if not cuts[name]})
+    known |= _together({name: of for name, of in long.items() if not cuts[name]})
     leader = max(courses.values(), key=lambda of: len(set(of)), default=())
     for name, of in long.items() if known else ():
         values = [value for _, value in of]
@@ -150,24 +150,22 @@ def _named(values: Sequence[float], cuts: Sequence[int]) -> tuple[RunStretch, ..
     return tuple(stretches)
 
 
-def _weak_together(
-    series: Mapping[str, Sequence[tuple[int, float]]],
-) -> dict[int, bool]:
-    """Return the runs at which two steps changed alike that would not be believed alone, and
-    whether they fell."""
-    found: dict[tuple[int, bool], list[float]] = {}
-    for of in series.values():
-        values = [value for _, value in of]
-        logs = np.log(np.asarray(values, dtype=np.float64))
-        for cut in _changes(values, _WEAK_ERRORS):
-            fell = median(values[cut:]) < median(values[:cut])
-            found.setdefault((of[cut][0], fell), []).append(_errors(logs, [0, cut, len(values)], 0))
-    together: dict[int, bool] = {}
-    for (run, fell), errors in found.items():
-        beside = [*errors, *found.get((run + 1, fell), ())]
-        if len(beside) > 1 and math.hypot(*beside) >= _LEAST_ERRORS:
-            together[run] = fell
-    return together
+def _together(series: Mapping[str, Sequence[tuple[int, float]]]) -> dict[int, bool]:
+    """Return the runs at which the steps changed together, and whether they fell: by the mean of
+    their logs, of which each counts by how little it varies from run to run."""
+    if len(series) < 2:
+        return {}
+    of_runs = [dict(of) for of in series.values()]
+    runs = sorted(set(of_runs[0]).intersection(*of_runs[1:]))
+    if len(runs) < LEAST_HISTORY:
+        return {}
+    logs = np.log(np.array([[of[run] for run in runs] for of in of_runs]))
+    steps = np.median(np.abs(np.diff(logs, axis=1)), axis=1)
+    weights = 1 / np.maximum(steps, _LEAST_SIGMA) ** 2
+    values = np.exp(weights @ logs / weights.sum()).tolist()
+    edges = [0, *_changes(values, least_change=_BESIDE), len(runs)]
+    levels = [median(values[a:b]) for a, b in pairwise(edges)]
+    return {runs[at]: b < a for at, (a, b) in zip(edges[1:-1], pairwise(levels), strict=True)}
 
 
 def _near(
@@ -205,7 +203,7 @@ def _joint(
     return tuple(stretches)
 
 
-def _changes(values: Sequence[float], least: float = _LEAST_ERRORS) -> list[int]:
+def _changes(values: Sequence[float], *, least_change: float = LEAST_CHANGE) -> list[int]:
     """Return the runs at which a level begins, without those between levels that are alike; the
     most alike are joined first."""
 
@@ -218,13 +216,14 @@ def _changes(values: Sequence[float], least: float = _LEAST_ERRORS) -> list[int]
         alike = max(range(len(ratios)), key=ratios.__getitem__)
         errors = [_errors(kept, edges, at) for at in range(len(cuts))]
         chance = min(range(len(errors)), key=errors.__getitem__)
-        if ratios[alike] > 1 - LEAST_CHANGE:
+        if ratios[alike] > 1 - least_change:
             del cuts[alike]
-        elif errors[chance] < least:
+        elif errors[chance] < _LEAST_ERRORS:
             del cuts[chance]
         else:
             break
-    return [_first(values, cuts, at) for at in range(len(cuts))]
+    cuts = [_first(values, cuts, at) for at in range(len(cuts))]
+    return [cut for cut, after in pairwise([*cuts, len(values)]) if after - cut >= _SHORTEST]
 
 
 def _without_odd(logs: Floats) -> Floats:
@@ -253,6 +252,7 @@ def _errors(logs: Floats, edges: Sequence[int], at: int) -> float:
     sigma = max(math.sqrt(squares / free), _LEAST_SIGMA)
     together = sum(float((part[1:] * part[:-1]).sum()) for part in deviations)
     own = together / squares if squares > 0 else 0.0
+    own += max(1 + 3 * own, 0.0) * len(parts) / logs.size  # its bias (Marriott and Pope 1954)
     phi = min(max(_PHI, own), _MOST_PHI)
     independent = (1 - phi) / (1 + phi)
     sides = parts[at], parts[at + 1]

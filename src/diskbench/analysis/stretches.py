@@ -8,7 +8,7 @@ geometric mean of both promises it is a burst, and is compared with the burst's 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from diskbench.analysis.caps import NOT_CAPS
@@ -102,7 +102,7 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
     for at, level in enumerate(levels):
         # A dip that recovers shows no credit; a bucket that refilled is shown by the burst after
         # it.
-        lasts = not any(_rises_to(level, later) for later in levels[at + 1 :])
+        lasts = not any(_rises_to(level, later) for later in _until_pause(levels[at:]))
         cliff = falls.get(level.start_s) if lasts or level.kind != "level" else None
         if stretches and level.kind == "burst" and _rises(stretches[-1], level):
             above = False  # the bucket refilled during a pause
@@ -156,6 +156,16 @@ def _stalled(phases: StepPhases | None, start_s: float, end_s: float) -> float:
     return stalled_s / (end_s - start_s)
 
 
+def _until_pause(levels: Sequence[Seconds]) -> list[Seconds]:
+    """Return the levels that follow the first one without a pause, in which a bucket refills."""
+    following = list(levels[:1])
+    for level in levels[1:]:
+        if level.start_s > following[-1].end_s:
+            break
+        following.append(level)
+    return following[1:]
+
+
 def _rises_to(before: Seconds, now: Seconds) -> bool:
     """Whether a later level is a fifth higher."""
     pairs = ((before.iops, now.iops), (before.bytes_per_s, now.bytes_per_s))
@@ -192,9 +202,10 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
         lasts = expected.lasts_s
         if expected.bursts and low and lasts and lasts < (1 - _MOST_OF) * measured.seconds:
             used_up = known = True
-        mixed = _mixed(measured, expected, iops) if not is_baseline else None
+        mixed = _mixed(measured, expected, iops)
         if mixed is not None:
             return Stretch(
+                kind="baseline" if is_baseline else None,
                 iops=measured.iops,
                 bytes_per_s=measured.bytes_per_s,
                 level=mixed,

@@ -16,7 +16,7 @@ The doubts are `changed`, and `above-promise` for a burst that outlasts its buck
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -42,14 +42,16 @@ from diskbench.model.doubts import (
     BURST_ONLY,
     CHANGED,
     DATED,
+    DIPS,
     MIXED,
     PAGE_CACHE,
     SERVED_FROM_CACHE,
     STALLED,
     TOO_SHORT,
+    TWO_MODES,
     Reason,
 )
-from diskbench.model.phase import MOST_STALLED
+from diskbench.model.phase import MOST_STALLED, TwoModes
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import Judged, LimiterName, Promised, Verdict, trust_words
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s
@@ -83,8 +85,9 @@ def verdict(
         (
             *_impossible(stretches, setting),
             *reasons,
-            *_stalled(measured),
+            *_stalled(measured, stretches[main]),
             *changed(measured, stretches, main, promise),
+            *_unsteady(measured, setting),
             *reasons_of(
                 warnings,
                 limited_by=judged[main].limiter.name,
@@ -188,20 +191,22 @@ def _regime(
     ]
 
 
-def _stalled(measured: Measured) -> Sequence[Reason]:
-    """Return a doubt if the figure includes more than a few seconds without I/O."""
+def _stalled(measured: Measured, main: Stretch) -> Sequence[Reason]:
+    """Return a doubt if more than a few seconds had no I/O, or next to none."""
     course = measured.phases
     if course is None or course.stalled_s <= MOST_STALLED * course.seconds:
         return ()
     share = course.stalled_s / course.seconds
     still_s = sum(stall.seconds for stall in course.stalls if stall.is_empty)
     words = [f"no I/O in {still_s:,.0f}"] if still_s else []
+    figure = ""
+    if main.stalled:
+        figure = ": the figure is the mean of all seconds, and no second ran at that rate"
     if slow_s := course.stalled_s - still_s:
         words.append(f"less than a tenth of the usual I/O in {slow_s:,.0f}")
     return (
         STALLED.reason(
-            f"{' and '.join(words)} of {course.seconds:,.0f} s ({share:.1%}): the "
-            "figure is the mean of all seconds, and no second ran at that rate",
+            f"{' and '.join(words)} of {course.seconds:,.0f} s ({share:.1%}){figure}",
         ),
     )
 
@@ -318,6 +323,42 @@ def _figure(stretch: Stretch, setting: Setting) -> str:
     return shown_rate(rate(stretch, setting) or 0.0, setting)
 
 
+def _unsteady(measured: Measured, setting: Setting) -> Sequence[Reason]:
+    """Return the doubts of a step that drifted, dipped at a period, or went between two rates."""
+    course = measured.phases
+    if course is None:
+        return ()
+    block = setting.load.block_bytes if setting.load else 4096
+    factor = 1 / block if course.figure == "bytes_per_s" else 1.0
+
+    def words(value: float) -> str:
+        return shown_rate(value * factor, setting)
+
+    if course.drifted is not None:
+        first, last = course.drifted.first, course.drifted.last
+        moved = "fell" if last < first else "rose"
+        text = f"its rate {moved} slowly, from {words(first)} to {words(last)}, and kept no level"
+        return (CHANGED.reason(text, advice="measure for longer, until it keeps a level"),)
+    if course.dips is not None:
+        dips = course.dips
+        text = (
+            f"it dips from {words(dips.usual)} to {words(dips.to)} every {dips.every_s:.0f} s, "
+            f"{dips.share:.0%} of the time"
+        )
+        return (DIPS.reason(text, weight=None if dips.share >= MOST_STALLED else "note"),)
+    if course.modes is not None:
+        return (TWO_MODES.reason(two_rates(course.modes, words)),)
+    return ()
+
+
+def two_rates(modes: TwoModes, words: Callable[[float], str], what: str = "time") -> str:
+    """`it has two rates: 5,000 IOPS 63% of the time and 2,000 IOPS 37%`."""
+    high, low = f"{1 - modes.low_share:.0%}", f"{modes.low_share:.0%}"
+    return (
+        f"it has two rates: {words(modes.high)} {high} of the {what} and {words(modes.low)} {low}"
+    )
+
+
 _NO_LEVEL = 0.5
 """From such a coefficient of variation of ten-second means on no level is kept; our choice."""
 
@@ -333,7 +374,10 @@ def changed(
         return (CHANGED.reason(f"its means of ten seconds vary by {shown.cov:.0%}"),)
     if shown.kind == "baseline":
         has_bucket = promise is not None and promise.expected.bursts
-        rose = any(_is_apart(a, b) and _of(a, b) < _of(b, a) for a, b in pairwise(stretches[:main]))
+        rose = any(
+            _is_apart(a, b) and _of(a, b) < _of(b, a) and a.end_s == b.start_s
+            for a, b in pairwise(stretches[:main])
+        )
         if has_bucket or not rose:
             return ()
         return (CHANGED.reason("it fell, rose and fell again"),)

@@ -225,6 +225,16 @@ CHANGED = Doubt(
     "the figure is that of its longest level: look at its seconds, and measure for longer",
     shown="verdict",
 )  # fmt: skip
+DIPS = Doubt(
+    "dips", "with care", "dips at a period",
+    "find what runs at that period: a job on the machine (cron, a flush), or the disk's own work",
+    shown="verdict",
+)  # fmt: skip
+TWO_MODES = Doubt(
+    "two-modes", "with care", "two modes",
+    "no one figure stands for both: look at the seconds (results show --plot) and the latencies",
+    shown="verdict",
+)  # fmt: skip
 NO_RATE = Doubt(
     "no-rate", "with care", "no rate in the files",
     "import rates as well: write_iops_log, write_bw_log, or --output-format=json",

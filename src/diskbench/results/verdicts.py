@@ -13,15 +13,17 @@ from statistics import fmean, stdev
 
 from sqlalchemy.engine import Engine
 
+from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.analysis.run_course import RunStretch, joint_courses
-from diskbench.analysis.setting import FEWEST_FLAT
+from diskbench.analysis.setting import FEWEST_FLAT, Setting, shown_rate
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.trust import headline_step
-from diskbench.analysis.verdict import verdict
+from diskbench.analysis.unsteady import two_modes_of_runs
+from diskbench.analysis.verdict import two_rates, verdict
 from diskbench.catalog.books import Books
 from diskbench.errors import StoreUnavailable
 from diskbench.fio.audit import FAR_APART, least_variation
-from diskbench.model.doubts import RUNS_DISAGREE, Reason
+from diskbench.model.doubts import RUNS_DISAGREE, TWO_MODES, Reason
 from diskbench.model.result import StepResult
 from diskbench.model.run import Headline, ListedStep, Run
 from diskbench.model.spec import Plan
@@ -185,8 +187,21 @@ def _over_runs(runs_of: Sequence[tuple[Run, Sequence[StepGroup]]]) -> OverRuns:
             key = run.run_id, group.name
             course = courses.get(key)
             fell = course is not None and course.kind != "level"
-            doubts[key] = () if fell else disagree.get(group.name, ())
+            of_runs = _two_rates(group, series.get(group.name, ())) or disagree.get(group.name, ())
+            doubts[key] = () if fell else of_runs
     return OverRuns(courses, variation, doubts)
+
+
+def _two_rates(group: StepGroup, series: Sequence[tuple[int, float]]) -> tuple[Reason, ...]:
+    """A doubt where the runs of a step have two rates, and go between them."""
+    if len(series) < LEAST_HISTORY:
+        return ()
+    modes = two_modes_of_runs([value for _, value in series])
+    if modes is None:
+        return ()
+    setting = Setting(load=group.load)
+    words = two_rates(modes, lambda rate: shown_rate(rate, setting), "runs")
+    return (TWO_MODES.reason(words),)
 
 
 _TWICE = 2.0

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from diskbench.analysis.changes import LEAST_CHANGE, SHORTEST_S, Change, changes
 from diskbench.analysis.stalls import LEAST_MISSED, RARE, STALLED, filled, longest, stalls
 from diskbench.analysis.steady import last_rounds
+from diskbench.analysis.time_share import kept_seconds
 from diskbench.analysis.unsteady import with_unsteady
 from diskbench.model.expectation import Expectation
 from diskbench.model.phase import Cliff, Phase, PhaseKind, Stall, StepPhases
@@ -83,7 +84,11 @@ def step_phases(
         stalls=stalls,
         steady=last_rounds(values.tolist(), phases, stalls, round_s=shortest_s),
     )
-    return with_unsteady(course, values)
+    kept = None
+    if expected is not None and expected.lasting.limited_by not in (None, "latency"):
+        factor = expected.load.block_bytes if use_bytes else 1
+        kept = kept_seconds(values, expected.lasting.iops * factor)
+    return with_unsteady(course, values).model_copy(update={"kept": kept})
 
 
 def _named(

@@ -55,7 +55,8 @@ class StepPromise:
     as a fraction. `is_guess`: the disk existed before, and its credit was unknown; then a
     step at the rate that lasts had none. `until` is the last day of which these limits are known to
     hold, where others replaced them, and `chosen` says which of the dated limits these are, and why
-    (empty where there is one version)."""
+    (empty where there is one version). `designed` is the share of the time that the disk is made to
+    keep it."""
 
     expected: Expectation
     source: str = "catalogue"
@@ -63,6 +64,7 @@ class StepPromise:
     is_guess: bool = False
     until: str | None = None
     chosen: str = ""
+    designed: float | None = None
 
     def is_near(self, iops: float) -> bool:
         """Whether a rate lies within 10 % of what is promised, with credit or without."""

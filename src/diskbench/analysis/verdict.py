@@ -34,6 +34,7 @@ from diskbench.analysis.setting import (
     shown_rate,
 )
 from diskbench.analysis.stretches import Measured, StepPromise, stretches_of
+from diskbench.analysis.time_share import share_of_seconds
 from diskbench.analysis.trust import MOSTLY, in_order, reasons_of, trust
 from diskbench.model.base import sharing_names
 from diskbench.model.doubts import (
@@ -53,7 +54,7 @@ from diskbench.model.doubts import (
 )
 from diskbench.model.phase import MOST_STALLED, TwoModes
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.model.verdict import Judged, LimiterName, Promised, Verdict, trust_words
+from diskbench.model.verdict import Judged, Kept, LimiterName, Promised, Verdict, trust_words
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s
 
 BY_OWNER = "--promise"
@@ -110,8 +111,17 @@ def verdict(
         main=main,
         trust=trust(ordered),
         reasons=ordered,
+        kept=_kept(measured, promise),
     )
     return sharing_names(result.model_copy(update={"sentence": sentence(result)}))
+
+
+def _kept(measured: Measured, promise: StepPromise | None) -> Kept | None:
+    """Return for how many of its seconds a long step kept its promise, if both are known."""
+    seconds = measured.phases.kept if measured.phases is not None else None
+    if seconds is None or promise is None:
+        return None
+    return share_of_seconds(seconds, promise.designed)
 
 
 def sentence(verdict_: Verdict) -> str:
@@ -145,6 +155,7 @@ def _judged(stretch: Stretch, setting: Setting, promise: StepPromise | None) -> 
             bytes_per_s=stretch.level.bytes_per_s,
             limited_by=stretch.level.limited_by,
             source=promise.source,
+            designed=promise.designed,
         )
     judged = Judged(
         kind=stretch.kind,

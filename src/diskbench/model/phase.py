@@ -107,11 +107,23 @@ class TwoModes(Frozen):
     low_share: float
 
 
+class KeptSeconds(Frozen):
+    """Of `of` seconds `kept` reached `rate`; as many as `independent` of them vary for themselves,
+    and the longest spell below it lasted `worst_s`."""
+
+    rate: float
+    of: int
+    kept: int
+    independent: float
+    worst_s: int
+
+
 class StepPhases(Frozen):
     """The course of one step, all directions together; of one that is repeated, its `rounds` after
     each other, and then `step_index` is that of the first.
 
-    `figure` is what was cut into phases, and of what `drifted`, `dips` and `modes` are.
+    `figure` is what was cut into phases, and of what `drifted`, `dips` and `modes` are. `kept`
+    is of nine tenths of the promise, where it was known.
     `shortest_s` is the shortest phase that could be found.
     """
 
@@ -129,6 +141,7 @@ class StepPhases(Frozen):
     drifted: Drifted | None = None
     dips: Dips | None = None
     modes: TwoModes | None = None
+    kept: KeptSeconds | None = None
 
     @property
     def spans_cliff(self) -> bool:

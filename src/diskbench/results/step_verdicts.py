@@ -16,10 +16,11 @@ from diskbench.analysis.shown import (
     shown_stretch,
     trust_of,
 )
+from diskbench.analysis.time_share import share_of_runs
 from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.books import Books
 from diskbench.model.run import Run
-from diskbench.model.verdict import Judged, RunLevel, StepVerdict, Verdict, trust_words
+from diskbench.model.verdict import Judged, Kept, RunLevel, StepVerdict, Verdict, trust_words
 from diskbench.plan.limit_path import Hint
 from diskbench.ports import EvidenceStore
 from diskbench.results.pool import replicated
@@ -101,9 +102,20 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
         kind=kinds.pop() if len(kinds) == 1 else None,
         levels=levels,
         reasons=reasons_over(all_of),
+        kept=_kept(all_of, ratios),
     )
     middle = shown_stretch([verdict.stands_for for verdict in all_of])
     return summary.model_copy(update={"sentence": _sentence(summary, middle)})
+
+
+def _kept(verdicts: Sequence[Verdict], ratios: Sequence[Sample]) -> Kept | None:
+    """The share of the trials, in order, that kept their promise; of fewer that of their seconds or
+    runs."""
+    promised = verdicts[0].stands_for.promised
+    of_trials = share_of_runs(
+        [sample.value for sample in ratios], promised.designed if promised else None
+    )
+    return of_trials or next((verdict.kept for verdict in verdicts if verdict.kept), None)
 
 
 def _levels(trial: Sequence[tuple[Run, Verdict]]) -> tuple[RunLevel, ...]:

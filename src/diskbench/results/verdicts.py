@@ -16,7 +16,9 @@ from sqlalchemy.engine import Engine
 from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.analysis.run_course import RunStretch, joint_courses
 from diskbench.analysis.setting import FEWEST_FLAT, Setting, shown_rate
+from diskbench.analysis.shown import verdicts_by_step
 from diskbench.analysis.stretches import Measured, StepPromise
+from diskbench.analysis.time_share import share_of_runs
 from diskbench.analysis.trust import headline_step
 from diskbench.analysis.unsteady import two_modes_of_runs
 from diskbench.analysis.verdict import two_rates, verdict
@@ -118,7 +120,29 @@ def judge(
     verdicts: list[Verdict] = []
     for run, groups in runs_of:
         verdicts += _of_run(run, groups, plan, hint or Hint(), of_runs, promises)
-    return tuple(with_other_disk(runs_of, plan, hint or Hint(), verdicts)), promises
+    designed = next((promise.designed for promise in promises.values()), None)
+    of_all = with_other_disk(runs_of, plan, hint or Hint(), verdicts)
+    return tuple(_with_share_of_runs(of_all, designed)), promises
+
+
+def _with_share_of_runs(verdicts: Sequence[Verdict], designed: float | None) -> list[Verdict]:
+    """Return the verdicts with the share of the runs that kept their promise, of steps too short to
+    have one of their seconds."""
+    shares = {
+        step: share_of_runs([one.stands_for.ratio or 0.0 for one in of], designed)
+        for step, of in verdicts_by_step(verdicts).items()
+        if all(_asks_all(one) and one.kept is None for one in of)
+    }
+    return [
+        one if (share := shares.get(one.step)) is None else one.model_copy(update={"kept": share})
+        for one in verdicts
+    ]
+
+
+def _asks_all(verdict: Verdict) -> bool:
+    """Whether a step asked for all that is promised."""
+    promised = verdict.stands_for.promised
+    return promised is not None and promised.limited_by not in ("latency", "offered")
 
 
 def _of_run(

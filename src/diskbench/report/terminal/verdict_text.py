@@ -17,6 +17,7 @@ from diskbench.analysis.shown import (
     doubted_run,
     limit_of,
     reasons_over,
+    shown,
     shown_stretch,
     trust_of,
     verdict_doubts,
@@ -131,6 +132,8 @@ def _when(level: Judged) -> str:
 def _grounds(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]) -> Iterator[str]:
     """The evidence for each limit of the table that its ratio does not show."""
     for name, of_runs in steps.items():
+        if kept := _kept(of_runs):
+            yield from _folded(f"{name}: {kept}.")
         groups = _groups(of_runs)
         by_limit = {(limit := limit_of(group)): _having(group, limit) for group in groups}
         for limit, stretch in by_limit.items():
@@ -144,6 +147,12 @@ def _grounds(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]
             of = f"{name}, {stretch.kind}" if len(groups) > 1 and stretch.kind else name
             if clauses:
                 yield from _folded(f"{of}: {sentences(*clauses)}")
+
+
+def _kept(of_runs: Sequence[Verdict]) -> str:
+    """For how much of the time a step kept its promise; empty if not known."""
+    kept = shown(of_runs).kept
+    return kept.words() if kept is not None else ""
 
 
 def _is_printed(step: str, reason: Reason, below: Collection[tuple[str, str]]) -> bool:

@@ -250,8 +250,7 @@ HEAD = (
     "    python -m benchmarks.identify_lab --measure     measure all (root, two minutes a disk)",
     "    python -m benchmarks.identify_lab --write       this page, from what was measured",
     "",
-    "*As well* names types that fit as well as the first: two tiers may promise the same, and",
-    "provisioned figures may equal those of another type.",
+    "*As well* names types that fit as well: tiers and provisioned figures may be the same.",
     "",
 )
 

@@ -18,7 +18,6 @@ FALL, FALLS_AT = 0.5, 0.4
 SECONDS, LEVEL = 1800, 1000.0
 KINDS = {
     "sd 5 %, φ 0.5": (LEVEL, Noise(0.05, 0.5)),
-    "sd 30 %, φ 0.5": (LEVEL, Noise(0.30, 0.5)),
     "sd 60 %, φ 0.9": (LEVEL, Noise(0.60, 0.9)),
     "12 IOPS": (12.0, Noise(0.0)),
 }
@@ -47,7 +46,7 @@ def splits(count, noise):
 SPLITS = {
     f"{count} runs, φ {phi:g}, sd {100 * sd:g} %": partial(splits, count, Noise(sd, phi))
     for count in (20, 100, 200)
-    for phi, sd in ((0.0, 0.15), (0.44, 0.05), (0.44, 0.15), (0.44, 0.25), (0.8, 0.15))
+    for phi, sd in ((0.0, 0.15), (0.44, 0.15), (0.44, 0.25), (0.8, 0.15))
 }
 
 
@@ -75,7 +74,7 @@ BURSTS = {
     ", ".join(f"{count} at {rate:,}" for rate, count in levels)
     + f"; φ {phi:g}, sd {100 * sd:g} %": partial(bursts, levels, Noise(sd, phi))
     for levels in COURSES
-    for phi, sd in ((0.0, 0.05), (0.44, 0.05), (0.44, 0.1))
+    for phi, sd in ((0.0, 0.05), (0.44, 0.1))
 }
 
 
@@ -121,7 +120,7 @@ def placed(length, part, draw):
 
 STALLS = {
     f"{length:g} s, {100 * part:g}%, {kind}": partial(stalled, length, part, kind)
-    for length in (1, 2, 10, 45, 90)
+    for length in (1, 2, 45, 90)
     for part in (0.05, 0.25)
     if part * SECONDS >= length / 2
     for kind in KINDS

@@ -138,7 +138,10 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
 
 
 def _cov(phases: StepPhases | None, start_s: float, end_s: float) -> float | None:
-    """Return how much the rate varies within a stretch; None if a phase in it has no variation."""
+    """Return how much the rate varies within a stretch; None if a phase in it has no variation, or
+    if the step goes between two rates."""
+    if phases is not None and phases.modes is not None:
+        return None
     inside = [
         phase.cov
         for phase in (phases.phases if phases else ())
@@ -241,11 +244,13 @@ def _mixed(measured: Measured, expected: Expectation, iops: float) -> ExpectedLe
     lasts, lasting, course = expected.lasts_s, expected.lasting, measured.phases
     if not expected.bursts or not lasts or not lasting.bounds or lasts >= measured.seconds:
         return None
-    if course is not None and course.phases and lasts >= course.shortest_s:
+    is_small = expected.lasting.iops > (1 - LEAST_CHANGE) * expected.begin.iops
+    if course is not None and course.phases and lasts >= course.shortest_s and not is_small:
         return None  # its seconds show both levels
     share = lasts / measured.seconds
     mean = share * expected.begin.iops + (1 - share) * lasting.iops
-    if iops <= ABOVE * lasting.high_iops or iops > (1 + _NEAR_MEAN) * mean:
+    most_lasting = expected.lasting_up_to if is_small else ABOVE * lasting.high_iops
+    if iops <= most_lasting or iops > (1 + _NEAR_MEAN) * mean:
         return None
     if iops < (1 - _NEAR_MEAN) * mean:
         if share > 1 - _MOST_OF:

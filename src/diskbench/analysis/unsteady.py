@@ -1,7 +1,8 @@
 """What no level says of a series: that it drifts, dips at a period, or goes between two rates.
 
     drift      a straight line through the logs of means of 10 s: it changes by 20 % or more from
-               end to end, and by four standard errors, at the residuals' lag-1 correlation
+               end to end, and by four standard errors, at the residuals' lag-1 correlation, and
+               fits better than two levels
     dips       five or more stretches of seconds below 80 % of the median, and below it by four
                standard deviations (1.4826 MAD), in less than 40 % of the time, of which four in
                five intervals are within 15 % (or 2 s) of their median or a multiple of it
@@ -76,11 +77,20 @@ def drift(values: Floats) -> Drifted | None:
     own = float((residuals[1:] * residuals[:-1]).sum()) / squares if squares > 0 else 0.0
     phi = min(max(own + 4 / many, 0.0), _MOST_PHI)  # a line takes some of the correlation away
     error = sigma / math.sqrt(float((x**2).sum())) * math.sqrt((1 + phi) / (1 - phi))
-    if abs(slope) < _DRIFT_ERRORS * error:
+    if abs(slope) < _DRIFT_ERRORS * error or _is_step(y, squares):
         return None
     fifth = max(1, values.size // 5)
     first, last = float(np.median(values[:fifth])), float(np.median(values[-fifth:]))
     return Drifted(first=first, last=last)
+
+
+def _is_step(y: Floats, of_line: float) -> bool:
+    """Whether one cut between two levels leaves less than the line."""
+    counts = np.arange(1, y.size)
+    sums, squares = np.cumsum(y), np.cumsum(y**2)
+    left = squares[:-1] - sums[:-1] ** 2 / counts
+    right = squares[-1] - squares[:-1] - (sums[-1] - sums[:-1]) ** 2 / (y.size - counts)
+    return float(np.min(left + right)) < of_line
 
 
 def dips(values: Floats) -> Dips | None:
@@ -125,8 +135,9 @@ def two_modes(values: Floats) -> TwoModes | None:
     # Bins that lie in both are of neither: each second is of the nearer one.
     is_low = values < math.sqrt(modes.high * modes.low)
     turns = int(np.count_nonzero(is_low[1:] != is_low[:-1])) + 1
-    if values.size < _LEAST_STAY_S * turns:
-        return None
+    is_one = is_low.all() or not is_low.any()
+    if is_one or not values[is_low].any() or values.size < _LEAST_STAY_S * turns:
+        return None  # of pauses the stalls tell
     return TwoModes(
         high=float(np.median(values[~is_low])),
         low=float(np.median(values[is_low])),

@@ -410,7 +410,9 @@ def beyond_its_credit(
     if stretch.start_s is not None and stretch.end_s is not None:
         seconds = stretch.end_s - stretch.start_s
     lasts_s = expected.lasts_s
-    if lasts_s is None or seconds <= ABOVE * lasts_s:
+    block = expected.load.block_bytes
+    iops = stretch.iops if stretch.iops is not None else (stretch.bytes_per_s or 0.0) / block
+    if lasts_s is None or seconds <= ABOVE * lasts_s or iops < _BELOW * expected.begin.iops:
         return ()
     return (
         ABOVE_PROMISE.reason(

@@ -1,5 +1,6 @@
 """What no level says of a series: drift, dips, two modes."""
 
+import numpy as np
 import pytest
 from benchmarks import rates_unsteady
 from tests.rigs.synthetic import Noise, flat, settling, steps
@@ -59,6 +60,12 @@ def test_batches_of_a_few_seconds_are_one_rate():
     values = steps([(400, 1), (0, 3)] * 200, Noise(0.02), seed=1)
     assert two_modes(values) is None
     assert dips(values) is None
+
+
+def test_pauses_are_stalls_and_no_second_rate():
+    values = steps([(400, 20), (0, 15)] * 20, Noise(0.02), seed=1)
+    assert phases(values).modes is None
+    assert two_modes(np.zeros(600)) is None
 
 
 def test_runs_at_two_rates_are_told_and_a_fall_is_none():

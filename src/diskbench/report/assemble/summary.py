@@ -314,7 +314,7 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
         return ""
     steps = [verdict for verdict in _one_per_step(verdicts) if verdict.stands_for.ratio is not None]
     short = [step for step in steps if _is_short(step)]
-    above = [step for step in steps if _has(step, ABOVE_PROMISE)]
+    above = [step for step in steps if _has(step, ABOVE_PROMISE) and _ratio(step) > _ABOVE]
     held = [step for step in steps if _is_kept(step)]
     main = verdict.stands_for
     such = f"{_figure(main)} in {verdict.step}{_beside(main)}: {BECAUSE[main.limiter.name]}"

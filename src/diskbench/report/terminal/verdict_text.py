@@ -38,6 +38,7 @@ _SAID_BY_RATIO = frozenset(LIMIT_WORDS) - {"latency"}
 _USE: dict[Trust, str] = {"no": "do not use this figure", "with care": "use with care"}
 _MOST_STEPS = 4
 _MOST_LEVELS = 6
+_TWO = 2
 
 
 class TextLine(NamedTuple):
@@ -63,6 +64,7 @@ def verdict_lines(
         TextLine("head", _line(_HEAD, wide)),
         *(TextLine("row", _line(row, wide)) for row in rows),
     ]
+    lines += [TextLine("row", text) for text in _below_the_table(steps)]
     lines += [TextLine("ground", text) for text in _grounds(steps, below)]
     return lines + [TextLine("doubt", text) for text in _doubts(steps, below)]
 
@@ -132,8 +134,6 @@ def _when(level: Judged) -> str:
 def _grounds(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]) -> Iterator[str]:
     """The evidence for each limit of the table that its ratio does not show."""
     for name, of_runs in steps.items():
-        if kept := _kept(of_runs):
-            yield from _folded(f"{name}: {kept}.")
         groups = _groups(of_runs)
         by_limit = {(limit := limit_of(group)): _having(group, limit) for group in groups}
         for limit, stretch in by_limit.items():
@@ -149,10 +149,16 @@ def _grounds(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]
                 yield from _folded(f"{of}: {sentences(*clauses)}")
 
 
-def _kept(of_runs: Sequence[Verdict]) -> str:
-    """For how much of the time a step kept its promise; empty if not known."""
-    kept = shown(of_runs).kept
-    return kept.words() if kept is not None else ""
+def _below_the_table(steps: dict[str, list[Verdict]]) -> Iterator[str]:
+    """Which of two runs is shown, and for how much of the time a step kept its
+    promise (of runs only where some did not)."""
+    groups = [group for of_runs in steps.values() for group in _groups(of_runs)]
+    if any(len(group) == _TWO for group in groups):
+        yield "  of two runs the lower one is shown"
+    for name, of_runs in steps.items():
+        kept = shown(of_runs).kept
+        if kept is not None and (kept.unit == "s" or kept.kept < kept.of):
+            yield from _folded(f"{name}: {kept.words()}")
 
 
 def _is_printed(step: str, reason: Reason, below: Collection[tuple[str, str]]) -> bool:

@@ -46,7 +46,7 @@ def splits(count, noise):
 SPLITS = {
     f"{count} runs, φ {phi:g}, sd {100 * sd:g} %": partial(splits, count, Noise(sd, phi))
     for count in (20, 100, 200)
-    for phi, sd in ((0.0, 0.15), (0.44, 0.15), (0.44, 0.25), (0.8, 0.15))
+    for phi, sd in ((0.0, 0.15), (0.44, 0.15), (0.8, 0.15))
 }
 
 
@@ -120,7 +120,7 @@ def placed(length, part, draw):
 
 STALLS = {
     f"{length:g} s, {100 * part:g}%, {kind}": partial(stalled, length, part, kind)
-    for length in (1, 2, 45, 90)
+    for length in (1, 2, 90)
     for part in (0.05, 0.25)
     if part * SECONDS >= length / 2
     for kind in KINDS

@@ -75,6 +75,8 @@ def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
     if not told_fall or stretch.fell_from is None:
         return None
     near = _near(measured, level)
+    if near is None and not setting.credit and not is_deep(stretch):
+        return None  # of no bucket is known, and less than half has many causes
     at_promise = (_at(measured, near, setting),) if near is not None else ()
     return Limiter(name="credit", evidence=(*told_fall, *at_promise, _undocumented(setting)))
 

@@ -181,7 +181,7 @@ def _network(stretch: Stretch, setting: Setting) -> Limiter | None:
 def _unknown(stretch: Stretch, setting: Setting) -> Limiter:
     evidence = list(fell(stretch, setting))
     measured, level = rate(stretch, setting), stretch.level
-    told_of_no_bucket = level is None or not setting.knows_buckets
+    told_of_no_bucket = level is None or not setting.knows_buckets or not setting.credit
     if evidence and told_of_no_bucket and is_writing(setting):
         evidence.append("either burst credit or the disk's write cache was used up")
     elif evidence and told_of_no_bucket:

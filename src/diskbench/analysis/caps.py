@@ -47,38 +47,46 @@ def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
     told_fall = fell(stretch, setting) if stretch.lasts else ()
     measured, level = rate(stretch, setting), stretch.level
     if level is None or level.limited_by is None or not setting.knows_buckets:
-        if is_writing(setting) and not setting.is_like_bucket and not is_flat(stretch):
-            return None  # a full write cache of the disk explains the fall, too, but no flat level
-        if not setting.is_like_bucket and not is_deep(stretch):
-            return None
         unpromised = ("no limit of this disk is known",) if level is None else ()
-        return Limiter(name="credit", evidence=(*told_fall, *unpromised)) if told_fall else None
+        is_credit = told_fall and _is_like_credit(stretch, setting)
+        return Limiter(name="credit", evidence=(*told_fall, *unpromised)) if is_credit else None
     if measured is None:
         return None
-    is_documented = bool(setting.credit) and stretch.used_up
-    if is_documented and (told_fall or not stretch.is_guess):
+    near = _near(measured, level)
+    if bool(setting.credit) and stretch.used_up and (told_fall or not stretch.is_guess):
         began = setting.credit.get(level.limited_by, 1.0)
         if not told_fall and began < _HALF:
             told_fall = (f"the step began with {began:.0%} of the credit",)
-        near = _near(measured, level)
-        if near is not None and stretch.is_mixed:
-            mean = shown_rate(near.iops, setting)
-            words = f"the credit that was left and what flows in make {mean} over the step"
-            return Limiter(name="credit", evidence=(words,))
         if near is not None:
-            return Limiter(name="credit", evidence=(*told_fall, _keeps(near, setting)))
+            return Limiter(name="credit", evidence=_at_baseline(stretch, near, told_fall, setting))
         if told_fall and stretch.fell_from is None:
             return None
         if told_fall and measured >= (1 - NEAR) * level.low_iops:
             lasting = f"the documented baseline is {shown_rate(level.iops, setting)}"
             return Limiter(name="credit", evidence=(*told_fall, lasting))
-    if not told_fall or stretch.fell_from is None:
+    # Where no bucket is known, a fall of less than half has many causes.
+    is_credit = near is not None or bool(setting.credit) or is_deep(stretch)
+    if not told_fall or stretch.fell_from is None or not is_credit:
         return None
-    near = _near(measured, level)
-    if near is None and not setting.credit and not is_deep(stretch):
-        return None  # of no bucket is known, and less than half has many causes
     at_promise = (_at(measured, near, setting),) if near is not None else ()
     return Limiter(name="credit", evidence=(*told_fall, *at_promise, _undocumented(setting)))
+
+
+def _is_like_credit(stretch: Stretch, setting: Setting) -> bool:
+    """Whether the fall of a disk without a known bucket is that of one: of writes a full cache of
+    the disk explains it, too, but no flat level; less than half has many causes."""
+    if setting.is_like_bucket:
+        return True
+    return is_deep(stretch) and (not is_writing(setting) or is_flat(stretch))
+
+
+def _at_baseline(
+    stretch: Stretch, near: Bound, told_fall: tuple[str, ...], setting: Setting
+) -> tuple[str, ...]:
+    if stretch.is_mixed:
+        mean = shown_rate(near.iops, setting)
+        return (f"the credit that was left and what flows in make {mean} over the step",)
+    return (*told_fall, _keeps(near, setting))
 
 
 def _undocumented(setting: Setting) -> str:

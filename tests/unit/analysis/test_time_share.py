@@ -2,11 +2,20 @@
 
 import numpy as np
 import pytest
+from tests.books import disk_of
 from tests.rigs.made_trial import judged
 from tests.rigs.synthetic import Noise, flat, steps
 
+from diskbench.analysis.phases import step_phases
+from diskbench.analysis.setting import Setting
+from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.time_share import kept_seconds, share_of_runs, share_of_seconds
+from diskbench.analysis.verdict import verdict
+from diskbench.catalog.expect import expect_on, path_of
 from diskbench.catalog.lookup import limits
+from diskbench.catalog.machine import MachineLimits
+from diskbench.model.expectation import Load
+from diskbench.report.terminal.verdict_text import verdict_lines
 
 
 def test_seconds_below_nine_tenths_are_counted_with_their_worst_spell():
@@ -67,3 +76,15 @@ def test_the_runs_of_a_trial_are_beside_what_the_disk_is_designed_for():
     step = {"name": "r", "load": {"block_bytes": 4096}, "seconds": 30, "runs": [[3000, 12]]}
     kept = judged({"disk": "aws:gp3:100", "steps": [step]})[0].kept
     assert (kept.kept, kept.of, kept.designed) == (12, 12, 0.99)
+
+
+def test_a_long_planned_step_says_its_share_beside_that_of_the_disk():
+    load = Load(block_bytes=4096, depth=32)
+    expected = expect_on(path_of(disk_of("aws", "gp3", 100), MachineLimits("")), load)
+    values = steps([(3000, 3000), (2000, 40), (3000, 560)], Noise(0.005), seed=1)
+    phases = step_phases(values, values * 4096, expected=expected)
+    measured = Measured(0, "soak", 2989, 2989 * 4096, 3600, phases=phases)
+    found = verdict(measured, Setting(load=load), StepPromise(expected, designed=0.99))
+    text = " ".join(" ".join(line.text for line in verdict_lines([found])).split())
+    assert "soak: 98.9% of 3,599 s at 90% of the promise or more" in text
+    assert "worst spell 40 s; designed for" in text

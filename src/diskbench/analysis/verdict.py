@@ -33,6 +33,7 @@ from diskbench.analysis.setting import (
     rate,
     shown_rate,
 )
+from diskbench.analysis.stalls import STALLED as STALLED_AT
 from diskbench.analysis.stretches import Measured, StepPromise, stretches_of
 from diskbench.analysis.time_share import share_of_seconds
 from diskbench.analysis.trust import MOSTLY, in_order, reasons_of, trust
@@ -352,10 +353,9 @@ def _unsteady(measured: Measured, setting: Setting) -> Sequence[Reason]:
         return (CHANGED.reason(text, advice="measure for longer, until it keeps a level"),)
     if course.dips is not None:
         dips = course.dips
-        text = (
-            f"it dips from {words(dips.usual)} to {words(dips.to)} every {dips.every_s:.0f} s, "
-            f"{dips.share:.0%} of the time"
-        )
+        falls = f"dips from {words(dips.usual)} to {words(dips.to)}"
+        falls = "does next to nothing" if dips.to < STALLED_AT * dips.usual else falls
+        text = f"it {falls} every {dips.every_s:.0f} s, {dips.share:.0%} of the time"
         return (DIPS.reason(text, weight=None if dips.share >= MOST_STALLED else "note"),)
     if course.modes is not None:
         return (TWO_MODES.reason(two_rates(course.modes, words)),)

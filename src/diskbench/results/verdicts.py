@@ -16,7 +16,7 @@ from sqlalchemy.engine import Engine
 from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.analysis.run_course import RunStretch, joint_courses
 from diskbench.analysis.setting import FEWEST_FLAT, Setting, shown_rate
-from diskbench.analysis.shown import verdicts_by_step
+from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.time_share import share_of_runs
 from diskbench.analysis.trust import headline_step
@@ -131,7 +131,7 @@ def _with_share_of_runs(verdicts: Sequence[Verdict], designed: float | None) -> 
     shares = {
         step: share_of_runs([one.stands_for.ratio or 0.0 for one in of], designed)
         for step, of in verdicts_by_step(verdicts).items()
-        if all(_asks_all(one) and one.kept is None for one in of)
+        if _asks_all(shown(of)) and all(one.kept is None for one in of)
     }
     return [
         one if (share := shares.get(one.step)) is None else one.model_copy(update={"kept": share})
@@ -139,10 +139,13 @@ def _with_share_of_runs(verdicts: Sequence[Verdict], designed: float | None) -> 
     ]
 
 
+_LESS = frozenset({"latency", "offered", "queue-depth"})
+
+
 def _asks_all(verdict: Verdict) -> bool:
     """Whether a step asked for all that is promised."""
-    promised = verdict.stands_for.promised
-    return promised is not None and promised.limited_by not in ("latency", "offered")
+    main = verdict.stands_for
+    return main.promised is not None and not {main.promised.limited_by, main.limiter.name} & _LESS
 
 
 def _of_run(

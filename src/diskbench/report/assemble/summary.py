@@ -31,7 +31,7 @@ from diskbench.analysis.shown import (
 from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.bucket import Allowance, balance_after, capacity, lasts_s, scaled
 from diskbench.catalog.lookup import SharedLimits
-from diskbench.model.doubts import ABOVE_PROMISE, OTHER_DISK, Doubt, Reason
+from diskbench.model.doubts import OTHER_DISK, Reason
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement
 from diskbench.model.verdict import Judged, LimiterName, Verdict, trust_words
@@ -203,7 +203,7 @@ def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
     promise, else the fastest step that kept its promise, else the first. None without verdicts."""
     steps = _one_per_step(verdicts)
     short = sorted((step for step in steps if _is_short(step)), key=_ratio)
-    short += sorted((step for step in steps if _has(step, ABOVE_PROMISE)), key=_ratio, reverse=True)
+    short += sorted((step for step in steps if _is_above(step)), key=_ratio, reverse=True)
     held = sorted((step for step in steps if _is_kept(step)), key=_rate, reverse=True)
     return next(iter([*short, *held, *steps]), None)
 
@@ -300,10 +300,6 @@ def _is_other(reason: Reason) -> bool:
     return reason.code == OTHER_DISK.code
 
 
-def _has(verdict: Verdict, doubt: Doubt) -> bool:
-    return any(reason.code == doubt.code for reason in verdict.reasons)
-
-
 def _gave(verdicts: Sequence[Verdict]) -> str:
     if fall := fall_of(verdicts):
         after = f"{_figure(fall.after)}{_beside(fall.after)}"
@@ -314,7 +310,7 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
         return ""
     steps = [verdict for verdict in _one_per_step(verdicts) if verdict.stands_for.ratio is not None]
     short = [step for step in steps if _is_short(step)]
-    above = [step for step in steps if _has(step, ABOVE_PROMISE) and _ratio(step) > _ABOVE]
+    above = [step for step in steps if _is_above(step)]
     held = [step for step in steps if _is_kept(step)]
     main = verdict.stands_for
     such = f"{_figure(main)} in {verdict.step}{_beside(main)}: {BECAUSE[main.limiter.name]}"
@@ -345,6 +341,14 @@ def _is_short(verdict: Verdict) -> bool:
     measured = verdict.stands_for
     asked = measured.limiter.name not in _NOT_ASKED
     return asked and measured.ratio is not None and measured.ratio < KEPT
+
+
+def _is_above(verdict: Verdict) -> bool:
+    """Whether a step delivered more than the most favourable promise."""
+    main = verdict.stands_for
+    if main.promised is None or main.iops is None or main.promised.limited_by == "latency":
+        return False
+    return main.iops > _ABOVE * main.promised.high_iops
 
 
 def _is_kept(verdict: Verdict) -> bool:

@@ -34,8 +34,8 @@ HERE = Path(__file__).resolve().parent / "identify_rows"
 LEVELS = HERE / "levels.json"
 PROFILE = HERE / "identify.fio.j2"
 LASTS_S = 20.0
-ALIKE = 0.5
-"""Types whose costs (plan/identify.py) differ by less are not told apart by what was measured."""
+ALIKE = 0.005
+"""Types whose distances (plan/identify.py) differ by less are not told apart by the figures."""
 DAY = "2026-11-23"
 """The lab has the limits of the catalogue's last versions."""
 LOADS = {
@@ -206,7 +206,7 @@ def answer(disk, levels):
     """What identify says of a disk's levels, by the limits of today and of all clouds."""
     found = identify(levels, time_scale=disk.time_scale, day=DAY, is_fresh=True)
     if not found:
-        return Answer(disk, "none", None, (), 0, 0, in_cloud=False)
+        return Answer(disk, "none", None, (), in_cloud=False)
     types = list(dict.fromkeys(kind(fit) for fit in found))
     wanted, first = f"{disk.cloud}:{disk.type}", found[0]
     alike = tuple(name for name in _best(found) if name != types[0])
@@ -217,8 +217,8 @@ def answer(disk, levels):
 
 
 def _best(found):
-    """The types whose cost is that of the first, or nearly."""
-    near = [kind(fit) for fit in found if fit.cost - found[0].cost <= ALIKE]
+    """The types whose distance is that of the first, or nearly."""
+    near = [kind(fit) for fit in found if fit.off - found[0].off <= ALIKE]
     return tuple(dict.fromkeys(near))
 
 
@@ -250,8 +250,7 @@ HEAD = (
     "    python -m benchmarks.identify_lab --measure     measure all (root, two minutes a disk)",
     "    python -m benchmarks.identify_lab --write       this page, from what was measured",
     "",
-    "*As well* names types that fit as well as the first: two tiers may promise the same, and",
-    "provisioned figures may equal those of another type.",
+    "*As well* names types that fit as well: tiers and provisioned figures may be the same.",
     "",
 )
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.rates            print the tables
     python -m benchmarks.rates --write    docs/evidence/rates.md
-    python -m benchmarks.rates --only splits stalls refill tail
+    python -m benchmarks.rates --only splits bursts stalls unsteady modes refill tail
 
 Every line has its own seed, so that it comes out the same alone and with the others. A rate is
 given with its 95 % interval (Clopper and Pearson 1934, from SciPy). The made courses are not those
@@ -16,7 +16,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import rates_refill, rates_series, rates_tail
+from benchmarks import rates_refill, rates_series, rates_tail, rates_unsteady
 from scipy.stats import binomtest
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "evidence" / "rates.md"
@@ -43,6 +43,13 @@ TABLES = {
         ("series", "split", "used up", "drop found", "missed", "found elsewhere"),
         rates_series.SPLITS,
     ),
+    "bursts": Table(
+        "Several bursts over runs",
+        "Runs at a burst and at a baseline in turn. *Right*: each burst and each baseline begins "
+        "in its run, and is called so.",
+        ("runs", "right"),
+        rates_series.BURSTS,
+    ),
     "stalls": Table(
         "Stalls",
         "Half an hour of seconds at 1,000 IOPS with noise. There is no I/O in stretches of the "
@@ -52,6 +59,21 @@ TABLES = {
         "all series.",
         ("stretches", "found", "false", "series without any: false"),
         rates_series.STALLS,
+    ),
+    "unsteady": Table(
+        "Drift, dips, two modes",
+        "*False*: noise about one level that is called a drift, dips, or two modes. *Found*: a "
+        "rate that halves slowly, dips of 6 s to 40 % each minute (to the second), and stretches "
+        "of 9 to 31 s at 100 % and 40 %, in the same noise.",
+        ("series", "drift", "dips", "two modes"),
+        rates_unsteady.LINES,
+    ),
+    "modes": Table(
+        "Two modes over runs",
+        "*False*: runs at one level. *Found*: of the same runs 40 %, in any order, are at 40 % of "
+        "the rate.",
+        ("series", "false", "found"),
+        rates_unsteady.RUNS,
     ),
     "refill": Table(
         "Buckets that refill",

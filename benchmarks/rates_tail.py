@@ -43,4 +43,4 @@ def tail(multiple):
     return (before, CASES), (said, CASES), (corrected, said), middle, worst
 
 
-LINES = {f"{multiple:g}": partial(tail, multiple) for multiple in (0.3, 0.5, 1.0, 2.0, 4.0, 8.0)}
+LINES = {f"{multiple:g}": partial(tail, multiple) for multiple in (0.5, 1.0, 2.0, 8.0)}

@@ -6,7 +6,7 @@
 The expected verdicts were written by hand (benchmarks/scoreboard_rows). A row is
 
     right     limiter, regime and trust are all expected
-    partly    the limiter is right and regime or trust is not; or the limiter is left `unknown`
+    partly    the limiter is right and regime, trust or words are not; or it is left `unknown`
     wrong     a limiter is named that is not the one
     absurd    a wrong limiter with trust `yes`, or trust `yes` where it should be `no`
 """
@@ -43,7 +43,9 @@ class Row:
         """One of MARKS."""
         want, got = self.expected, self.ours
         limiter = got.limiter in want.limiter
-        if limiter and got.regime in want.regime and got.trust in want.trust:
+        words = all(text in got.text for text in want.says)
+        words = words and not any(text in got.text for text in want.never)
+        if limiter and got.regime in want.regime and got.trust in want.trust and words:
             return "right"
         if got.trust == "yes" and "yes" not in want.trust and "no" in want.trust:
             return "absurd"
@@ -75,6 +77,8 @@ def rows():
         found.append(Row("case", name, expected, scoreboard_ours.of_case(case)))
     for name, (series, expected) in scoreboard_expected.of_series().items():
         found.append(Row("series", name, expected, scoreboard_ours.of_series(series)))
+    for name, (trial, expected) in scoreboard_expected.of_trials().items():
+        found.append(Row("trial", name, expected, scoreboard_ours.of_trial(trial)))
     return found
 
 
@@ -86,11 +90,11 @@ def page(found):
         "<!-- try: {parsed: tests/docs/test_evidence.py computes it} -->",
         "The verdict of a storage engineer beside today's verdict of diskbench. Expected verdicts",
         "were written by hand before the rules (`benchmarks/scoreboard_rows`). Rows are published",
-        "figures that ship, recorded cases (`tests/cases/limiter`), and computed series.",
+        "figures that ship, recorded cases (`tests/cases/limiter`), computed series and trials.",
         "`python -m benchmarks.scoreboard --write` writes this page; a test compares it.",
         "",
-        "- **right**: limiter, regime and trust are all as expected",
-        "- **partly**: the limiter is right but regime or trust is not, or the limiter is unknown",
+        "- **right**: limiter, regime, trust and words are all as expected",
+        "- **partly**: the limiter is right but not all else, or the limiter is unknown",
         "- **wrong**: diskbench names another limiter than the expected one",
         "- **absurd**: the same with trust `yes`, or trust `yes` where `no` is expected",
         "",

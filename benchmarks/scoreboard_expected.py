@@ -13,13 +13,16 @@ CASES = ROOT / "tests" / "cases" / "limiter"
 
 @dataclass(frozen=True)
 class Expected:
-    """The expected verdict; each of the three lists what counts as right."""
+    """The expected verdict; each of the three lists what counts as right. The printed verdict has
+    all words of `says` and none of `never`."""
 
     limiter: tuple
     regime: tuple
     trust: tuple
     why: str
     cliff: float | None = None
+    says: tuple = ()
+    never: tuple = ()
 
 
 def expected(row):
@@ -28,6 +31,8 @@ def expected(row):
         *(_several(row[name]) for name in ("limiter", "regime", "trust")),
         why=" ".join(row["why"].split()),
         cliff=row.get("cliff_s") or row.get("fall_run"),
+        says=tuple(row.get("says", ())),
+        never=tuple(row.get("never", ())),
     )
 
 
@@ -74,6 +79,11 @@ def of_cases():
 def of_series():
     """Each made series with its expectation, by its name."""
     return {row["name"]: (row, expected(row["expect"])) for row in _read("series.yaml")}
+
+
+def of_trials():
+    """Each made trial with its expectation, by its name."""
+    return {row["name"]: (row, expected(row["expect"])) for row in _read("trials.yaml")}
 
 
 def stages():

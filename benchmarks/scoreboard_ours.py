@@ -1,15 +1,17 @@
 """What diskbench says of each row of the scoreboard, by the code that users run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tests.books import SHIPPED
 from tests.limiter_case import judge
+from tests.rigs.made_trial import judged
 from tests.rigs.synthetic import Noise, settling, steps
 
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.run_course import joint_courses
 from diskbench.analysis.setting import Setting
+from diskbench.analysis.shown import shown, trust_of, verdicts_by_step
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.catalog.expect import expect_on
@@ -17,17 +19,20 @@ from diskbench.model.expectation import Load
 from diskbench.plan.expectation import PastStep, expected_afterwards
 from diskbench.plan.limit_path import Hint, limit_paths_of_words
 from diskbench.plan.published import published_verdict
+from diskbench.report.assemble.summary import gave
+from diskbench.report.terminal.verdict_text import verdict_lines
 
 
 @dataclass(frozen=True)
 class Ours:
     """The verdict in the words of the scoreboard. `cliff` is the second (or the run, from 1) of the
-    first fall that was found."""
+    first fall that was found, `text` the printed verdict."""
 
     limiter: str
     regime: str
     trust: str
     cliff: float | None = None
+    text: str = ""
 
 
 def of_published(figure):
@@ -46,6 +51,21 @@ def of_case(case):
 def of_series(row):
     """The verdict on a made series."""
     return _over_runs(row) if "runs" in row else _of_step(row)
+
+
+def of_trial(row):
+    """The verdict on a step of a made trial, over all its runs."""
+    verdicts = judged(row)
+    by_step = verdicts_by_step(verdicts)
+    of_step = by_step[row["of"] if "of" in row else next(iter(by_step))]
+    stands = shown(of_step)
+    text = " ".join(f"{gave(verdicts)} {lines_of(verdicts)}".split())
+    return replace(_ours(stands, stands.stands_for), trust=trust_of(of_step), text=text)
+
+
+def lines_of(verdicts):
+    """The printed verdicts."""
+    return "\n".join(line.text for line in verdict_lines(verdicts))
 
 
 def _ours(found, stretch, cliff=None):

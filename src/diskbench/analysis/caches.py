@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from diskbench.analysis.caps import at_machine
 from diskbench.analysis.setting import ABOVE, Setting, Stretch, is_above, rate, shown_rate
 from diskbench.model.verdict import Limiter
 
@@ -98,6 +99,8 @@ def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
         return None
     # Writes that exceed the memory have reached the device by the end.
     share = 1.0 if setting.memory_share is None else min(setting.memory_share, 1.0)
+    if share < 1 and at_machine(stretch, setting):
+        return None
     device = measured * (1 - share)
     if is_above(stretch, setting) and device <= ABOVE * stretch.level.high_iops:
         most = shown_rate(stretch.level.high_iops, setting)

@@ -36,6 +36,8 @@ SHORT_S = 30.0
 _TOKENS_OFF = 0.02
 _HALF = 0.5
 _NOT_FAR = 1.5
+_NOT_PAST = 0.03
+"""A machine's limit that is far above the disk's promise is passed by no more; our choice."""
 CACHED = frozenset({"vm-cached-iops", "vm-cached-throughput"})
 NOT_CAPS = frozenset({"latency", "offered"})
 
@@ -45,30 +47,46 @@ def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
     told_fall = fell(stretch, setting) if stretch.lasts else ()
     measured, level = rate(stretch, setting), stretch.level
     if level is None or level.limited_by is None or not setting.knows_buckets:
-        if is_writing(setting) and not setting.is_like_bucket and not is_flat(stretch):
-            return None  # a full write cache of the disk explains the fall, too, but no flat level
         unpromised = ("no limit of this disk is known",) if level is None else ()
-        return Limiter(name="credit", evidence=(*told_fall, *unpromised)) if told_fall else None
+        is_credit = told_fall and _is_like_credit(stretch, setting)
+        return Limiter(name="credit", evidence=(*told_fall, *unpromised)) if is_credit else None
     if measured is None:
         return None
-    is_documented = bool(setting.credit) and stretch.used_up
-    if is_documented and (told_fall or not stretch.is_guess):
+    near = _near(measured, level)
+    if bool(setting.credit) and stretch.used_up and (told_fall or not stretch.is_guess):
         began = setting.credit.get(level.limited_by, 1.0)
         if not told_fall and began < _HALF:
             told_fall = (f"the step began with {began:.0%} of the credit",)
-        near = _near(measured, level)
         if near is not None:
-            return Limiter(name="credit", evidence=(*told_fall, _keeps(near, setting)))
+            return Limiter(name="credit", evidence=_at_baseline(stretch, near, told_fall, setting))
         if told_fall and stretch.fell_from is None:
             return None
         if told_fall and measured >= (1 - NEAR) * level.low_iops:
             lasting = f"the documented baseline is {shown_rate(level.iops, setting)}"
             return Limiter(name="credit", evidence=(*told_fall, lasting))
-    if not told_fall or stretch.fell_from is None:
+    # Where no bucket is known, a fall of less than half has many causes.
+    is_credit = near is not None or bool(setting.credit) or is_deep(stretch)
+    if not told_fall or stretch.fell_from is None or not is_credit:
         return None
-    near = _near(measured, level)
     at_promise = (_at(measured, near, setting),) if near is not None else ()
     return Limiter(name="credit", evidence=(*told_fall, *at_promise, _undocumented(setting)))
+
+
+def _is_like_credit(stretch: Stretch, setting: Setting) -> bool:
+    """Whether the fall of a disk without a known bucket is that of one: of writes a full cache of
+    the disk explains it, too, but no flat level; less than half has many causes."""
+    if setting.is_like_bucket:
+        return True
+    return is_deep(stretch) and (not is_writing(setting) or is_flat(stretch))
+
+
+def _at_baseline(
+    stretch: Stretch, near: Bound, told_fall: tuple[str, ...], setting: Setting
+) -> tuple[str, ...]:
+    if stretch.is_mixed:
+        mean = shown_rate(near.iops, setting)
+        return (f"the credit that was left and what flows in make {mean} over the step",)
+    return (*told_fall, _keeps(near, setting))
 
 
 def _undocumented(setting: Setting) -> str:
@@ -96,6 +114,14 @@ def fell(stretch: Stretch, setting: Setting) -> tuple[str, ...]:
     if stretch.credits and now is not None:
         done = f" after {stretch.credits:,.0f} I/Os above the lower level"
     return (f"it fell from {shown[0]} to {shown[1]} {unit}{done}",)
+
+
+def is_deep(stretch: Stretch) -> bool:
+    """Whether it fell to half or less, or with other steps of its trial: less has many causes."""
+    before, now = stretch.fell_from, stretch.iops
+    if now is None:
+        now = stretch.bytes_per_s
+    return before is not None and now is not None and (now <= _HALF * before or stretch.is_joint)
 
 
 def is_writing(setting: Setting) -> bool:
@@ -167,8 +193,8 @@ def _is_cap(bound: Bound) -> bool:
 
 def _near(measured: float | None, level: ExpectedLevel) -> Bound | None:
     """Return the tightest cap if the rate is within 10 % of it; above it, the next cap of another
-    limit that the rate is near. All requests pass all gates, so a rate far above the tightest is
-    not at a looser one but past both; only a cache's limits hold there."""
+    limit that the rate is near. All requests pass all gates: a rate far above the disk's is at a
+    machine's only where it is not past that, too; a cache's limits hold there."""
     caps = [bound for bound in level.bounds if _is_cap(bound)]
     if measured is None or not caps:
         return None
@@ -183,7 +209,24 @@ def _near(measured: float | None, level: ExpectedLevel) -> Bound | None:
             and (bound.iops <= _NOT_FAR * caps[0].iops or bound.limit in CACHED)
         )
     )
-    return next((bound for bound in others if _is_near(measured, bound.iops)), None)
+    near = next((bound for bound in others if _is_near(measured, bound.iops)), None)
+    return near or next(
+        (
+            bound
+            for bound in caps
+            if bound.limit.startswith("vm-")
+            and (1 - NEAR) * bound.iops <= measured <= (1 + _NOT_PAST) * bound.iops
+        ),
+        None,
+    )
+
+
+def at_machine(stretch: Stretch, setting: Setting) -> bool:
+    """Whether the rate, less what may be unwritten, is at a limit of the machine that is far above
+    what the disk promises."""
+    level, written = stretch.level, device_rate(stretch, setting)
+    near = _near(written, level) if level is not None else None
+    return near is not None and near.limit.startswith("vm-")
 
 
 def _near_other(measured: float, level: ExpectedLevel) -> Bound | None:

@@ -181,9 +181,11 @@ def _network(stretch: Stretch, setting: Setting) -> Limiter | None:
 def _unknown(stretch: Stretch, setting: Setting) -> Limiter:
     evidence = list(fell(stretch, setting))
     measured, level = rate(stretch, setting), stretch.level
-    told_of_no_bucket = level is None or not setting.knows_buckets
+    told_of_no_bucket = level is None or not setting.knows_buckets or not setting.credit
     if evidence and told_of_no_bucket and is_writing(setting):
         evidence.append("either burst credit or the disk's write cache was used up")
+    elif evidence and told_of_no_bucket:
+        evidence.append("a bucket, heat or a neighbour may have done that")
     if stretch.kind in ("ramp", "stall"):
         evidence.append("it never settled at one rate")
     elif level is not None and level.limited_by is not None and measured is not None:

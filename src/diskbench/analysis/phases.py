@@ -32,6 +32,8 @@ from numpy.typing import NDArray
 from diskbench.analysis.changes import LEAST_CHANGE, SHORTEST_S, Change, changes
 from diskbench.analysis.stalls import LEAST_MISSED, RARE, STALLED, filled, longest, stalls
 from diskbench.analysis.steady import last_rounds
+from diskbench.analysis.time_share import kept_seconds
+from diskbench.analysis.unsteady import with_unsteady
 from diskbench.model.expectation import Expectation
 from diskbench.model.phase import Cliff, Phase, PhaseKind, Stall, StepPhases
 
@@ -65,7 +67,7 @@ def step_phases(
     figure = bytes_per_s if use_bytes else iops
     values = figure[:-1] if figure.size > 1 else figure
     parts = parts_of(values, shortest_s)
-    parts = _named(parts, _lasting(expected, use_bytes=use_bytes))
+    parts = _named(parts, expected, use_bytes=use_bytes)
     phases = tuple(
         _phase(part, _inside(at, parts, values), iops, bytes_per_s, figure.size).model_copy(
             update={"cov": _cov(part, _inside(at, parts, values), values, shortest_s)}
@@ -73,7 +75,7 @@ def step_phases(
         for at, part in enumerate(parts)
     )
     stalls = _stalls(parts, values, figure.size, 0.0 if use_bytes else LEAST_MISSED)
-    return StepPhases(
+    course = StepPhases(
         figure="bytes_per_s" if use_bytes else "iops",
         seconds=float(figure.size),
         shortest_s=float(shortest_s),
@@ -82,37 +84,90 @@ def step_phases(
         stalls=stalls,
         steady=last_rounds(values.tolist(), phases, stalls, round_s=shortest_s),
     )
+    kept = None
+    if expected is not None and expected.lasting.limited_by not in (None, "latency"):
+        factor = expected.load.block_bytes if use_bytes else 1
+        kept = kept_seconds(values, expected.lasting.iops * factor)
+    return with_unsteady(course, values).model_copy(update={"kept": kept})
 
 
-def _lasting(expected: Expectation | None, *, use_bytes: bool) -> tuple[float, bool] | None:
-    """Return the rate up to which a level is the expected lasting one, in the unit of the series,
-    and whether a burst precedes it."""
-    if expected is None or expected.lasting.limited_by is None:
-        return None
-    factor = expected.load.block_bytes if use_bytes else 1
-    return expected.lasting_up_to * factor, expected.bursts
-
-
-def _named(parts: Sequence[SeriesPart], lasting: tuple[float, bool] | None) -> list[SeriesPart]:
-    levels = [part for part in parts if part.kind == "level"]
-    if not levels:
-        return list(parts)
-    last = levels[-1].level
-    fell = any(_falls(a, b) for a, b in pairwise(levels)) and any(
-        last <= (1 - LEAST_CHANGE) * part.level for part in levels
-    )
+def _named(
+    parts: Sequence[SeriesPart], expected: Expectation | None, *, use_bytes: bool
+) -> list[SeriesPart]:
+    """Return the parts with the kinds of their levels."""
+    if expected is not None and expected.lasting.limited_by is None:
+        expected = None
+    factor = expected.load.block_bytes if use_bytes and expected is not None else 1
+    lasting = expected.lasting_up_to * factor if expected is not None else None
+    bases = [parts[at].level for at in _bases(parts)]
 
     def name(part: SeriesPart) -> PhaseKind:
-        if lasting is not None and lasting[1]:
-            return "baseline" if part.level <= lasting[0] else "burst"
-        if not fell:
-            return "baseline" if lasting is not None and part.level <= lasting[0] else "level"
-        # A fall that lasts shows a bucket, whether or not one is documented.
-        if part.level > last / (1 - LEAST_CHANGE):
+        if lasting is not None and part.level <= lasting:
+            return "baseline"
+        if expected is not None and expected.bursts and not _has(bases, part.level):
             return "burst"
-        return "baseline" if part.level >= (1 - LEAST_CHANGE) * last else "level"
+        if expected is not None and expected.bursts and _is_burst(part.level / factor, expected):
+            return "burst"
+        if _has(bases, part.level):
+            return "baseline"
+        # A fall that lasts shows a bucket, whether or not one is documented.
+        is_burst = any(part.level > base / (1 - LEAST_CHANGE) for base in bases)
+        return "burst" if is_burst else "level"
 
     return [replace(part, kind=name(part)) if part.kind == "level" else part for part in parts]
+
+
+def _bases(parts: Sequence[SeriesPart]) -> list[int]:
+    """Return the indices of the levels that lasted after a sharp fall: the last one under each
+    load. Under load a bucket does not refill; in a pause it gains what is done at that level in the
+    same time, and a rise that spends more was none of a bucket's."""
+    bases: list[int] = []
+    fell = False
+    before: SeriesPart | None = None
+    for at, part in enumerate(parts):
+        following = parts[at + 1] if at + 1 < len(parts) else None
+        if part.kind == "level":
+            fell = fell or (before is not None and _falls(before, part))
+            before = part
+        if following is not None and following.kind != "stall":
+            continue
+        highest = max((p.level for p in parts[:at] if p.kind == "level"), default=0.0)
+        is_low = part.kind == "level" and part.level <= (1 - LEAST_CHANGE) * highest
+        if fell and is_low and _regained(part.level, parts[at + 1 :]):
+            bases.append(at)
+    return bases
+
+
+def _regained(base: float, later: Sequence[SeriesPart]) -> bool:
+    """Whether what was done above a level later is no more than what flowed in in the pauses."""
+    gained = 0.0
+    for part in later:
+        seconds = part.end - part.start
+        if part.kind == "stall":
+            gained += base * seconds
+        elif part.level > base / (1 - LEAST_CHANGE):
+            gained -= (part.level - base) * seconds / _INFLOW
+        if gained < 0:
+            return False
+    return True
+
+
+_INFLOW = 1.2
+"""Of what flowed in: so much may have been spent, because levels and times are not exact."""
+
+
+def _has(bases: Sequence[float], level: float) -> bool:
+    """Whether a level lies within 20 % of one of these."""
+    return any((1 - LEAST_CHANGE) * base <= level <= base / (1 - LEAST_CHANGE) for base in bases)
+
+
+def _is_burst(iops: float, expected: Expectation) -> bool:
+    """Whether a limit other than the lasting one holds a rate: one of two buckets is empty."""
+    limits = (*expected.begin.bounds, *expected.lasting.bounds)
+    return any(abs(iops / bound.iops - 1) <= _NEAR_LIMIT for bound in limits)
+
+
+_NEAR_LIMIT = 0.1
 
 
 def _falls(before: SeriesPart, after: SeriesPart) -> bool:
@@ -152,7 +207,10 @@ def _stalls(
             # What stalls up to the end does so in the last second, too.
             is_last = part.kind == "stall" and end == values.size
             stretches.append((start, seconds if is_last else end))
-    return tuple(Stall(start_s=start, end_s=end) for start, end in stretches)
+    return tuple(
+        Stall(start_s=start, end_s=end, is_empty=not values[start:end].any())
+        for start, end in stretches
+    )
 
 
 def _inside(at: int, parts: Sequence[SeriesPart], values: Floats) -> slice:

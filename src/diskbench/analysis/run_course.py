@@ -1,23 +1,31 @@
 """The course of a step over the consecutive runs of a trial: a cliff may lie between two of them.
 
-The changes are found as those of a step's seconds are (analysis/changes.py), a figure a run, three
+The changes are found as those of a step's seconds are (analysis/changes.py), a figure a run, two
 runs a level or more, with the penalty for correlated noise: runs on one machine depend on each
 other, and with that for white noise a third of all series of 100 runs with a lag-1 correlation of
 0.44 and a standard deviation of 15 % would be split. Levels less than 20 % apart are one (MR-4's
-least cliff). What a level is called follows the rule for phases: if it falls and ends below where
-it was, the level at the end and any within 20 % of it are the `baseline`, and those above it
-`burst`; else all are a `level`. Below six runs, and where a run is missing a figure, nothing is
-said.
+least cliff). A single run far from its neighbours costs itself: it is taken for the nearer of them.
 
-Steps of one run spend one bucket and fall together: where another step fell, one that came down at
-the same run (or one beside it) fell there, too, by a twentieth or more and three standard errors
-(our choice: the run is known, so chance has one place and not all).
+    σ        = the standard deviation of all runs around the levels that they are part of
+    errors   = difference of two neighbouring levels in standard errors, at the correlation φ
+    a change : errors ≥ 3.5, for few runs at the same probability by Student's t
+
+Steps of one run spend one bucket and change together: where another step changed, one that did the
+same at that run (or one beside it) changed there by a twentieth or more and 2.5 standard errors
+(the run is known, so chance has one place and not all). Where none shows a change by itself, the
+mean of all may: each counts by how little it varies. All our choice; benchmarks/rates.py has the
+rates.
+
+What a level is called: if the series ends below where it was, or fell twice to one level, that
+level and any within 20 % of it are the `baseline`, and those above it `burst`, of which there may
+be several: a bucket refills between runs. Else all are a `level`. Below six runs, and where a run
+is missing a figure, nothing is said.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -26,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diskbench.analysis.changes import LEAST_CHANGE, segment
-from diskbench.analysis.drift import LEAST_HISTORY, SHORTEST
+from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.model.phase import PhaseKind
 
 Floats = NDArray[np.float64]
@@ -35,45 +43,33 @@ _PHI = 0.44
 """The lag-1 correlation of runs on one machine that is assumed at least; our choice, from series of
 2018."""
 _MOST_PHI = 0.95
-_LEAST_ERRORS = 4.0
+_LEAST_ERRORS = 3.5
 _LEAST_SIGMA = 1e-3
 _BESIDE = 0.05
-_BESIDE_ERRORS = 3.0
+_BESIDE_ERRORS = 2.5
+_SHORTEST = 2
+_ODD = 4 * 1.4826
+"""Median absolute deviations of neighbouring runs' differences, from which one run is odd."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunStretch:
     """Runs [start, end), counted from 0, at one level. `fell_from` is the level before, where it
-    fell from there to a baseline."""
+    fell from there to a baseline; `is_joint`: other steps changed in the same run."""
 
     start: int
     end: int
     level: float
     kind: PhaseKind = "level"
     fell_from: float | None = None
+    is_joint: bool = False
 
 
 def run_course(values: Sequence[float]) -> tuple[RunStretch, ...]:
     """The levels of a step over its runs, in order; one of them, or none below six runs."""
     if len(values) < LEAST_HISTORY or min(values) <= 0:
         return ()
-    edges = [0, *_changes(values), len(values)]
-    levels = [median(values[a:b]) for a, b in pairwise(edges)]
-    last = levels[-1]
-    fell = any(b <= (1 - LEAST_CHANGE) * a for a, b in pairwise(levels)) and any(
-        last <= (1 - LEAST_CHANGE) * level for level in levels
-    )
-    stretches: list[RunStretch] = []
-    for (start, end), level in zip(pairwise(edges), levels, strict=True):
-        kind: PhaseKind = "level"
-        if fell and level > last / (1 - LEAST_CHANGE):
-            kind = "burst"
-        elif fell and level >= (1 - LEAST_CHANGE) * last:
-            kind = "baseline"
-        before = stretches[-1].level if stretches else None
-        fell_from = before if kind == "baseline" and before and before > level else None
-        stretches.append(RunStretch(start, end, level, kind, fell_from))
-    return tuple(stretches)
+    return _named(values, _changes(values))
 
 
 def courses_over(values: Sequence[float]) -> tuple[RunStretch, ...]:
@@ -81,89 +77,189 @@ def courses_over(values: Sequence[float]) -> tuple[RunStretch, ...]:
     lie as far apart as a change does."""
     if len(values) < LEAST_HISTORY or min(values) > (1 - LEAST_CHANGE) * max(values):
         return ()  # which spares importing what looks for changes
-    return tuple(
-        stretch for stretch in run_course(values) for _ in range(stretch.start, stretch.end)
-    )
+    return _each(run_course(values))
 
 
 def joint_courses(
     series: Mapping[str, Sequence[tuple[int, float]]],
 ) -> dict[str, tuple[RunStretch, ...]]:
     """The level that each run of each step is part of, as `courses_over`; of each step its values
-    with the number of the run. A step that fell beside others that fell has two levels."""
+    with the number of the run. Steps that changed in the same run support each other."""
     courses = {name: courses_over([value for _, value in of]) for name, of in series.items()}
-    falls = {
-        series[name][stretch.start][0]
-        for name, of_runs in courses.items()
-        for stretch in of_runs
-        if stretch.fell_from is not None
+    if len(series) < 2:
+        return courses
+    long = {name: of for name, of in series.items() if _is_long([value for _, value in of])}
+    cuts = {
+        name: {
+            of[stretch.start][0]: _falls(courses[name], at) for at, stretch in _cuts(courses[name])
+        }
+        for name, of in long.items()
     }
-    for name, of in series.items():
-        if falls and not any(stretch.fell_from is not None for stretch in courses[name]):
-            beside = _fell_beside(of, falls)
-            courses[name] = beside or courses[name]
+    known: dict[int, bool] = {run: fell for of in cuts.values() for run, fell in of.items()}
+    known |= _together({name: of for name, of in long.items() if not cuts[name]})
+    leader = max(courses.values(), key=lambda of: len(set(of)), default=())
+    for name, of in long.items() if known else ():
+        values = [value for _, value in of]
+        here = [_near(values, of, run, fell=fell) for run, fell in known.items()]
+        added = {at for at in here if at is not None}
+        own = {stretch.start for _, stretch in _cuts(courses[name])}
+        added = {at for at in added if all(abs(at - other) > 1 for other in own)}
+        if added and not own:
+            courses[name] = _each(_joint(values, sorted(added), leader))
     return courses
 
 
-def _fell_beside(of: Sequence[tuple[int, float]], falls: Collection[int]) -> tuple[RunStretch, ...]:
-    """The two levels of a step that fell where other steps did, a run each; else none."""
+def _each(course: Sequence[RunStretch]) -> tuple[RunStretch, ...]:
+    return tuple(stretch for stretch in course for _ in range(stretch.start, stretch.end))
 
-    values = [value for _, value in of]
-    if len(values) < LEAST_HISTORY or min(values) <= 0:
-        return ()
+
+def _is_long(values: Sequence[float]) -> bool:
+    return len(values) >= LEAST_HISTORY and min(values) > 0
+
+
+def _cuts(course: Sequence[RunStretch]) -> list[tuple[int, RunStretch]]:
+    """Return the stretches of a course that begin with a change, with their indices."""
+    return list(enumerate(dict.fromkeys(course)))[1:]
+
+
+def _falls(course: Sequence[RunStretch], at: int) -> bool:
+    levels = [stretch.level for stretch in dict.fromkeys(course)]
+    return levels[at] < levels[at - 1]
+
+
+def _named(values: Sequence[float], cuts: Sequence[int]) -> tuple[RunStretch, ...]:
+    """Return the stretches between the cuts, with their kinds."""
+    edges = [0, *cuts, len(values)]
+    levels = [median(values[a:b]) for a, b in pairwise(edges)]
+    fallen = [b for a, b in pairwise(levels) if b <= (1 - LEAST_CHANGE) * a]
+    base = levels[-1] if any(levels[-1] <= (1 - LEAST_CHANGE) * level for level in levels) else None
+    if base is None and len(fallen) > 1:
+        lowest = min(fallen)
+        alike = [level for level in fallen if level <= lowest / (1 - LEAST_CHANGE)]
+        base = median(alike) if len(alike) > 1 else None
+    stretches: list[RunStretch] = []
+    for (start, end), level in zip(pairwise(edges), levels, strict=True):
+        kind: PhaseKind = "level"
+        if base is not None and fallen and level > base / (1 - LEAST_CHANGE):
+            kind = "burst"
+        elif base is not None and fallen and level >= (1 - LEAST_CHANGE) * base:
+            kind = "baseline"
+        before = stretches[-1].level if stretches else None
+        fell_from = before if kind == "baseline" and before and before > level else None
+        stretches.append(RunStretch(start, end, level, kind, fell_from))
+    return tuple(stretches)
+
+
+def _together(series: Mapping[str, Sequence[tuple[int, float]]]) -> dict[int, bool]:
+    """Return the runs at which the steps changed together, and whether they fell: by the mean of
+    their logs, of which each counts by how little it varies from run to run."""
+    if len(series) < 2:
+        return {}
+    of_runs = [dict(of) for of in series.values()]
+    runs = sorted(set(of_runs[0]).intersection(*of_runs[1:]))
+    if len(runs) < LEAST_HISTORY:
+        return {}
+    logs = np.log(np.array([[of[run] for run in runs] for of in of_runs]))
+    steps = np.median(np.abs(np.diff(logs, axis=1)), axis=1)
+    weights = 1 / np.maximum(steps, _LEAST_SIGMA) ** 2
+    values = np.exp(weights @ logs / weights.sum()).tolist()
+    edges = [0, *_changes(values, least_change=_BESIDE), len(runs)]
+    levels = [median(values[a:b]) for a, b in pairwise(edges)]
+    return {runs[at]: b < a for at, (a, b) in zip(edges[1:-1], pairwise(levels), strict=True)}
+
+
+def _near(
+    values: Sequence[float], of: Sequence[tuple[int, float]], run: int, *, fell: bool
+) -> int | None:
+    """Return where a step changed as others did at `run` or beside it; None if it did not."""
     logs, candidates = np.log(np.asarray(values, dtype=np.float64)), list[tuple[float, int]]()
-    for cut, (run, _) in enumerate(of):
-        is_near = any(abs(run - fall) <= 1 for fall in falls)
-        if is_near and SHORTEST <= cut <= len(values) - SHORTEST:
-            before, after = median(values[:cut]), median(values[cut:])
-            if after <= (1 - _BESIDE) * before:
-                candidates.append((_errors(logs, 0, cut, len(values)), cut))
-    if not candidates or max(candidates)[0] < _BESIDE_ERRORS:
-        return ()
-    cut = max(candidates)[1]
-    before, after = median(values[:cut]), median(values[cut:])
-    burst = RunStretch(0, cut, before, "burst")
-    lasting = RunStretch(cut, len(values), after, "baseline", before)
-    return (*(burst for _ in range(cut)), *(lasting for _ in range(cut, len(values))))
+    for cut, (number, _) in enumerate(of):
+        if abs(number - run) > 1 or not _SHORTEST <= cut <= len(values) - _SHORTEST:
+            continue
+        before, after = median(values[:cut]), median(values[cut:])
+        high, low = (before, after) if fell else (after, before)
+        if low <= (1 - _BESIDE) * high:
+            candidates.append((_errors(logs, [0, cut, len(values)], 0), cut))
+    best = max(candidates, default=(0.0, 0))
+    return best[1] if best[0] >= _BESIDE_ERRORS else None
 
 
-def _changes(values: Sequence[float]) -> list[int]:
+def _joint(
+    values: Sequence[float], cuts: Sequence[int], leader: Sequence[RunStretch]
+) -> tuple[RunStretch, ...]:
+    """Return the stretches of a step that changed beside others, called as those of the one that
+    shows most."""
+    stretches: list[RunStretch] = []
+    for start, end in pairwise([0, *cuts, len(values)]):
+        level = median(values[start:end])
+        before = stretches[-1].level if stretches else None
+        middle = leader[min((start + end) // 2, len(leader) - 1)] if leader else None
+        kind: PhaseKind = middle.kind if middle is not None else "level"
+        if middle is None or kind == "level":
+            later = median(values[cuts[-1] :])
+            kind = "baseline" if level <= later < values[0] else "burst" if level > later else kind
+        fell_from = before if kind == "baseline" and before and before > level else None
+        stretches.append(RunStretch(start, end, level, kind, fell_from, is_joint=True))
+    return tuple(stretches)
+
+
+def _changes(values: Sequence[float], *, least_change: float = LEAST_CHANGE) -> list[int]:
     """Return the runs at which a level begins, without those between levels that are alike; the
     most alike are joined first."""
 
-    logs = np.log(np.asarray(values, dtype=np.float64))
-    cuts = segment(logs, SHORTEST)
+    kept = _without_odd(np.log(np.asarray(values, dtype=np.float64)))
+    cuts = segment(kept, _SHORTEST)
     while cuts:
         edges = [0, *cuts, len(values)]
         levels = [median(values[a:b]) for a, b in pairwise(edges)]
         ratios = [min(pair) / max(pair) for pair in pairwise(levels)]
         alike = max(range(len(ratios)), key=ratios.__getitem__)
-        errors = [_errors(logs, *edges[at : at + 3]) for at in range(len(cuts))]
+        errors = [_errors(kept, edges, at) for at in range(len(cuts))]
         chance = min(range(len(errors)), key=errors.__getitem__)
-        if ratios[alike] > 1 - LEAST_CHANGE:
+        if ratios[alike] > 1 - least_change:
             del cuts[alike]
         elif errors[chance] < _LEAST_ERRORS:
             del cuts[chance]
         else:
             break
-    return [_first(values, cuts, at) for at in range(len(cuts))]
+    cuts = [_first(values, cuts, at) for at in range(len(cuts))]
+    return [cut for cut, after in pairwise([*cuts, len(values)]) if after - cut >= _SHORTEST]
 
 
-def _errors(logs: Floats, begin: int, at: int, end: int) -> float:
-    """Return by how many standard errors two neighbouring levels differ, for runs whose neighbours
-    correlate by `_PHI`, or by more where theirs do: few runs show less correlation than there is.
-    """
+def _without_odd(logs: Floats) -> Floats:
+    """Return the series in which a single run that lies far from both neighbours is the nearer one
+    of them; the first and the last run have one neighbour each, and stay."""
+    steps = np.diff(logs)
+    reach = max(_ODD * float(np.median(np.abs(steps))), -math.log(1 - LEAST_CHANGE))
+    kept = logs.copy()
+    for at in range(1, logs.size - 1):
+        to_before, to_after = logs[at] - logs[at - 1], logs[at] - logs[at + 1]
+        nearer = min(to_before, to_after, key=abs)
+        if to_before * to_after > 0 and abs(nearer) > reach:
+            kept[at] = logs[at] - nearer
+    return kept
 
-    sides = (logs[begin:at], logs[at:end])
-    deviations = [side - side.mean() for side in sides]
-    squares = sum(float((side**2).sum()) for side in deviations)
-    sigma = max(math.sqrt(squares / max(end - begin - 2, 1)), _LEAST_SIGMA)
-    together = sum(float((side[1:] * side[:-1]).sum()) for side in deviations)
+
+def _errors(logs: Floats, edges: Sequence[int], at: int) -> float:
+    """Return by how many standard errors the levels before and after a cut differ, for runs whose
+    neighbours correlate by `_PHI`, or by more where theirs do: few runs show less correlation than
+    there is. Fewer runs are compared by Student's t, as that many standard errors of many."""
+
+    parts = [logs[a:b] for a, b in pairwise(edges)]
+    deviations = [part - part.mean() for part in parts]
+    squares = sum(float((part**2).sum()) for part in deviations)
+    free = max(logs.size - len(parts), 1)
+    sigma = max(math.sqrt(squares / free), _LEAST_SIGMA)
+    together = sum(float((part[1:] * part[:-1]).sum()) for part in deviations)
     own = together / squares if squares > 0 else 0.0
+    own += max(1 + 3 * own, 0.0) * len(parts) / logs.size  # its bias (Marriott and Pope 1954)
     phi = min(max(_PHI, own), _MOST_PHI)
     independent = (1 - phi) / (1 + phi)
+    sides = parts[at], parts[at + 1]
     scale = math.sqrt(sum(1 / (side.size * independent) for side in sides))
-    return abs(float(np.mean(sides[1]) - np.mean(sides[0]))) / (sigma * scale)
+    t = abs(float(np.mean(sides[1]) - np.mean(sides[0]))) / (sigma * scale)
+    # The normal figure that is as unlikely (Wallace 1959).
+    return math.sqrt(free * math.log1p(t * t / free)) * (8 * free + 1) / (8 * free + 3)
 
 
 def _first(values: Sequence[float], cuts: Sequence[int], at: int) -> int:

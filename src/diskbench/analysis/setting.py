@@ -24,6 +24,8 @@ from diskbench.units import KIB, format_iops, format_mb_per_s
 
 SHOWN_AS_BYTES = 64 * KIB
 """From this block size on, rates are shown in MB/s, in tables and sentences alike."""
+_NEARLY = 0.99
+"""Rounded figures, and a file's last block, make the mean block a little smaller; our choice."""
 DIRTY_SHARE = 0.2
 """Of the memory: what writers may leave unwritten before they are made to wait (vm.dirty_ratio, 20
 by default; Documentation/admin-guide/sysctl/vm.rst). It is a share of the memory that is free or
@@ -51,7 +53,8 @@ class Stretch:
     then. `level` is the promise for it: the lasting rate once credit is `used_up`, else the rate
     with the credit at the step's start. `is_guess`: only the rate suggests that credit is used up.
     `is_mixed`: its seconds are unknown, and its rate is a mean of burst and baseline. `lasts`: the
-    rate did not recover after the fall at its start. `cov` is how much means of ten seconds (or,
+    rate did not recover after the fall at its start. `is_joint`: it fell
+    by half elsewhere, or with other steps of its trial. `cov` is how much means of ten seconds (or,
     over runs, the figures of runs) vary, as a fraction of their median; None if there are too few.
     `stalled` is the share of its seconds with almost no I/O, which its rates include."""
 
@@ -67,6 +70,7 @@ class Stretch:
     is_guess: bool = False
     is_mixed: bool = False
     lasts: bool = True
+    is_joint: bool = False
     cov: float | None = None
     stalled: float = 0.0
 
@@ -99,6 +103,11 @@ class Setting:
     knows_buckets: bool = True
     is_like_bucket: bool = False
     siblings: tuple[Sibling, ...] = ()
+
+
+def in_large_blocks(iops: float | None, bytes_per_s: float | None) -> bool:
+    """Whether the mean block of a rate is large; False where a figure is unknown or 0."""
+    return bool(iops and bytes_per_s and bytes_per_s / iops >= SHOWN_AS_BYTES * _NEARLY)
 
 
 def rate(stretch: Stretch, setting: Setting) -> float | None:

@@ -6,13 +6,14 @@ show the same run. Doubts are collected from all runs.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from diskbench.analysis.figure import middle_at, of_one_level
-from diskbench.analysis.trust import in_order, worst
-from diskbench.model.doubts import BURST_ONLY, Reason, doubt_of
+from diskbench.analysis.trust import in_order, over_runs
+from diskbench.model.doubts import BURST_ONLY, WEIGHTS, Reason, Weight, doubt_of
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.model.verdict import Judged, Trust, Verdict
+from diskbench.model.verdict import Judged, LimiterName, Trust, Verdict
 
 
 def rate_of(stretch: Judged) -> float:
@@ -46,22 +47,38 @@ def shown_stretch(stretches: Sequence[Judged]) -> Judged:
     return stretches[middle_at([rate_of(stretch) for stretch in stretches])]
 
 
-def trust_of(verdicts: Iterable[Verdict]) -> Trust:
-    """Return the worst judgement of the runs."""
-    return worst(verdict.trust for verdict in verdicts)
+def limit_of(stretches: Sequence[Judged]) -> LimiterName:
+    """Return the limit that most of the runs have; of equally many that of the shown run."""
+    count = Counter(stretch.limiter.name for stretch in stretches)
+    own = shown_stretch(stretches).limiter.name
+    return max(count, key=lambda name: (count[name], name == own))
+
+
+def trust_of(verdicts: Sequence[Verdict]) -> Trust:
+    """Return the judgement over the runs at the level of the step's figure: one odd run of several
+    does not decide."""
+    return over_runs([verdict.trust for verdict in at_one_level(verdicts)])
 
 
 def reasons_over(verdicts: Sequence[Verdict]) -> tuple[Reason, ...]:
     """Return the reasons of a step: the doubts of any run, one per code, and the notes of the shown
     run. Notes of other runs may contradict it: one run's requests may be split and another's
-    merged."""
-    first = shown(verdicts)
-    by_code = {reason.code: reason for reason in first.reasons}
+    merged. A doubt that is heavier than the judgement over the runs of its level is a note."""
+    of_kind: dict[str | None, list[Verdict]] = {}
+    for verdict in verdicts:
+        of_kind.setdefault(verdict.stands_for.kind, []).append(verdict)
+    heaviest = {kind: WEIGHTS.index(_WEIGHT_OF[trust_of(of)]) for kind, of in of_kind.items()}
+    by_code = {reason.code: reason for reason in shown(verdicts).reasons}
     serious = {r.code: None for verdict in verdicts for r in verdict.reasons if r.weight != "note"}
     for code in serious:
-        if code not in by_code or by_code[code].weight == "note":
-            by_code[code] = doubted_run(verdicts, code)[1]
+        at, reason = doubted_run(verdicts, code)
+        if WEIGHTS.index(reason.weight) < heaviest[verdicts[at].stands_for.kind]:
+            reason = reason.model_copy(update={"weight": "note", "advice": ""})
+        by_code[code] = reason
     return in_order(by_code.values())
+
+
+_WEIGHT_OF: dict[Trust, Weight] = {"no": "no", "with care": "with care", "yes": "note"}
 
 
 def doubted_run(verdicts: Sequence[Verdict], code: str) -> tuple[int, Reason]:

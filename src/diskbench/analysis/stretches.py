@@ -8,7 +8,7 @@ geometric mean of both promises it is a burst, and is compared with the burst's 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from diskbench.analysis.caps import NOT_CAPS
@@ -23,6 +23,8 @@ from diskbench.model.phase import PhaseKind, StepPhases
 _FULL = 0.98
 _LITTLE = 0.5
 """Of a bucket: with more in it, the end of its credit is looked for in the step's seconds."""
+_DEEP = 0.5
+"""A fall to half, beside which a smaller one in the same step is of the same kind."""
 _NEAR_MEAN = 0.1
 _MOST_OF = 0.9
 """A bucket that holds for less than a tenth of a step which was not cut is used up in it."""
@@ -53,7 +55,8 @@ class StepPromise:
     as a fraction. `is_guess`: the disk existed before, and its credit was unknown; then a
     step at the rate that lasts had none. `until` is the last day of which these limits are known to
     hold, where others replaced them, and `chosen` says which of the dated limits these are, and why
-    (empty where there is one version)."""
+    (empty where there is one version). `designed` is the share of the time that the disk is made to
+    keep it."""
 
     expected: Expectation
     source: str = "catalogue"
@@ -61,6 +64,7 @@ class StepPromise:
     is_guess: bool = False
     until: str | None = None
     chosen: str = ""
+    designed: float | None = None
 
     def is_near(self, iops: float) -> bool:
         """Whether a rate lies within 10 % of what is promised, with credit or without."""
@@ -100,7 +104,7 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
     for at, level in enumerate(levels):
         # A dip that recovers shows no credit; a bucket that refilled is shown by the burst after
         # it.
-        lasts = not any(_rises_to(level, later) for later in levels[at + 1 :])
+        lasts = not any(_rises_to(level, later) for later in _until_pause(levels[at:]))
         cliff = falls.get(level.start_s) if lasts or level.kind != "level" else None
         if stretches and level.kind == "burst" and _rises(stretches[-1], level):
             above = False  # the bucket refilled during a pause
@@ -124,6 +128,7 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
                 used_up=used_up,
                 is_guess=not known,
                 lasts=lasts or bursts,
+                is_joint=any(fall.after <= _DEEP * fall.before for fall in phases.cliffs),
                 cov=_cov(phases, level.start_s, level.end_s),
                 stalled=_stalled(phases, level.start_s, level.end_s),
             )
@@ -133,7 +138,10 @@ def stretches_of(measured: Measured, promise: StepPromise | None) -> tuple[list[
 
 
 def _cov(phases: StepPhases | None, start_s: float, end_s: float) -> float | None:
-    """Return how much the rate varies within a stretch; None if a phase in it has no variation."""
+    """Return how much the rate varies within a stretch; None if a phase in it has no variation, or
+    if the step goes between two rates."""
+    if phases is not None and phases.modes is not None:
+        return None
     inside = [
         phase.cov
         for phase in (phases.phases if phases else ())
@@ -151,6 +159,16 @@ def _stalled(phases: StepPhases | None, start_s: float, end_s: float) -> float:
         max(0.0, min(stall.end_s, end_s) - max(stall.start_s, start_s)) for stall in phases.stalls
     )
     return stalled_s / (end_s - start_s)
+
+
+def _until_pause(levels: Sequence[Seconds]) -> list[Seconds]:
+    """Return the levels that follow the first one without a pause, in which a bucket refills."""
+    following = list(levels[:1])
+    for level in levels[1:]:
+        if level.start_s > following[-1].end_s:
+            break
+        following.append(level)
+    return following[1:]
 
 
 def _rises_to(before: Seconds, now: Seconds) -> bool:
@@ -175,7 +193,12 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
         course is not None and course.kind == "baseline"
     )
     is_baseline = course is not None and course.kind == "baseline"
-    used_up = known or _lasts(measured.iops, measured.bytes_per_s, promise)
+    is_odd = (
+        course is not None
+        and measured.iops is not None
+        and measured.iops <= (1 - LEAST_CHANGE) * course.level
+    )
+    used_up = known or (not is_odd and _lasts(measured.iops, measured.bytes_per_s, promise))
     iops, moved = measured.iops, measured.bytes_per_s
     if iops is None and moved is not None and expected is not None:
         iops = moved / expected.load.block_bytes
@@ -184,9 +207,10 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
         lasts = expected.lasts_s
         if expected.bursts and low and lasts and lasts < (1 - _MOST_OF) * measured.seconds:
             used_up = known = True
-        mixed = _mixed(measured, expected, iops) if not is_baseline else None
+        mixed = _mixed(measured, expected, iops)
         if mixed is not None:
             return Stretch(
+                kind="baseline" if is_baseline else None,
                 iops=measured.iops,
                 bytes_per_s=measured.bytes_per_s,
                 level=mixed,
@@ -196,6 +220,8 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
         if kind in (None, "level") and promise is not None and promise.credit:
             kind = "burst" if expected.bursts and not low else kind
             kind = "baseline" if low and (used_up or not expected.bursts) else kind
+    if is_odd and not known:
+        kind = "burst" if expected is not None and expected.bursts else None
     if course is not None and course.kind != "level":
         kind = course.kind  # the level that the run belongs to, rather than a chance deviation
     return Stretch(
@@ -203,6 +229,7 @@ def _whole(measured: Measured, promise: StepPromise | None, kind: PhaseKind | No
         bytes_per_s=measured.bytes_per_s,
         kind=kind,
         fell_from=course.fell_from if course else None,
+        is_joint=course is not None and course.is_joint,
         level=_level(promise, used_up=used_up),
         used_up=used_up,
         is_guess=not known,
@@ -217,11 +244,13 @@ def _mixed(measured: Measured, expected: Expectation, iops: float) -> ExpectedLe
     lasts, lasting, course = expected.lasts_s, expected.lasting, measured.phases
     if not expected.bursts or not lasts or not lasting.bounds or lasts >= measured.seconds:
         return None
-    if course is not None and course.phases and lasts >= course.shortest_s:
+    is_small = expected.lasting.iops > (1 - LEAST_CHANGE) * expected.begin.iops
+    if course is not None and course.phases and lasts >= course.shortest_s and not is_small:
         return None  # its seconds show both levels
     share = lasts / measured.seconds
     mean = share * expected.begin.iops + (1 - share) * lasting.iops
-    if iops <= ABOVE * lasting.high_iops or iops > (1 + _NEAR_MEAN) * mean:
+    most_lasting = expected.lasting_up_to if is_small else ABOVE * lasting.high_iops
+    if iops <= most_lasting or iops > (1 + _NEAR_MEAN) * mean:
         return None
     if iops < (1 - _NEAR_MEAN) * mean:
         if share > 1 - _MOST_OF:

@@ -14,7 +14,10 @@ step    of the steps that measure: random before sequential, small blocks before
         then the one with the highest rate. Small random I/O is what disks are bought and
         limited by (our choice); the highest rate is the one nearest to a limit
 trial   the headline in the middle of its runs at the baseline where some are, else of all
-        (MR-3, MR-5), with the worst trust of all its runs
+        (MR-3, MR-5), with the trust over these
+
+Over runs a judgement holds where a third of them, and two of them, are no better: one odd run of
+several does not decide (our choice). Of two runs each does.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from diskbench.model.verdict import LimiterName, Trust
 
 MOSTLY = 0.5
 _PROCESSOR_CODES = frozenset(doubt.code for doubt in DOUBTS.values() if doubt.rule == "processor")
-_NO_CAP = frozenset(
+_NO_CAP: frozenset[LimiterName] = frozenset(
     {
         "client",
         "other-process",
@@ -114,8 +117,9 @@ def of_trial(headlines: Sequence[Headline]) -> Headline | None:
     alike = [headline for headline in headlines if headline.step == headlines[0].step]
     of_level = [headline for headline in alike if headline.kind == "baseline"] or alike
     middle = sorted(of_level, key=lambda headline: headline.rate)[(len(of_level) - 1) // 2]
-    known = [headline.trust for headline in alike if headline.trust is not None]
-    return replace(middle, trust=worst(known) if len(known) == len(alike) else None)
+    known = [headline.trust for headline in of_level if headline.trust is not None]
+    is_judged = all(headline.trust is not None for headline in alike)
+    return replace(middle, trust=over_runs(known) if is_judged else None)
 
 
 def _load_weight(load: ListedStep) -> tuple[bool, int, float]:
@@ -123,8 +127,16 @@ def _load_weight(load: ListedStep) -> tuple[bool, int, float]:
     return load.is_random, -(load.block_bytes or _UNKNOWN_BLOCK), rate or 0.0
 
 
-def worst(judgements: Iterable[Trust]) -> Trust:
-    """Return the worst of several judgements; `yes` without any."""
+_PART = 3
+_FEW = 2
+
+
+def over_runs(judgements: Sequence[Trust]) -> Trust:
+    """Return the judgement that holds over several runs; `yes` without any."""
+    n, doubted = len(judgements), 0
     words: tuple[Trust, ...] = ("no", "with care")
-    present = set(judgements)
-    return next((word for word in words if word in present), "yes")
+    for word in words:
+        doubted += judgements.count(word)
+        if doubted and _PART * doubted >= n and (doubted > 1 or n <= _FEW):
+            return word
+    return "yes"

@@ -16,7 +16,7 @@ The doubts are `changed`, and `above-promise` for a burst that outlasts its buck
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -28,11 +28,14 @@ from diskbench.analysis.setting import (
     ABOVE,
     Setting,
     Stretch,
+    in_large_blocks,
     is_above,
     rate,
     shown_rate,
 )
+from diskbench.analysis.stalls import STALLED as STALLED_AT
 from diskbench.analysis.stretches import Measured, StepPromise, stretches_of
+from diskbench.analysis.time_share import share_of_seconds
 from diskbench.analysis.trust import MOSTLY, in_order, reasons_of, trust
 from diskbench.model.base import sharing_names
 from diskbench.model.doubts import (
@@ -41,16 +44,18 @@ from diskbench.model.doubts import (
     BURST_ONLY,
     CHANGED,
     DATED,
+    DIPS,
     MIXED,
     PAGE_CACHE,
     SERVED_FROM_CACHE,
     STALLED,
     TOO_SHORT,
+    TWO_MODES,
     Reason,
 )
-from diskbench.model.phase import MOST_STALLED
+from diskbench.model.phase import MOST_STALLED, TwoModes
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.model.verdict import Judged, LimiterName, Promised, Verdict, trust_words
+from diskbench.model.verdict import Judged, Kept, LimiterName, Promised, Verdict, trust_words
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s
 
 BY_OWNER = "--promise"
@@ -82,8 +87,9 @@ def verdict(
         (
             *_impossible(stretches, setting),
             *reasons,
-            *_stalled(measured),
+            *_stalled(measured, stretches[main]),
             *changed(measured, stretches, main, promise),
+            *_unsteady(measured, setting),
             *reasons_of(
                 warnings,
                 limited_by=judged[main].limiter.name,
@@ -106,8 +112,17 @@ def verdict(
         main=main,
         trust=trust(ordered),
         reasons=ordered,
+        kept=_kept(measured, promise),
     )
     return sharing_names(result.model_copy(update={"sentence": sentence(result)}))
+
+
+def _kept(measured: Measured, promise: StepPromise | None) -> Kept | None:
+    """Return for how many of its seconds a long step kept its promise, if both are known."""
+    seconds = measured.phases.kept if measured.phases is not None else None
+    if seconds is None or promise is None:
+        return None
+    return share_of_seconds(seconds, promise.designed)
 
 
 def sentence(verdict_: Verdict) -> str:
@@ -141,6 +156,7 @@ def _judged(stretch: Stretch, setting: Setting, promise: StepPromise | None) -> 
             bytes_per_s=stretch.level.bytes_per_s,
             limited_by=stretch.level.limited_by,
             source=promise.source,
+            designed=promise.designed,
         )
     judged = Judged(
         kind=stretch.kind,
@@ -187,16 +203,22 @@ def _regime(
     ]
 
 
-def _stalled(measured: Measured) -> Sequence[Reason]:
-    """Return a doubt if the figure includes more than a few seconds without I/O."""
+def _stalled(measured: Measured, main: Stretch) -> Sequence[Reason]:
+    """Return a doubt if more than a few seconds had no I/O, or next to none."""
     course = measured.phases
     if course is None or course.stalled_s <= MOST_STALLED * course.seconds:
         return ()
     share = course.stalled_s / course.seconds
+    still_s = sum(stall.seconds for stall in course.stalls if stall.is_empty)
+    words = [f"no I/O in {still_s:,.0f}"] if still_s else []
+    figure = ""
+    if main.stalled:
+        figure = ": the figure is the mean of all seconds, and no second ran at that rate"
+    if slow_s := course.stalled_s - still_s:
+        words.append(f"less than a tenth of the usual I/O in {slow_s:,.0f}")
     return (
         STALLED.reason(
-            f"no I/O in {course.stalled_s:,.0f} of {course.seconds:,.0f} s ({share:.1%}): the "
-            "figure is the mean of all seconds, and no second ran at that rate",
+            f"{' and '.join(words)} of {course.seconds:,.0f} s ({share:.1%}){figure}",
         ),
     )
 
@@ -246,17 +268,15 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
     if judged.limiter.name == "queue-depth" and judged.promised.limited_by == "latency":
         return []  # a latency is no cap: this disk answers sooner than is usual
     if is_above(stretch, setting):
-        words = _above_words(stretch, judged, judged.promised, setting)
-        advice = "do not plan with it" if judged.limiter.name in _BY_CACHE else ""
-        return [ABOVE_PROMISE.reason(words, advice=advice)]
-    is_plausible = judged.promised.limited_by == "latency" and (
+        return [_above(stretch, judged, judged.promised, setting)]
+    documented = _documented(stretch, judged.promised, setting)
+    is_plausible = _has_range(stretch) and (
         judged.ratio * judged.promised.iops >= judged.promised.low_iops
     )
     if judged.limiter.name in _UNEXPLAINED and judged.ratio < _BELOW and not is_plausible:
         return [
             BELOW_PROMISE.reason(
-                f"{_figure(stretch, setting)} is {judged.ratio:.0%} of the "
-                f"{_documented(judged.promised)} {shown_rate(judged.promised.iops, setting)}, and "
+                f"{_figure(stretch, setting)} is {judged.ratio:.0%} of the {documented}, and "
                 "nothing measured explains it",
             )
         ]
@@ -264,28 +284,90 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
         return [
             BELOW_PROMISE.reason(
                 f"{_figure(stretch, setting)} after the fall is {judged.ratio:.0%} of the "
-                f"{_documented(judged.promised)} {shown_rate(judged.promised.iops, setting)}",
+                f"{documented}",
             )
         ]
     return []
 
 
-def _above_words(stretch: Stretch, judged: Judged, promised: Promised, setting: Setting) -> str:
-    """`135 MB/s is 54 times the documented 2.5 MB/s: an undocumented burst`."""
+_LONG_S = 3600.0
+"""A rate that did not fall for so long is no burst that would have to be outlasted; our choice."""
+
+
+def _above(stretch: Stretch, judged: Judged, promised: Promised, setting: Setting) -> Reason:
+    """The doubt of a rate above every promise. A burst is named only where it fell, and only a rate
+    that may yet fall is to be measured for longer."""
     ratio = judged.ratio or 0.0
-    why = "the cause is not known" if ratio <= _TWICE else "an undocumented burst"
-    why = _BY_CACHE.get(judged.limiter.name, why)
-    documented = f"{_documented(promised)} {shown_rate(promised.iops, setting)}"
     times = f"{ratio:,.0f}" if ratio >= _TEN else f"{ratio:.3g}"
-    return f"{_figure(stretch, setting)} is {times} times the {documented}: {why}"
+    beside = f"{times} times the {_documented(stretch, promised, setting)}"
+    figure = _figure(stretch, setting)
+    if why := _BY_CACHE.get(judged.limiter.name):
+        return ABOVE_PROMISE.reason(f"{figure} is {beside}: {why}", advice="do not plan with it")
+    if stretch.fell_from is not None or (stretch.kind == "baseline" and judged.ratio):
+        words = f"{figure}, what it kept after its fall, is {beside}: cause unknown"
+        return ABOVE_PROMISE.without_advice(words)
+    if stretch.kind == "burst" and not stretch.used_up and ratio > _TWICE:
+        return ABOVE_PROMISE.reason(f"{figure} is {beside}: an undocumented burst")
+    words = f"{figure} is {beside}: above its promise, cause unknown"
+    if judged.limiter.name == "fixed-limit" or (setting.seconds or 0.0) >= _LONG_S:
+        return ABOVE_PROMISE.without_advice(words)
+    return ABOVE_PROMISE.reason(words)
 
 
-def _documented(promised: Promised) -> str:
-    return "expected" if promised.source == BY_OWNER else "documented"
+def _has_range(stretch: Stretch) -> bool:
+    """Whether what is promised is a latency or an average, and no cap."""
+    level = stretch.level
+    if level is None or not level.bounds:
+        return False
+    return level.limited_by == "latency" or level.bounds[0].is_range
+
+
+def _documented(stretch: Stretch, promised: Promised, setting: Setting) -> str:
+    """`documented 3,000 IOPS`, of an average `documented 41.9 MB/s to 94.4 MB/s`."""
+    word = "expected" if promised.source == BY_OWNER else "documented"
+    least = ""
+    if promised.limited_by != "latency" and _has_range(stretch):
+        least = f"{shown_rate(promised.low_iops, setting)} to "
+    return f"{word} {least}{shown_rate(promised.iops, setting)}"
 
 
 def _figure(stretch: Stretch, setting: Setting) -> str:
     return shown_rate(rate(stretch, setting) or 0.0, setting)
+
+
+def _unsteady(measured: Measured, setting: Setting) -> Sequence[Reason]:
+    """Return the doubts of a step that drifted, dipped at a period, or went between two rates."""
+    course = measured.phases
+    if course is None:
+        return ()
+    block = setting.load.block_bytes if setting.load else 4096
+    factor = 1 / block if course.figure == "bytes_per_s" else 1.0
+
+    def words(value: float) -> str:
+        return shown_rate(value * factor, setting)
+
+    if course.drifted is not None:
+        first, last = course.drifted.first, course.drifted.last
+        moved = "fell" if last < first else "rose"
+        text = f"its rate {moved} slowly, from {words(first)} to {words(last)}, and kept no level"
+        return (CHANGED.reason(text, advice="measure for longer, until it keeps a level"),)
+    if course.dips is not None:
+        dips = course.dips
+        falls = f"dips from {words(dips.usual)} to {words(dips.to)}"
+        falls = "does next to nothing" if dips.to < STALLED_AT * dips.usual else falls
+        text = f"it {falls} every {dips.every_s:.0f} s, {dips.share:.0%} of the time"
+        return (DIPS.reason(text, weight=None if dips.share >= MOST_STALLED else "note"),)
+    if course.modes is not None:
+        return (TWO_MODES.reason(two_rates(course.modes, words)),)
+    return ()
+
+
+def two_rates(modes: TwoModes, words: Callable[[float], str], what: str = "time") -> str:
+    """`it has two rates: 5,000 IOPS 63% of the time and 2,000 IOPS 37%`."""
+    high, low = f"{1 - modes.low_share:.0%}", f"{modes.low_share:.0%}"
+    return (
+        f"it has two rates: {words(modes.high)} {high} of the {what} and {words(modes.low)} {low}"
+    )
 
 
 _NO_LEVEL = 0.5
@@ -303,7 +385,10 @@ def changed(
         return (CHANGED.reason(f"its means of ten seconds vary by {shown.cov:.0%}"),)
     if shown.kind == "baseline":
         has_bucket = promise is not None and promise.expected.bursts
-        rose = any(_is_apart(a, b) and _of(a, b) < _of(b, a) for a, b in pairwise(stretches[:main]))
+        rose = any(
+            _is_apart(a, b) and _of(a, b) < _of(b, a) and a.end_s == b.start_s
+            for a, b in pairwise(stretches[:main])
+        )
         if has_bucket or not rose:
             return ()
         return (CHANGED.reason("it fell, rose and fell again"),)
@@ -325,7 +410,9 @@ def beyond_its_credit(
     if stretch.start_s is not None and stretch.end_s is not None:
         seconds = stretch.end_s - stretch.start_s
     lasts_s = expected.lasts_s
-    if lasts_s is None or seconds <= ABOVE * lasts_s:
+    block = expected.load.block_bytes
+    iops = stretch.iops if stretch.iops is not None else (stretch.bytes_per_s or 0.0) / block
+    if lasts_s is None or seconds <= ABOVE * lasts_s or iops < _BELOW * expected.begin.iops:
         return ()
     return (
         ABOVE_PROMISE.reason(
@@ -336,8 +423,8 @@ def beyond_its_credit(
 
 
 def figure_words(iops: float | None, bytes_per_s: float | None) -> str:
-    """Return `3,000 IOPS`, or `98.0 MB/s` if there are no IOPS."""
-    if iops is not None:
+    """Return `3,000 IOPS`, or `98.0 MB/s` for large blocks and if there are no IOPS."""
+    if iops is not None and not in_large_blocks(iops, bytes_per_s):
         return f"{format_iops(iops)} IOPS"
     return f"{format_mb_per_s(bytes_per_s)} MB/s" if bytes_per_s is not None else "nothing"
 

@@ -24,6 +24,7 @@ from diskbench.catalog.sourced_figures import (
     SourcedFigure,
     TierBurst,
     Tiers,
+    TimeShare,
 )
 from diskbench.catalog.yaml_loader import (
     LIMITS,
@@ -82,6 +83,7 @@ class DiskEntry(Frozen):
     tiers: Tiers | None = None
     tier_burst: TierBurst | None = None
     on_demand: OnDemandBurst | None = None
+    time_share: TimeShare | None = None
     until: str | None = None
     accounting: Accounting | None = None
     latency: LatencyFigure | None = None

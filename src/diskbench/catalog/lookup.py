@@ -25,6 +25,7 @@ from diskbench.catalog.sourced_figures import (
     Place,
     Quantity,
     RatioLimit,
+    TimeShare,
 )
 from diskbench.errors import InvalidValue
 from diskbench.model.rental import CUSTOM
@@ -63,7 +64,8 @@ class DiskLimits:
     """The limits of one disk. `accounting` is the rule by which its requests are counted. `pools`
     is empty if the catalogue has no figure. `sources` are the sources of all figures. `merges`: the
     cloud merges small sequential requests. `write_latency` is that of writes if it differs, `hit`
-    that of the machine's host cache. `place` is where the disk is. `until` is the last day of which
+    that of the machine's host cache. `place` is where the disk is,
+    `time_share` for how much of the time it is made to keep them. `until` is the last day of which
     they are known to hold, of limits that were replaced since.
     """
 
@@ -79,6 +81,7 @@ class DiskLimits:
     hit: RequestLatency | None = None
     place: Place = "network"
     until: str | None = None
+    time_share: TimeShare | None = None
 
 
 def disk_types(cloud: str) -> tuple[str, ...]:
@@ -174,6 +177,7 @@ def limits_of(
         hit=_latency(book, book.disks[book.host_cache.hit].latency) if book.host_cache else None,
         place=disk.place,
         until=disk.until,
+        time_share=disk.time_share,
     )
 
 

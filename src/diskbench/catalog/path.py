@@ -194,7 +194,11 @@ class Gate:
         return bucket.rate(self.allowance, has_credit=has_credit)
 
     def cost(self, load: Load, of_way: Mapping[Way, Issued]) -> float:
-        """Return the cost of one block of the load in I/Os or bytes; 0 if it bypasses the gate."""
+        """Return the cost of one block of the load in I/Os or bytes; 0 if it bypasses the gate, as
+        sequential I/O does that of the seeks of a magnetic disk: an average is documented of
+        them."""
+        if self.counts == "ios" and self.allowance.is_range and not load.random:
+            return 0.0
         return sum(
             share * of_way[way].per_block * self._charged(of_way[way].request_bytes)
             for way, share in ways(load).items()

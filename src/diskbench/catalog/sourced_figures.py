@@ -239,6 +239,14 @@ class TierBurst(SourcedFigure):
     duration_s: float
 
 
+class TimeShare(SourcedFigure):
+    """How much of the time a disk is designed to deliver its performance, or `at_least` that
+    fraction of it."""
+
+    of_time: float
+    at_least: float = 1.0
+
+
 class OnDemandBurst(SourcedFigure):
     """The performance that a disk above a size reaches while on-demand bursting is paid for;
     throughput in the unit of the type's tiers."""

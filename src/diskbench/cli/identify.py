@@ -14,10 +14,10 @@ from diskbench.cli.selecting import ids
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import TableOrJson, print_json
 from diskbench.errors import UnknownName
+from diskbench.plan.identify import by_type
 from diskbench.results.identified import identified
+from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.selection import Selection, run_or_set
-
-_MOST = 8
 
 
 def identify(
@@ -42,33 +42,34 @@ def identify(
 ) -> None:
     """Find the disks in the catalogue that match the figures of a run, the best match first.
 
-    Rates and falls are compared with the dated limits of every disk type and size. Exit code 0
-    also where nothing fits.
+    Rates and falls of all its trial's runs are compared with the dated limits of every disk type
+    and size, and of machines. A figure counts 10 % where it does not fit, and where a size or a
+    bought figure was chosen to fit. Exit code 0 also where nothing fits.
     """
     if cloud is not None and cloud not in clouds():
         raise UnknownName("provider with disks in the catalogue", cloud, clouds())
     engine = database(database_url)
     measured, _ = run_or_set(engine, Selection((run,)))
     store = evidence(evidence_url or measured.evidence_url)
-    levels, fits = identified(engine, store, measured, cloud=cloud)
+    levels, fits = identified(engine, store, measured, cloud=cloud, books=open_books())
+    types = by_type(fits)
     if output == "json":
         document = {
             "format": 1,
             "run_id": measured.run_id,
             "levels": [level.name for level in levels],
-            "disks": [asdict(fit) for fit in fits],
+            "disks": [asdict(of_type.best) | {"sizes_gib": of_type.sizes} for of_type in types],
         }
         print_json(json.dumps(document, indent=2))
         return
-    if not fits:
+    if len(levels) == 1 and levels[0].fell_from is None:
+        print("one figure identifies nothing: measure random and sequential I/O (--profile quick)")
+    elif not types:
         print(f"no disk of the catalogue behaves as run {measured.run_id} in {len(levels)} steps")
-    for fit in fits[:_MOST]:
-        until = f", limits until {fit.until}" if fit.until else ""
-        tier = f" ({fit.tier})" if fit.tier else ""
-        compared = len(fit.fits) + len(fit.misses)
-        share = f"{len(fit.fits)} of {compared} fit"
-        print(f"{fit.disk}{tier}{until}: {share}, {fit.off:.1%} off on average")
-        for words in fit.fits:
+    for of_type in types:
+        best = of_type.best
+        print(f"{of_type.words()}, {best.off:.1%} off")
+        for words in best.fits:
             print(f"    fits      {words}")
-        for words in fit.misses:
+        for words in best.misses:
             print(f"    does not  {words}")

@@ -69,6 +69,10 @@ class Doubt:
             advice=advice or self.advice,
         )
 
+    def without_advice(self, message: str) -> Reason:
+        """This doubt where nothing that could be done next would tell more."""
+        return Reason(code=self.code, weight=self.weight, message=message)
+
 
 UNWRITTEN = Doubt(
     "unwritten", "no", "reads of blocks that were never written",
@@ -219,6 +223,16 @@ STALLED = Doubt(
 CHANGED = Doubt(
     "changed", "with care", "its level changed",
     "the figure is that of its longest level: look at its seconds, and measure for longer",
+    shown="verdict",
+)  # fmt: skip
+DIPS = Doubt(
+    "dips", "with care", "dips at a period",
+    "find what runs at that period: a job on the machine (cron, a flush), or the disk's own work",
+    shown="verdict",
+)  # fmt: skip
+TWO_MODES = Doubt(
+    "two-modes", "with care", "two modes",
+    "no one figure stands for both: look at the seconds (results show --plot) and the latencies",
     shown="verdict",
 )  # fmt: skip
 NO_RATE = Doubt(

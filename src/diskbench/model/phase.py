@@ -48,10 +48,12 @@ class Cliff(Frozen):
 
 
 class Stall(Frozen):
-    """A second or more in which less than a tenth of the phase's median was done."""
+    """A second or more in which less than a tenth of the phase's median was done. `is_empty`:
+    nothing was done at all."""
 
     start_s: float
     end_s: float
+    is_empty: bool = True
 
     @property
     def seconds(self) -> float:
@@ -79,11 +81,50 @@ class Steadiness(Frozen):
         return f"steady ({self.kind})" if self.kind in ("burst", "baseline") else "steady"
 
 
+class Drifted(Frozen):
+    """A rate that moved slowly, without a level: the medians of the first and the last fifth."""
+
+    first: float
+    last: float
+
+
+class Dips(Frozen):
+    """Seconds far below the `usual` rate, in the median at `to`, that come every `every_s` and take
+    a `share` of the time."""
+
+    every_s: float
+    share: float
+    to: float
+    usual: float
+
+
+class TwoModes(Frozen):
+    """Two rates between which a series goes, with nothing between them; `low_share` is the share of
+    the time at the lower."""
+
+    high: float
+    low: float
+    low_share: float
+
+
+class KeptSeconds(Frozen):
+    """Of `of` seconds `kept` reached `rate`; as many as `independent` of them vary for themselves,
+    and the longest spell below it lasted `worst_s`."""
+
+    rate: float
+    of: int
+    kept: int
+    independent: float
+    worst_s: int
+
+
 class StepPhases(Frozen):
     """The course of one step, all directions together; of one that is repeated, its `rounds` after
     each other, and then `step_index` is that of the first.
 
-    `figure` is what was cut into phases. `shortest_s` is the shortest phase that could be found.
+    `figure` is what was cut into phases, and of what `drifted`, `dips` and `modes` are. `kept`
+    is of nine tenths of the promise, where it was known.
+    `shortest_s` is the shortest phase that could be found.
     """
 
     run_id: str = ""
@@ -97,6 +138,10 @@ class StepPhases(Frozen):
     cliffs: tuple[Cliff, ...] = ()
     stalls: tuple[Stall, ...] = ()
     steady: Steadiness
+    drifted: Drifted | None = None
+    dips: Dips | None = None
+    modes: TwoModes | None = None
+    kept: KeptSeconds | None = None
 
     @property
     def spans_cliff(self) -> bool:

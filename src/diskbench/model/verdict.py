@@ -61,7 +61,8 @@ class Limiter(Frozen):
 
 class Promised(Frozen):
     """What was promised for a stretch of a step, in blocks a second, from the credit left when the
-    step began: the figure, and the plausible range of it. `source`: `catalogue` or `--promise`."""
+    step began: the figure, and the plausible range of it. `source`: `catalogue` or `--promise`.
+    `designed` is the share of the time that the disk is made to keep it; None: not documented."""
 
     iops: float
     low_iops: float
@@ -69,6 +70,7 @@ class Promised(Frozen):
     bytes_per_s: float
     limited_by: LimitName | None
     source: str = "catalogue"
+    designed: float | None = None
 
 
 class Judged(Frozen):
@@ -96,13 +98,45 @@ def trust_words(trust: Trust, reasons: Sequence[Reason]) -> str:
     return f"{trust}: {reason_words}" if reason_words else trust
 
 
+class Kept(Frozen):
+    """For how much of the time a step kept its promise: `kept` of `of` seconds (or runs, as `unit`
+    says) reached `at_least` of it. `low` and `high` are the 95 % interval of that share, `worst`
+    the longest spell below. `designed` is the share of the time that the disk is designed for; None
+    where nothing is documented."""
+
+    unit: Literal["s", "runs"]
+    of: int
+    kept: int
+    low: float
+    high: float
+    worst: int
+    at_least: float = 0.9
+    designed: float | None = None
+
+    def words(self) -> str:
+        """`99.3% of 3,600 s at 90% of the promise or more (98.9–99.6%); worst spell 12 s; designed
+        for 99% of the time`."""
+        share = 100 * self.kept / self.of if self.of else 0.0
+        text = (
+            f"{share:.3g}% of {self.of:,} {self.unit} at {self.at_least:.0%} of the "
+            f"promise or more ({100 * self.low:.3g}–{100 * self.high:.3g}%)"
+        )
+        if self.worst:
+            unit = "run" if self.unit == "runs" and self.worst == 1 else self.unit
+            text += f"; worst spell {self.worst:,} {unit}"
+        if self.designed is not None:
+            text += f"; designed for {100 * self.designed:g}% of the time"
+        return text
+
+
 class Verdict(Frozen):
     """On one measured step of one run, all its directions together (of a repeated step, on its
     rounds together, and `step_index` is that of the first).
 
     `stretches` are in the order of time, at least one; `main` is the index of the one that the
     step's figure describes: the baseline where it was reached, else the longest level. `sentence`
-    says all of it in words. Formulas and thresholds: docs/METHOD.md.
+    says all of it in words; `kept` is the share of its seconds, or of all runs, that kept the
+    promise. Formulas and thresholds: docs/METHOD.md.
     """
 
     run_id: str = ""
@@ -113,6 +147,7 @@ class Verdict(Frozen):
     main: int = 0
     trust: Trust
     reasons: tuple[Reason, ...] = ()
+    kept: Kept | None = None
     sentence: str = ""
 
     @property
@@ -156,4 +191,5 @@ class StepVerdict(Frozen):
     kind: PhaseKind | None = None
     levels: tuple[RunLevel, ...] = ()
     reasons: tuple[Reason, ...] = ()
+    kept: Kept | None = None
     sentence: str = ""

@@ -296,24 +296,43 @@ class ExpectedAfterwards:
 
 def expected_afterwards(path: Path, done: Sequence[PastStep]) -> list[ExpectedAfterwards | None]:
     """Return one item per step, in order; None where its load or every limit is unknown."""
-    stages: list[Stage] = []
-    numbers = []
+    book = _Book()
+    results: list[ExpectedAfterwards | None] = []
+    credit = path.full()
     for step in done:
         if step.idle_s > 0:
-            stages.append(Stage(None, seconds=step.idle_s))
-        numbers.append(len(stages))
+            credit = simulate(path, [Stage(None, seconds=step.idle_s)], credit=credit).left
+        expected = book.find(path, step.load, credit) if step.load else None
+        results.append(ExpectedAfterwards(expected, _shares(path, credit)) if expected else None)
         held = (
             step.load.model_copy(update={"max_per_s": step.iops})
             if step.load and step.iops
             else None
         )
-        seconds = max(step.seconds, 0.0)
-        stages.append(Stage(held, seconds=seconds, credit_is_held=step.credit_is_held))
-    course = simulate(path, stages)
-    book = _Book()
-    results: list[ExpectedAfterwards | None] = []
-    for step, number in zip(done, numbers, strict=True):
-        credit = course.credit[number]
-        expected = book.find(path, step.load, credit) if step.load else None
-        results.append(ExpectedAfterwards(expected, _shares(path, credit)) if expected else None)
+        stage = Stage(held, seconds=max(step.seconds, 0.0), credit_is_held=step.credit_is_held)
+        credit = simulate(path, [stage], credit=credit).left
+        if expected is not None and step.iops and not step.credit_is_held:
+            credit = _without_rest(path, credit, expected, step.iops)
     return results
+
+
+_REST = 0.05
+"""Of a full bucket: what rounding and noise of many steps add up to; our choice."""
+
+
+def _without_rest(
+    path: Path, credit: tuple[float, ...], expected: Expectation, iops: float
+) -> tuple[float, ...]:
+    """Return the balances after a step at full load: one that was slower than its credit allows
+    ended without, and the little that the sum leaves is what its noise added up to."""
+    is_full_load = expected.load.max_per_s is None and expected.begin.limited_by != "latency"
+    if not expected.bursts or not is_full_load or iops >= (1 - _SLOWER) * expected.begin.iops:
+        return credit
+    limit = expected.lasting.limited_by
+    return tuple(
+        0.0 if gate.limit == limit and left <= _REST * gate.capacity else left
+        for gate, left in zip(path.gates, credit, strict=True)
+    )
+
+
+_SLOWER = 0.1

@@ -1,7 +1,7 @@
 """Which disks of the catalogue behave as one that was measured: pure.
 
 A level is a load with the rate that it reached. A disk of the catalogue fits a level where its rate
-lies within 7 % of what its tightest cap allows, with credit, without, or with the credit that
+lies within 10 % of what its tightest cap allows, with credit, without, or with the credit that
 flowed in during a pause before the step (catalog/expect.py, from full buckets and what the steps
 before it did); averages and ranges and latencies fit nothing. All dated versions are tried, disks
 without a bucket too. Where a figure grows with the size or is bought, the sizes and the figures
@@ -9,34 +9,43 @@ tried are those that the levels ask for; such a level then fits by construction 
 A fall fits where burst, baseline and the time until it agree with the bucket of the disk within
 10 %.
 
-Disks are ranked by
+One figure identifies nothing: some disk of any cloud has it. Disks are ranked by
 
-    cost = Σ over figures  min(distance / 5 %, 2)  +  2 × figures that were chosen to fit
+    off = mean over figures of min(distance, 10 %), 10 % of one that does not fit, and as much
+          again for each that was chosen to fit
 
 so that a figure that was missed by little counts little, and one that was bought has to explain
-others, too. One fits at all only if at least two things fit, or the only one that was measured
-does, and at least as many fit as do not. Of a disk with bought figures everything must fit, two
-things beside those figures. The factors are our choice.
+others, too. One fits at all only if at least two things fit beside what was chosen, and at least
+twice as many as do not. Of a disk with bought figures everything must fit. One I/O at a time
+need not reach any limit. The factors are our choice.
+
+A fall between the runs of a trial fits where a bucket that was full before the first of them, less
+what was done since, ends within 10 % and one run of it. The limits of machines, without a disk's,
+are candidates, too, unless the machine is known: then they hold for every disk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
+from diskbench.analysis.caps import SAVED_S, SHORT_S
+from diskbench.catalog.books import Books
 from diskbench.catalog.bucket import NO_RULE
 from diskbench.catalog.entry import Catalogue, DiskEntry, catalogue, clouds
 from diskbench.catalog.expect import CatalogDisk, Stage, expect_on, path_of, simulate
-from diskbench.catalog.lookup import DiskLimits, limits_of
-from diskbench.catalog.machine import MachineLimits
-from diskbench.catalog.path import Path
+from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits_of, promise
+from diskbench.catalog.machine import MachineLimits, machine_of
+from diskbench.catalog.path import Gate, Path, without_cache
 from diskbench.catalog.sourced_figures import GIB_PER_TIB, Quantity
 from diskbench.errors import UserError
-from diskbench.model.expectation import Bound, ExpectedLevel, Load
-from diskbench.units import format_duration_s, format_iops
+from diskbench.model.expectation import Bound, Expectation, ExpectedLevel, Load
+from diskbench.units import KIB, format_duration_s, format_iops, format_mb_per_s
 
 _UNIT, _MISSED, _CHOSEN = 0.05, 2.0, 2.0
+_FEWEST, _FIGURES_OF_A_FALL, _FOR_EACH_MISS = 2, 3, 2
+_SHOWN_AS_BYTES = 64 * KIB
 _NEAR_FALL = 0.10
 _REFILLED = 1.5
 """Between the rate without credit and this multiple of it a short step after a pause fits; a longer
@@ -49,7 +58,8 @@ class Level:
     """A rate in blocks a second that a load reached. Where it fell there, `fell_from` is the rate
     before and `after_s` how long that lasted. `mean_iops` is the rate of the whole step of
     `seconds`, and `idle_s` the pause before it; None: not known, and then no credit that flowed in
-    before it is considered."""
+    before it is considered. Where it fell between two runs, `earlier` is what was done before that
+    of the fall, which lasted `slack_s`."""
 
     name: str
     load: Load
@@ -59,14 +69,22 @@ class Level:
     mean_iops: float | None = None
     seconds: float | None = None
     idle_s: float = 0.0
+    earlier: tuple[Stage, ...] = ()
+    slack_s: float = 0.0
+
+    def words(self, iops: float) -> str:
+        """A rate of this load: `3,000 IOPS`, in large blocks `93.8 MB/s`."""
+        block = self.load.block_bytes
+        large = block >= _SHOWN_AS_BYTES
+        return f"{format_mb_per_s(iops * block)} MB/s" if large else f"{format_iops(iops)} IOPS"
 
 
 @dataclass(frozen=True)
 class LikelyDisk:
-    """A disk of the catalogue as `--as-disk` takes it, with the name of its tier, the last day of
-    its limits if they were replaced, and what fits and what does not, each a clause. `off` is the
-    mean distance of what fits, as a fraction; `proof` is how many figures fit beyond those that
-    were chosen to fit; the lower the `cost`, the better."""
+    """A disk of the catalogue as `--as-disk` takes it (or a machine, whose limits alone fit), with
+    the name of its tier, what it promises, the last day of its limits if they were replaced, and
+    what fits and what does not, each a clause. `off` is how far it is off, as a fraction: the lower
+    the better. `proof` is how many figures fit beyond those that were chosen to fit."""
 
     disk: str
     tier: str | None
@@ -75,7 +93,12 @@ class LikelyDisk:
     misses: tuple[str, ...]
     off: float
     proof: int
-    cost: float
+    promise: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Its cloud and type: `aws:gp2`."""
+        return ":".join(self.disk.split(":")[:2])
 
 
 def identify(
@@ -86,40 +109,93 @@ def identify(
     time_scale: float = 1.0,
     is_fresh: bool = False,
     fits_bought: bool = True,
+    books: Books | None = None,
+    machine: MachineLimits | None = None,
 ) -> tuple[LikelyDisk, ...]:
     """Return the disks that fit, the best first; none if nothing does. `cloud` and `day`
     (`2018-03-16`) leave out what was not sold there or then. `time_scale` divides the capacity of
     buckets, as on the lab. `is_fresh`: the disk was new when the first level was measured, so its
     buckets were full. `fits_bought`: figures that are bought may be the measured ones, else
-    they are the defaults."""
-    likely = [
-        fit
-        for name in clouds()
-        if cloud is None or name == cloud
-        for candidate in candidates(name, levels, day, fits_bought=fits_bought)
-        if (fit := _fit(name, candidate, levels, time_scale, is_fresh=is_fresh)) is not None
-    ]
+    they are the defaults. `machine` has the limits of the machine where it is known; where it is
+    not, those of the machines of `books` are tried."""
+    if sum(1 if level.fell_from is None else _FIGURES_OF_A_FALL for level in levels) < _FEWEST:
+        return ()
+    named = [name for name in clouds() if cloud is None or name == cloud]
+    way = machine or MachineLimits("")
+    likely = []
+    for name in named:
+        for candidate in candidates(name, levels, day, fits_bought=fits_bought):
+            disk = CatalogDisk(candidate.limits, time_scale=time_scale)
+            likely.append(_fit(name, candidate, path_of(disk, way), levels, is_fresh=is_fresh))
+        for candidate, path in machines(books, name, levels) if books and not way.gates else ():
+            likely.append(_fit(name, candidate, path, levels, is_fresh=is_fresh))
     ranked: dict[str, LikelyDisk] = {}
-    for fit in sorted(likely, key=lambda fit: (fit.cost, fit.off, fit.disk)):
+    known = [fit for fit in likely if fit is not None]
+    for fit in sorted(known, key=lambda fit: (round(fit.off, 3), -fit.proof, fit.disk)):
         ranked.setdefault(fit.disk, fit)  # the best of a disk's dated versions
     return tuple(ranked.values())
+
+
+@dataclass(frozen=True)
+class LikelyType:
+    """The disks of one type that fit about as well: the best of them, their sizes (none of
+    machines), and how many there are beside it."""
+
+    best: LikelyDisk
+    sizes: tuple[float, ...]
+    others: int = 0
+
+    def words(self) -> str:
+        """`aws:gp2 of 1 to 33 GiB: 100 IOPS, bursts to 3,000; 134 MB/s`."""
+        kind, tier = self.best.kind, f" ({self.best.tier})" if self.best.tier else ""
+        bought = self.best.disk.split(":")[3:]
+        until = f" (limits until {self.best.until})" if self.best.until else ""
+        if not self.sizes:
+            alike = f" (or {self.others} other kinds)" if self.others else ""
+            return f"{self.best.disk}{alike}: {self.best.promise}"
+        low, high = min(self.sizes), max(self.sizes)
+        size = f"{low:g} to {high:,g} GiB" if low < high else f"{low:,g} GiB{tier}"
+        more = f" with {', '.join(bought)}" if bought else ""
+        return f"{kind} of {size}{more}{until}: {self.best.promise}"
+
+
+_MOST_TYPES = 5
+_AS_WELL = 0.005
+
+
+def by_type(likely: Sequence[LikelyDisk]) -> tuple[LikelyType, ...]:
+    """Return the types of a ranking, at most five, each with the sizes that fit as well as its best
+    one."""
+    types: dict[str, list[LikelyDisk]] = {}
+    for fit in likely:
+        of_type = types.setdefault(fit.kind, [])
+        if not of_type or fit.off <= of_type[0].off + _AS_WELL:
+            of_type.append(fit)
+    return tuple(
+        LikelyType(of[0], tuple(size for fit in of if (size := _size(fit))), len(of) - 1)
+        for of in list(types.values())[:_MOST_TYPES]
+    )
+
+
+def _size(fit: LikelyDisk) -> float:
+    """Return the size of a disk in GiB; 0 for a machine."""
+    parts = fit.disk.split(":")
+    return float(parts[2]) if parts[1] != _MACHINE else 0.0
 
 
 def _fit(
     cloud: str,
     candidate: DiskCandidate,
+    path: Path,
     levels: Sequence[Level],
-    time_scale: float,
     *,
     is_fresh: bool,
 ) -> LikelyDisk | None:
     limits = candidate.limits
-    path = path_of(CatalogDisk(limits, time_scale=time_scale), MachineLimits(""))
     means = _means(path, levels)
     fits: list[str] = []
     misses: list[str] = []
-    offs: list[float] = []
-    cost = _CHOSEN * candidate.free
+    cost, proof, has_fallen = _CHOSEN * candidate.free, 0, False
     for level, mean in zip(levels, means, strict=True):
         expected = expect_on(path, level.load)
         if expected is None:
@@ -131,49 +207,69 @@ def _fit(
             promised = caps[0].model_copy(update={"iops": mean})
             caps = [promised] if is_fresh else [*caps, promised]
         best = min((abs(level.iops / cap.iops - 1) for cap in caps), default=1.0)
+        if level.load.depth == 1 and caps and level.iops < (1 - NEAR) * least:
+            continue  # one I/O at a time need not reach any limit
         # Of what flows in during a pause a bucket may keep less: it was full, or owed something.
         is_between = mean is not None and least < level.iops < mean < _REFILLED * least
         cap = min(caps, key=lambda bound: abs(level.iops / bound.iops - 1), default=None)
-        beside = "no cap" if cap is None else f"{format_iops(cap.iops)}, {best:.1%} off"
-        words = f"{level.name}: {format_iops(level.iops)} IOPS of {beside}"
+        beside = "no cap" if cap is None else f"{level.words(cap.iops)}, {best:.1%} off"
+        words = f"{level.name}: {level.words(level.iops)} of {beside}"
         is_fit = best <= NEAR or is_between
         cost += min((0.0 if is_between else best) / _UNIT, _MISSED)
         (fits if is_fit else misses).append(words)
-        if is_fit:
-            offs.append(best)
         if level.fell_from is None or level.after_s is None:
             continue
-        lasts, before = expected.lasts_s, expected.begin.iops
+        lasts, before = _lasts(path, level, expected), expected.begin.iops
         fell = f"{level.name}: fell after {format_duration_s(level.after_s)}"
         if lasts is None:
             misses.append(f"{fell}, and this disk has no bucket")
             cost += _MISSED
             continue
+        if has_fallen:
+            continue  # what a bucket held after an earlier fall is not known as well
+        has_fallen = True
         arithmetic = f"{fell}, by arithmetic {format_duration_s(lasts)}"
-        near = abs(level.after_s / lasts - 1) <= _NEAR_FALL
-        near = near and abs(level.fell_from / before - 1) <= _NEAR_FALL
+        late = max(0.0, abs(level.after_s - lasts) - level.slack_s) / lasts
+        near = late <= _NEAR_FALL and _is_burst(level, before)
         (fits if near else misses).append(arithmetic)
-        cost += min(abs(level.after_s / lasts - 1) / _UNIT, _MISSED) if near else _MISSED
-        if near:
-            offs.append(abs(level.after_s / lasts - 1))
+        proof += near  # both the rate before it and the time
+        cost += min(late / _UNIT, _MISSED) if near else _MISSED
     free = candidate.free
-    proof = len(fits) - free  # a size that was chosen to fit a level proves nothing by it
+    proof += len(fits) - free  # a size that was chosen to fit a level proves nothing by it
     asked = len(fits) + len(misses)
-    least = 2 if candidate.bought else 1 if asked == 1 or free else 2
-    is_chance = candidate.bought and misses  # what is bought as measured must explain the rest
-    if proof < least or is_chance or len(fits) < len(misses):
+    # What is bought as measured must explain the rest, and so must a machine that nobody named.
+    is_chance = (candidate.bought or candidate.machine) and misses
+    least = _FEWEST if candidate.bought or not free else 1
+    if proof < least or is_chance or len(fits) < _FOR_EACH_MISS * len(misses):
         return None
-    size = f"{limits.size_gib:g}"
     return LikelyDisk(
-        disk=f"{cloud}:{limits.disk_type}:{size}{candidate.bought}",
+        disk=candidate.name(cloud),
         tier=limits.tier,
         until=limits.until,
         fits=tuple(fits),
         misses=tuple(misses),
-        off=sum(offs) / len(offs),
+        off=cost * _UNIT / asked,
         proof=proof,
-        cost=cost,
+        promise=promise(limits),
     )
+
+
+def _is_burst(level: Level, before: float) -> bool:
+    """Whether a level fell from a burst, or in a few seconds from that and a second of saved
+    tokens."""
+    most = 1 + _NEAR_FALL
+    if level.seconds and level.seconds <= SHORT_S:
+        most *= 1 + SAVED_S / level.seconds
+    return (1 - _NEAR_FALL) * before <= (level.fell_from or 0.0) <= most * before
+
+
+def _lasts(path: Path, level: Level, expected: Expectation) -> float | None:
+    """Return when the credit ends, in seconds since it was full; None without a bucket."""
+    if not level.earlier or expected.lasts_s is None:
+        return expected.lasts_s
+    course = simulate(path, [*level.earlier, Stage(level.load)])
+    empty = [event.at_s for gate in range(len(path.gates)) if (event := course.first_empty(gate))]
+    return min(empty, default=None)
 
 
 def _tightest(state: ExpectedLevel) -> Bound | None:
@@ -205,7 +301,7 @@ def _means(path: Path, levels: Sequence[Level]) -> list[float | None]:
     return means
 
 
-NEAR = 0.07
+NEAR = 0.10
 """Within this fraction a rate fits a figure of the catalogue; our choice."""
 _BOUGHT_DIGITS = 3
 """A bought figure is tried with so many digits: people buy round ones, and no rate is surer."""
@@ -221,6 +317,47 @@ class DiskCandidate:
     limits: DiskLimits
     free: int
     bought: str = ""
+    machine: str = ""
+
+    def name(self, cloud: str) -> str:
+        """Its name as `--as-disk` takes it; of a machine its own."""
+        if self.machine:
+            return f"{cloud}:{_MACHINE}:{self.machine}"
+        return f"{cloud}:{self.limits.disk_type}:{self.limits.size_gib:g}{self.bought}"
+
+
+_MACHINE = "machine"
+
+
+def machines(
+    books: Books, cloud: str, levels: Sequence[Level]
+) -> Iterator[tuple[DiskCandidate, Path]]:
+    """Yield the limits of the machines of a cloud, those with the same ones together, if one of
+    them is near a level."""
+    alike: dict[tuple[Gate, ...], list[str]] = {}
+    book = books.of(cloud).machines
+    for name in book.types:
+        gates = without_cache(machine_of(books, cloud, name, "").gates)
+        if gates:
+            alike.setdefault(tuple(replace(gate, source="") for gate in gates), []).append(name)
+    for gates, names in alike.items():
+        rates = [
+            gate.rate(has_credit=has_credit) / level.load.block_bytes
+            if gate.counts == "bytes"
+            else gate.rate(has_credit=has_credit)
+            for gate in gates
+            for has_credit in (True, False)
+            for level in levels
+        ]
+        if any(abs(level.iops / rate - 1) <= NEAR for level in levels for rate in rates):
+            pool = SharedLimits(
+                "both",
+                next((gate.allowance for gate in gates if gate.counts == "ios"), None),
+                next((gate.allowance for gate in gates if gate.counts == "bytes"), None),
+            )
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            limits = DiskLimits("", 0.0, (pool,))
+            yield DiskCandidate(limits, 0, machine=f"{names[0]}{more}"), Path(gates)
 
 
 def candidates(
@@ -235,7 +372,9 @@ def candidates(
             if version.tiers is not None:
                 sizes: dict[float, int] = {float(row.gib): 0 for row in version.tiers.rows}
             else:
-                sizes = dict.fromkeys(_sizes(version, levels), 1) or {_smallest(version): 0}
+                sizes = dict.fromkeys(_sizes(version, levels), 1) or dict.fromkeys(
+                    (_smallest(version), _largest(version)), 0
+                )
             for size, free in sizes.items():
                 limits = _limits(dated, name, size)
                 if limits is not None and limits.pools:
@@ -304,8 +443,12 @@ def _sizes(entry: DiskEntry, levels: Sequence[Level]) -> list[float]:
                 sizes.add(float(round(size)))
             floor = (quantity.min or 0.0) / per_gib
             if floor and rate <= (1 + NEAR) * (quantity.min or 0.0):
-                sizes.add(float(max(least, int(floor))))
+                sizes |= {float(least), float(max(least, int(floor)))}
     return sorted(sizes)
+
+
+def _largest(entry: DiskEntry) -> float:
+    return float(entry.size_gib.max if entry.size_gib else 1)
 
 
 def _smallest(entry: DiskEntry) -> float:

@@ -86,6 +86,8 @@ def _planned(runs_of: RunsOf, plan: Plan, books: Books) -> dict[tuple[str, int],
     foreseen, by what was really done, and in which time, those that follow from that."""
     promises = _foreseen(runs_of, plan)
     limit_path = limit_path_of(plan, books) if plan.rental is not None else None
+    if limit_path is not None and (designed := _designed(limit_path)) is not None:
+        promises = {key: replace(of, designed=designed) for key, of in promises.items()}
     if limit_path is None or not any(gate.capacity for gate in limit_path.path.gates):
         return promises
     keys, done = _as_done(runs_of, limit_path)
@@ -96,6 +98,12 @@ def _planned(runs_of: RunsOf, plan: Plan, books: Books) -> dict[tuple[str, int],
         if foreseen is not None and _differs(foreseen.expected, step.expected, seconds):
             promises[key] = replace(foreseen, expected=step.expected, credit=step.credit)
     return promises
+
+
+def _designed(limit_path: LimitPath) -> float | None:
+    """The share of the time that a disk is designed to keep its promise; None if not documented."""
+    share = limit_path.limits.time_share if limit_path.limits is not None else None
+    return share.of_time if share is not None else None
 
 
 def _differs(foreseen: Expectation, afterwards: Expectation, seconds: float) -> bool:
@@ -165,8 +173,11 @@ def _from_hint(runs_of: RunsOf, limit_path: LimitPath) -> dict[tuple[str, int], 
             over = began + sum(group.seconds for group in groups)
     source = BY_OWNER if limit_path.sources == (BY_OWNER,) else "catalogue"
     until = limit_path.limits.until if limit_path.limits else None
+    designed = _designed(limit_path)
     return {
-        key: StepPromise(step.expected, source, step.credit, is_guess=True, until=until)
+        key: StepPromise(
+            step.expected, source, step.credit, is_guess=True, until=until, designed=designed
+        )
         for key, step in zip(keys, expected_afterwards(limit_path.path, done), strict=True)
         if step is not None
     }

@@ -7,48 +7,140 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy.engine import Engine
 
-from diskbench.analysis.figure import Rate, figure_of
+from diskbench.analysis.figure import Rate, figure_of, middle_at, of_one_level
+from diskbench.analysis.run_course import joint_courses
 from diskbench.analysis.setting import Stretch, device_rate
+from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.analysis.trust import in_order, trust
 from diskbench.analysis.verdict import sentence
-from diskbench.model.doubts import OTHER_DISK, Reason
+from diskbench.catalog.books import Books
+from diskbench.catalog.entry import clouds
+from diskbench.catalog.expect import Stage
+from diskbench.catalog.machine import MachineLimits, machine_of
+from diskbench.model.doubts import ABOVE_PROMISE, BELOW_PROMISE, OTHER_DISK, PAGE_CACHE, Reason
 from diskbench.model.run import Run
 from diskbench.model.spec import EMULATED_PROVIDERS, Plan
-from diskbench.model.verdict import Verdict
+from diskbench.model.verdict import Limiter, Verdict
 from diskbench.plan.identify import Level, LikelyDisk, identify
 from diskbench.plan.limit_path import Hint, hint_of, named_disk
 from diskbench.ports import EvidenceStore
 from diskbench.results.run_evidence import phases_of, read_steps
 from diskbench.results.step_case import setting_of
 from diskbench.results.step_groups import StepGroup, groups_of
+from diskbench.store.query import find_runs
 from diskbench.store.rows import find_plan
 from diskbench.store.step_rows import load_results
+from diskbench.store.where import Filter
+
+RunsOf = Sequence[tuple[Run, Sequence[StepGroup]]]
 
 
 def identified(
-    database: Engine, evidence: EvidenceStore, run: Run, *, cloud: str | None = None
+    database: Engine,
+    evidence: EvidenceStore,
+    run: Run,
+    *,
+    cloud: str | None = None,
+    books: Books | None = None,
 ) -> tuple[tuple[Level, ...], tuple[LikelyDisk, ...]]:
-    """Return the levels of a run that characterise its disk, and the disks that fit them, the
-    best first. The day of the run chooses the versions of the catalogue. Raises UnknownName or
-    EvidenceDamaged where its evidence is gone or damaged."""
+    """Return the levels that characterise the disk of a run, from all runs of its trial, and the
+    disks that fit them, the best first. The day of the run chooses the versions of the catalogue,
+    its machine the limits that hold for every disk. Raises UnknownName or EvidenceDamaged where its
+    evidence is gone or damaged."""
     plan = find_plan(database, run.trial_id)
-    results = load_results(database, run.run_id)[run.run_id]
-    phases = phases_of(evidence, run.run_id, plan, number=run.number)
-    groups = groups_of(results, read_steps(evidence, run.run_id), phases, plan, run.provider)
-    pauses = _idle_before(groups)
-    levels = tuple(
-        replace(level, idle_s=idle_s)
-        for group, idle_s in zip(groups, pauses, strict=True)
-        if group.is_judged and (level := level_of(group, plan, run)) is not None
-    )
+    runs = find_runs(database, [Filter("trial_id", "=", run.trial_id)])
+    ordered = sorted(runs, key=lambda of: of.run_index) or [run]
+    results = load_results(database, *(of.run_id for of in ordered))
+    runs_of = []
+    for of in ordered:
+        phases = phases_of(evidence, of.run_id, plan, number=of.number)
+        steps = read_steps(evidence, of.run_id)
+        runs_of.append((of, groups_of(results[of.run_id], steps, phases, plan, of.provider)))
+    levels = levels_of(runs_of, plan)
     scale = plan.rental.spec.time_scale if plan is not None and plan.rental is not None else 1.0
-    day = hint_of(run.labels or {}).measured_on or (run.measured_at or "")[:10] or None
-    fits = identify(levels, cloud=cloud, day=day, time_scale=scale, is_fresh=_is_fresh(plan, run))
+    hint = hint_of(run.labels or {})
+    fits = identify(
+        levels,
+        cloud=cloud,
+        day=hint.measured_on or (run.measured_at or "")[:10] or None,
+        time_scale=scale,
+        is_fresh=_is_fresh(plan, ordered[0]),
+        books=books,
+        machine=_machine(run, hint, cloud, books),
+    )
     return levels, fits
+
+
+def _machine(run: Run, hint: Hint, cloud: str | None, books: Books | None) -> MachineLimits | None:
+    """Return the limits of the run's machine, where both it and its cloud are known."""
+    name = hint.as_machine or run.instance_type
+    of_cloud = cloud or run.cloud or run.disk_cloud
+    if books is None or not name or of_cloud not in clouds():
+        return None
+    return machine_of(books, of_cloud, name, run.disk_type or "")
+
+
+def levels_of(runs_of: RunsOf, plan: Plan | None) -> tuple[Level, ...]:
+    """Return the levels of the runs of a trial: of several runs one for each step, that of its
+    figure, with its fall where that lies between two runs."""
+    if len(runs_of) == 1:
+        [(run, groups)] = runs_of
+        pauses = _idle_before(groups)
+        return tuple(
+            replace(level, idle_s=idle_s)
+            for group, idle_s in zip(groups, pauses, strict=True)
+            if group.is_judged and (level := level_of(group, plan, run)) is not None
+        )
+    series: dict[str, list[tuple[int, float]]] = {}
+    found: dict[tuple[str, int], Level] = {}
+    for number, (run, groups) in enumerate(runs_of):
+        for group in groups:
+            level = level_of(group, plan, run) if group.is_judged else None
+            if level is not None:
+                found[group.name, number] = level
+                series.setdefault(group.name, []).append((number, level.iops))
+    courses = joint_courses(series)
+    falls = [
+        (series[name][stretch.start][0], name)
+        for name, course in courses.items()
+        for stretch in course
+        if stretch.fell_from is not None
+    ]
+    levels = []
+    for name, values in series.items():
+        course = courses[name]
+        chosen = of_one_level([stretch.kind for stretch in course]) or range(len(values))
+        at = chosen[middle_at([values[of][1] for of in chosen])]
+        level = found[name, values[at][0]]
+        fall = next((stretch for stretch in course if stretch.fell_from), None)
+        if fall is not None and level.fell_from is None and name == min(falls)[1]:
+            last = values[fall.start - 1][0]
+            earlier = _stages(runs_of[:last])
+            slack_s = sum(group.seconds for group in runs_of[last][1])
+            after_s = sum(stage.seconds for stage in earlier) + slack_s
+            level = replace(
+                level, fell_from=fall.fell_from, after_s=after_s, earlier=earlier, slack_s=slack_s
+            )
+        levels.append(replace(level, mean_iops=None))
+    return tuple(levels)
+
+
+def _stages(runs_of: RunsOf) -> tuple[Stage, ...]:
+    """Return what was done in these runs, with the pauses between their steps."""
+    groups = [group for _, of_run in runs_of for group in of_run]
+    stages = []
+    for group, idle_s in zip(groups, _idle_before(groups), strict=True):
+        if idle_s > 0:
+            stages.append(Stage(None, seconds=idle_s))
+        load = group.load
+        if load is not None and group.iops:
+            load = load.model_copy(update={"max_per_s": group.iops})
+        stages.append(Stage(load if group.iops else None, seconds=group.seconds))
+    return tuple(stages)
 
 
 def _is_fresh(plan: Plan | None, run: Run) -> bool:
@@ -60,21 +152,17 @@ def _is_fresh(plan: Plan | None, run: Run) -> bool:
 
 def _idle_before(groups: Sequence[StepGroup]) -> tuple[float, ...]:
     """Return the seconds between the end of the step before and the beginning of each step; 0 where
-    it is not known."""
+    it is not known. Steps of a run that all have its time follow each other."""
     pauses = []
-    over: str | None = None
+    over: datetime | None = None
     for group in groups:
         began = group.results[0].started_at if group.results else None
-        pauses.append(_between_s(over, began))
-        over = group.results[-1].finished_at if group.results else None
+        at = datetime.fromisoformat(began) if began else over
+        pause = (at - over).total_seconds() if at is not None and over is not None else 0.0
+        pauses.append(max(0.0, pause))
+        if at is not None:
+            over = max(at, over or at) + timedelta(seconds=group.seconds)
     return tuple(pauses)
-
-
-def _between_s(before: str | None, after: str | None) -> float:
-    if before is None or after is None:
-        return 0.0
-    passed = datetime.fromisoformat(after) - datetime.fromisoformat(before)
-    return max(0.0, passed.total_seconds())
 
 
 def level_of(group: StepGroup, plan: Plan | None, run: Run) -> Level | None:
@@ -107,48 +195,51 @@ def level_of(group: StepGroup, plan: Plan | None, run: Run) -> Level | None:
 
 
 _UNEXPLAINED = frozenset({"unknown", "fixed-limit"})
-_FEWEST = 2
+_BESIDE_PROMISE = frozenset({ABOVE_PROMISE.code, BELOW_PROMISE.code})
 
 
 def with_other_disk(
-    run: Run,
-    groups: Sequence[StepGroup],
+    runs_of: RunsOf,
     plan: Plan | None,
     hint: Hint,
     verdicts: Sequence[Verdict],
 ) -> list[Verdict]:
-    """Return the verdicts of a run, with the doubt `other-disk` where at least two of its steps
-    are explained by nothing that its disk promises, and another disk of the same cloud explains
-    every level of the run."""
+    """Return the verdicts of a trial, all with the doubt `other-disk` where nothing that its disk
+    promises explains one of its steps, and another disk of the same cloud explains the figures of
+    all. It is no reason then that they are off their promise, or that memory might explain one."""
     cloud, disk_type = _named_disk(plan, hint)
-    if not cloud:
+    shown_of = {step: shown(of) for step, of in verdicts_by_step(verdicts).items()}
+    if not cloud or not any(map(_is_unexplained, shown_of.values())):
         return list(verdicts)
-    unexplained = {
-        verdict.step
-        for verdict in verdicts
-        if verdict.stands_for.promised is not None
-        and verdict.stands_for.limiter.name in _UNEXPLAINED
-    }
-    if len(unexplained) < _FEWEST:
-        return list(verdicts)
-
-    levels = [level for group in groups if (level := level_of(group, plan, run)) is not None]
-    day = hint.measured_on or (run.measured_at or "")[:10] or None
+    levels, day = [], hint.measured_on
+    for run, groups in runs_of:
+        day = day or (run.measured_at or "")[:10] or None
+        for group in groups:
+            is_shown = group.name in shown_of and shown_of[group.name].run_id == run.run_id
+            if is_shown and (level := level_of(group, plan, run)) is not None:
+                levels.append(level)
     # A disk whose figures are bought would explain any level by what it was bought with.
     likely = identify(levels, cloud=cloud, day=day, fits_bought=False)
     fits = [fit for fit in likely if not fit.misses]
     named = f"{cloud}:{disk_type}:"
-    if not fits or any(fit.disk.startswith(named) for fit in fits):
+    if len(levels) < _FEWEST or not fits or any(fit.disk.startswith(named) for fit in fits):
         return list(verdicts)
     best = fits[0]
     tier = f" ({best.tier})" if best.tier else ""
     reason = OTHER_DISK.reason(
         f"it behaves as {best.disk}{tier} and not as {disk_type}: {'; '.join(best.fits)}"
     )
-    return [
-        _doubted(verdict, reason) if verdict.step in unexplained else verdict
-        for verdict in verdicts
-    ]
+    return [_doubted(verdict, reason) for verdict in verdicts]
+
+
+_FEWEST = 2
+"""Figures: one alone is explained by some disk of any cloud."""
+
+
+def _is_unexplained(verdict: Verdict) -> bool:
+    main = verdict.stands_for
+    by_memory = main.limiter.name == "page-cache" and verdict.trust != "no"
+    return main.promised is not None and (main.limiter.name in _UNEXPLAINED or by_memory)
 
 
 def _named_disk(plan: Plan | None, hint: Hint) -> tuple[str, str]:
@@ -165,6 +256,15 @@ def _named_disk(plan: Plan | None, hint: Hint) -> tuple[str, str]:
 
 
 def _doubted(verdict: Verdict, reason: Reason) -> Verdict:
-    ordered = in_order((reason, *verdict.reasons))
-    judged = verdict.model_copy(update={"reasons": ordered, "trust": trust(ordered)})
+    gone = _BESIDE_PROMISE
+    stretches = verdict.stretches
+    if _is_unexplained(verdict) and verdict.stands_for.limiter.name == "page-cache":
+        gone = gone | {PAGE_CACHE.code}
+        limit = Limiter(
+            name="unknown", evidence=(f"as {reason.message.split(' and not ')[0][11:]}",)
+        )
+        stretches = tuple(judged.model_copy(update={"limiter": limit}) for judged in stretches)
+    ordered = in_order((reason, *(old for old in verdict.reasons if old.code not in gone)))
+    update = {"stretches": stretches, "reasons": ordered, "trust": trust(ordered)}
+    judged = verdict.model_copy(update=update)
     return judged.model_copy(update={"sentence": sentence(judged)})

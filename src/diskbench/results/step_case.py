@@ -10,8 +10,16 @@ from dataclasses import dataclass, replace
 from diskbench.analysis.limiter import BLOCK_TRANSPORTS
 from diskbench.analysis.queue_depth import Sibling
 from diskbench.analysis.setting import LINKS, Medium, Setting
+from diskbench.analysis.unsteady import two_latencies
 from diskbench.fio.warnings import processor_of, step_warnings
-from diskbench.model.doubts import LOOKS_LIKE, NO_RATE, REQUESTS_MERGED, REQUESTS_SPLIT, Reason
+from diskbench.model.doubts import (
+    LOOKS_LIKE,
+    NO_RATE,
+    REQUESTS_MERGED,
+    REQUESTS_SPLIT,
+    TWO_MODES,
+    Reason,
+)
 from diskbench.model.facts import HostFacts
 from diskbench.model.processor import busiest
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
@@ -20,7 +28,7 @@ from diskbench.plan.limit_path import Hint
 from diskbench.plan.recognise import like, like_bytes
 from diskbench.results.run_evidence import StepEvidence
 from diskbench.results.step_groups import StepGroup
-from diskbench.units import KIB, format_bytes
+from diskbench.units import KIB, format_bytes, format_latency_ns
 
 _SYNC = re.compile(r"^\s*(end_fsync|fsync_on_close|fsync|fdatasync|sync)\s*=\s*[1-9]", re.MULTILINE)
 _SHOWN_AS_BYTES = 64 * KIB
@@ -51,7 +59,11 @@ def case_of(
     own is named where nothing `is_promised`."""
     names = _like(group)
     setting = setting_of(group, plan, hint, others, memory_bytes)
-    reasons = (*counted_otherwise(group), *_named(() if is_promised else names))
+    reasons = (
+        *counted_otherwise(group),
+        *_named(() if is_promised else names),
+        *_two_latencies(group),
+    )
     return StepCase(
         replace(setting, is_like_bucket=bool(names)),
         _doubts(group, plan),
@@ -190,6 +202,22 @@ def _named(names: Sequence[str]) -> tuple[Reason, ...]:
             advice=f"results show --as-disk {names[0]} compares it with that disk",
         ),
     )
+
+
+def _two_latencies(group: StepGroup) -> tuple[Reason, ...]:
+    """A note where the I/Os of a step are of two kinds, quick and slow ones."""
+    for row in (row for rows in group.rounds for row in rows):
+        if two_latencies(row.p50_ns, row.p99_ns):
+            quick, slow = format_latency_ns(row.p50_ns), format_latency_ns(row.p99_ns)
+            words = (
+                f"the latency of its {row.direction}s has two modes: half take up to {quick}, one "
+                f"in a hundred {slow} or more"
+            )
+            return (TWO_MODES.reason(words, weight="note", advice=_QUEUED),)
+    return ()
+
+
+_QUEUED = "I/Os that wait for a limiter or a flush are slow together: measure at a lower rate"
 
 
 def _no_rate(group: StepGroup) -> tuple[Reason, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -11,18 +10,20 @@ from sqlalchemy.engine import Engine
 from diskbench.analysis.repeats import Sample
 from diskbench.analysis.shown import (
     at_one_level,
+    limit_of,
     reasons_over,
     shown,
     shown_stretch,
     trust_of,
 )
+from diskbench.analysis.time_share import share_of_runs
+from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.books import Books
 from diskbench.model.run import Run
-from diskbench.model.verdict import RunLevel, StepVerdict, Verdict, trust_words
+from diskbench.model.verdict import Judged, Kept, RunLevel, StepVerdict, Verdict, trust_words
 from diskbench.ports import EvidenceStore
 from diskbench.results.pool import replicated
 from diskbench.results.verdicts import trial_verdicts
-from diskbench.units import format_iops, format_mb_per_s
 
 _THERE_BEFORE = frozenset({"local", "ssh"})
 
@@ -84,7 +85,7 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
     if not samples:
         return None
     beside = replicated(ratios) if len(ratios) == len(samples) else None
-    named = Counter(verdict.stands_for.limiter.name for verdict in all_of).most_common(1)[0][0]
+    named = limit_of([verdict.stands_for for verdict in all_of])
     limiter = shown_stretch(
         [verdict.stands_for for verdict in all_of if verdict.stands_for.limiter.name == named]
     ).limiter
@@ -99,8 +100,20 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
         kind=kinds.pop() if len(kinds) == 1 else None,
         levels=levels,
         reasons=reasons_over(all_of),
+        kept=_kept(all_of, ratios),
     )
-    return summary.model_copy(update={"sentence": _sentence(summary)})
+    middle = shown_stretch([verdict.stands_for for verdict in all_of])
+    return summary.model_copy(update={"sentence": _sentence(summary, middle)})
+
+
+def _kept(verdicts: Sequence[Verdict], ratios: Sequence[Sample]) -> Kept | None:
+    """The share of the trials, in order, that kept their promise; of fewer that of their seconds or
+    runs."""
+    promised = verdicts[0].stands_for.promised
+    of_trials = share_of_runs(
+        [sample.value for sample in ratios], promised.designed if promised else None
+    )
+    return of_trials or next((verdict.kept for verdict in verdicts if verdict.kept), None)
 
 
 def _levels(trial: Sequence[tuple[Run, Verdict]]) -> tuple[RunLevel, ...]:
@@ -125,23 +138,26 @@ def _levels(trial: Sequence[tuple[Run, Verdict]]) -> tuple[RunLevel, ...]:
     return tuple(levels)
 
 
-def _sentence(step: StepVerdict) -> str:
+def _sentence(step: StepVerdict, middle: Judged) -> str:
     figures = step.replicated
+    block = (middle.bytes_per_s or 0.0) / middle.iops if middle.iops else 0.0
+
+    def words(iops: float) -> str:
+        return figure_words(iops, iops * block)
+
     if len(step.levels) > 1:
         measured = ", then ".join(
-            f"{format_iops(level.iops)} IOPS ({format_mb_per_s(level.bytes_per_s)} MB/s) in "
-            f"{_runs(level)} ({level.kind})"
-            for level in step.levels
+            f"{words(level.iops)} in {_runs(level)} ({level.kind})" for level in step.levels
         )
     elif figures.machines > 1:
         span = (
-            f"{format_iops(figures.interval.low)} to {format_iops(figures.interval.high)}"
+            f"{words(figures.interval.low)} to {words(figures.interval.high)}"
             if figures.interval
             else f"no interval of {figures.machines} machines"
         )
-        measured = f"{format_iops(figures.median)} IOPS, {span}"
+        measured = f"{words(figures.median)}, {span}"
     else:
-        measured = f"{format_iops(figures.median)} IOPS"
+        measured = words(figures.median)
     beside = f", {step.ratio:.0%} of what was promised" if step.ratio is not None else ""
     unknown = step.limiter.name == "unknown"
     by = "limit unknown" if unknown else f"limited by {step.limiter.words()}"

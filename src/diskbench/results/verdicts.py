@@ -13,15 +13,19 @@ from statistics import fmean, stdev
 
 from sqlalchemy.engine import Engine
 
+from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.analysis.run_course import RunStretch, joint_courses
-from diskbench.analysis.setting import FEWEST_FLAT
+from diskbench.analysis.setting import FEWEST_FLAT, Setting, shown_rate
+from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.analysis.stretches import Measured, StepPromise
+from diskbench.analysis.time_share import share_of_runs
 from diskbench.analysis.trust import headline_step
-from diskbench.analysis.verdict import verdict
+from diskbench.analysis.unsteady import two_modes_of_runs
+from diskbench.analysis.verdict import two_rates, verdict
 from diskbench.catalog.books import Books
 from diskbench.errors import StoreUnavailable
 from diskbench.fio.audit import FAR_APART, least_variation
-from diskbench.model.doubts import RUNS_DISAGREE, Reason
+from diskbench.model.doubts import RUNS_DISAGREE, TWO_MODES, Reason
 from diskbench.model.result import StepResult
 from diskbench.model.run import Headline, ListedStep, Run
 from diskbench.model.spec import Plan
@@ -116,7 +120,32 @@ def judge(
     verdicts: list[Verdict] = []
     for run, groups in runs_of:
         verdicts += _of_run(run, groups, plan, hint or Hint(), of_runs, promises)
-    return tuple(verdicts), promises
+    designed = next((promise.designed for promise in promises.values()), None)
+    of_all = with_other_disk(runs_of, plan, hint or Hint(), verdicts)
+    return tuple(_with_share_of_runs(of_all, designed)), promises
+
+
+def _with_share_of_runs(verdicts: Sequence[Verdict], designed: float | None) -> list[Verdict]:
+    """Return the verdicts with the share of the runs that kept their promise, of steps too short to
+    have one of their seconds."""
+    shares = {
+        step: share_of_runs([one.stands_for.ratio or 0.0 for one in of], designed)
+        for step, of in verdicts_by_step(verdicts).items()
+        if _asks_all(shown(of)) and all(one.kept is None for one in of)
+    }
+    return [
+        one if (share := shares.get(one.step)) is None else one.model_copy(update={"kept": share})
+        for one in verdicts
+    ]
+
+
+_LESS = frozenset({"latency", "offered", "queue-depth"})
+
+
+def _asks_all(verdict: Verdict) -> bool:
+    """Whether a step asked for all that is promised."""
+    main = verdict.stands_for
+    return main.promised is not None and not {main.promised.limited_by, main.limiter.name} & _LESS
 
 
 def _of_run(
@@ -147,7 +176,7 @@ def _of_run(
         case = case_of(group, plan, hint, others, run.memory_bytes, is_promised=promise is not None)
         known = (*case.reasons, *of_runs.doubts[run_id, group.name])
         verdicts.append(verdict(measured, case.setting, promise, case.doubts, known))
-    return with_other_disk(run, groups, plan, hint, verdicts)
+    return verdicts
 
 
 def _over_runs(runs_of: Sequence[tuple[Run, Sequence[StepGroup]]]) -> OverRuns:
@@ -176,25 +205,54 @@ def _over_runs(runs_of: Sequence[tuple[Run, Sequence[StepGroup]]]) -> OverRuns:
                 courses[key] = level
             if level in vary:
                 variation[key] = vary[level]
-    least = {
-        name: least_variation([value for _, value in values_of])
-        for name, values_of in series.items()
+    disagree = {
+        name: _disagree([value for _, value in values_of]) for name, values_of in series.items()
     }
     doubts = {}
     for run, groups in runs_of:
         for group in groups:
             key = run.run_id, group.name
-            doubts[key] = _disagree(courses.get(key), least.get(group.name))
+            course = courses.get(key)
+            fell = course is not None and course.kind != "level"
+            of_runs = _two_rates(group, series.get(group.name, ())) or disagree.get(group.name, ())
+            doubts[key] = () if fell else of_runs
     return OverRuns(courses, variation, doubts)
 
 
-def _disagree(course: RunStretch | None, least: float | None) -> tuple[Reason, ...]:
-    """A doubt where runs vary by so much (at least `least`) that none stands for the rest, and no
-    fall explains it."""
-    if least is None or least < FAR_APART or (course is not None and course.kind != "level"):
+def _two_rates(group: StepGroup, series: Sequence[tuple[int, float]]) -> tuple[Reason, ...]:
+    """A doubt where the runs of a step have two rates, and go between them."""
+    if len(series) < LEAST_HISTORY:
         return ()
-    words = f"its runs vary by at least {least:.0%}, and no fall explains it"
-    return (RUNS_DISAGREE.reason(words, weight="with care"),)
+    modes = two_modes_of_runs([value for _, value in series])
+    if modes is None:
+        return ()
+    setting = Setting(load=group.load)
+    words = two_rates(modes, lambda rate: shown_rate(rate, setting), "runs")
+    return (TWO_MODES.reason(words),)
+
+
+_TWICE = 2.0
+_FEW = 10
+_ODD = 4
+"""From so many runs on, one of them may be odd."""
+
+
+def _disagree(values: Sequence[float]) -> tuple[Reason, ...]:
+    """A doubt where runs vary by so much that none stands for the rest."""
+    least = least_variation(values)
+    if least is None:
+        return ()
+    if least >= FAR_APART:
+        words = f"its runs vary by at least {least:.0%}, and no fall explains it"
+        return (RUNS_DISAGREE.reason(words, weight="with care"),)
+    ordered = sorted(values)
+    if len(values) >= _ODD:
+        ordered = min(ordered[1:], ordered[:-1], key=lambda kept: kept[-1] / kept[0])
+    if len(values) < _FEW and ordered[-1] >= _TWICE * ordered[0]:
+        times = ordered[-1] / ordered[0]
+        words = f"its runs differ by a factor of {times:.2g}, and no fall explains it"
+        return (RUNS_DISAGREE.reason(words, weight="with care"),)
+    return ()
 
 
 def _keep_headlines(

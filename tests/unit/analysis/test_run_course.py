@@ -98,3 +98,49 @@ def test_what_did_not_fall_beside_a_fall_is_one_level(sd):
         for of in noise
     ]
     assert sum(fallen) <= 6
+
+
+def test_two_runs_are_a_burst_of_their_own():
+    course = run_course(noisy((3000, 5), (100, 6), (3000, 2), (100, 6)))
+    assert [(one.kind, one.start) for one in course] == [
+        ("burst", 0),
+        ("baseline", 5),
+        ("burst", 11),
+        ("baseline", 13),
+    ]
+
+
+def test_bursts_that_come_back_to_one_level_are_bursts_even_if_one_is_last():
+    kinds = [
+        one.kind for one in run_course(noisy((3000, 5), (100, 6), (3000, 4), (100, 6), (3000, 4)))
+    ]
+    assert kinds == ["burst", "baseline", "burst", "baseline", "burst"]
+
+
+def test_a_single_run_between_two_levels_costs_itself():
+    course = run_course(noisy((3000, 7), (1400, 1), (100, 9), sd=0.05))
+    assert [(one.kind, one.end - one.start) for one in course] in (
+        [("burst", 8), ("baseline", 9)],
+        [("burst", 7), ("baseline", 10)],
+    )
+
+
+@pytest.mark.parametrize("odd", [100, 9000])
+def test_a_single_odd_run_is_no_level(odd):
+    course = run_course(noisy((3000, 6), (odd, 1), (3000, 6)))
+    assert [(one.kind, one.start, one.end) for one in course] == [("level", 0, 13)]
+
+
+def test_steps_that_would_not_be_believed_alone_support_each_other():
+    """Three steps that fall by 36 % at a noise of 15 %: each alone is seldom believed."""
+    noise, alone, together = Noise(0.15), 0, 0
+    for seed in range(40):
+        of = {
+            name: steps([(1000, 8), (640, 8)], noise, seed=seed + at).tolist()
+            for name, at in (("a", 0), ("b", 99), ("c", 499))
+        }
+        alone += sum(len(run_course(values)) > 1 for values in of.values())
+        both = joint_courses({name: list(enumerate(values)) for name, values in of.items()})
+        together += sum(len(set(course)) > 1 for course in both.values())
+    assert alone <= 60
+    assert together >= 80

@@ -61,5 +61,10 @@ def test_doubts_are_of_all_runs():
     first, *others = runs()
     first = first.model_copy(update={"trust": "with care", "reasons": (doubt, note("split"))})
     found = [first, *others]
-    assert [one.code for one in reasons_over(found)] == ["stalled", "requests-merged"]
-    assert "It stalled" in "\n".join(line.text for line in verdict_lines(found))
+    # One of three does not decide: it is a note, with its run.
+    assert {(one.code, one.weight) for one in reasons_over(found)} == {
+        ("stalled", "note"),
+        ("requests-merged", "note"),
+    }
+    assert "run 1: It stalled" in "\n".join(line.text for line in verdict_lines(found))
+    assert reasons_over([first, first, *others])[0].weight == "with care"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from diskbench.analysis.trust import headline_step, of_trial, reasons_of, trust, worst
+from diskbench.analysis.trust import headline_step, of_trial, over_runs, reasons_of, trust
 from diskbench.model.processor import Processor
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.run import Headline, ListedStep
@@ -76,10 +76,14 @@ def test_a_busy_core_is_told_where_no_warning_did():
     assert (found.code, found.weight) == ("client-bound", "with care")
 
 
-def test_the_worst_of_several_runs_is_that_of_all():
-    assert worst(["yes", "no", "with care"]) == "no"
-    assert worst(["yes", "with care"]) == "with care"
-    assert worst([]) == "yes"
+def test_one_odd_run_of_several_does_not_decide_and_each_of_two_does():
+    assert over_runs(["yes"] * 9 + ["no"]) == "yes"
+    assert over_runs(["yes"] * 199 + ["with care"]) == "yes"
+    assert over_runs(["yes"] * 4 + ["no", "with care"]) == "with care"
+    assert over_runs(["yes"] * 2 + ["no"] * 2) == "no"
+    assert over_runs(["yes", "no"]) == "no"
+    assert over_runs(["with care"]) == "with care"
+    assert over_runs([]) == "yes"
 
 
 def load(
@@ -121,7 +125,7 @@ def test_a_trial_has_the_middle_of_its_runs_at_the_baseline() -> None:
     assert found.iops == 2.0  # of an even number the lower one
 
 
-def test_a_trial_has_the_worst_trust_of_its_runs_and_none_where_one_was_not_judged() -> None:
+def test_a_trial_has_the_trust_over_its_runs_and_none_where_one_was_not_judged() -> None:
     for trusts, expected in (
         (["yes", "yes"], "yes"),
         (["yes", "with care"], "with care"),

@@ -1,12 +1,13 @@
 """The disk of the catalogue that a measured one behaves as is named, and none where none does."""
 
 import pytest
+from tests.books import SHIPPED
 
-from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
+from diskbench.catalog.expect import CatalogDisk, Stage, expect_on, path_of
 from diskbench.catalog.lookup import dated_limits
-from diskbench.catalog.machine import MachineLimits
+from diskbench.catalog.machine import MachineLimits, machine_of
 from diskbench.model.expectation import Load
-from diskbench.plan.identify import Level, identify
+from diskbench.plan.identify import Level, by_type, identify
 
 RANDOM = Load(block_bytes=4096, depth=256)
 RANDOM_WRITES = RANDOM.model_copy(update={"read_share": 0.0})
@@ -127,3 +128,50 @@ def test_a_new_disk_that_does_not_burst_is_none_with_a_bucket():
 
     assert any(":gp2:" in fit.disk for fit in identify(levels))
     assert not any(":gp2:" in fit.disk for fit in identify(levels, is_fresh=True))
+
+
+def test_one_figure_identifies_nothing():
+    assert identify([Level("reads", RANDOM, 3000)]) == ()
+
+
+def test_a_type_is_one_line_with_its_sizes_and_its_promise():
+    types = by_type(identify(measured("aws", "gp2", 20), day="2026-11-23"))
+    assert types[0].words() == (
+        "aws:gp2 of 1 to 33 GiB: 100 IOPS, bursts to 3,000 for 31 min 02 s; 134 MB/s"
+    )
+    assert len(types) <= 5
+    assert [one.best.off for one in types] == sorted(one.best.off for one in types)
+
+
+def test_a_poor_match_is_none():
+    levels = [Level("reads", RANDOM, 777), Level("large", LARGE, 333)]
+    assert identify(levels, books=SHIPPED) == ()
+
+
+def test_one_io_at_a_time_need_not_reach_a_limit():
+    single = RANDOM.model_copy(update={"depth": 1})
+    levels = [*measured("aws", "gp3", 100), Level("latency", single, 1450)]
+    first = identify(levels, day="2026-11-23")[0]
+    assert first.disk.startswith("aws:gp3")
+    assert not first.misses
+
+
+def test_the_limits_of_a_machine_are_a_candidate():
+    """3,600 IOPS and 81.2 MB/s are what an m5.large keeps towards its disks."""
+    levels = [Level("reads", RANDOM, 3600), Level("large", LARGE, 81.2e6 / 2**20)]
+    types = by_type(identify(levels, cloud="aws", books=SHIPPED))
+    assert types[0].best.disk.startswith("aws:machine:")
+    known = machine_of(SHIPPED, "aws", "m5.large", "gp3")
+    fits = identify(levels, cloud="aws", books=SHIPPED, machine=known, fits_bought=False)
+    assert not any(":machine:" in fit.disk for fit in fits)
+
+
+def test_a_fall_between_runs_counts_with_what_was_done_before():
+    """Runs of a minute at 3,000 IOPS, each after a minute at 50: the credit ends in run 32."""
+    light = RANDOM.model_copy(update={"max_per_s": 50.0})
+    full = RANDOM.model_copy(update={"max_per_s": 3000.0})
+    earlier = (Stage(light, seconds=60), Stage(full, seconds=60)) * 31
+    level = Level("reads", RANDOM, 100, fell_from=3000, after_s=3780, earlier=earlier, slack_s=120)
+    (first, *_) = identify([level], cloud="aws")
+    assert first.disk.startswith("aws:gp2:")
+    assert "fell after 1 h 03 min" in first.fits[1]

@@ -63,11 +63,14 @@ def test_the_figure_of_a_trial_that_fell_is_its_baseline():
     assert "runs 1–4 (burst)" in found.sentence
 
 
-def test_the_worst_belief_and_the_limit_that_most_name_stand_for_all():
+def test_the_trust_and_the_limit_of_most_runs_stand_for_all():
     told = [verdict("a", 3000), verdict("b", 2990), verdict("c", 20, limit="client", trust="no")]
     (found,) = over_runs([row(one) for one in "abc"], told)
+    assert (found.trust, found.limiter.name) == ("yes", "disk-iops")
 
-    assert (found.trust, found.limiter.name) == ("no", "disk-iops")
+    told += [verdict("d", 21, limit="client", trust="no")]
+    (found,) = over_runs([row(one) for one in "abcd"], told)
+    assert found.trust == "no"
 
 
 def test_steps_without_a_figure_say_nothing():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from diskbench.model.phase import Phase, StepPhases
-from diskbench.report.assemble.words import NONE, counted
+from diskbench.report.assemble.words import NONE, counted, rate_words
 from diskbench.units import format_iops, format_mb_per_s
 
 MOST_LINES = 24
@@ -53,10 +53,8 @@ def cliff_words(steps: Sequence[StepPhases]) -> str:
         burst, baseline = step.phases[kinds.index("burst")], step.phases[kinds.index("baseline")]
         if step.cliffs and burst.start_s < baseline.start_s:
             lasted = clock(baseline.start_s - burst.start_s)
-            return (
-                f"burst of {_level(burst)} for {lasted} in {step.step}, then a baseline of "
-                f"{_level(baseline)}"
-            )
+            rates = [rate_words(level.iops, level.bytes_per_s) for level in (burst, baseline)]
+            return f"burst of {rates[0]} for {lasted} in {step.step}, then a baseline of {rates[1]}"
     return ""
 
 
@@ -81,12 +79,6 @@ def _columns(step: StepPhases) -> list[str]:
 
 def _in_unit(figure: str, unit: str) -> str:
     return "" if figure == NONE else f"{figure} {unit}"
-
-
-def _level(phase: Phase) -> str:
-    if phase.iops is not None:
-        return f"{format_iops(phase.iops)} IOPS"
-    return f"{format_mb_per_s(phase.bytes_per_s or 0.0)} MB/s"
 
 
 def _stalls(step: StepPhases) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
+from diskbench.analysis.setting import in_large_blocks
 from diskbench.analysis.shown import at_one_level, shown_stretch, trust_of, verdicts_by_step
 from diskbench.model.campaign import ReplicateLine
 from diskbench.model.verdict import Verdict
@@ -19,7 +20,6 @@ from diskbench.report.assemble.words import (
     counted,
     figure,
     figure_text,
-    in_large_blocks,
     short_limit,
 )
 from diskbench.report.charts.figure import ChartFigure

@@ -20,13 +20,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from diskbench.analysis.shown import rate_of, shown, shown_stretch, verdicts_by_step
+from diskbench.analysis.shown import (
+    reasons_over,
+    shown,
+    shown_stretch,
+    trust_of,
+    verdicts_by_step,
+)
 from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.bucket import Allowance, balance_after, capacity, lasts_s, scaled
 from diskbench.catalog.lookup import SharedLimits
+from diskbench.model.doubts import OTHER_DISK, Reason
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement
-from diskbench.model.verdict import Judged, LimiterName, Verdict
+from diskbench.model.verdict import Judged, LimiterName, Verdict, trust_words
 from diskbench.report.assemble.facts import Facts
 from diskbench.report.assemble.phases import cliff_words, clock
 from diskbench.report.assemble.subject import HeadlinePromise
@@ -187,16 +194,19 @@ def fall_of(verdicts: Sequence[Verdict]) -> LastingFall | None:
 
 def two_sentences(trial: Facts) -> tuple[str, str]:
     """What was bought; what it delivered and why. The second is empty without a verdict."""
-    return _bought(trial), _gave(trial.verdicts)
+    return _bought(trial), gave(trial.verdicts)
 
 
 def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
     """The most informative verdict if no step fell: the step with the smallest share of its
     promise, else the fastest step that kept its promise, else the first. None without verdicts."""
     steps = _one_per_step(verdicts)
-    short = sorted(
-        (step for step in steps if _is_short(step)), key=lambda step: step.stands_for.ratio or 0.0
-    )
+
+    def ratio(step: Verdict) -> float:
+        return step.stands_for.ratio or 0.0
+
+    short = sorted((step for step in steps if _is_short(step)), key=ratio)
+    short += sorted((step for step in steps if _is_above(step)), key=ratio, reverse=True)
     held = sorted(
         (step for step in steps if _is_kept(step)), key=lambda step: -rate_of(step.stands_for)
     )
@@ -205,12 +215,15 @@ def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
 
 def trust_sentence(verdicts: Sequence[Verdict]) -> str:
     """The steps that should not be trusted, in one sentence; empty if all are trusted."""
-    words = dict.fromkeys(
-        f"{verdict.step} ({verdict.words()})" for verdict in verdicts if verdict.trust != "yes"
-    )
+    steps = {name: (trust_of(of), of) for name, of in verdicts_by_step(verdicts).items()}
+    words = [
+        f"{name} ({trust_words(trust, reasons_over(of))})"
+        for name, (trust, of) in steps.items()
+        if trust != "yes"
+    ]
     if not words:
         return ""
-    doubted = list(words)[:_MOST_DOUBTED]
+    doubted = words[:_MOST_DOUBTED]
     more = len(words) - len(doubted)
     return f"Doubtful figures: {'; '.join(doubted)}{f' and {more} more' if more > 0 else ''}."
 
@@ -280,6 +293,18 @@ def _bought(trial: Facts) -> str:
     return f"Measured: {offer}, expected to give {promise.promise}."
 
 
+def gave(verdicts: Sequence[Verdict]) -> str:
+    """What it delivered, and why; empty without a verdict."""
+    if other := next((r for verdict in verdicts for r in verdict.reasons if _is_other(r)), None):
+        which, _, _ = other.message.partition(": ")
+        return f"{which[:1].upper()}{which[1:]}. {_gave(verdicts)}"
+    return _gave(verdicts)
+
+
+def _is_other(reason: Reason) -> bool:
+    return reason.code == OTHER_DISK.code
+
+
 def _gave(verdicts: Sequence[Verdict]) -> str:
     if fall := fall_of(verdicts):
         after = f"{_figure(fall.after)}{_beside(fall.after)}"
@@ -290,11 +315,14 @@ def _gave(verdicts: Sequence[Verdict]) -> str:
         return ""
     steps = [verdict for verdict in _one_per_step(verdicts) if verdict.stands_for.ratio is not None]
     short = [step for step in steps if _is_short(step)]
+    above = [step for step in steps if _is_above(step)]
     held = [step for step in steps if _is_kept(step)]
     main = verdict.stands_for
     such = f"{_figure(main)} in {verdict.step}{_beside(main)}: {BECAUSE[main.limiter.name]}"
     if short:
         return f"It delivered less than promised in {_of(short, steps)}, at worst {such}."
+    if above:
+        return f"It delivered more than promised in {_of(above, steps)}: {such}."
     if held and len(held) == len(steps):
         every = f" in all {len(steps)} steps, for example" if len(steps) > 1 else ":"
         return f"It delivered what is promised{every} {such}."
@@ -318,6 +346,14 @@ def _is_short(verdict: Verdict) -> bool:
     measured = verdict.stands_for
     asked = measured.limiter.name not in _NOT_ASKED
     return asked and measured.ratio is not None and measured.ratio < KEPT
+
+
+def _is_above(verdict: Verdict) -> bool:
+    """Whether a step delivered more than the most favourable promise."""
+    main = verdict.stands_for
+    if main.promised is None or main.iops is None or main.promised.limited_by == "latency":
+        return False
+    return main.iops > _ABOVE * main.promised.high_iops
 
 
 def _is_kept(verdict: Verdict) -> bool:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from rich.cells import cell_len, set_cell_size
 
+from diskbench.analysis.setting import in_large_blocks
 from diskbench.model.comparison import Difference
 from diskbench.model.expectation import DiskPrice
 from diskbench.model.verdict import LIMITER_WORDS, LimiterName
@@ -117,20 +118,9 @@ def row_href(of: str, step: str = "", direction: str = "") -> str:
     return f"#{row_id(of, step, direction)}"
 
 
-LARGE_BLOCK = 64 * KIB
-"""From this block size on a rate is shown in MB/s: the verdicts' border between both rates."""
-_NEARLY = 0.99
-"""Rounded figures, and a file's last block, make the mean block a little smaller; our choice."""
-
-
-def in_large_blocks(iops: float, bytes_per_s: float) -> bool:
-    """Whether the mean block of a rate is large; False where one of the figures is 0."""
-    return bool(iops and bytes_per_s) and bytes_per_s / iops >= LARGE_BLOCK * _NEARLY
-
-
 def rate_metric(iops: float | None, bytes_per_s: float | None) -> Literal["iops", "bytes_per_s"]:
     """By which of its two figures a rate is shown: bytes for large blocks, else operations."""
-    return "bytes_per_s" if in_large_blocks(iops or 0.0, bytes_per_s or 0.0) else "iops"
+    return "bytes_per_s" if in_large_blocks(iops, bytes_per_s) else "iops"
 
 
 SMALL_BLOCK = 64 * KIB

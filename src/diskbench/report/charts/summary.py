@@ -8,9 +8,9 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from diskbench.analysis.setting import in_large_blocks
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.lines import Spread, StepLine
-from diskbench.report.assemble.words import in_large_blocks
 from diskbench.report.charts.figure import ChartFigure, document
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (

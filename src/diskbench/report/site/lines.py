@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from diskbench.analysis.trust import over_runs
 from diskbench.model.history import Best, Configuration, ConfigurationLine, NewLevel, SiteRunLine
 from diskbench.model.run import Mark, Run
 from diskbench.model.verdict import Trust, Verdict
@@ -72,7 +73,8 @@ def configuration_line(
 ) -> ConfigurationLine:
     """The line of a configuration and of its `runs`, which are newest first. Levels are those of
     IOPS, oldest first."""
-    trust = _worst(run.trust for run in runs)
+    judged = [run.trust for run in runs if run.trust is not None]
+    trust = over_runs(judged) if judged else None
     # One run that lasted is enough: the median is then not of credit alone.
     lasting = {step for run in runs for step in run.lasting}
     on_credit = {step for run in runs for step in run.on_credit} - lasting

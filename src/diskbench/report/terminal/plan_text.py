@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TextIO
 
+from diskbench.analysis.setting import SHOWN_AS_BYTES
 from diskbench.catalog.cost import priced_region
 from diskbench.model.expectation import (
     LIMIT_WORDS,
@@ -23,7 +24,7 @@ from diskbench.model.expectation import (
 from diskbench.model.spec import Loop, Plan
 from diskbench.plan.cost import cost_of_plan
 from diskbench.report.assemble.subject import disks_words, machine, target
-from diskbench.report.assemble.words import LARGE_BLOCK, cut, price_lines
+from diskbench.report.assemble.words import cut, price_lines
 from diskbench.units import (
     format_bytes,
     format_duration_s,
@@ -328,7 +329,7 @@ def credit_words(credit: CreditRange) -> str:
 def beyond_words(beyond: BeyondCredit) -> str:
     """Where the load ends before, or at, the end of the credit; and the options that go beyond."""
     rates, block = (beyond.begin_iops, beyond.lasting_iops), beyond.block_bytes
-    if block >= LARGE_BLOCK:
+    if block >= SHOWN_AS_BYTES:
         before, after = (format_mb_per_s(rate * block) for rate in rates)
         falls = f"from {before} to {after} MB/s"
     else:

@@ -8,7 +8,6 @@ only named. Each figure is of one run: of several runs the median one at each le
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -16,13 +15,15 @@ from typing import NamedTuple
 from diskbench.analysis.shown import (
     at_one_level,
     doubted_run,
+    limit_of,
     reasons_over,
+    shown,
     shown_stretch,
     trust_of,
     verdict_doubts,
     verdicts_by_step,
 )
-from diskbench.model.doubts import Reason, doubt_of, doubt_words
+from diskbench.model.doubts import OTHER_DISK, Reason, doubt_of, doubt_words
 from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.model.verdict import Judged, LimiterName, Trust, Verdict
 from diskbench.report.assemble.phases import clock
@@ -37,6 +38,7 @@ _SAID_BY_RATIO = frozenset(LIMIT_WORDS) - {"latency"}
 _USE: dict[Trust, str] = {"no": "do not use this figure", "with care": "use with care"}
 _MOST_STEPS = 4
 _MOST_LEVELS = 6
+_TWO = 2
 
 
 class TextLine(NamedTuple):
@@ -63,6 +65,7 @@ def verdict_lines(
         TextLine("head", _line(_HEAD, wide)),
         *(TextLine("row", _line(row, wide)) for row in rows),
     ]
+    lines += [TextLine("row", text) for text in _below_the_table(steps)]
     lines += [TextLine("ground", text) for text in _grounds(steps, below)]
     return lines + [TextLine("doubt", text) for text in _doubts(steps, below)]
 
@@ -111,7 +114,7 @@ def _levels(of_runs: Sequence[Verdict]) -> list[list[Verdict]]:
 def _cells(judged: Sequence[Judged]) -> tuple[str, str, str, str]:
     """Promise, measurement and ratio of the median run, and the most common limit."""
     shown = shown_stretch(judged)
-    named = _limit(judged)
+    named = limit_of(judged)
     return (
         figure(shown.promised.iops, shown.promised.bytes_per_s) if shown.promised else NONE,
         figure(shown.iops, shown.bytes_per_s),
@@ -129,12 +132,7 @@ def _grounds(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]
     """The evidence for each limit of the table that its ratio does not show."""
     for name, of_runs in steps.items():
         groups = _groups(of_runs)
-        by_limit = {
-            (limit := _limit(group)): shown_stretch(
-                [stretch for stretch in group if stretch.limiter.name == limit]
-            )
-            for group in groups
-        }
+        by_limit = {(limit := limit_of(group)): _having(group, limit) for group in groups}
         for limit, stretch in by_limit.items():
             counted = any("counts as" in text for text in stretch.limiter.evidence)
             if limit in _SAID_BY_RATIO and not counted:
@@ -146,6 +144,18 @@ def _grounds(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]
             of = f"{name}, {stretch.kind}" if len(groups) > 1 and stretch.kind else name
             if clauses:
                 yield from _folded(f"{of}: {sentences(*clauses)}")
+
+
+def _below_the_table(steps: dict[str, list[Verdict]]) -> Iterator[str]:
+    """Which of two runs is shown, and for how much of the time a step kept its
+    promise (of runs only where some did not)."""
+    groups = [group for of_runs in steps.values() for group in _groups(of_runs)]
+    if any(len(group) == _TWO for group in groups):
+        yield "  of two runs the lower one is shown"
+    for name, of_runs in steps.items():
+        kept = shown(of_runs).kept
+        if kept is not None and (kept.unit == "s" or kept.kept < kept.of):
+            yield from _folded(f"{name}: {kept.words()}")
 
 
 def _is_printed(step: str, reason: Reason, below: Collection[tuple[str, str]]) -> bool:
@@ -163,9 +173,8 @@ def _groups(of_runs: Sequence[Verdict]) -> list[list[Judged]]:
     return [[verdict.stands_for for verdict in group] for group in groups]
 
 
-def _limit(judged: Sequence[Judged]) -> LimiterName:
-    """The limit that most of the runs have."""
-    return Counter(level.limiter.name for level in judged).most_common(1)[0][0]
+def _having(judged: Sequence[Judged], limit: LimiterName) -> Judged:
+    return shown_stretch([stretch for stretch in judged if stretch.limiter.name == limit])
 
 
 def _doubts(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]) -> Iterator[str]:
@@ -184,13 +193,20 @@ def _doubts(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]])
         ]
         for reason in dict.fromkeys((*unexplained, *verdict_doubts(of_runs))):
             at, _ = doubted_run(of_runs, reason.code)
-            run = f", run {at + 1}" if len(of_runs) > 1 else ""
+            is_of_all = all(_has(verdict, reason.code) for verdict in of_runs)
+            run = "" if is_of_all else f", run {at + 1}"
             explained.setdefault(reason, []).append(f"{name}{run}")
+    by_disk = sorted(explained, key=lambda reason: reason.code != OTHER_DISK.code)
     for words, names in named.items():
         yield from _folded(f"{_names(names)}: {words}", lead="! ")
-    for reason, names in explained.items():
+    for reason in by_disk:
+        names = explained[reason]
         text = f"{_names(names)}: {sentences(reason.message, reason.advice)}"
         yield from _folded(text, lead="  " if reason.weight == "note" else "! ")
+
+
+def _has(verdict: Verdict, code: str) -> bool:
+    return any(reason.code == code for reason in verdict.reasons)
 
 
 def _names(names: Sequence[str]) -> str:

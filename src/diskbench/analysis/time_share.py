@@ -1,0 +1,102 @@
+"""For how much of the time a step kept its promise, with an interval and the worst spell.
+
+Clouds promise a share of the time: nine tenths of its IOPS 99 % of the time in a year (AWS). The
+same is counted of the seconds of a long step, or of the runs of a trial or schedule:
+
+    share        seconds (or runs) at 90 % of the promise or more, of all
+    independent  n · (1 − ρ) / (1 + ρ), ρ the lag-1 correlation of being below; without a second
+                 below, n / 10 (our choice): slow seconds come in spells
+    interval     Wilson's (1927) at 95 %, with the independent seconds
+
+A share of an hour says little of a year: the interval is of the time that was measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from diskbench.analysis.stalls import longest
+from diskbench.model.phase import KeptSeconds
+from diskbench.model.verdict import Kept
+
+Floats = NDArray[np.float64]
+
+AT_LEAST = 0.9
+LEAST_S = 600
+"""A step of ten minutes or more has a share of the time; our choice."""
+LEAST_RUNS = 10
+_Z = 1.96
+_SPELL = 10
+_TOGETHER = 1.0
+
+
+def kept_seconds(values: Floats, promised: float) -> KeptSeconds | None:
+    """Return how many seconds reached nine tenths of the promise; None for a short step."""
+    if values.size < LEAST_S or promised <= 0:
+        return None
+    below = values < AT_LEAST * promised
+    return KeptSeconds(
+        rate=AT_LEAST * promised,
+        of=int(values.size),
+        kept=int(values.size - below.sum()),
+        independent=_independent(below),
+        worst_s=longest(below),
+    )
+
+
+def share_of_seconds(seconds: KeptSeconds, designed: float | None) -> Kept:
+    """Return the share of a step's seconds with its interval."""
+    low, high = _interval(seconds.kept / seconds.of, seconds.independent)
+    return Kept(
+        unit="s",
+        of=seconds.of,
+        kept=seconds.kept,
+        low=low,
+        high=high,
+        worst=seconds.worst_s,
+        designed=designed,
+    )
+
+
+def share_of_runs(ratios: Sequence[float], designed: float | None) -> Kept | None:
+    """Return the share of runs, of their ratios to the promise in order; None for few."""
+    if len(ratios) < LEAST_RUNS:
+        return None
+    below = np.asarray(ratios) < AT_LEAST
+    kept = int(below.size - below.sum())
+    low, high = _interval(kept / below.size, min(_independent(below) * _whole(below), below.size))
+    return Kept(
+        unit="runs",
+        of=int(below.size),
+        kept=kept,
+        low=low,
+        high=high,
+        worst=longest(below),
+        designed=designed,
+    )
+
+
+def _whole(below: NDArray[np.bool_]) -> float:
+    """Runs of which none is below are not spells of seconds: each counts."""
+    return _TOGETHER if below.any() else float(_SPELL)
+
+
+def _independent(below: NDArray[np.bool_]) -> float:
+    n = below.size
+    if not below.any() or below.all():
+        return n / _SPELL
+    off = below.astype(np.float64) - below.mean()
+    rho = float((off[1:] * off[:-1]).sum() / (off**2).sum())
+    rho = min(max(rho, 0.0), 1 - 1 / n)
+    return max(n * (1 - rho) / (1 + rho), 1.0)
+
+
+def _interval(share: float, n: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share of n."""
+    middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    reach = _Z / (1 + _Z**2 / n) * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
+    return max(0.0, middle - reach), min(1.0, middle + reach)

@@ -1,0 +1,90 @@
+"""For how much of the time a step kept its promise."""
+
+import numpy as np
+import pytest
+from tests.books import disk_of
+from tests.rigs.made_trial import judged
+from tests.rigs.synthetic import Noise, flat, steps
+
+from diskbench.analysis.phases import step_phases
+from diskbench.analysis.setting import Setting
+from diskbench.analysis.stretches import Measured, StepPromise
+from diskbench.analysis.time_share import kept_seconds, share_of_runs, share_of_seconds
+from diskbench.analysis.verdict import verdict
+from diskbench.catalog.expect import expect_on, path_of
+from diskbench.catalog.lookup import limits
+from diskbench.catalog.machine import MachineLimits
+from diskbench.model.expectation import Load
+from diskbench.report.terminal.verdict_text import verdict_lines
+
+
+def test_seconds_below_nine_tenths_are_counted_with_their_worst_spell():
+    values = steps([(3000, 1000), (2000, 20), (3000, 970), (2600, 10)], Noise(0.001), seed=1)
+    found = share_of_seconds(kept_seconds(values, 3000), 0.99)
+    assert (found.of, found.kept, found.worst) == (2000, 1970, 20)
+    assert found.low < 0.985 < found.high
+    assert found.words() == (
+        "98.5% of 2,000 s at 90% of the promise or more "
+        f"({100 * found.low:.3g}–{100 * found.high:.3g}%); worst spell 20 s; designed for 99% of "
+        "the time"
+    )
+
+
+def test_slow_seconds_in_spells_make_the_interval_wider():
+    below = np.full(3600, 3000.0)
+    spread, together = below.copy(), below.copy()
+    spread[::40], together[:90] = 2000, 2000
+    apart, spell = (share_of_seconds(kept_seconds(v, 3000), None) for v in (spread, together))
+    assert apart.kept == spell.kept
+    assert spell.high - spell.low > 3 * (apart.high - apart.low)
+
+
+def test_a_minute_has_no_share_of_the_time():
+    assert kept_seconds(flat(3000, 60, Noise(), seed=1), 3000) is None
+
+
+@pytest.mark.parametrize("share", [0.9, 0.99])
+def test_the_interval_covers_the_share_of_independent_seconds(share):
+    covered = 0
+    for seed in range(200):
+        ok = np.random.default_rng(seed).random(3600) < share
+        found = share_of_seconds(kept_seconds(np.where(ok, 3000.0, 1000.0), 3000), None)
+        covered += found.low <= share <= found.high
+    assert covered >= 180
+
+
+def test_runs_have_a_share_from_ten_on():
+    assert share_of_runs([1.0] * 9, 0.99) is None
+    found = share_of_runs([1.0] * 199 + [0.5], 0.999)
+    assert (found.kept, found.of, found.worst, found.designed) == (199, 200, 1, 0.999)
+    assert found.low > 0.96
+
+
+def test_the_catalogue_says_the_share_of_the_time():
+    shares = {
+        ("aws", "gp3"): (0.99, 0.9),
+        ("aws", "io2"): (0.999, 0.9),
+        ("azure", "PremiumV2_LRS"): (0.999, 1.0),
+    }
+    for (cloud, name), wanted in shares.items():
+        iops = 1000 if name == "io2" else None
+        share = limits(cloud, name, 100, iops).time_share
+        assert (share.of_time, share.at_least) == wanted
+
+
+def test_the_runs_of_a_trial_are_beside_what_the_disk_is_designed_for():
+    step = {"name": "r", "load": {"block_bytes": 4096}, "seconds": 30, "runs": [[3000, 12]]}
+    kept = judged({"disk": "aws:gp3:100", "steps": [step]})[0].kept
+    assert (kept.kept, kept.of, kept.designed) == (12, 12, 0.99)
+
+
+def test_a_long_planned_step_says_its_share_beside_that_of_the_disk():
+    load = Load(block_bytes=4096, depth=32)
+    expected = expect_on(path_of(disk_of("aws", "gp3", 100), MachineLimits("")), load)
+    values = steps([(3000, 3000), (2000, 40), (3000, 560)], Noise(0.005), seed=1)
+    phases = step_phases(values, values * 4096, expected=expected)
+    measured = Measured(0, "soak", 2989, 2989 * 4096, 3600, phases=phases)
+    found = verdict(measured, Setting(load=load), StepPromise(expected, designed=0.99))
+    text = " ".join(" ".join(line.text for line in verdict_lines([found])).split())
+    assert "soak: 98.9% of 3,599 s at 90% of the promise or more" in text
+    assert "worst spell 40 s; designed for" in text

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diskbench.analysis.shown import (
+    rate_of,
     reasons_over,
     shown,
     shown_stretch,

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks import scoreboard_expected, scoreboard_ours
 from benchmarks.scoreboard_expected import Expected
-from benchmarks.scoreboard_ours import Ours
+from benchmarks.scoreboard_ours import NOTHING, Ours
 
 from diskbench.catalog.published import load_published
 
@@ -75,6 +75,13 @@ def rows():
         found.append(Row("case", name, expected, scoreboard_ours.of_case(case)))
     for name, (series, expected) in scoreboard_expected.of_series().items():
         found.append(Row("series", name, expected, scoreboard_ours.of_series(series)))
+    imports = scoreboard_expected.of_imports()
+    ours = scoreboard_ours.of_imports({name: row[:2] for name, row in imports.items()})
+    for name, (_, _, each) in imports.items():
+        for at, expected in enumerate(each):
+            verdict = ours[name][at] if at < len(ours[name]) else NOTHING
+            numbered = name if len(each) == 1 else f"{name}, {at + 1}"
+            found.append(Row("import", numbered, expected, verdict))
     return found
 
 
@@ -86,7 +93,8 @@ def page(found):
         "<!-- try: {parsed: tests/docs/test_evidence.py computes it} -->",
         "The verdict of a storage engineer beside today's verdict of diskbench. Expected verdicts",
         "were written by hand before the rules (`benchmarks/scoreboard_rows`). Rows are published",
-        "figures that ship, recorded cases (`tests/cases/limiter`), and computed series.",
+        "figures that ship, recorded cases (`tests/cases/limiter`), computed series, and",
+        "imported reports of fio.",
         "`python -m benchmarks.scoreboard --write` writes this page; a test compares it.",
         "",
         "- **right**: limiter, regime and trust are all as expected",

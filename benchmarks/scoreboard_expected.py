@@ -76,6 +76,18 @@ def of_series():
     return {row["name"]: (row, expected(row["expect"])) for row in _read("series.yaml")}
 
 
+def of_imports():
+    """Each import with the expectation of each of its steps, by its name and form."""
+    found = {}
+    for row in _read("imports.yaml"):
+        for form in row["forms"]:
+            wanted = row.get(form, row["expect"])
+            limiters = row.get("each", [wanted["limiter"]])
+            each = [expected(wanted | {"limiter": limiter}) for limiter in limiters]
+            found[f"{row['name']} ({form})"] = (row, form, each)
+    return found
+
+
 def stages():
     """The counts of earlier stages, oldest first."""
     return _read("stages.yaml")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diskbench.analysis.setting import ABOVE, Setting, Stretch, is_above, rate, shown_rate
+from diskbench.analysis.trust import MOSTLY
 from diskbench.model.verdict import Limiter
 
 DEVICE_SHARE = 0.95
@@ -78,15 +79,16 @@ def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
     """Return the guest's page cache as the limiter, from the device's I/O or from a rate above
     every promise."""
     load, share = setting.load, setting.device_share
-    if load is None or load.direct is not False:
+    if load is None or load.direct:
         return None
     if share is not None:
-        if share >= DEVICE_SHARE:
+        if share >= DEVICE_SHARE or (load.direct is None and share >= MOSTLY):
             return None
-        return Limiter(
-            name="page-cache",
-            evidence=(f"buffered I/O: the device moved only {share:.0%} of fio's bytes",),
-        )
+        how = "the device did" if load.direct is None else "buffered I/O: the device moved"
+        of = "I/O" if load.direct is None else "bytes"
+        return Limiter(name="page-cache", evidence=(f"{how} only {share:.0%} of fio's {of}",))
+    if load.direct is None:
+        return None
     if setting.keeps_cache:
         return Limiter(
             name="page-cache", evidence=("this step measures the page cache on purpose",)

@@ -10,15 +10,23 @@ from dataclasses import dataclass, replace
 from diskbench.analysis.limiter import BLOCK_TRANSPORTS
 from diskbench.analysis.queue_depth import Sibling
 from diskbench.analysis.setting import LINKS, Medium, Setting
+from diskbench.fio.declared import declared, options_of
+from diskbench.fio.device import device_counts
 from diskbench.fio.warnings import processor_of, step_warnings
-from diskbench.model.doubts import LOOKS_LIKE, NO_RATE, REQUESTS_MERGED, REQUESTS_SPLIT, Reason
+from diskbench.model.doubts import (
+    FIGURES_DISAGREE,
+    LOOKS_LIKE,
+    NO_RATE,
+    REQUESTS_MERGED,
+    REQUESTS_SPLIT,
+    Reason,
+)
 from diskbench.model.facts import HostFacts
 from diskbench.model.processor import Processor, busiest
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Plan
 from diskbench.plan.limit_path import Hint
 from diskbench.plan.recognise import like, like_bytes
-from diskbench.results.run_evidence import StepEvidence
 from diskbench.results.step_groups import StepGroup
 from diskbench.units import KIB, format_bytes
 
@@ -108,14 +116,21 @@ def _processor(group: StepGroup) -> Processor:
 
 
 def _device_share(group: StepGroup) -> float | None:
-    """The device's bytes over fio's, in the direction where this share is smaller."""
+    """The device's part of fio's I/O, in the direction where it is smaller: by samples, else by
+    what fio counted of the device."""
+    if all(evidence.samples is None for evidence in group.evidence):
+        return _counted_share(group)
     moved: dict[str, list[int]] = {"read": [0, 0], "write": [0, 0]}
     by_index = {evidence.step.index: evidence for evidence in group.evidence}
     for row in group.rows:
         evidence = by_index.get(row.step_index)
         if evidence is None or row.scope != "step" or row.direction not in moved or not row.bytes:
             continue
-        device = _device_bytes(evidence, row.direction)
+        samples = evidence.samples
+        if samples is None:
+            return None
+        is_read = row.direction == "read"
+        device = samples.device_read_bytes if is_read else samples.device_write_bytes
         if device is None:
             return None
         moved[row.direction][0] += device
@@ -123,14 +138,15 @@ def _device_share(group: StepGroup) -> float | None:
     return min((device / asked for device, asked in moved.values() if asked), default=None)
 
 
-def _device_bytes(evidence: StepEvidence, direction: str) -> int | None:
-    if evidence.samples is not None:
-        samples = evidence.samples
-        return samples.device_read_bytes if direction == "read" else samples.device_write_bytes
-    disks = evidence.output.disks if evidence.output else ()
-    if len(disks) != 1:
+def _counted_share(group: StepGroup) -> float | None:
+    if len(group.evidence) != 1 or (output := group.evidence[0].output) is None:
         return None
-    return disks[0].read_bytes if direction == "read" else disks[0].write_bytes
+    sections = declared(group.evidence[0].step.job)
+    options = [options_of(job, output, sections) for job in output.jobs]
+    shares = [count.share for count in device_counts(output, options).values()]
+    known = [share for share in shares if share is not None]
+    fewest = min(known, default=None)
+    return fewest if len(known) == len(shares) or (fewest is not None and fewest < 1) else None
 
 
 def _network(plan: Plan | None) -> str | None:
@@ -153,7 +169,8 @@ def _medium(plan: Plan | None) -> Medium | None:
 
 
 def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:
-    """The warnings of all rounds; for an imported step also those that follow from fio's JSON."""
+    """The warnings of all rounds; for an imported step also those that follow from fio's report,
+    but for its audit, which was made by what the report itself says."""
     doubts = [warning for result in group.results for warning in result.warnings]
     if plan is not None:
         return doubts
@@ -163,7 +180,7 @@ def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:
         for evidence in group.evidence
         if evidence.output is not None
         for doubt in step_warnings(evidence.step, rows, evidence.output, HostFacts(), None)
-        if doubt.code not in {warning.code for warning in doubts}
+        if doubt.code not in {FIGURES_DISAGREE.code, *(warning.code for warning in doubts)}
     ]
 
 

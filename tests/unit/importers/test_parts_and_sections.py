@@ -11,7 +11,8 @@ from diskbench.fio.audit import audit_output
 from diskbench.fio.declared import options_known
 from diskbench.fio.histogram import bucket_index, bucket_middle_ns, longest_ns
 from diskbench.fio.warnings import step_warnings
-from diskbench.importers.fio_report import job_text, read_reports, split_steps
+from diskbench.importers.fio_report import job_text, read_reports
+from diskbench.importers.fio_runs import split_steps
 from diskbench.importers.registry import read_imported
 from diskbench.model.facts import HostFacts
 from diskbench.plan.loads import asked_by

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from diskbench.analysis.caches import impossible, too_fast
+from diskbench.analysis.caches import DEVICE_SHARE, device_words, impossible, too_fast
 from diskbench.analysis.caps import saved_tokens
 from diskbench.analysis.changes import LEAST_CHANGE
 from diskbench.analysis.limiter import limiter
@@ -247,7 +247,8 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
         return []  # a latency is no cap: this disk answers sooner than is usual
     if is_above(stretch, setting):
         words = _above_words(stretch, judged, judged.promised, setting)
-        advice = "do not plan with it" if judged.limiter.name in _BY_CACHE else ""
+        of_memory = judged.limiter.name in _BY_CACHE or device_words(stretch, setting)
+        advice = "do not plan with it" if of_memory else ""
         return [ABOVE_PROMISE.reason(words, advice=advice)]
     is_plausible = judged.promised.limited_by == "latency" and (
         judged.ratio * judged.promised.iops >= judged.promised.low_iops
@@ -274,10 +275,15 @@ def _above_words(stretch: Stretch, judged: Judged, promised: Promised, setting: 
     """`135 MB/s is 54 times the documented 2.5 MB/s: an undocumented burst`."""
     ratio = judged.ratio or 0.0
     why = "the cause is not known" if ratio <= _TWICE else "an undocumented burst"
+    share = setting.device_share
+    why = "not the rate of the device" if share is not None and share < DEVICE_SHARE else why
     why = _BY_CACHE.get(judged.limiter.name, why)
     documented = f"{_documented(promised)} {shown_rate(promised.iops, setting)}"
     times = f"{ratio:,.0f}" if ratio >= _TEN else f"{ratio:.3g}"
-    return f"{_figure(stretch, setting)} is {times} times the {documented}: {why}"
+    device = device_words(stretch, setting)
+    return f"{_figure(stretch, setting)} is {times} times the {documented}: {why}" + (
+        f"; the device itself did {device}" if device else ""
+    )
 
 
 def _documented(promised: Promised) -> str:

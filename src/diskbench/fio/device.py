@@ -58,6 +58,7 @@ class DeviceCount:
     least: float | None
     words: str
     of_all: float | None = None
+    is_bound: bool = False
     gathered_bytes: int | None = None
 
     @property
@@ -113,6 +114,7 @@ def _count(
         moved, part, total, is_exact = requests, of_step[0], ios, size <= ios * _SEGMENT
         words = f"{requests:,} of {ios:,} {_BLOCKS[way]}"
     least = None
+    is_bound = moved_bytes is None and gathers and requests < ALL * ios
     if is_exact and moved <= _OTHERS * total:
         least = max(0.0, moved - (total - part)) / part
     is_gathered = (
@@ -129,6 +131,7 @@ def _count(
         least=least,
         words=words,
         of_all=min(moved / total, 1.0) if of_beside[0] else None,
+        is_bound=is_bound,
         gathered_bytes=round((moved_bytes or size) / requests) if is_gathered else None,
     )
 

@@ -295,12 +295,15 @@ def _block(part: _Part) -> int | None:
 
 def whole_block(stats: DirectionStats) -> int | None:
     """The block that bytes / I/Os make: exactly, or whole sectors within half a percent, since a
-    text rounds bytes, and after a ramp fio counts a few I/Os less; None for several sizes."""
+    text rounds bytes, and after a ramp fio counts a few I/Os less; None for several sizes, and
+    where I/Os are not counted and their rate, less than one rounded off, is too coarse for that."""
     if not stats.ios or not stats.bytes:
         return None
     block, remainder = divmod(stats.bytes, stats.ios)
-    if not remainder:
+    if not remainder and stats.counted:
         return block
+    if not stats.counted and stats.ios * _OFF < stats.runtime_ns / NS_PER_S:
+        return None
     mean, off = stats.bytes / stats.ios, max(_OFF, stats.rounding / stats.bytes)
     nearest = (2 ** max(round(math.log2(mean)), 0), round(mean / _SECTOR) * _SECTOR)
     return next((size for size in nearest if size and abs(mean / size - 1) <= off), None)

@@ -17,6 +17,7 @@ from diskbench.fio.reported import FioOutput
 from diskbench.fio.rows import measurements
 from diskbench.fio.terse import TERSE, parse_terse
 from diskbench.fio.text import RESULT, parse_text
+from diskbench.fio.warnings import step_warnings
 from diskbench.importers.fio_runs import split_runs
 from diskbench.importers.fio_told import commands_in, with_told
 from diskbench.importers.form import (
@@ -33,6 +34,8 @@ from diskbench.importers.form import (
     utc,
 )
 from diskbench.limits import FASTEST
+from diskbench.model.doubts import FIGURES_DISAGREE
+from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Step
 
 FIO_REPORTS: Final[tuple[ImportKind, ...]] = ("fio-json", "fio-terse", "fio-text")
@@ -92,9 +95,7 @@ def _reader(kind: ImportKind) -> Callable[[bytes, str, Callable[[int], str]], Im
 
 
 def _run(parts: Sequence[tuple[Step, FioOutput]], run_id: str) -> ImportedRun:
-    steps = tuple(
-        ImportedStep(step, measurements(part, run_id=run_id, step=step)) for step, part in parts
-    )
+    steps = tuple(_step(step, part, run_id) for step, part in parts)
     outputs = [part for _, part in parts]
     for row in (row for step in steps for row in step.measurements):
         if max(row.bytes_per_s or 0, row.iops or 0) > FASTEST:
@@ -114,6 +115,15 @@ def _run(parts: Sequence[tuple[Step, FioOutput]], run_id: str) -> ImportedRun:
         notes=tuple(dict.fromkeys(note for output in outputs for note in output.notes)),
         reports="; ".join(dict.fromkeys(o.reports for o in outputs if o.reports)),
     )
+
+
+def _step(step: Step, part: FioOutput, run_id: str) -> ImportedStep:
+    rows = measurements(part, run_id=run_id, step=step)
+    told = step.model_copy(update={"job": job_text(part)})
+    doubts = step_warnings(told, rows, part, HostFacts(), None)
+    # Its audit goes by the report alone (store/audits.py): the options are not all there.
+    others = tuple(doubt for doubt in doubts if doubt.code != FIGURES_DISAGREE.code)
+    return ImportedStep(step, rows, warnings=others)
 
 
 def _facts(output: FioOutput) -> dict[str, str | int | float]:

@@ -4,7 +4,7 @@ Jobs of a group ran at the same time and are one step; groups ran one after anot
 runs where their loads are alike: pattern, block, depth, jobs, size and what else changes the work.
 Reports of jobs of one name with several loads (a script that calls every job `test`) are steps of
 one run, until a load comes again. A step whose name has several loads in the file has what tells
-them apart in its name: `test-randread-4k-qd32`.
+them apart in its name: `test-randread`, `test-4k-qd32`.
 
 What a report does not say of a load follows from its counts: its directions, and its block as
 bytes / I/Os.
@@ -50,7 +50,7 @@ def split_runs(
 ) -> tuple[tuple[tuple[Step, FioOutput], ...], ...]:
     """The runs in the reports of a file, in order: the steps of each with their part of a
     report."""
-    groups = [_groups(output) for output in outputs]
+    groups = _comparable([_groups(output) for output in outputs])
     names = _names(group for of_output in groups for group in of_output)
     runs: list[list[_Group]] = []
     for of_output in groups:
@@ -81,6 +81,22 @@ def _groups(output: FioOutput) -> tuple[_Group, ...]:
         _Group(output, tuple(jobs), _step_name(jobs), _loads(jobs, output))
         for _, jobs in sorted(by_number.items())
     )
+
+
+def _comparable(of_outputs: Sequence[tuple[_Group, ...]]) -> list[tuple[_Group, ...]]:
+    """The groups, without their blocks where one of their name has none: nothing then tells that
+    it is another load."""
+    groups = [group for of_output in of_outputs for group in of_output]
+    unknown = {g.name for g in groups for load in g.loads if ("bs", "") in load}
+
+    def without(group: _Group) -> _Group:
+        loads = (tuple((k, "" if k == "bs" else v) for k, v in load) for load in group.loads)
+        return replace(group, loads=frozenset(loads))
+
+    return [
+        tuple(without(group) if group.name in unknown else group for group in of_output)
+        for of_output in of_outputs
+    ]
 
 
 def _part(group: _Group) -> FioOutput:
@@ -130,9 +146,9 @@ def _names(groups: Iterable[_Group]) -> Mapping[tuple[str, _Loads], str]:
     """What each step is called, by the names of its jobs and their loads."""
     of_name: dict[str, list[_Loads]] = {}
     for group in groups:
-        loads = of_name.setdefault(group.name, [])
-        if group.loads not in loads:
-            loads.append(group.loads)
+        known = of_name.setdefault(group.name, [])
+        if group.loads not in known:
+            known.append(group.loads)
     names: dict[tuple[str, _Loads], str] = {}
     for name, several in of_name.items():
         for number, loads in enumerate(several, 1):
@@ -145,12 +161,18 @@ def _named(name: str, several: Sequence[_Loads], number: int) -> str:
     if len(several) == 1:
         return name
     told = [_told(of_step) for of_step in several]
-    differ = [part for part in _NAMED if len({of_step[part] for of_step in told}) > 1]
-    suffix = "-".join(filter(None, (told[number - 1][part] for part in differ)))
-    alike = sum(all(of_step[part] == told[number - 1][part] for part in differ) for of_step in told)
+    mine, parts = told[number - 1], [p for p in _NAMED if len({each[p] for each in told}) > 1]
+    few = range(1, len(parts))
+    fewest = next((n for n in few if len({_part_of(t, parts[:n]) for t in told}) == len(told)), 0)
+    suffix = "-".join(filter(None, _part_of(mine, parts[:fewest] if fewest else parts)))
+    alike = sum(_part_of(each, parts) == _part_of(mine, parts) for each in told)
     if alike > 1:
         suffix = f"{suffix}-{number}" if suffix else str(number)
     return f"{name[: LONGEST_NAME - 1 - len(suffix)]}-{suffix}"
+
+
+def _part_of(told: Mapping[str, str], parts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(told[part] for part in parts)
 
 
 def _told(loads: _Loads) -> Mapping[str, str]:

@@ -80,11 +80,13 @@ def setting_of(
         row.bytes or 0 for rows in group.rounds for row in rows if row.direction == "write"
     )
     like = load.model_copy(update={"depth": None}) if load else None
+    device_share, device_at_most = _device_share(group)
     return Setting(
         load=load,
         seconds=group.seconds,
         processor=_processor(group),
-        device_share=_device_share(group),
+        device_share=device_share,
+        device_at_most=device_at_most,
         memory_share=memory_bytes / written if memory_bytes and written else None,
         is_synced=_is_synced(group),
         keeps_cache=bool(group.evidence) and group.evidence[0].step.page_cache == "keep",
@@ -115,38 +117,41 @@ def _processor(group: StepGroup) -> Processor:
     )
 
 
-def _device_share(group: StepGroup) -> float | None:
-    """The device's part of fio's I/O, in the direction where it is smaller: by samples, else by
-    what fio counted of the device."""
+def _device_share(group: StepGroup) -> tuple[float | None, bool]:
+    """The device's part of fio's I/O, in the direction where it is smaller, and whether it is only
+    known to be at most that: by samples, else by what fio counted of the device."""
     if all(evidence.samples is None for evidence in group.evidence):
         return _counted_share(group)
     moved: dict[str, list[int]] = {"read": [0, 0], "write": [0, 0]}
-    by_index = {evidence.step.index: evidence for evidence in group.evidence}
+    by_index = {evidence.step.index: evidence.samples for evidence in group.evidence}
     for row in group.rows:
-        evidence = by_index.get(row.step_index)
-        if evidence is None or row.scope != "step" or row.direction not in moved or not row.bytes:
+        samples = by_index.get(row.step_index)
+        if row.step_index not in by_index or row.scope != "step":
             continue
-        samples = evidence.samples
-        if samples is None:
-            return None
+        if row.direction not in moved or not row.bytes:
+            continue
         is_read = row.direction == "read"
-        device = samples.device_read_bytes if is_read else samples.device_write_bytes
+        device = None
+        if samples is not None:
+            device = samples.device_read_bytes if is_read else samples.device_write_bytes
         if device is None:
-            return None
+            return None, False
         moved[row.direction][0] += device
         moved[row.direction][1] += row.bytes
-    return min((device / asked for device, asked in moved.values() if asked), default=None)
+    return min((device / asked for device, asked in moved.values() if asked), default=None), False
 
 
-def _counted_share(group: StepGroup) -> float | None:
+def _counted_share(group: StepGroup) -> tuple[float | None, bool]:
     if len(group.evidence) != 1 or (output := group.evidence[0].output) is None:
-        return None
+        return None, False
     sections = declared(group.evidence[0].step.job)
     options = [options_of(job, output, sections) for job in output.jobs]
-    shares = [count.share for count in device_counts(output, options).values()]
-    known = [share for share in shares if share is not None]
-    fewest = min(known, default=None)
-    return fewest if len(known) == len(shares) or (fewest is not None and fewest < 1) else None
+    counts = device_counts(output, options).values()
+    shares = [(count.share, count.is_bound) for count in counts if count.share is not None]
+    fewest, is_bound = min(shares, default=(None, False))
+    if len(shares) < len(counts) and fewest == 1.0:
+        return None, False
+    return fewest, is_bound
 
 
 def _network(plan: Plan | None) -> str | None:

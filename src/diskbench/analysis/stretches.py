@@ -53,7 +53,7 @@ class StepPromise:
     as a fraction. `is_guess`: the disk existed before, and its credit was unknown; then a
     step at the rate that lasts had none. `until` is the last day of which these limits are known to
     hold, where others replaced them, and `chosen` says which of the dated limits these are, and why
-    (empty where there is one version)."""
+    (empty where there is one version). `unknown` names limits that it leaves out."""
 
     expected: Expectation
     source: str = "catalogue"
@@ -61,6 +61,7 @@ class StepPromise:
     is_guess: bool = False
     until: str | None = None
     chosen: str = ""
+    unknown: str = ""
 
     def is_near(self, iops: float) -> bool:
         """Whether a rate lies within 10 % of what is promised, with credit or without."""

@@ -41,6 +41,7 @@ from diskbench.model.doubts import (
     BURST_ONLY,
     CHANGED,
     DATED,
+    MACHINE_UNKNOWN,
     MIXED,
     PAGE_CACHE,
     SERVED_FROM_CACHE,
@@ -95,6 +96,7 @@ def verdict(
             *_beside_promise(stretches[main], setting, judged[main]),
             *beyond_its_credit(stretches[main], measured, promise),
             *((DATED.reason(promise.chosen),) if promise and promise.chosen else ()),
+            *_left_out(promise),
         )
     )
     result = Verdict(
@@ -185,6 +187,13 @@ def _regime(
             f"full load, then the rate falls to {shown_rate(expected.lasting.iops, setting)}",
         )
     ]
+
+
+def _left_out(promise: StepPromise | None) -> Sequence[Reason]:
+    """Return a note if the promise lacks limits of the machine."""
+    if promise is None or not promise.unknown:
+        return ()
+    return (MACHINE_UNKNOWN.reason(f"not known, and not in the promise: {promise.unknown}"),)
 
 
 def _stalled(measured: Measured) -> Sequence[Reason]:

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from diskbench.fio.declared import Options, is_set, rw_of
+from diskbench.fio.declared import Options, is_set, options_of, rw_of
 from diskbench.fio.reported import DiskUse, FioJob, FioOutput
 from diskbench.units import KIB, format_bytes
 
@@ -103,7 +103,8 @@ def _count(
     requests = sum(_requests(disk, way) for disk in disks)
     of_disks = [disk.read_bytes if way == "read" else disk.write_bytes for disk in disks]
     moved_bytes = None if None in of_disks else sum(moved for moved in of_disks if moved)
-    gathers = size < ios * _LARGEST and not all(map(_each_is_a_request, options))
+    beside = [options_of(j, output, {}) for j in output.beside if _sums((j,), way)[0]]
+    gathers = size < ios * _LARGEST and not all(map(_each_is_a_request, (*options, *beside)))
     if moved_bytes is not None:
         moved, part, total, is_exact = moved_bytes, of_step[1], size, True
         words = f"{format_bytes(moved)} of {format_bytes(total)}"

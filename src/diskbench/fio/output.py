@@ -240,7 +240,7 @@ def _ended(output: FioOutput, stream: _Stream, documents: int) -> FioOutput:
             f"{stream.broken.words}; an earlier document, cumulative up to its own time, is used"
         )
     damage = tuple(notes)
-    if stream.text:
+    if stream.text and not _is_of(output, stream.text):
         notes.append(f"{_AROUND} {stream.text.splitlines()[0][:120]!r}")
     reports = "; ".join([*stream.left_out, *([stream.broken.words] if stream.broken else [])])
     if documents > 1:
@@ -259,6 +259,12 @@ def _ended(output: FioOutput, stream: _Stream, documents: int) -> FioOutput:
         damage=damage,
         reports=reports,
     )
+
+
+def _is_of(output: FioOutput, text: str) -> bool:
+    """Whether a text beside a document is the same report in fio's normal form, which
+    --output-format=normal,json writes first."""
+    return 0 < text.count("(groupid=") <= len(output.jobs)
 
 
 def _decode(text: str, start: int) -> tuple[Any, int, str]:

@@ -20,7 +20,7 @@ from diskbench.visible import UNKNOWN
 
 ImportKind = Literal[
     "fio-json", "fio-terse", "fio-text", "fio-log", "gobonniego", "bonnie", "dd", "hdparm",
-    "diskspd", "perfkit", "vdbench",
+    "diskspd", "perfkit", "vdbench", "sysbench", "pg_test_fsync", "elbencho", "yabs",
 ]  # fmt: skip
 
 TEXT_BYTES = 16 * MIB

@@ -88,6 +88,12 @@ def test_of_several_steps_each_did_what_the_others_leave(reads, shares, of_all):
     assert [count.of_all for count in found] == pytest.approx([of_all] * 2, abs=1e-3)
 
 
+def test_a_step_in_sequence_beside_leaves_open_what_the_others_did():
+    jobs = [Told(name="a", options={}), Told(name="b", rw="read", iops=30_000, group=1, options={})]
+    found = counts(jobs, [Disk(reads=236_250)])["read"]
+    assert (found.share, found.of_all) == (None, 1.0), "180,000 at random, 56,250 of the read-ahead"
+
+
 def test_a_step_in_another_direction_leaves_the_count_as_it_is():
     jobs = [Told(name="a"), Told(name="b", rw="randwrite", group=1)]
     found = counts(jobs, [Disk(reads=180_000, writes=90_000)])

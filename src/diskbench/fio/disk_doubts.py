@@ -33,7 +33,7 @@ _MEMORY_FILESYSTEMS = ("tmpfs", "ramfs")
 _MEMORY_DISK = re.compile(r"(zram|ram)[0-9]+$")
 _MEMORY_ENGINES = frozenset({"mmap", "libpmem", "pmemblk", "dev-dax", "libpmem2"})
 """Engines that read and write without a system call."""
-_CALL_NS, _COPY_NS = 1000, 300
+_CALL_NS, COPY_NS = 1000, 300
 """A read or write of a disk takes at least as long: a system call, a request and an interrupt. What
 the page cache read ahead takes a copy of some KiB."""
 _BUS_BYTES_PER_S = 500e9
@@ -118,7 +118,10 @@ def _missing(way: Way, count: DeviceCount, *, is_direct: bool | None) -> Iterato
     words = f"the device did only {count.words} ({percent(share)})"
     if is_direct is None:
         rest = "memory took" if way == "write" else "memory, or blocks never written, answered"
-        yield PAGE_CACHE.warning(f"{words}: {rest} the rest")
+        yield PAGE_CACHE.warning(
+            f"{words}: {rest} the rest",
+            advice="check whether the job had direct=1, and whether all that it read was written",
+        )
     elif not is_direct:
         yield PAGE_CACHE.warning(f"{words}: the page cache served the rest")
     elif way == "read":
@@ -163,8 +166,19 @@ def _too_fast(
     if idle is not None:
         yield NOT_A_DISK.warning(f"fio's {idle['ioengine']} engine does no I/O")
         return
-    merged = [row for row in rows if row.scope == "step" and row.direction != "sync" and row.did_io]
     hosts = len({job.host for job in output.jobs}) or 1
+    if any(of_job.get("ioengine") in _MEMORY_ENGINES for of_job in options):
+        yield from beyond_a_disk(rows, hosts=hosts, least_ns=0)
+        return
+    single = all(is_set(o, "direct") or (rw_of(o) or "").startswith("rand") for o in options)
+    yield from beyond_a_disk(rows, hosts=hosts, least_ns=_CALL_NS if single else COPY_NS)
+
+
+def beyond_a_disk(
+    rows: Sequence[Measurement], *, hosts: int = 1, least_ns: float = COPY_NS
+) -> Iterator[Warning]:
+    """A doubt in rates or latencies of a step that no disk reaches, on so many hosts."""
+    merged = [row for row in rows if row.scope == "step" and row.direction != "sync" and row.did_io]
     moved = sum(row.bytes_per_s or 0.0 for row in merged)
     if moved > hosts * _BUS_BYTES_PER_S:
         yield NOT_A_DISK.warning(
@@ -172,13 +186,9 @@ def _too_fast(
             f"({format_mb_per_s(_BUS_BYTES_PER_S)} MB/s)"
         )
         return
-    if any(of_job.get("ioengine") in _MEMORY_ENGINES for of_job in options):
-        return
-    single = all(is_set(o, "direct") or (rw_of(o) or "").startswith("rand") for o in options)
-    least = _CALL_NS if single else _COPY_NS
     for row in merged:
         mean = row.lat_mean_ns
-        if mean is not None and 0 < mean < least:
+        if mean is not None and 0 < mean < least_ns:
             yield NOT_A_DISK.warning(
                 f"a {row.direction} took {mean:.0f} ns, less than a system call: no disk did it"
             )

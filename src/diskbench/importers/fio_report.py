@@ -13,7 +13,7 @@ from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.fio.declared import options_known
 from diskbench.fio.logs import layout, log_name
 from diskbench.fio.output import parse_runs
-from diskbench.fio.reported import FioOutput
+from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.fio.rows import measurements
 from diskbench.fio.terse import TERSE, parse_terse
 from diskbench.fio.text import RESULT, parse_text
@@ -38,6 +38,7 @@ from diskbench.model.doubts import FIGURES_DISAGREE
 from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Step
 
+_EACH = 0.9
 FIO_REPORTS: Final[tuple[ImportKind, ...]] = ("fio-json", "fio-terse", "fio-text")
 """Kinds whose files hold what fio itself counted."""
 
@@ -75,12 +76,23 @@ def job_text(output: FioOutput) -> str:
     for job in output.jobs:
         options = {**output.options, **job.options}
         options.pop("name", None)
+        if not output.lists_options and _waits(job):
+            options["fsync"] = "1"
         sections[job.name, *sorted(options.items())] = (job.name, options)
     return "\n".join(
         f"[{name.replace('[', '(').replace(']', ')').strip() or 'job'}]\n"
         + "".join(f"{key}={value}\n" for key, value in options.items())
         for name, options in sections.values()
     )
+
+
+def _waits(job: FioJob) -> bool:
+    """Whether there are as many syncs as writes: each write then waits for its own, which a text
+    shows by its counts alone."""
+    syncs, writes = (job.directions.get(way) for way in ("sync", "write"))
+    if syncs is None or writes is None or not syncs.counted or not writes.ios:
+        return False
+    return syncs.ios >= _EACH * writes.ios
 
 
 def _reader(kind: ImportKind) -> Callable[[bytes, str, Callable[[int], str]], Imported]:

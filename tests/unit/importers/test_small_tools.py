@@ -155,3 +155,14 @@ def test_fio_1_has_blanks_before_its_commas():
     row = rows(found)["t", "read"]
     assert (row.ios, row.bytes, row.iodepth) == (262_144, 2**30, 32)
     assert found.facts["disks"] == "sda"
+
+
+def doubts(found):
+    return {w.code for run in found.runs for step in run.steps for w in step.warnings}
+
+
+def test_what_no_disk_does_is_no_disk_whatever_tool_printed_it():
+    assert doubts(imported("hdparm-ssd.txt")) == {"not-a-disk"}, "-T reads the page cache"
+    assert doubts(imported("yabs-2026.json")) == set()
+    fast = imported("yabs-2026.json", lambda text: text.replace("2130000,", "499000000000,"))
+    assert doubts(fast) == {"not-a-disk"}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
+from diskbench.fio.company import counted_company
 from diskbench.fio.declared import options_known
 from diskbench.fio.logs import layout, log_name
 from diskbench.fio.output import parse_runs
@@ -132,7 +133,8 @@ def _run(parts: Sequence[tuple[Step, FioOutput]], run_id: str) -> ImportedRun:
 def _step(step: Step, part: FioOutput, run_id: str) -> ImportedStep:
     rows = measurements(part, run_id=run_id, step=step)
     told = step.model_copy(update={"job": job_text(part)})
-    doubts = step_warnings(told, rows, part, HostFacts(), None)
+    company = (doubt.model_copy(update={"step": step.name}) for doubt in counted_company(part, {}))
+    doubts = (*step_warnings(told, rows, part, HostFacts(), None), *company)
     # Its audit goes by the report alone (store/audits.py): the options are not all there.
     others = tuple(doubt for doubt in doubts if doubt.code != FIGURES_DISAGREE.code)
     return ImportedStep(step, rows, warnings=others)

@@ -210,3 +210,23 @@ wal: (groupid=0, jobs=1): err= 0: pid=100: Mon Jan  5 10:00:00 2026
 def test_as_many_syncs_as_writes_show_that_each_write_waits(short, waits):
     (output,) = read_reports("fio-text", SYNCED.replace("SHORT", short).encode(), where="x")
     assert ("fsync=1" in job_text(output)) is waits
+
+
+@pytest.mark.parametrize(
+    ("reads", "options", "found"),
+    [
+        (180_400, {"direct": "1"}, True), (65_900, {"direct": "1"}, False),
+        (66_200, {"direct": "1"}, True), (180_400, {}, False),
+        (180_400, {"direct": "1", "ramp_time": "60"}, False),
+        (180_400, {"direct": "1", "verify": "crc32c"}, False),
+    ],
+)  # fmt: skip
+def test_reads_of_others_on_the_device_are_told(reads, options, found):
+    data = as_json([Told(iops=1000, options=options)], [Disk(reads=reads)])
+    assert ("other-io" in codes(data, "x.json")) is found
+
+
+def test_a_text_does_not_say_whether_a_ramp_made_the_other_reads():
+    assert codes(text([Told(iops=1000)], [Disk(reads=180_400)])) == set()
+    line = COMMAND.replace("--iodepth=32", "--iodepth=32 --runtime=60")
+    assert codes(f"{line}\n{text([Told(iops=1000)], [Disk(reads=180_400)])}") == {"other-io"}

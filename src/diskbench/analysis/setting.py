@@ -76,7 +76,8 @@ class Setting:
     """What a step ran in, for all its stretches together.
 
     `device_share` is the bytes that the device moved of those of fio, in the direction where it is
-    least, or (`device_at_most`) an upper bound of it; `memory_share` is the memory over the bytes
+    least, or (`device_at_most`) an upper bound of it; where it is not known, the device did fewer
+    `device_requests` a second than blocks; `memory_share` is the memory over the bytes
     written, None where it is not known, and `is_synced`: what was written reached the disk before
     the clock stopped. `keeps_cache`: measuring the page cache is what the step is for.
     `host_cache`: its machine caches the disk.
@@ -91,6 +92,7 @@ class Setting:
     processor: Processor = field(default_factory=Processor)
     device_share: float | None = None
     device_at_most: bool = False
+    device_requests: float | None = None
     memory_share: float | None = None
     is_synced: bool = False
     keeps_cache: bool = False

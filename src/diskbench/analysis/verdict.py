@@ -286,6 +286,9 @@ def _above_words(stretch: Stretch, judged: Judged, promised: Promised, setting: 
     why = "the cause is not known" if ratio <= _TWICE else "an undocumented burst"
     share = setting.device_share
     why = "not the rate of the device" if share is not None and share < DEVICE_SHARE else why
+    if setting.device_requests is not None:
+        requests = f"{format_iops(setting.device_requests)} requests a second"
+        why = f"a read-ahead or memory, since the device did {requests}"
     why = _BY_CACHE.get(judged.limiter.name, why)
     documented = f"{_documented(promised)} {shown_rate(promised.iops, setting)}"
     times = f"{ratio:,.0f}" if ratio >= _TEN else f"{ratio:.3g}"

@@ -11,7 +11,7 @@ from diskbench.analysis.limiter import BLOCK_TRANSPORTS
 from diskbench.analysis.queue_depth import Sibling
 from diskbench.analysis.setting import LINKS, Medium, Setting
 from diskbench.fio.declared import declared, options_of
-from diskbench.fio.device import device_counts
+from diskbench.fio.device import DeviceCount, device_counts
 from diskbench.fio.warnings import processor_of, step_warnings
 from diskbench.model.doubts import (
     FIGURES_DISAGREE,
@@ -87,6 +87,7 @@ def setting_of(
         processor=_processor(group),
         device_share=device_share,
         device_at_most=device_at_most,
+        device_requests=_device_requests(group) if device_share is None else None,
         memory_share=memory_bytes / written if memory_bytes and written else None,
         is_synced=_is_synced(group),
         keeps_cache=bool(group.evidence) and group.evidence[0].step.page_cache == "keep",
@@ -141,12 +142,26 @@ def _device_share(group: StepGroup) -> tuple[float | None, bool]:
     return min((device / asked for device, asked in moved.values() if asked), default=None), False
 
 
-def _counted_share(group: StepGroup) -> tuple[float | None, bool]:
+def _counts(group: StepGroup) -> Sequence[DeviceCount]:
+    """What fio counted of the device of a step without samples, by direction."""
     if len(group.evidence) != 1 or (output := group.evidence[0].output) is None:
-        return None, False
+        return ()
     sections = declared(group.evidence[0].step.job)
     options = [options_of(job, output, sections) for job in output.jobs]
-    counts = device_counts(output, options).values()
+    return tuple(device_counts(output, options).values())
+
+
+def _device_requests(group: StepGroup) -> float | None:
+    """The requests of the device a second, if they are clearly fewer than fio's I/Os."""
+    counts = _counts(group)
+    requests, ios = (sum(getattr(c, name) for c in counts) for name in ("requests", "ios"))
+    alone = all(count.of_all is None for count in counts)
+    few = alone and group.seconds > 0 and requests < (1 - ALIKE) * ios
+    return requests / group.seconds if few else None
+
+
+def _counted_share(group: StepGroup) -> tuple[float | None, bool]:
+    counts = _counts(group)
     shares = [(count.share, count.is_bound) for count in counts if count.share is not None]
     fewest, is_bound = min(shares, default=(None, False))
     if len(shares) < len(counts) and fewest == 1.0:

@@ -26,7 +26,7 @@ from diskbench.model.facts import HostFacts
 from diskbench.model.processor import SampleSummary, percent
 from diskbench.model.result import Direction, Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
-from diskbench.units import format_bytes, format_mb_per_s
+from diskbench.units import KIB, format_bytes, format_mb_per_s
 
 DEVICE_SHARE = 0.95
 _MEMORY_FILESYSTEMS = ("tmpfs", "ramfs")
@@ -36,6 +36,8 @@ _MEMORY_ENGINES = frozenset({"mmap", "libpmem", "pmemblk", "dev-dax", "libpmem2"
 _CALL_NS, COPY_NS = 1000, 300
 """A read or write of a disk takes at least as long: a system call, a request and an interrupt. What
 the page cache read ahead takes a copy of some KiB."""
+_LONGEST_AHEAD = 256 * KIB
+"""Twice what the kernel reads ahead unless it is told otherwise (read_ahead_kb)."""
 _BUS_BYTES_PER_S = 500e9
 """12 channels of DDR5-5600, and 128 lanes of PCIe 5, carry no more. All three are our choice."""
 
@@ -112,6 +114,12 @@ def _missing(way: Way, count: DeviceCount, *, is_direct: bool | None) -> Iterato
         yield PAGE_CACHE.warning(
             f"of all steps together the device did {count.words} ({percent(count.of_all)}): some "
             "of it never reached it"
+        )
+    if share is None and way == "read" and (count.gathered_bytes or 0) > _LONGEST_AHEAD:
+        each = format_bytes(count.gathered_bytes or 0)
+        yield PAGE_CACHE.warning(
+            f"the device did {count.requests:,} requests for {count.ios:,} reads, of {each} if "
+            "it did all, where the kernel reads 128 KiB ahead: memory may have answered"
         )
     if share is None or share >= DEVICE_SHARE:
         return

@@ -230,3 +230,12 @@ def test_a_text_does_not_say_whether_a_ramp_made_the_other_reads():
     assert codes(text([Told(iops=1000)], [Disk(reads=180_400)])) == set()
     line = COMMAND.replace("--iodepth=32", "--iodepth=32 --runtime=60")
     assert codes(f"{line}\n{text([Told(iops=1000)], [Disk(reads=180_400)])}") == {"other-io"}
+
+
+@pytest.mark.parametrize(
+    ("reads", "found"),
+    [(15_100, set()), (14_000, set()), (7000, {"page-cache"}), (100, {"page-cache"})],
+)
+def test_a_read_ahead_that_no_kernel_makes_is_memory(reads, found):
+    job = Told(rw="read", block=65536, depth=1, engine="psync", iops=500)
+    assert codes(text([job], [Disk(reads=reads)])) == found

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks import scoreboard_expected, scoreboard_ours
 from benchmarks.scoreboard_expected import Expected
-from benchmarks.scoreboard_ours import Ours
+from benchmarks.scoreboard_ours import NOTHING, Ours
 
 from diskbench.catalog.published import load_published
 
@@ -79,6 +79,13 @@ def rows():
         found.append(Row("series", name, expected, scoreboard_ours.of_series(series)))
     for name, (trial, expected) in scoreboard_expected.of_trials().items():
         found.append(Row("trial", name, expected, scoreboard_ours.of_trial(trial)))
+    imports = scoreboard_expected.of_imports()
+    ours = scoreboard_ours.of_imports({name: row[:2] for name, row in imports.items()})
+    for name, (_, _, each) in imports.items():
+        for at, expected in enumerate(each):
+            verdict = ours[name][at] if at < len(ours[name]) else NOTHING
+            numbered = name if len(each) == 1 else f"{name}, {at + 1}"
+            found.append(Row("import", numbered, expected, verdict))
     return found
 
 
@@ -90,7 +97,8 @@ def page(found):
         "<!-- try: {parsed: tests/docs/test_evidence.py computes it} -->",
         "The verdict of a storage engineer beside today's verdict of diskbench. Expected verdicts",
         "were written by hand before the rules (`benchmarks/scoreboard_rows`). Rows are published",
-        "figures that ship, recorded cases (`tests/cases/limiter`), computed series and trials.",
+        "figures that ship, recorded cases (`tests/cases/limiter`), computed series, trials, and",
+        "imported reports of fio.",
         "`python -m benchmarks.scoreboard --write` writes this page; a test compares it.",
         "",
         "- **right**: limiter, regime, trust and words are all as expected",

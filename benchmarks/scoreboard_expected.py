@@ -86,6 +86,18 @@ def of_trials():
     return {row["name"]: (row, expected(row["expect"])) for row in _read("trials.yaml")}
 
 
+def of_imports():
+    """Each import with the expectation of each of its steps, by its name and form."""
+    found = {}
+    for row in _read("imports.yaml"):
+        for form in row["forms"]:
+            wanted = row.get(form, row["expect"])
+            limiters = row.get("each", [wanted["limiter"]])
+            each = [expected(wanted | {"limiter": limiter}) for limiter in limiters]
+            found[f"{row['name']} ({form})"] = (row, form, each)
+    return found
+
+
 def stages():
     """The counts of earlier stages, oldest first."""
     return _read("stages.yaml")

@@ -1,10 +1,13 @@
 """What diskbench says of each row of the scoreboard, by the code that users run."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from tests.books import SHIPPED
 from tests.limiter_case import judge
+from tests.rigs.fio_reports import FORMS, Disk, Told
 from tests.rigs.made_trial import judged
 from tests.rigs.synthetic import Noise, settling, steps
 
@@ -21,6 +24,12 @@ from diskbench.plan.limit_path import Hint, limit_paths_of_words
 from diskbench.plan.published import published_verdict
 from diskbench.report.assemble.summary import gave
 from diskbench.report.terminal.verdict_text import verdict_lines
+from diskbench.results.verdicts import trial_verdicts
+from diskbench.store.database import open_database
+from diskbench.store.evidence import open_evidence
+from diskbench.store.import_sources import read_sources
+from diskbench.store.imports import imported
+from diskbench.store.query import find_run
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,10 @@ class Ours:
     trust: str
     cliff: float | None = None
     text: str = ""
+
+
+NOTHING = Ours("nothing", "none", "none")
+"""The verdict on a step that was not found."""
 
 
 def of_published(figure):
@@ -66,6 +79,34 @@ def of_trial(row):
 def lines_of(verdicts):
     """The printed verdicts."""
     return "\n".join(line.text for line in verdict_lines(verdicts))
+
+
+def of_imports(rows):
+    """The verdicts on the steps of imported reports, in order, by the names of the rows (row and
+    form), through the stores that users have."""
+    with TemporaryDirectory() as folder:
+        database = open_database(f"sqlite:///{folder}/db")
+        evidence = open_evidence(f"file://{folder}/evidence")
+        ours = {}
+        for at, (name, (row, form)) in enumerate(rows.items()):
+            sources = _report(Path(folder, f"{at}.txt"), row, form)
+            hint = {"as_disk": row["disk"]} if "disk" in row else {}
+            read = list(imported(database, evidence, sources, hint, "0"))
+            runs = [find_run(database, one.manifest.run_id) for one in read]
+            found = trial_verdicts(database, evidence, runs, books=SHIPPED)
+            ours[name] = [_ours(one, one.stands_for) for one in found]
+        database.dispose()
+    return ours
+
+
+def _report(path, row, form):
+    """The sources of a report in a form; `apart`: each job is a process of its own."""
+    jobs = [Told(**job) for job in row["jobs"]]
+    disks = [Disk(**disk) for disk in row.get("disks", ())]
+    parts = [[job] for job in jobs] if row.get("apart") else [jobs]
+    command = f"$ {row['command']}\n" if "command" in row else ""
+    path.write_text(command + "\n".join(FORMS[form](part, disks) for part in parts))
+    return read_sources([path]).sources
 
 
 def _ours(found, stretch, cliff=None):

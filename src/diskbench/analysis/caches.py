@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from diskbench.analysis.caps import at_machine
 from diskbench.analysis.setting import ABOVE, Setting, Stretch, is_above, rate, shown_rate
+from diskbench.analysis.trust import MOSTLY
 from diskbench.model.verdict import Limiter
 
 DEVICE_SHARE = 0.95
@@ -79,21 +80,24 @@ def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
     """Return the guest's page cache as the limiter, from the device's I/O or from a rate above
     every promise."""
     load, share = setting.load, setting.device_share
-    if load is None or load.direct is not False:
+    if load is None or load.direct:
         return None
     if share is not None:
-        if share >= DEVICE_SHARE:
+        if share >= DEVICE_SHARE or (load.direct is None and share >= MOSTLY):
             return None
-        return Limiter(
-            name="page-cache",
-            evidence=(f"buffered I/O: the device moved only {share:.0%} of fio's bytes",),
-        )
+        how = "the device did" if load.direct is None else "buffered I/O: the device moved"
+        of = "I/O" if load.direct is None else "bytes"
+        itself = device_words(stretch, setting)
+        evidence = f"{how} only {share:.0%} of fio's {of}" + (f", {itself}" if itself else "")
+        return Limiter(name="page-cache", evidence=(evidence,))
+    if load.direct is None:
+        return None
     if setting.keeps_cache:
         return Limiter(
             name="page-cache", evidence=("this step measures the page cache on purpose",)
         )
-    if promised := too_fast(stretch, setting):
-        return Limiter(name="page-cache", evidence=(promised,))
+    if sooner := too_fast(stretch, setting):
+        return Limiter(name="page-cache", evidence=(sooner,))
     measured = rate(stretch, setting)
     if load.read_share > 0 or measured is None or stretch.level is None:
         return None
@@ -109,6 +113,22 @@ def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
             evidence=(f"memory took the writes: the disk allows {most}",),
         )
     return None
+
+
+def device_words(stretch: Stretch, setting: Setting) -> str:
+    """Return the rate of the device where memory answered the rest, beside what it promises: `3,005
+    IOPS (100% of the 3,000 IOPS that it allows)`; empty where it is not known or did nothing."""
+    share, measured = setting.device_share, rate(stretch, setting)
+    if share is None or not 0 < share < DEVICE_SHARE or not measured:
+        return ""
+    words = shown_rate(share * measured, setting)
+    if setting.device_at_most:
+        return f"at most {words}"
+    level = stretch.level
+    if level is None or level.limited_by is None or not level.iops:
+        return words
+    allowed = shown_rate(level.iops, setting)
+    return f"{words} ({share * measured / level.iops:.0%} of the {allowed} that it allows)"
 
 
 def cached_below(stretch: Stretch, setting: Setting) -> Limiter | None:

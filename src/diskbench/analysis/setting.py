@@ -80,9 +80,11 @@ class Setting:
     """What a step ran in, for all its stretches together.
 
     `device_share` is the bytes that the device moved of those of fio, in the direction where it is
-    least; `memory_share` is the memory over the bytes written, None where it is not known, and
-    `is_synced`: what was written reached the disk before the clock stopped. `keeps_cache`:
-    measuring the page cache is what the step is for. `host_cache`: its machine caches the disk.
+    least, or (`device_at_most`) an upper bound of it; where it is not known, the device did fewer
+    `device_requests` a second than blocks; `memory_share` is the memory over the bytes
+    written, None where it is not known, and `is_synced`: what was written reached the disk before
+    the clock stopped. `keeps_cache`: measuring the page cache is what the step is for.
+    `host_cache`: its machine caches the disk.
     `network` is the filesystem or transport where that is one, `medium` a disk in the machine
     itself. `credit` is what was left of each bucket when the step began, as a fraction;
     `knows_buckets`: the promise lists every bucket of the disk (a promise that the owner typed does
@@ -93,6 +95,8 @@ class Setting:
     seconds: float | None = None
     processor: Processor = field(default_factory=Processor)
     device_share: float | None = None
+    device_at_most: bool = False
+    device_requests: float | None = None
     memory_share: float | None = None
     is_synced: bool = False
     keeps_cache: bool = False

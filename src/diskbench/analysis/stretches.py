@@ -56,7 +56,7 @@ class StepPromise:
     step at the rate that lasts had none. `until` is the last day of which these limits are known to
     hold, where others replaced them, and `chosen` says which of the dated limits these are, and why
     (empty where there is one version). `designed` is the share of the time that the disk is made to
-    keep it."""
+    keep it. `unknown` names limits that it leaves out."""
 
     expected: Expectation
     source: str = "catalogue"
@@ -65,6 +65,7 @@ class StepPromise:
     until: str | None = None
     chosen: str = ""
     designed: float | None = None
+    unknown: str = ""
 
     def is_near(self, iops: float) -> bool:
         """Whether a rate lies within 10 % of what is promised, with credit or without."""

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from diskbench.analysis.caches import impossible, too_fast
+from diskbench.analysis.caches import DEVICE_SHARE, device_words, impossible, too_fast
 from diskbench.analysis.caps import saved_tokens
 from diskbench.analysis.changes import LEAST_CHANGE
 from diskbench.analysis.limiter import limiter
@@ -45,6 +45,7 @@ from diskbench.model.doubts import (
     CHANGED,
     DATED,
     DIPS,
+    MACHINE_UNKNOWN,
     MIXED,
     PAGE_CACHE,
     SERVED_FROM_CACHE,
@@ -101,6 +102,7 @@ def verdict(
             *_beside_promise(stretches[main], setting, judged[main]),
             *beyond_its_credit(stretches[main], measured, promise),
             *((DATED.reason(promise.chosen),) if promise and promise.chosen else ()),
+            *_left_out(promise),
         )
     )
     result = Verdict(
@@ -203,6 +205,13 @@ def _regime(
     ]
 
 
+def _left_out(promise: StepPromise | None) -> Sequence[Reason]:
+    """Return a note if the promise lacks limits of the machine."""
+    if promise is None or not promise.unknown:
+        return ()
+    return (MACHINE_UNKNOWN.reason(f"not known, and not in the promise: {promise.unknown}"),)
+
+
 def _stalled(measured: Measured, main: Stretch) -> Sequence[Reason]:
     """Return a doubt if more than a few seconds had no I/O, or next to none."""
     course = measured.phases
@@ -299,19 +308,37 @@ def _above(stretch: Stretch, judged: Judged, promised: Promised, setting: Settin
     that may yet fall is to be measured for longer."""
     ratio = judged.ratio or 0.0
     times = f"{ratio:,.0f}" if ratio >= _TEN else f"{ratio:.3g}"
-    beside = f"{times} times the {_documented(stretch, promised, setting)}"
-    figure = _figure(stretch, setting)
-    if why := _BY_CACHE.get(judged.limiter.name):
-        return ABOVE_PROMISE.reason(f"{figure} is {beside}: {why}", advice="do not plan with it")
+    words = f"{_figure(stretch, setting)} is {times} times the " + _documented(
+        stretch, promised, setting
+    )
+    if known := _not_of_the_device(judged, setting):
+        device = device_words(stretch, setting)
+        beside = f"; the device itself did {device}" if device else ""
+        of_memory = judged.limiter.name in _BY_CACHE or bool(device)
+        return ABOVE_PROMISE.reason(
+            f"{words}: {known}{beside}", advice="do not plan with it" if of_memory else ""
+        )
     if stretch.fell_from is not None or (stretch.kind == "baseline" and judged.ratio):
-        words = f"{figure}, what it kept after its fall, is {beside}: cause unknown"
-        return ABOVE_PROMISE.without_advice(words)
+        figure = _figure(stretch, setting)
+        kept = words.replace(figure, f"{figure}, what it kept after its fall,", 1)
+        return ABOVE_PROMISE.without_advice(f"{kept}: cause unknown")
     if stretch.kind == "burst" and not stretch.used_up and ratio > _TWICE:
-        return ABOVE_PROMISE.reason(f"{figure} is {beside}: an undocumented burst")
-    words = f"{figure} is {beside}: above its promise, cause unknown"
+        return ABOVE_PROMISE.reason(f"{words}: an undocumented burst")
+    words = f"{words}: above its promise, cause unknown"
     if judged.limiter.name == "fixed-limit" or (setting.seconds or 0.0) >= _LONG_S:
         return ABOVE_PROMISE.without_advice(words)
     return ABOVE_PROMISE.reason(words)
+
+
+def _not_of_the_device(judged: Judged, setting: Setting) -> str:
+    """Why a rate above every promise is none of the device; empty where that is not known."""
+    if why := _BY_CACHE.get(judged.limiter.name):
+        return why
+    if setting.device_requests is not None:
+        requests = f"{format_iops(setting.device_requests)} requests a second"
+        return f"a read-ahead or memory, since the device did {requests}"
+    share = setting.device_share
+    return "not the rate of the device" if share is not None and share < DEVICE_SHARE else ""
 
 
 def _has_range(stretch: Stretch) -> bool:

@@ -131,8 +131,8 @@ class Path:
         return _ALL if missed or passed or case == "least" else _HIT
 
     def _by_latency(self, load: Load, case: Case) -> Bound | None:
-        if load.depth is None:
-            return None
+        if load.depth is None or load.direct is None:
+            return None  # what memory serves has no latency of a disk
         seconds, source = 0.0, ""
         for way, share in ways(load).items():
             latency = self.write_latency if way == "write" and self.write_latency else self.latency

@@ -114,7 +114,8 @@ def import_(
         typer.Argument(
             metavar="FILE|DIR…",
             help="Output of fio (JSON, terse, text, logs), bonnie++, dd, hdparm, diskspd, vdbench, "
-            "GoBonnieGo or PerfKitBenchmarker, or folders of it.",
+            "sysbench fileio, pg_test_fsync, elbencho, YABS, GoBonnieGo or PerfKitBenchmarker, or "
+            "folders of it.",
         ),
     ],
     label: Annotated[

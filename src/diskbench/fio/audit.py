@@ -229,7 +229,8 @@ def _rates(output: FioOutput) -> Iterator[str | None]:
         ):
             if rate is None:
                 continue
-            if abs(rate - total / seconds) <= max(RATE_SHARE * total / seconds, least):
+            off = max(RATE_SHARE, stats.rate_off) * total / seconds
+            if abs(rate - total / seconds) <= max(off, least):
                 yield None
                 continue
             counted = "I/Os" if unit == "IOPS" else "bytes"

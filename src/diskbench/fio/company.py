@@ -12,6 +12,9 @@ estimated generously, and I/O whose cause cannot be determined is not judged:
                      cause; writes on filesystems that write elsewhere (btrfs, zfs …); engines that
                      move no blocks; steps of less than 2 s between two documents
 
+Where nothing was sampled (imports), direct reads are judged by what fio itself counted of the
+device over the life of its process, if it had one step, no ramp_time and no verify.
+
 A block of 1 MiB reaches a disk as many requests: xen-blkfront takes 44 KiB at a time without
 indirect segments (drivers/block/xen-blkfront.c), most others far more. All limits are our choice.
 """
@@ -23,14 +26,22 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from diskbench.fio.declared import Options, block_bytes, declared, is_set, options_of
+from diskbench.fio.declared import (
+    Options,
+    block_bytes,
+    declared,
+    is_direct,
+    is_set,
+    options_of,
+)
+from diskbench.fio.device import device_counts
 from diskbench.fio.reported import FioOutput
 from diskbench.fio.samples import LiveTotals, disk_course, parse_live
 from diskbench.model.doubts import DISK_SHARED, DISK_UNLOCKED, OTHER_IO
 from diskbench.model.facts import HostFacts
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
-from diskbench.units import format_mb_per_s
+from diskbench.units import NS_PER_S, format_mb_per_s
 
 MORE = 0.10
 """Share of what fio may have caused. I/O beyond that share comes from another process, which may
@@ -47,6 +58,7 @@ _BLOCK_ENGINES = frozenset(
     {"psync", "sync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio"}
 )
 _WRITES_ELSEWHERE = frozenset({"btrfs", "zfs", "bcachefs", "f2fs", "nilfs2", "overlay"})
+_READ_MORE = ("ramp_time", "verify", "pre_read", "read_iolog")
 _SYNCS = ("fsync", "fdatasync", "sync", "sync_file_range", "end_fsync", "fsync_on_close")
 
 
@@ -64,6 +76,27 @@ def company_warnings(
     """The doubts in a step whose disk another process used. `files` are the step's evidence."""
     doubts = [*_seen(files.get("lock.txt", b"")), *_counted(step, output, facts, files)]
     return tuple(warning.model_copy(update={"step": step.name}) for warning in doubts)
+
+
+def counted_company(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warning]:
+    """The doubt in reads beside which the device did others, by fio's own count of it."""
+    options = [options_of(job, output, sections) for job in output.jobs]
+    known = all(is_direct(job, output, sections) for job in output.jobs) and output.lists_options
+    if not known or output.beside or any(o.get(name) for o in options for name in _READ_MORE):
+        return
+    count = device_counts(output, options).get("read")
+    stats = [job.directions["read"] for job in output.jobs if "read" in job.directions]
+    seconds = max((of_job.runtime_ns for of_job in stats), default=0) / NS_PER_S
+    if count is None or not seconds:
+        return
+    moved = _Moved(float(sum(s.bytes for s in stats)), float(sum(s.ios for s in stats)))
+    caused = moved.ios * _requests(options, moved)
+    extra = count.requests - caused
+    if extra > max(MORE * caused, LEAST_IOPS * seconds, LEAST_IOS):
+        yield OTHER_IO.warning(
+            f"the device did {count.requests / seconds:,.0f} reads a second, of which fio caused "
+            f"at most {caused / seconds:,.0f}: another program used it"
+        )
 
 
 def _seen(data: bytes) -> Iterator[Warning]:

@@ -58,6 +58,15 @@ def options_known(job: FioJob, output: FioOutput) -> bool:
     return bool((set(job.options) | set(output.options)) - {"name"})
 
 
+def is_direct(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) -> bool | None:
+    """Whether a reported job did direct I/O; None where nothing says it."""
+    options = options_of(job, output, sections)
+    if "direct" in options:
+        return is_set(options, "direct")
+    told = job.name in sections or options_known(job, output)
+    return False if output.lists_options and told else None
+
+
 def first_names(options: Iterable[tuple[str, str]]) -> Options:
     """Options by their first names; of two with one name the last counts. `buffered` is the inverse
     of `direct` (axboe/fio, options.c: both set odirect)."""

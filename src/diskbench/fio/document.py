@@ -338,6 +338,9 @@ def _disk(entry: object) -> DiskUse:
         read_bytes=None if read is None else read * _SECTOR_BYTES,
         write_bytes=None if written is None else written * _SECTOR_BYTES,
         util=_optional_float(disk, "util", name),
+        read_merges=_int(disk, "read_merges", name),
+        write_merges=_int(disk, "write_merges", name),
+        stacked="aggr_read_ios" in disk,
     )
 
 

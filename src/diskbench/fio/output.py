@@ -37,6 +37,7 @@ _NEXT = re.compile(r'\{\s*"fio version"|^\{', re.MULTILINE)
 _BARE_NUMBER = re.compile(r":\s*-?(?:nan|inf)\b", re.IGNORECASE)
 _FOREIGN_LINE = re.compile(r'^(?![ \t]*(?:["{}\[\]]|-?\d)).*\n?', re.MULTILINE)
 """A line that cannot be part of fio's JSON: it begins with no quote, bracket or digit."""
+_AROUND = "text around the JSON:"
 _MOST_CANDIDATES = 32
 _LONGEST_INT = 40
 """Digits; the largest count that a database holds has 19."""
@@ -63,7 +64,10 @@ def parse_output(data: bytes, *, where: str) -> FioOutput:
         last, count = document, count + 1
     if last is None:
         raise stream.unreadable()
-    return _ended(_read(last, where, stream), stream, count)
+    output = _ended(_read(last, where, stream), stream, count)
+    # Only fio wrote into this stream: what else stands there is about its work.
+    around = tuple(note for note in output.notes if note.startswith(_AROUND))
+    return replace(output, damage=(*output.damage, *around))
 
 
 def parse_runs(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
@@ -235,8 +239,9 @@ def _ended(output: FioOutput, stream: _Stream, documents: int) -> FioOutput:
         notes.append(
             f"{stream.broken.words}; an earlier document, cumulative up to its own time, is used"
         )
-    if stream.text:
-        notes.append(f"text around the JSON: {stream.text.splitlines()[0][:120]!r}")
+    damage = tuple(notes)
+    if stream.text and not _is_of(output, stream.text):
+        notes.append(f"{_AROUND} {stream.text.splitlines()[0][:120]!r}")
     reports = "; ".join([*stream.left_out, *([stream.broken.words] if stream.broken else [])])
     if documents > 1:
         sure = bool(output.timestamp_ms or output.begun_ms)
@@ -251,8 +256,15 @@ def _ended(output: FioOutput, stream: _Stream, documents: int) -> FioOutput:
         interim=stream.broken is not None,
         text=stream.text,
         notes=tuple(dict.fromkeys(notes)),
+        damage=damage,
         reports=reports,
     )
+
+
+def _is_of(output: FioOutput, text: str) -> bool:
+    """Whether a text beside a document is the same report in fio's normal form, which
+    --output-format=normal,json writes first."""
+    return 0 < text.count("(groupid=") <= len(output.jobs)
 
 
 def _decode(text: str, start: int) -> tuple[Any, int, str]:

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from diskbench.errors import FioOutputUnreadable
-from diskbench.fio.reported import ALL_CLIENTS, MOST_RUNS, DirectionStats, FioJob, FioOutput
+from diskbench.fio.reported import (
+    ALL_CLIENTS,
+    MOST_RUNS,
+    DirectionStats,
+    DiskUse,
+    FioJob,
+    FioOutput,
+)
 from diskbench.model.result import Direction
 from diskbench.units import NS_PER_S
 
@@ -148,11 +155,16 @@ def falls(before: Sequence[FioJob], after: Sequence[FioJob]) -> bool:
     """Whether a count or a run time of the same jobs is less than it was, or I/Os came without
     time."""
     return any(
-        new.ios < old.ios
+        any(_ios_of(new, way) < _ios_of(old, way) for way in old.directions)
         or _ran_ns(new) < _ran_ns(old)
         or (_ran_ns(new) == _ran_ns(old) and new.ios != old.ios)
         for old, new in zip(before, after, strict=True)
     )
+
+
+def _ios_of(job: FioJob, way: Direction) -> int:
+    stats = job.directions.get(way)
+    return stats.ios if stats is not None else 0
 
 
 def _grown_s(before: Sequence[FioJob], after: Sequence[FioJob]) -> float:
@@ -177,6 +189,8 @@ class TextBlock:
     job: FioJob
     pid: str
     where: str
+    drops_carry: bool = False
+    """Whether its version of fio prints 11.0 for 11.99."""
     stats: dict[Direction, DirectionStats] = field(default_factory=dict)
     now: Direction | None = None
     percentiles: tuple[str, float] | None = None
@@ -192,6 +206,8 @@ class TextReports:
 
     now: list[TextBlock] = field(default_factory=list)
     closed: list[tuple[int, list[TextBlock]]] = field(default_factory=list)
+    disks: dict[int, list[DiskUse]] = field(default_factory=dict)
+    """What stands under the report of a number, from 1."""
     greeted: int = 0
     """Servers that the client named at its begin."""
     summed: bool = False

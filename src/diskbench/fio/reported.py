@@ -48,7 +48,8 @@ class DirectionStats:
     `runtime_ns` is how long this direction ran, from fio's milliseconds; 0 for `sync`, which fio
     does not time separately. `iops` and `bytes_per_s` are fio's own, None where it writes none.
     `counted` is False where fio prints no count of I/Os and `ios` is only IOPS x run time: it
-    weighs the parts of a sum, and no row shows it. `bytes` may be off by `rounding`.
+    weighs the parts of a sum, and no row shows it. `bytes` may be off by `rounding`, and printed
+    rates by the share `rate_off`.
     """
 
     ios: int
@@ -60,6 +61,7 @@ class DirectionStats:
     bytes_per_s: float | None = None
     counted: bool = True
     rounding: int = 0
+    rate_off: float = 0.0
     lat: ReportedLatency | None = None
     clat: ReportedLatency | None = None
     slat: ReportedLatency | None = None
@@ -101,14 +103,19 @@ class FioJob:
 
 @dataclass(frozen=True, slots=True)
 class DiskUse:
-    """The kernel's counters of one disk over the life of the fio process, as fio read them."""
+    """The kernel's counters of one disk over the life of the fio process, as fio read them. `ios`
+    are requests that ended, `merges` those that became a part of another. `stacked`: the disk is
+    made of others, which fio lists, too (dm, MD)."""
 
     name: str
     read_ios: int
     write_ios: int
-    read_bytes: int | None
-    write_bytes: int | None
-    util: float | None
+    read_bytes: int | None = None
+    write_bytes: int | None = None
+    util: float | None = None
+    read_merges: int = 0
+    write_merges: int = 0
+    stacked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +123,9 @@ class FioOutput:
     """One document of fio.
 
     `notes` holds a sentence for each irregularity: text around the document, several documents, a
-    truncated one. `reports` says which other reports in its file count as this run, and what was
-    left out; empty where there is nothing else. `text` is everything outside the documents.
+    truncated one; `damage` those that may have cost figures. `reports` says which other reports in
+    its file count as this run, and what was left out; empty where there is nothing else. `text` is
+    everything outside the documents.
     `timestamp_ms` is the Unix time at its end; a client of several servers writes that of its
     begin, `begun_ms`. `timeless`: its format (terse, text, a client's JSON) has no time of its end
     in UTC, so nothing follows from its absence. `lists_options`: its format has all options that
@@ -132,10 +140,12 @@ class FioOutput:
     timestamp_ms: int | None = None
     begun_ms: int | None = None
     disks: tuple[DiskUse, ...] = ()
+    beside: tuple[FioJob, ...] = ()
     documents: int = 1
     interim: bool = False
     text: str = ""
     notes: tuple[str, ...] = ()
+    damage: tuple[str, ...] = ()
     reports: str = ""
     lists_options: bool = True
     timeless: bool = False

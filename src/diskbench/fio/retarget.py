@@ -279,7 +279,9 @@ def with_sizes(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChan
     """
     file_jobs = jobs(file.sections)
     unsized = _unsized(file_jobs, target)
-    if not unsized or (target.kind == "device" and not target.size_bytes):
+    if target.kind == "device" and not target.size_bytes:
+        return _whole_devices(file)
+    if not unsized:
         return file, ()
     if not target.size_bytes:
         raise _nothing_to_take_it_from([file_jobs[at] for at in unsized])
@@ -300,6 +302,21 @@ def with_sizes(file: JobFile, target: FioTarget) -> tuple[JobFile, tuple[JobChan
             said = [option for option in file_jobs[at].options if option.name == "size"]
             changes += [_change(section, option, size, "of --size") for option in said[-1:]]
         sections.append(new)
+    return JobFile(sections=tuple(sections)), tuple(changes)
+
+
+def _whole_devices(file: JobFile) -> tuple[JobFile, tuple[JobChange, ...]]:
+    """The file with `size=100%` for each `size=0`, by which fio means the same on a device."""
+    sections, changes = [], []
+    for section in file.sections:
+        options = []
+        for option in section.options:
+            kept = option
+            if option.name == "size" and bytes_of(option.value or "") == 0:
+                kept = _with(option, "100%")
+                changes.append(_change(section, option, kept, "0 is the whole device to fio"))
+            options.append(kept)
+        sections.append(section.model_copy(update={"options": tuple(options)}))
     return JobFile(sections=tuple(sections)), tuple(changes)
 
 

@@ -40,6 +40,9 @@ TIMED: Final = 0.99
 """Least share of a row's I/Os that must have been timed for a latency to be shown; our choice: fio
 does not time an I/O that failed, and times none of a job with gtod_reduce or disable_clat."""
 
+_SECTOR = 512
+_OFF = 0.005
+
 _Kind = Literal["lat", "clat"]
 _KINDS: tuple[_Kind, ...] = ("lat", "clat")
 _ORDER: tuple[Direction, ...] = ("read", "write", "trim", "mixed", "sync")
@@ -287,8 +290,23 @@ def _block(part: _Part) -> int | None:
         return stated
     if part.options.get("rw"):
         return None
-    block, remainder = divmod(part.stats.bytes, part.stats.ios)
-    return block if remainder == 0 else None
+    return whole_block(part.stats)
+
+
+def whole_block(stats: DirectionStats) -> int | None:
+    """The block that bytes / I/Os make: exactly, or whole sectors within half a percent, since a
+    text rounds bytes, and after a ramp fio counts a few I/Os less; None for several sizes, and
+    where I/Os are not counted and their rate, less than one rounded off, is too coarse for that."""
+    if not stats.ios or not stats.bytes:
+        return None
+    block, remainder = divmod(stats.bytes, stats.ios)
+    if not remainder and stats.counted:
+        return block
+    if not stats.counted and stats.ios * _OFF < stats.runtime_ns / NS_PER_S:
+        return None
+    mean, off = stats.bytes / stats.ios, max(_OFF, stats.rounding / stats.bytes)
+    nearest = (2 ** max(round(math.log2(mean)), 0), round(mean / _SECTOR) * _SECTOR)
+    return next((size for size in nearest if size and abs(mean / size - 1) <= off), None)
 
 
 _T = TypeVar("_T")

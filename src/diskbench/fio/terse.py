@@ -20,6 +20,7 @@ from diskbench.fio.reported import (
     ALL_CLIENTS,
     MOST_RUNS,
     DirectionStats,
+    DiskUse,
     FioJob,
     FioOutput,
     ReportedLatency,
@@ -136,10 +137,24 @@ def _output(report: _Report, count: int, where: str) -> FioOutput:
         jobs=jobs,
         options={},
         lists_options=False,
+        disks=tuple(map(_disk_use, report.disks)),
         documents=count,
         notes=(_NO_COUNTS, *reasons),
         reports="; ".join(reasons),
         timeless=True,
+    )
+
+
+def _disk_use(counters: str) -> DiskUse:
+    name, *counts, util = counters.split(";")
+    ios, merges = (tuple(map(int, counts[at : at + 2])) for at in (0, 2))
+    return DiskUse(
+        name=name,
+        read_ios=ios[0],
+        write_ios=ios[1],
+        util=float(util.removesuffix("%")),
+        read_merges=merges[0],
+        write_merges=merges[1],
     )
 
 

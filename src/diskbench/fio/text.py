@@ -5,6 +5,9 @@ version  a direction                                                  its units
 2.x      read : io=4096.0MB, bw=41384KB/s, iops=10346, runt=101350msec  KB = 1,024
 1.x      the same with a blank after some figures (so does 2.0), KB or KiB for 1,024; no percentiles
 
+fio 3.0 and 3.1 lose a carry: they print 11.0 for what rounds to 12.0 (lib/num2str.c), in KiB or in
+kB, seldom in both. So of two bandwidths the one counts that bytes and run time make.
+
 Bytes are printed with three to five digits. Where the job has one block size, and the I/Os that fio
 counts (`issued`) times it round to what is printed, that product is the bytes. The time that fio
 prints has no time zone, so it is a note and no date.
@@ -12,7 +15,7 @@ prints has no time zone, so it is a note and no date.
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
@@ -21,13 +24,13 @@ from diskbench.fio.reported import (
     ALL_CLIENTS,
     HOST,
     MOST_RUNS,
-    SERVER,
     DirectionStats,
     FioJob,
     FioOutput,
     ReportedLatency,
     without_sum,
 )
+from diskbench.fio.text_head import DISKS, TextHead, begins, disk_of, in_bytes, real
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
 from diskbench.visible import UNKNOWN
@@ -39,18 +42,11 @@ RESULT = re.compile(
     re.MULTILINE,
 )
 """The line with which fio begins the results of a job, in both forms."""
-_START = re.compile(
-    r"(?P<name>.{0,500}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>[\w,:]+), bs=(?P<bs>.{1,120}), "
-    r"ioengine=(?P<engine>\S{1,60}), iodepth=(?P<depth>\d{1,9})\s*$"
-)
-_VERSION = re.compile(
-    r"(?:fio[- ](?=\d{1,3}\.\S)|(?=[12]\.\d{1,2}(?:\.\d{1,3})?$))(?P<number>\S{1,44})"
-)
-"""`fio-3.33`; fio 2.0 and some of 1.x print the number alone."""
 _DIRECTION = re.compile(r" {1,3}(?P<name>read|write|trim|mixed) ?: (?P<rest>(?:io=|IOPS=).*)")
 _NEW = re.compile(
     r"IOPS=(?P<iops>[\d.]+)(?P<iops_unit>[kKMG]?), "
-    r"BW=(?P<bw>[\d.]+)(?P<bw_unit>[kKMGTP]?i?)(?:B/s)? .*?"  # the sum of clients has no B/s
+    r"BW=(?P<bw>[\d.]+)(?P<bw_unit>[kKMGTP]?i?)(?:B/s)? "  # the sum of clients has no B/s
+    r"(?:\((?P<mb>[\d.]+)(?P<mb_unit>[kKMGTP]?i?)(?:B/s)?\))?.*?"
     r"\((?P<io>[\d.]+)(?P<io_unit>[kKMGTP]?i?B)/(?P<ms>\d+)msec\)"
 )
 _COMMAS = r"[\d.]+(?:,\d{3})*"
@@ -75,12 +71,8 @@ _ISSUED = re.compile(
 )
 _NS: Final = {"nsec": 1.0, "usec": 1e3, "msec": 1e6, "sec": 1e9}
 _THOUSANDS: Final = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
-_LETTERS: Final = "kMGTP"
 _POSITIONS: Final[tuple[Direction, ...]] = ("read", "write", "trim")
 _LONGEST_LINE: Final = 4096
-_LONGEST_NUMBER: Final = 24
-_LARGEST_BLOCK: Final = 2**32
-"""fio keeps block sizes in 32 bits (thread_options.h)."""
 _NUMBERS: Final = re.compile(r"\d{1,18}")
 
 
@@ -110,8 +102,7 @@ def _processes(lines: Sequence[str]) -> Iterator[list[str]]:
         if len(line) > _LONGEST_LINE:
             continue
         result = RESULT.match(line)
-        begins = _START.match(line) or _VERSION.fullmatch(line.strip()) or SERVER.match(line)
-        if (has_results and begins) or (summed and result):
+        if (has_results and begins(line)) or (summed and result):
             yield part
             part, has_results, summed = [], False, False
         part.append(line)
@@ -123,42 +114,37 @@ def _processes(lines: Sequence[str]) -> Iterator[list[str]]:
 def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
     """What the process of these lines reports; the results of several where their heads were left
     out."""
-    options: dict[tuple[str, int], dict[str, str]] = {}
-    version = "unknown"
-    reports = TextReports()
+    head, reports = TextHead(), TextReports()
     local: dict[str, str] = {}
     for line in lines:
         if match := RESULT.match(line):
             if len(reports.now) >= JOBS:
                 raise text_unreadable(where, f"fio reports at most {JOBS:,} jobs")
             reports.summed = reports.summed or match["name"] == ALL_CLIENTS
-            block = _block(match, options, where)
+            block = _block(match, head, where)
             reports.now.append(block)
             local[block.pid] = match["time"] or local.get(block.pid, "")
-        elif match := _START.match(line):
-            key, described = (match["name"], int(match["group"])), _options(match)
-            # Of several servers each describes its job of this name, but not its results.
-            options[key] = described if options.get(key, described) == described else {}
-        elif match := _VERSION.fullmatch(line.strip()):
-            version = f"fio-{match['number']}"
-        elif match := SERVER.match(line):
-            version = match["version"]
-            reports.greeted += 1
-        elif line.startswith("Run status group 0 "):
+        elif head.read(line):
+            reports.greeted = head.greeted
+        elif line.startswith("Run status group 0 ") or DISKS.match(line):
             reports.close(where)
+            reports.disks[len(reports.closed)] = []
+        elif disk := disk_of(line):
+            reports.disks.setdefault(len(reports.closed), []).append(disk)
         elif reports.now:
             _line(reports.now[-1], line)
-    for passes, blocks in reports.all(where):
+    for number, (passes, blocks) in enumerate(reports.all(where), 1):
         jobs = [job for block in blocks if (job := _job(block)).directions]
         if not jobs:
             continue
         jobs = [replace(job, index=index) for index, job in enumerate(jobs)]
         yield FioOutput(
             where=where,
-            version=version,
+            version=head.version,
             jobs=without_sum(jobs, where=where),
             options={},
             lists_options=False,
+            disks=() if reports.servers else tuple(reports.disks.get(number, ())),
             documents=passes,
             notes=reports.notes(passes),
             reports="; ".join(reports.notes(passes)),
@@ -167,36 +153,16 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
         )
 
 
-def _options(match: re.Match[str]) -> dict[str, str]:
-    """The options in the line that describes a job; without its pattern where its sizes cannot be
-    read, for fio's default block would follow from it."""
-    options = {"iodepth": match["depth"], "ioengine": match["engine"]}
-    ranges = re.findall(r"([\d.]+)([kKMG]?i?B?)-([\d.]+)([kKMG]?i?B?)", match["bs"])
-    pairs = [
-        (_size(low, low_unit, 1024), _size(high, high_unit, 1024))
-        for low, low_unit, high, high_unit in ranges
-    ]
-    if not pairs or any(not 0 < low <= high <= _LARGEST_BLOCK for low, high in pairs):
-        return options
-    options["rw"] = match["rw"]
-    if all(low == high for low, high in pairs):
-        options["bs"] = ",".join(f"{low:.0f}" for low, _ in pairs)
-    else:
-        options["bsrange"] = ",".join(f"{low:.0f}-{high:.0f}" for low, high in pairs)
-    return options
-
-
-def _block(
-    match: re.Match[str], options: Mapping[tuple[str, int], dict[str, str]], where: str
-) -> TextBlock:
+def _block(match: re.Match[str], head: TextHead, where: str) -> TextBlock:
     group, jobs = int(match["group"]), int(match["jobs"])
-    known = dict(options.get((match["name"], group), {}))
+    known = dict(head.options.get((match["name"], group), {}))
     if jobs > 1:
         known |= {"numjobs": str(jobs), "group_reporting": "1"}
     if jobs > JOBS:
         raise text_unreadable(where, f"{jobs:,} jobs in one group")
     job = FioJob(match["name"], 0, group, int(match["error"]), known, {})
-    return TextBlock(job, match["pid"], f"{where}: job {match['name'][:60]}")
+    about = f"{where}: job {match['name'][:60]}"
+    return TextBlock(job, match["pid"], about, drops_carry=head.drops_carry)
 
 
 def _line(block: TextBlock, line: str) -> None:
@@ -215,8 +181,8 @@ def _line(block: TextBlock, line: str) -> None:
         block.now, block.percentiles = None, None
         block.job = replace(
             block.job,
-            usr_cpu=_real(match["usr"], block.where),
-            sys_cpu=_real(match["sys"], block.where),
+            usr_cpu=real(match["usr"], block.where),
+            sys_cpu=real(match["sys"], block.where),
             context_switches=int(match["ctx"]),
         )
     elif match := _ISSUED.match(line):
@@ -230,14 +196,19 @@ def _direction(block: TextBlock, line: str) -> None:
     if match is None or block.now is None:
         raise text_unreadable(block.where, f"{line[:80]!r} is not a line of figures")
     old = match.re is _OLD
-    size = _size(match["io"], match["io_unit"], 1024 if old else 1000, block.where)
+    size = in_bytes(match["io"], match["io_unit"], 1024 if old else 1000, block.where)
     seconds = int(match["ms"][:18]) / 1000
-    iops = _real(match["iops"] or "0", block.where) * _THOUSANDS[match["iops_unit"] or ""]
-    rate = _size(match["bw"], match["bw_unit"], 1024 if old else 1000, block.where)
+    iops = real(match["iops"] or "0", block.where) * _THOUSANDS[match["iops_unit"] or ""]
+    rate = in_bytes(match["bw"], match["bw_unit"], 1024 if old else 1000, block.where)
     if max(size, seconds * 1e9, rate, iops * seconds) > COUNTER:
         raise text_unreadable(block.where, "it counts more than any disk does")
-    decimals = len(match["io"].replace(",", "").partition(".")[2])
-    unit = _size("1", match["io_unit"], 1024 if old else 1000)
+    if not old and match["mb"] and seconds:
+        other = in_bytes(match["mb"], match["mb_unit"], 1000, block.where)
+        rate = min(rate, other, key=lambda printed: abs(printed - size / seconds))
+    unit = in_bytes("1", match["io_unit"], 1024 if old else 1000)
+    last = _last_digit(match["io"])
+    if block.drops_carry and float(match["io"]).is_integer() and last < 1:
+        last = 1.0
     block.stats[block.now] = DirectionStats(
         ios=round(iops * seconds),
         bytes=round(size),
@@ -245,8 +216,20 @@ def _direction(block: TextBlock, line: str) -> None:
         counted=False,  # until the line `issued` says how many
         iops=iops if match["iops"] else None,
         bytes_per_s=rate,
-        rounding=math.ceil(unit * 10.0**-decimals),
+        rounding=math.ceil(unit * last),
+        rate_off=max(
+            _last_digit(match[name]) / 2 / real(match[name], block.where)
+            for name in ("iops", "bw")
+            if match[name] and float(match[name].replace(",", ""))
+        )
+        if iops and rate
+        else 0.0,
     )
+
+
+def _last_digit(number: str) -> float:
+    """What the last printed digit of a figure counts."""
+    return float(10.0 ** -len(number.partition(".")[2]))
 
 
 def _latency(block: TextBlock, match: re.Match[str]) -> None:
@@ -254,7 +237,7 @@ def _latency(block: TextBlock, match: re.Match[str]) -> None:
         return
     scale = _NS[match["unit"]]
     least, most, mean, stddev = (
-        _real(match[name].rstrip("kKMG"), block.where)
+        real(match[name].rstrip("kKMG"), block.where)
         * _THOUSANDS[match[name][len(match[name].rstrip("kKMG")) :]]
         * scale
         for name in ("min", "max", "avg", "stdev")
@@ -347,17 +330,3 @@ def _job(block: TextBlock) -> FioJob:
             stats = replace(stats, bytes=exact, rounding=0)
         block.stats[direction] = stats
     return replace(block.job, directions=dict(block.stats))
-
-
-def _size(number: str, unit: str, base: int, where: str = "") -> float:
-    """Bytes. `base` is what a unit without `i` counts in: 1,024 in fio 2, 1,000 in fio 3."""
-    letter = unit.removesuffix("B").removesuffix("i").replace("K", "k")
-    power = _LETTERS.index(letter) + 1 if letter else 0
-    return _real(number, where) * float((1024 if "i" in unit else base) ** power)
-
-
-def _real(text: str, where: str) -> float:
-    text = text.replace(",", "")
-    if len(text) > _LONGEST_NUMBER or text.count(".") > 1 or text == ".":
-        raise text_unreadable(where, f"{text[:40]!r} is not a figure")
-    return float(text)

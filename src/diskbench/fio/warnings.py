@@ -1,5 +1,7 @@
 """The checks of a step's files: each raises a doubt (model/doubts.py) and states its figures.
 
+page-cache, unwritten and not-a-disk are in fio/disk_doubts.py.
+
 The thresholds are our choice unless a source is named. A warning never changes or drops a number.
 
 code                 when
@@ -7,13 +9,8 @@ client-bound         one fio job used ≥ 90 % of a core by fio's own account, o
 machine-busy         another process did
 interrupts           interrupts did (irq and softirq)
 steal                the hypervisor did, or took ≥ 2 % of all processor time (model/processor.py)
-page-cache           buffered, and the device moved < 95 % of fio's bytes; without samples, buffered
-                     and the job's files fit into memory
-unwritten            direct reads, and the device read < 95 % of fio's bytes: blocks never written
-                     (or trimmed) are answered without touching the medium
 queue-not-filled     under half of the I/Os were issued at the depth asked for
 network-filesystem   the target lies on one
-not-a-disk           the target lies in memory: tmpfs, ramfs, zram or a RAM disk
 too-short            a measured step ran < 2 s, or did < 100 I/Os
 no-io                a job did no I/O at all
 fio-error            fio reported an error of a job
@@ -36,13 +33,18 @@ This file reads both; the rules that judge them are in model/processor.py.
 """
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from diskbench.fio.audit import audit_output, audit_warnings
-from diskbench.fio.declared import Options, declared, iodepth, is_set, options_of
+from diskbench.fio.declared import (
+    Options,
+    declared,
+    iodepth,
+    is_set,
+    options_of,
+)
+from diskbench.fio.disk_doubts import disk_doubts
 from diskbench.fio.histogram import longest_ns
-from diskbench.fio.numbers import bytes_of
 from diskbench.fio.reported import FioJob, FioOutput, miscounts
 from diskbench.fio.rows import beyond_histogram
 from diskbench.model.doubts import (
@@ -52,20 +54,16 @@ from diskbench.model.doubts import (
     HISTOGRAM_END,
     NETWORK_FILESYSTEM,
     NO_IO,
-    NOT_A_DISK,
-    PAGE_CACHE,
     QUEUE_NOT_FILLED,
     SHORT_IOS,
     TOO_SHORT,
-    UNWRITTEN,
 )
 from diskbench.model.facts import HostFacts
 from diskbench.model.processor import DOUBT_OF, Processor, SampleSummary, busy_with, percent
-from diskbench.model.result import Direction, Measurement, Warning  # noqa: A004 - the field's word
+from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
-from diskbench.units import NS_PER_S, format_bytes
+from diskbench.units import NS_PER_S
 
-DEVICE_SHARE = 0.95
 FULL_DEPTH_SHARE = 0.50
 SHORTEST_S = 2.0
 FEWEST_IOS = 100
@@ -73,9 +71,11 @@ CLOCK_S = 1.0
 _DEEPEST_LEVEL = 64
 """fio counts all depths from 64 up as one (stat.h, FIO_IO_U_MAP_NR)."""
 
-_MEMORY_FILESYSTEMS = ("tmpfs", "ramfs")
-_MEMORY_DISK = re.compile(r"(zram|ram)[0-9]+$")
-_PACING = ("rate", "rate_iops", "rate_process", "thinktime", "latency_target")
+_UNEVEN = (
+    "rate", "rate_iops", "rate_process", "thinktime", "latency_target", "iodepth_low",
+    "iodepth_batch", "iodepth_batch_complete_min", "iodepth_batch_complete_max",
+)  # fmt: skip
+"""Options with which a queue is not kept full on purpose."""
 
 
 def step_warnings(
@@ -92,10 +92,9 @@ def step_warnings(
         *_notes(output),
         *audit_warnings(audit_output(output, sections, end_known=bool(step.job)), step.name),
         *(processor_warnings(output, rows, samples) if step.role != "canary" else ()),
-        *_cache(step, rows, output, sections, facts, samples),
+        *disk_doubts(step, rows, output, facts, samples),
         *_queue(output, sections),
         *_target(facts),
-        *_memory(facts),
         *_short(step, rows, output, sections),
         *_beyond(step, output),
         *_clock(facts),
@@ -134,76 +133,15 @@ def _only_syncs(job: FioJob) -> bool:
 
 
 def _notes(output: FioOutput) -> Iterator[Warning]:
-    # --status-interval writes several documents; only a lost last one is a fault.
-    unusual = [note for note in output.notes if "(--status-interval)" not in note]
-    if unusual:
-        yield DEGRADED_OUTPUT.warning(
-            f"{output.where}: {'; '.join(unusual)}",
-        )
-
-
-def _cache(
-    step: Step,
-    rows: Sequence[Measurement],
-    output: FioOutput,
-    sections: Mapping[str, Options],
-    facts: HostFacts,
-    samples: SampleSummary | None,
-) -> Iterator[Warning]:
-    if step.page_cache == "keep" or step.role == "canary":
-        return  # the step measures the cache, or it uses no disk
-    options = [options_of(job, output, sections) for job in output.jobs]
-    buffered = any(not is_set(job_options, "direct") for job_options in options)
-    moved = {row.direction: row.bytes or 0 for row in rows if row.scope == "step"}
-    if samples:
-        yield from _missing_bytes("read", moved, samples.device_read_bytes, buffered=buffered)
-        if buffered:
-            yield from _missing_bytes("write", moved, samples.device_write_bytes, buffered=True)
-    elif buffered:
-        size = _declared_bytes(options)
-        memory = facts.memory_bytes
-        if size and memory and size < memory:
-            yield PAGE_CACHE.warning(
-                f"the I/O is buffered, and its {format_bytes(size)} fit into "
-                f"{format_bytes(memory)} of memory",
-                advice="use direct=1, or files of twice the memory",
-            )
-
-
-def _missing_bytes(
-    direction: Direction, moved: Mapping[Direction, int], device: int | None, *, buffered: bool
-) -> Iterator[Warning]:
-    by_fio = moved.get(direction, 0)
-    if not by_fio or device is None or device >= DEVICE_SHARE * by_fio:
-        return
-    share = f"{format_bytes(device)} of {format_bytes(by_fio)} ({percent(device / by_fio)})"
-    if buffered:
-        done = "read from" if direction == "read" else "written to"
-        yield PAGE_CACHE.warning(
-            f"only {share} were {done} the device: the page cache served the rest",
-        )
-    else:
-        yield UNWRITTEN.warning(
-            f"only {share} were read from the device although the I/O is direct",
-        )
-
-
-def _declared_bytes(options: Sequence[Options]) -> int | None:
-    """Bytes of the files of all jobs together; None where a job does not give them in bytes."""
-    total = 0
-    for job_options in options:
-        size = bytes_of(job_options.get("filesize") or job_options.get("size", ""))
-        if not size:
-            return None
-        total += size
-    return total
+    if output.damage:
+        yield DEGRADED_OUTPUT.warning(f"{output.where}: {'; '.join(output.damage)}")
 
 
 def _queue(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[Warning]:
     for job in output.jobs:
         options = options_of(job, output, sections)
         depth = iodepth(options) or 1
-        if depth < 2 or not job.depth_levels or any(is_set(options, name) for name in _PACING):
+        if depth < 2 or not job.depth_levels or any(is_set(options, name) for name in _UNEVEN):
             continue
         level = min(1 << (depth.bit_length() - 1), _DEEPEST_LEVEL)
         share = sum(p for at, p in job.depth_levels.items() if at >= level) / 100
@@ -226,19 +164,6 @@ def _target(facts: HostFacts) -> Iterator[Warning]:
         )
 
 
-def _memory(facts: HostFacts) -> Iterator[Warning]:
-    kind = facts.mount.fstype if facts.mount else None
-    if kind in _MEMORY_FILESYSTEMS:
-        place = f"the target is on {kind}, which is memory"
-    elif facts.disk and _MEMORY_DISK.match(facts.disk.name):
-        place = f"the target is on {facts.disk.name}, which is memory"
-    else:
-        return
-    yield NOT_A_DISK.warning(
-        f"{place} and not a disk",
-    )
-
-
 def _short(
     step: Step,
     rows: Sequence[Measurement],
@@ -249,7 +174,7 @@ def _short(
     if step.role in ("fill", "canary") or not merged:
         return
     seconds = max(row.runtime_ns or 0 for row in merged) / NS_PER_S
-    ios = sum(row.ios or 0 for row in merged)
+    ios = sum(_ios(row) for row in merged)
     reasons = []
     if seconds < SHORTEST_S:
         reasons.append(f"it ran for {seconds:.2f} s (needed: {SHORTEST_S:.0f} s)")
@@ -263,6 +188,11 @@ def _short(
             if timed
             else "measure for longer or with more data: --set runtime=… or --size",
         )
+
+
+def _ios(row: Measurement) -> int:
+    """The I/Os of a row; where fio prints no count, those that its rate makes."""
+    return row.ios if row.ios is not None else round((row.iops or 0) * (row.runtime_ns or 0) / 1e9)
 
 
 def _beyond(step: Step, output: FioOutput) -> Iterator[Warning]:

@@ -35,6 +35,7 @@ from diskbench.importers.form import (
     step_of,
     text_of,
 )
+from diskbench.model.doubts import NOT_A_DISK
 from diskbench.model.result import Direction
 from diskbench.units import MIB
 
@@ -108,6 +109,7 @@ _STEP_NAMES = {
     "buffered disk": "buffered-reads", "O_DIRECT disk": "direct-reads",
     "cached": "cached-reads", "buffer-cache": "cached-reads", "O_DIRECT cached": "cached-reads",
 }  # fmt: skip
+_CACHED = (NOT_A_DISK.warning("hdparm -T reads the page cache, which no disk takes part in"),)
 _UNITS = {"k": 1024, "M": MIB, "G": 1024 * MIB}
 _ROUNDED = 0.03
 """Most by which amount / seconds may differ from the printed rate: both are rounded."""
@@ -146,7 +148,7 @@ def _hdparm_steps(text: str, where: str, run_id: str) -> Iterator[ImportedStep]:
             rw="read",
             block=_BUFFER,
         )
-        yield ImportedStep(step, (made,))
+        yield ImportedStep(step, (made,), warnings=_CACHED if base == "cached-reads" else ())
 
 
 def _is_hdparm(data: bytes, _: str) -> bool:

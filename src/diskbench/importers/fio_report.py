@@ -7,10 +7,10 @@ their seconds by store/series.py.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
+from diskbench.fio.company import counted_company
 from diskbench.fio.declared import options_known
 from diskbench.fio.logs import layout, log_name
 from diskbench.fio.output import parse_runs
@@ -18,8 +18,10 @@ from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.fio.rows import measurements
 from diskbench.fio.terse import TERSE, parse_terse
 from diskbench.fio.text import RESULT, parse_text
+from diskbench.fio.warnings import step_warnings
+from diskbench.importers.fio_runs import split_runs
+from diskbench.importers.fio_told import commands_in, with_told
 from diskbench.importers.form import (
-    LONGEST_NAME,
     Format,
     Imported,
     ImportedRun,
@@ -33,8 +35,11 @@ from diskbench.importers.form import (
     utc,
 )
 from diskbench.limits import FASTEST
+from diskbench.model.doubts import FIGURES_DISAGREE
+from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Step
 
+_EACH = 0.9
 FIO_REPORTS: Final[tuple[ImportKind, ...]] = ("fio-json", "fio-terse", "fio-text")
 """Kinds whose files hold what fio itself counted."""
 
@@ -45,32 +50,20 @@ def read_reports(kind: str, data: bytes, *, where: str) -> tuple[FioOutput, ...]
     data = as_utf8(data)
     if kind == "fio-json":
         return parse_runs(data, where=where)
-    text = text_of(data, where).encode()
-    return (parse_terse if kind == "fio-terse" else parse_text)(text, where=where)
+    text = text_of(data, where)
+    outputs = (parse_terse if kind == "fio-terse" else parse_text)(text.encode(), where=where)
+    return with_told(outputs, commands_in(text))
 
 
-def report_of(kind: str, data: bytes, index: int, *, where: str) -> FioOutput:
-    """What the fio of run `index` in a file reports. Raises FioOutputUnreadable, also where the
-    file has no such run."""
-    outputs = read_reports(kind, data, where=where)
-    if not 0 <= index < len(outputs):
-        raise FioOutputUnreadable(f"{where}: it has {len(outputs)} runs and none of number {index}")
-    return outputs[index]
-
-
-def split_steps(output: FioOutput) -> tuple[tuple[Step, FioOutput], ...]:
-    """The steps in one document of fio, in order. The jobs of a group ran at the same time and are
-    one step; groups ran one after another."""
-    groups: dict[int, list[FioJob]] = {}
-    for job in output.jobs:
-        groups.setdefault(job.group, []).append(job)
-    return tuple(
-        (
-            step_of(index, _step_name(jobs)),
-            replace(output, jobs=tuple(jobs)),
-        )
-        for index, (_, jobs) in enumerate(sorted(groups.items()))
-    )
+def report_steps(
+    kind: str, data: bytes, index: int, *, where: str
+) -> tuple[tuple[Step, FioOutput], ...]:
+    """The steps of run `index` in a file, each with what fio reports of it. Raises
+    FioOutputUnreadable, also where the file has no such run."""
+    runs = split_runs(read_reports(kind, data, where=where))
+    if not 0 <= index < len(runs):
+        raise FioOutputUnreadable(f"{where}: it has {len(runs)} runs and none of number {index}")
+    return runs[index]
 
 
 def job_text(output: FioOutput) -> str:
@@ -84,6 +77,8 @@ def job_text(output: FioOutput) -> str:
     for job in output.jobs:
         options = {**output.options, **job.options}
         options.pop("name", None)
+        if not output.lists_options and _waits(job):
+            options["fsync"] = "1"
         sections[job.name, *sorted(options.items())] = (job.name, options)
     return "\n".join(
         f"[{name.replace('[', '(').replace(']', ')').strip() or 'job'}]\n"
@@ -92,12 +87,13 @@ def job_text(output: FioOutput) -> str:
     )
 
 
-def _step_name(jobs: Sequence[FioJob]) -> str:
-    names = "+".join(dict.fromkeys(job.name for job in jobs))
-    if len(names) <= LONGEST_NAME or len(jobs) == 1:
-        return names
-    more = f"+{len(jobs) - 1} jobs"
-    return jobs[0].name[: LONGEST_NAME - len(more)] + more
+def _waits(job: FioJob) -> bool:
+    """Whether there are as many syncs as writes: each write then waits for its own, which a text
+    shows by its counts alone."""
+    syncs, writes = (job.directions.get(way) for way in ("sync", "write"))
+    if syncs is None or writes is None or not syncs.counted or not writes.ios:
+        return False
+    return syncs.ios >= _EACH * writes.ios
 
 
 def _reader(kind: ImportKind) -> Callable[[bytes, str, Callable[[int], str]], Imported]:
@@ -105,34 +101,43 @@ def _reader(kind: ImportKind) -> Callable[[bytes, str, Callable[[int], str]], Im
         if kind == "fio-json":
             check_json(data, name)
         outputs = read_reports(kind, data, where=name)
-        runs = tuple(_run(output, run_id_of(at)) for at, output in enumerate(outputs))
+        runs = tuple(_run(parts, run_id_of(at)) for at, parts in enumerate(split_runs(outputs)))
         return Imported(kind, outputs[0].version, runs, _facts(outputs[0]))
 
     return read
 
 
-def _run(output: FioOutput, run_id: str) -> ImportedRun:
-    steps = tuple(
-        ImportedStep(step, measurements(part, run_id=run_id, step=step))
-        for step, part in split_steps(output)
-    )
+def _run(parts: Sequence[tuple[Step, FioOutput]], run_id: str) -> ImportedRun:
+    steps = tuple(_step(step, part, run_id) for step, part in parts)
+    outputs = [part for _, part in parts]
     for row in (row for step in steps for row in step.measurements):
         if max(row.bytes_per_s or 0, row.iops or 0) > FASTEST:
             raise FioOutputUnreadable(
-                f"{output.where}: {row.bytes or 0:,} bytes of step {row.step!r} in "
+                f"{outputs[0].where}: {row.bytes or 0:,} bytes of step {row.step!r} in "
                 f"{(row.runtime_ns or 0) / 1e9:.3g} s are more than any disk moves"
             )
-    starts = [job.start_ms for job in output.jobs if job.start_ms]
-    if not starts and output.begun_ms:
-        starts = [output.begun_ms]
+    starts = [job.start_ms for output in outputs for job in output.jobs if job.start_ms]
+    if not starts:
+        starts = [output.begun_ms for output in outputs if output.begun_ms]
+    ends = [output.timestamp_ms for output in outputs if output.timestamp_ms]
     return ImportedRun(
         steps,
         started_at=utc(min(starts) / 1000) if starts else None,
-        finished_at=utc(output.timestamp_ms / 1000) if output.timestamp_ms else None,
-        local_time=output.local_time,
-        notes=output.notes,
-        reports=output.reports,
+        finished_at=utc(max(ends) / 1000) if ends else None,
+        local_time=outputs[0].local_time,
+        notes=tuple(dict.fromkeys(note for output in outputs for note in output.notes)),
+        reports="; ".join(dict.fromkeys(o.reports for o in outputs if o.reports)),
     )
+
+
+def _step(step: Step, part: FioOutput, run_id: str) -> ImportedStep:
+    rows = measurements(part, run_id=run_id, step=step)
+    told = step.model_copy(update={"job": job_text(part)})
+    company = (doubt.model_copy(update={"step": step.name}) for doubt in counted_company(part, {}))
+    doubts = (*step_warnings(told, rows, part, HostFacts(), None), *company)
+    # Its audit goes by the report alone (store/audits.py): the options are not all there.
+    others = tuple(doubt for doubt in doubts if doubt.code != FIGURES_DISAGREE.code)
+    return ImportedStep(step, rows, warnings=others)
 
 
 def _facts(output: FioOutput) -> dict[str, str | int | float]:

@@ -13,14 +13,14 @@ from diskbench.errors import InvalidValue
 from diskbench.fio.histogram import QUANTILES, needed
 from diskbench.fio.rows import ALL_JOBS
 from diskbench.limits import COUNTER, FASTEST, JOBS
-from diskbench.model.result import Direction, Measurement
+from diskbench.model.result import Direction, Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
 from diskbench.units import MIB, NS_PER_S, format_bytes
 from diskbench.visible import UNKNOWN
 
 ImportKind = Literal[
     "fio-json", "fio-terse", "fio-text", "fio-log", "gobonniego", "bonnie", "dd", "hdparm",
-    "diskspd", "perfkit", "vdbench",
+    "diskspd", "perfkit", "vdbench", "sysbench", "pg_test_fsync", "elbencho", "yabs",
 ]  # fmt: skip
 
 TEXT_BYTES = 16 * MIB
@@ -41,11 +41,13 @@ _LONGEST_RUN_S = 366 * 86400.0
 class ImportedStep:
     """One step of an imported run. `step.job` is empty where the job file is not known. `compared`:
     its tool prints bytes, I/Os and block each for itself, and they agree (where they do not, a file
-    is refused); fio's are compared by fio/audit.py."""
+    is refused); fio's are compared by fio/audit.py. `warnings` are the doubts that its figures
+    raise."""
 
     step: Step
     measurements: tuple[Measurement, ...]
     compared: bool = False
+    warnings: tuple[Warning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

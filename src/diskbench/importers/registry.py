@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
+from diskbench.fio.disk_doubts import beyond_a_disk
 from diskbench.fio.terse import TERSE
 from diskbench.importers.bonnie import BONNIE
 from diskbench.importers.dd_hdparm import DD, HDPARM
 from diskbench.importers.diskspd import DISKSPD
 from diskbench.importers.fio_report import FIO_JSON, FIO_LOG, FIO_TERSE, FIO_TEXT
-from diskbench.importers.form import Format, Imported, ImportKind, as_utf8, head_of
+from diskbench.importers.form import (
+    Format,
+    Imported,
+    ImportedStep,
+    ImportKind,
+    as_utf8,
+    head_of,
+)
 from diskbench.importers.gobonniego import GOBONNIEGO
 from diskbench.importers.perfkit import PERFKIT
+from diskbench.importers.pg_test_fsync import PG_TEST_FSYNC
+from diskbench.importers.small_reports import ELBENCHO, YABS
+from diskbench.importers.sysbench import SYSBENCH
 from diskbench.importers.vdbench import VDBENCH
+from diskbench.model.result import Warning  # noqa: A004 - the field's word
 
 FORMATS: Final[tuple[Format, ...]] = (
-    FIO_LOG, PERFKIT, FIO_JSON, GOBONNIEGO, FIO_TERSE, FIO_TEXT, DISKSPD, VDBENCH, BONNIE, HDPARM,
-    DD,
+    FIO_LOG, PERFKIT, FIO_JSON, GOBONNIEGO, YABS, FIO_TERSE, FIO_TEXT, DISKSPD, VDBENCH, BONNIE,
+    SYSBENCH, PG_TEST_FSYNC, ELBENCHO, HDPARM, DD,
 )  # fmt: skip
 """The most particular first: a PerfKit file may quote fio's JSON, and a page may hold several."""
 IMPORTABLE: Final = "diskbench imports " + "; ".join(form.words for form in FORMATS)
@@ -39,7 +52,7 @@ _SIGNS: Final = (
     (re.compile(r"Command Line:.*diskspd|<Profile>", re.IGNORECASE),
      "output of diskspd, without results"),
     (re.compile(r"Iozone: Performance Test"), "iozone's output"),
-    (re.compile(r"sysbench \d"), "sysbench's output"),
+    (re.compile(r"sysbench \d"), "sysbench's output, without results of fileio"),
     (re.compile(r"^---.*\bioping\b", re.MULTILINE), "ioping's output"),
     (re.compile(r"CrystalDiskMark"), "CrystalDiskMark's text"),
     (re.compile(r"^Device\s.*r/s", re.MULTILINE), "iostat's table, which is of a whole machine"),
@@ -72,7 +85,9 @@ def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) ->
     """
     try:
         data = as_utf8(data)
-        return format_of(data, name=name).read(data, name, run_id_of)
+        form = format_of(data, name=name)
+        imported = _doubted(form.read(data, name, run_id_of))
+        return _with_others(imported, form, data, name)
     except (FioOutputUnreadable, InvalidValue) as error:
         raise InvalidValue(error.message, advice=error.advice or IMPORTABLE) from error
     except OverflowError as error:
@@ -80,6 +95,46 @@ def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) ->
         raise InvalidValue(
             f"{name}: a figure in it, in its unit, is larger than any number", advice=IMPORTABLE
         ) from error
+
+
+def _doubted(imported: Imported) -> Imported:
+    """What was read, with a doubt in steps of other tools that no disk did."""
+    if imported.kind.startswith("fio-"):
+        return imported
+    runs = tuple(
+        replace(
+            run,
+            steps=tuple(
+                step if step.warnings else replace(step, warnings=_beyond(step))
+                for step in run.steps
+            ),
+        )
+        for run in imported.runs
+    )
+    return replace(imported, runs=runs)
+
+
+def _beyond(step: ImportedStep) -> tuple[Warning, ...]:
+    of_step = {"step": step.step.name}
+    return tuple(doubt.model_copy(update=of_step) for doubt in beyond_a_disk(step.measurements))
+
+
+def _with_others(imported: Imported, chosen: Format, data: bytes, name: str) -> Imported:
+    """What was read, with a word on the results of other tools in the same file. fio may print one
+    result in several forms."""
+    tools = {_tool(form): form.words for form in FORMATS if form.recognises(data, name)}
+    tools.pop(_tool(chosen), None)
+    if not tools or chosen in (FIO_LOG, PERFKIT) or not imported.runs:
+        return imported
+    left = f"results of {' and '.join(tools.values())} in it are left out: give them their own file"
+    first, *others = imported.runs
+    reports = "; ".join(filter(None, (first.reports, left)))
+    first = replace(first, reports=reports, notes=(*first.notes, left))
+    return replace(imported, runs=(first, *others))
+
+
+def _tool(form: Format) -> str:
+    return form.kind.partition("-")[0]
 
 
 def _looks_like(data: bytes) -> str:

@@ -268,6 +268,11 @@ DATED = Doubt(
     "--measured-on gives the day of a file that has none",
     shown="verdict",
 )  # fmt: skip
+MACHINE_UNKNOWN = Doubt(
+    "machine-unknown", "note", "limits of its machine are not known",
+    "a limit of the machine may be lower than the promise: name its type with --as-machine",
+    shown="verdict",
+)  # fmt: skip
 BURST = Doubt("burst", "note", "shorter than its burst credit lasts", shown="verdict")
 
 DOUBTS: dict[str, Doubt] = {

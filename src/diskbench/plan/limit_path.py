@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.bucket import (
@@ -239,10 +240,19 @@ def limit_paths_of_words(
             path_of(CatalogDisk(version, 1, _CACHES[cache]), on),
             version,
             _sources(version, on),
-            (on.unknown,) if on.unknown else (),
+            _unknown(on, machine, cloud, books),
         )
         for version in versions
     )
+
+
+def _unknown(on: MachineLimits, machine: str | None, cloud: str, books: Books) -> tuple[str, ...]:
+    """What is not known of the machine that was named, with the types that are near it."""
+    if not machine or on.gates or not on.unknown:
+        named = machine and not on.gates and not books.of(cloud).machines.types
+        return (f"limits of {machine}",) if named else ()
+    near = get_close_matches(machine, books.of(cloud).machines.types, n=3)
+    return (on.unknown + (f" (near: {', '.join(near)})" if near else ""),)
 
 
 def _sources(disk: DiskLimits, machine: MachineLimits) -> tuple[str, ...]:
@@ -285,8 +295,22 @@ class Hint(Frozen):
             on = self.measured_on or day
             return limit_paths_of_words(self.as_disk, self.as_machine, books, day=on)
         if self.promise is not None:
-            return (promised_limit_path(read_promise(self.promise), provider),)
+            promised = promised_limit_path(read_promise(self.promise), provider)
+            if self.as_machine:
+                unknown = f"limits of {self.as_machine}: --promise names no cloud (--as-disk does)"
+                promised = replace(promised, unknown=(unknown,))
+            return (promised,)
         return ()
+
+    def on_machine(self, cloud: str | None, machine: str | None) -> Hint:
+        """The hint with the machine type that a run recorded of its host, if it is of the disk's
+        cloud and the user named none."""
+        if self.as_disk is None or self.as_machine or not machine:
+            return self
+        return self.model_copy(update={"as_machine": machine}) if self._is_of(cloud) else self
+
+    def _is_of(self, cloud: str | None) -> bool:
+        return self.as_disk is not None and named_disk(self.as_disk).cloud == cloud
 
 
 def hint_of(labels: Mapping[str, str]) -> Hint:

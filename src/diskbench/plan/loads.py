@@ -58,12 +58,14 @@ def asked_by(
     rates: Mapping[str, float] | None = None,
     disks: int = 1,
     says_direct: bool = True,
+    direct: bool | None = None,
 ) -> StepLoad:
     """Return the load of a step. percentages of fio sizes are of `capacity_bytes`; `rates`
     are the expected IOPS of earlier steps by name, for steps whose rate is a share of them. On
     several `disks` it is one load if it loads all that it uses alike. Where the job file was made
-    from what does not say whether I/O is direct (`says_direct`), that stays unknown, and with it
-    how many requests were in flight."""
+    from what does not say whether I/O is direct (`says_direct`), it is what is known otherwise
+    (`direct`); where that is nothing, the depth is the stated one, unless memory may have kept
+    more or fewer in flight."""
     io_jobs = [
         job
         for job in jobs(parse(step.job).sections)
@@ -73,7 +75,12 @@ def asked_by(
         return StepLoad(Stage(None, seconds=step.expected_s), is_one=True)
     ahead = (READ_AHEAD_KB if read_ahead_kb is None else read_ahead_kb) * KIB
     warm = not step.name.endswith(f"-{COLD}")
-    loads = [_load(job, ahead, rates or {}, warm=warm, says_direct=says_direct) for job in io_jobs]
+    loads = [
+        _load(
+            job, ahead, rates or {}, warm=warm, direct=job.flag("direct") if says_direct else direct
+        )
+        for job in io_jobs
+    ]
     shapes = {(part.block_bytes, part.random, part.direct) for part in loads}
     is_one = len(shapes) == 1 and all(len(set(request_sizes(job))) == 1 for job in io_jobs)
     is_one = is_one and (disks == 1 or disks_loaded(step) is not None)
@@ -93,22 +100,23 @@ def asked_by(
 
 
 def _load(
-    job: Job, ahead: int, rates: Mapping[str, float], *, warm: bool, says_direct: bool
+    job: Job, ahead: int, rates: Mapping[str, float], *, warm: bool, direct: bool | None
 ) -> Load:
-    direct = job.flag("direct") if says_direct else None
     clones = count(job, "numjobs")
     share = _read_share(job)
     waits = share < 1 and syncs_each(job)
     random = "rand" in job.pattern or waits
     block = min(request_sizes(job))
+    has_queue = job.engine in _IN_FLIGHT
+    stated = count(job, "iodepth")
     in_flight = 1
-    if job.get("io_submit_mode") == "offload" or (direct and job.engine in _IN_FLIGHT):
-        in_flight = count(job, "iodepth")
+    if job.get("io_submit_mode") == "offload" or (direct is not False and has_queue):
+        in_flight = stated
     depth: int | None = in_flight * clones
-    if direct is None and count(job, "iodepth") > 1:
-        depth = None
-    if direct is False and not waits and (not random or share < 1):
+    if not direct and not waits and (not random or share < 1) and in_flight == 1:
         depth = None  # the page cache absorbs writes and reads ahead sequentially
+    if direct is None and stated > in_flight:
+        depth = None
     return Load(
         block_bytes=block,
         read_share=share,

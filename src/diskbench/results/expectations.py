@@ -32,6 +32,8 @@ def promises_of(
         return _planned(runs_of, plan, books)
     provider = runs_of[0][0].provider if runs_of else ""
     day = (runs_of[0][0].measured_at or "")[:10] or None if runs_of else None
+    if hint is not None and runs_of:
+        hint = hint.on_machine(runs_of[0][0].cloud, runs_of[0][0].instance_type)
     limit_paths = hint.limit_paths(books, provider, day) if hint is not None else ()
     versions = [_from_hint(runs_of, limit_path) for limit_path in limit_paths]
     stated = (hint.measured_on if hint is not None else None) or day
@@ -174,9 +176,16 @@ def _from_hint(runs_of: RunsOf, limit_path: LimitPath) -> dict[tuple[str, int], 
     source = BY_OWNER if limit_path.sources == (BY_OWNER,) else "catalogue"
     until = limit_path.limits.until if limit_path.limits else None
     designed = _designed(limit_path)
+    unknown = "; ".join(limit_path.unknown)
     return {
         key: StepPromise(
-            step.expected, source, step.credit, is_guess=True, until=until, designed=designed
+            step.expected,
+            source,
+            step.credit,
+            is_guess=True,
+            until=until,
+            designed=designed,
+            unknown=unknown,
         )
         for key, step in zip(keys, expected_afterwards(limit_path.path, done), strict=True)
         if step is not None

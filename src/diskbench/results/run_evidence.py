@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from diskbench.errors import DiskbenchError, StoreUnavailable, UnknownName
+from diskbench.fio.declared import is_direct
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import FioOutput
 from diskbench.fio.samples import parse_samples
-from diskbench.importers.fio_report import FIO_REPORTS, job_text, report_of, split_steps
+from diskbench.importers.fio_report import FIO_REPORTS, job_text, report_steps
 from diskbench.model.phase import StepPhases
 from diskbench.model.processor import SampleSummary
 from diskbench.model.result import StepAudit
@@ -184,11 +185,9 @@ def read_steps(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]
             StepEvidence(
                 step.model_copy(update={"job": job_text(part)}),
                 part,
-                says_direct=part.lists_options,
+                says_direct=all(is_direct(job, part, {}) is not None for job in part.jobs),
             )
-            for step, part in split_steps(
-                report_of(record.kind, data, record.index, where=record.name)
-            )
+            for step, part in report_steps(record.kind, data, record.index, where=record.name)
         )
     steps = tuple(_closed(evidence, run_id))
     if not steps and manifest is None:

@@ -11,8 +11,11 @@ from diskbench.analysis.limiter import BLOCK_TRANSPORTS
 from diskbench.analysis.queue_depth import Sibling
 from diskbench.analysis.setting import LINKS, Medium, Setting
 from diskbench.analysis.unsteady import two_latencies
+from diskbench.fio.declared import declared, options_of
+from diskbench.fio.device import DeviceCount, device_counts
 from diskbench.fio.warnings import processor_of, step_warnings
 from diskbench.model.doubts import (
+    FIGURES_DISAGREE,
     LOOKS_LIKE,
     NO_RATE,
     REQUESTS_MERGED,
@@ -26,7 +29,6 @@ from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Plan
 from diskbench.plan.limit_path import Hint
 from diskbench.plan.recognise import like, like_bytes
-from diskbench.results.run_evidence import StepEvidence
 from diskbench.results.step_groups import StepGroup
 from diskbench.units import KIB, format_bytes, format_latency_ns
 
@@ -84,6 +86,7 @@ def setting_of(
         row.bytes or 0 for rows in group.rounds for row in rows if row.direction == "write"
     )
     like = load.model_copy(update={"depth": None}) if load else None
+    device_share, device_at_most = _device_share(group)
     return Setting(
         load=load,
         seconds=group.seconds,
@@ -92,7 +95,9 @@ def setting_of(
             processor_of(evidence.output, group.rows, evidence.samples)
             for evidence in group.evidence
         ),
-        device_share=_device_share(group),
+        device_share=device_share,
+        device_at_most=device_at_most,
+        device_requests=_device_requests(group) if device_share is None else None,
         memory_share=memory_bytes / written if memory_bytes and written else None,
         is_synced=_is_synced(group),
         keeps_cache=bool(group.evidence) and group.evidence[0].step.page_cache == "keep",
@@ -116,30 +121,55 @@ def _is_synced(group: StepGroup) -> bool:
     return bool(jobs) and all(_SYNC.search(job) for job in jobs)
 
 
-def _device_share(group: StepGroup) -> float | None:
-    """The device's bytes over fio's, in the direction where this share is smaller."""
+def _device_share(group: StepGroup) -> tuple[float | None, bool]:
+    """The device's part of fio's I/O, in the direction where it is smaller, and whether it is only
+    known to be at most that: by samples, else by what fio counted of the device."""
+    if all(evidence.samples is None for evidence in group.evidence):
+        return _counted_share(group)
     moved: dict[str, list[int]] = {"read": [0, 0], "write": [0, 0]}
-    by_index = {evidence.step.index: evidence for evidence in group.evidence}
+    by_index = {evidence.step.index: evidence.samples for evidence in group.evidence}
     for row in group.rows:
-        evidence = by_index.get(row.step_index)
-        if evidence is None or row.scope != "step" or row.direction not in moved or not row.bytes:
+        samples = by_index.get(row.step_index)
+        if row.step_index not in by_index or row.scope != "step":
             continue
-        device = _device_bytes(evidence, row.direction)
+        if row.direction not in moved or not row.bytes:
+            continue
+        is_read = row.direction == "read"
+        device = None
+        if samples is not None:
+            device = samples.device_read_bytes if is_read else samples.device_write_bytes
         if device is None:
-            return None
+            return None, False
         moved[row.direction][0] += device
         moved[row.direction][1] += row.bytes
-    return min((device / asked for device, asked in moved.values() if asked), default=None)
+    return min((device / asked for device, asked in moved.values() if asked), default=None), False
 
 
-def _device_bytes(evidence: StepEvidence, direction: str) -> int | None:
-    if evidence.samples is not None:
-        samples = evidence.samples
-        return samples.device_read_bytes if direction == "read" else samples.device_write_bytes
-    disks = evidence.output.disks if evidence.output else ()
-    if len(disks) != 1:
-        return None
-    return disks[0].read_bytes if direction == "read" else disks[0].write_bytes
+def _counts(group: StepGroup) -> Sequence[DeviceCount]:
+    """What fio counted of the device of a step without samples, by direction."""
+    if len(group.evidence) != 1 or (output := group.evidence[0].output) is None:
+        return ()
+    sections = declared(group.evidence[0].step.job)
+    options = [options_of(job, output, sections) for job in output.jobs]
+    return tuple(device_counts(output, options).values())
+
+
+def _device_requests(group: StepGroup) -> float | None:
+    """The requests of the device a second, if they are clearly fewer than fio's I/Os."""
+    counts = _counts(group)
+    requests, ios = (sum(getattr(c, name) for c in counts) for name in ("requests", "ios"))
+    alone = all(count.of_all is None for count in counts)
+    few = alone and group.seconds > 0 and requests < (1 - ALIKE) * ios
+    return requests / group.seconds if few else None
+
+
+def _counted_share(group: StepGroup) -> tuple[float | None, bool]:
+    counts = _counts(group)
+    shares = [(count.share, count.is_bound) for count in counts if count.share is not None]
+    fewest, is_bound = min(shares, default=(None, False))
+    if len(shares) < len(counts) and fewest == 1.0:
+        return None, False
+    return fewest, is_bound
 
 
 def _network(plan: Plan | None) -> str | None:
@@ -162,7 +192,8 @@ def _medium(plan: Plan | None) -> Medium | None:
 
 
 def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:
-    """The warnings of all rounds; for an imported step also those that follow from fio's JSON."""
+    """The warnings of all rounds; for an imported step also those that follow from fio's report,
+    but for its audit, which was made by what the report itself says."""
     doubts = [warning for result in group.results for warning in result.warnings]
     if plan is not None:
         return doubts
@@ -172,7 +203,7 @@ def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:
         for evidence in group.evidence
         if evidence.output is not None
         for doubt in step_warnings(evidence.step, rows, evidence.output, HostFacts(), None)
-        if doubt.code not in {warning.code for warning in doubts}
+        if doubt.code not in {FIGURES_DISAGREE.code, *(warning.code for warning in doubts)}
     ]
 
 

@@ -8,6 +8,10 @@ from statistics import median
 
 from diskbench.analysis.row_figures import counted, step_figure
 from diskbench.errors import DiskbenchError
+from diskbench.fio.declared import options_of
+from diskbench.fio.device import device_counts
+from diskbench.fio.reported import DirectionStats
+from diskbench.fio.rows import whole_block
 from diskbench.model.expectation import Load
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement, StepResult
@@ -121,20 +125,70 @@ def _group(parts: _Parts, plan: Plan | None, provider: str) -> StepGroup:
 
 def _load(parts: _Parts, plan: Plan | None) -> Load | None:
     if not parts.evidence or not parts.evidence[0].step.job:
-        return _of_log(parts.phases)
+        return (None if plan else _of_rows(parts.results)) or _of_log(parts.phases)
     disk = plan.facts.disk if plan else None
     capacity_bytes = plan.target.capacity_bytes if plan else None
+    evidence = parts.evidence[0]
+    ahead_kb = disk.read_ahead_kb if disk else None
+    direct = None
+    if not evidence.says_direct:
+        direct, ahead_kb = _as_counted(evidence)
     try:
         asked = asked_by(
-            parts.evidence[0].step,
+            evidence.step,
             capacity_bytes=capacity_bytes,
-            read_ahead_kb=disk.read_ahead_kb if disk else None,
-            says_direct=parts.evidence[0].says_direct,
+            read_ahead_kb=ahead_kb,
+            says_direct=evidence.says_direct,
+            direct=direct,
             disks=max(len(plan.target.disks), 1) if plan else 1,
         )
     except DiskbenchError:
         return None  # options of an imported file that no job file could have
     return asked.stage.load if asked.is_one else None
+
+
+def _as_counted(evidence: StepEvidence) -> tuple[bool | None, int | None]:
+    """Whether the device's count shows that I/O was direct, and the KiB that the page cache read at
+    once where it was not; None where nothing shows it."""
+    output = evidence.output
+    if output is None:
+        return None, None
+    counts = device_counts(output, [options_of(job, output, {}) for job in output.jobs]).values()
+    if counts and all(count.is_one_each for count in counts):
+        return True, None
+    gathered = [count.gathered_bytes for count in counts if count.gathered_bytes]
+    return (False, max(gathered) // KIB) if gathered else (None, None)
+
+
+def _of_rows(results: Sequence[StepResult]) -> Load | None:
+    """The load of rows whose job file is not known, from their counts: blocks of bytes / I/Os. They
+    are taken to reach the disk as they are, whatever their pattern; None for blocks of several
+    sizes."""
+    rows = [
+        row
+        for result in results
+        for row in result.measurements
+        if row.scope == "step" and row.direction in ("read", "write") and row.iops
+    ]
+    blocks = {row.block_bytes or _of_counts(row) for row in rows}
+    done = sum(row.iops or 0.0 for row in rows)
+    if len(blocks) != 1 or (block := blocks.pop()) is None:
+        return None
+    depths = {row.iodepth * row.jobs if row.iodepth else None for row in rows}
+    return Load(
+        block_bytes=block,
+        read_share=sum(row.iops or 0.0 for row in rows if row.direction == "read") / done,
+        random=all((row.rw or "").startswith("rand") for row in rows),
+        direct=None,
+        depth=depths.pop() if len(depths) == 1 else None,
+    )
+
+
+def _of_counts(row: Measurement) -> int | None:
+    """The block of a row that names none, from its counts or, where it has none, its rates."""
+    ios, moved = row.ios or row.iops, row.bytes if row.ios else row.bytes_per_s
+    stats = DirectionStats(ios=round(ios or 0), bytes=round(moved or 0), runtime_ns=0)
+    return whole_block(stats)
 
 
 READS_OF_TEN = 0.9

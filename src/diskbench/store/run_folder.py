@@ -218,7 +218,7 @@ def _imported_steps(
                 row.model_copy(update={"run_id": manifest.run_id})
                 for row in imported_step.measurements
             ),
-            warnings=notes if imported_step is run.steps[0] else (),
+            warnings=(*(notes if imported_step is run.steps[0] else ()), *imported_step.warnings),
             seconds_in_fio=max((m.runtime_ns or 0 for m in imported_step.measurements), default=0)
             / 1e9,
         )

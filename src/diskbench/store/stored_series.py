@@ -18,7 +18,7 @@ from diskbench.errors import UnknownName
 from diskbench.fio.logs import log_name
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import FioOutput, totals_of
-from diskbench.importers.fio_report import FIO_REPORTS, report_of, split_steps
+from diskbench.importers.fio_report import FIO_REPORTS, report_steps
 from diskbench.model.spec import Step
 from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_manifest, read_step, run_prefix, step_folders
@@ -89,7 +89,7 @@ def _imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, F
     if not record or record.kind not in FIO_REPORTS:
         return ()
     data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
-    return split_steps(report_of(record.kind, data, record.index, where=record.name))
+    return report_steps(record.kind, data, record.index, where=record.name)
 
 
 def output_of(

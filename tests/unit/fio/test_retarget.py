@@ -239,3 +239,12 @@ def test_on_a_device_a_share_stays_one_of_the_device():
     at = FioTarget(kind="device", path="/dev/loop9", capacity_bytes=100 * MIB)
     made = built("[a]\nrw=read\nsize=80%\n", at)
     assert (made.changes, space_bytes(made.steps, 100 * MIB)) == ((), 80 * MIB)
+
+
+def test_a_size_of_zero_on_a_device_is_written_as_what_fio_means_and_told():
+    at = FioTarget(kind="device", path="/dev/loop9", capacity_bytes=100 * MIB)
+    made = built("[a]\nrw=read\nsize=0\n", at)
+    assert "size=100%" in made.steps[0].job
+    assert [line for change in made.changes for line in change.lines] == [
+        "size=0 → 100% (0 is the whole device to fio)"
+    ]

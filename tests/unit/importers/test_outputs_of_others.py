@@ -309,9 +309,9 @@ def test_a_label_that_is_not_of_its_job_gives_no_block():
         # 700416 KiB / 4 KiB = 175,104 reads in 1.921 s: 91,152
         ("fio-3.36-terse4.txt", "read", 700_416, 1921, 91_152, 175_104, 4096, 168.587388, 205),
         # 175,104 writes in 3.652 s are 47,947, fio says 47,951: it counts those that failed, too
-        ("fio-3.36-terse4.txt", "write", 700_416, 3652, 47_951, None, None, 321.055559, 602),
+        ("fio-3.36-terse4.txt", "write", 700_416, 3652, 47_951, None, 4096, 321.055559, 602),
         # 192672 KiB / 4 KiB = 48,168 in 31.166 s are 1,545; fio says 1,546
-        ("fio-3.2-terse4.txt", "write", 192_672, 31_166, 1546, None, None, 10331.973087, 13_172),
+        ("fio-3.2-terse4.txt", "write", 192_672, 31_166, 1546, None, 4096, 10331.973087, 13_172),
         # 3508332 KiB / 4 KiB = 877,083 in 142.251 s: 6,165
         (
             "fio-3.23-terse4.txt", "write", 3_508_332, 142_251, 6165, 877_083, 4096, 2592.427453,

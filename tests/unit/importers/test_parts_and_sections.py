@@ -11,7 +11,8 @@ from diskbench.fio.audit import audit_output
 from diskbench.fio.declared import options_known
 from diskbench.fio.histogram import bucket_index, bucket_middle_ns, longest_ns
 from diskbench.fio.warnings import step_warnings
-from diskbench.importers.fio_report import job_text, read_reports, split_steps
+from diskbench.importers.fio_report import job_text, read_reports
+from diskbench.importers.fio_runs import split_steps
 from diskbench.importers.registry import read_imported
 from diskbench.model.facts import HostFacts
 from diskbench.plan.loads import asked_by
@@ -361,4 +362,4 @@ def test_a_text_does_not_say_whether_its_io_was_direct():
     step = step.model_copy(update={"job": job_text(part)})
     load = asked_by(step, capacity_bytes=None, says_direct=part.lists_options).stage.load
     assert load is not None
-    assert (load.direct, load.depth, load.block_bytes, load.random) == (None, None, 8192, True)
+    assert (load.direct, load.depth, load.block_bytes, load.random) == (None, 4, 8192, True)

@@ -48,33 +48,34 @@ def test_two_servers_terse_lines_and_their_sum_are_counted_once():
 
 
 @pytest.mark.parametrize(
-    ("name", "direction", "ios", "gib", "ms", "jobs", "iops", "mean_us"),
+    ("name", "ios", "gib", "ms", "jobs", "iops", "mean_us", "block"),
     [
         # 9033447 / 300.044 s = 30,107; 29.4 GiB/s
-        ("fio-client-2020.txt", "read", 9_033_447, 8822, 300_044, 16, 30_107, 16_989.20),
+        ("fio-client-2020.txt", 9_033_447, 8822, 300_044, 16, 30_107, 16_989.20, MIB),
         # 52005355 / 120.095 s = 433,035; 1692 MiB/s
-        ("fio-client-2024.txt", "read", 52_005_355, 198, 120_095, 6, 433_035, 7_086.62),
+        ("fio-client-2024.txt", 52_005_355, 198, 120_095, 6, 433_035, 7_086.62, 4 * KIB),
     ],
 )
-def test_the_sum_of_all_clients_alone_is_the_result(
-    name, direction, ios, gib, ms, jobs, iops, mean_us
-):
+def test_the_sum_of_all_clients_alone_is_the_result(name, ios, gib, ms, jobs, iops, mean_us, block):
     (run,) = imported(name).runs
-    row = rows(run)["All clients", direction]
+    row = rows(run)["All clients", "read"]
     assert (row.ios, row.runtime_ns, row.jobs) == (ios, ms * 1_000_000, jobs)
     assert row.iops == pytest.approx(iops, abs=1)
     assert row.bytes == pytest.approx(gib * GIB, rel=0.005)
     assert row.lat_mean_ns == pytest.approx(mean_us * 1000)
-    assert row.block_bytes is None, "the sum does not say which options its jobs had"
+    assert row.block_bytes == block, "what its counts make: the sum names no option"
+    assert row.rw is None
 
 
-def test_each_sum_in_a_log_is_a_run_of_its_own():
-    """A write of 60 GiB and two reads; none of them is an interim report of another."""
+def test_each_sum_in_a_log_counts():
+    """A write of 60 GiB and two reads; none of them is an interim report of another. Of the two
+    loads each is a step, and the second read is a second run."""
     found = imported("fio-client-2023-three-runs.txt")
-    assert [next(iter(rows(run))) for run in found.runs] == [
-        ("All clients", "write"), ("All clients", "read"), ("All clients", "read"),
-    ]  # fmt: skip
-    figures = [next(iter(rows(run).values())) for run in found.runs]
+    assert [list(rows(run)) for run in found.runs] == [
+        [("All clients-write", "write"), ("All clients-read", "read")],
+        [("All clients-read", "read")],
+    ]
+    figures = [row for run in found.runs for row in rows(run).values()]
     assert [row.iops for row in figures] == [pytest.approx(v) for v in (968, 11_200, 15_000)]
     assert [row.runtime_ns // 10**6 for row in figures] == [507_636, 120_010, 120_012]
     assert [row.ios for row in figures] == [None] * 3, "fio printed no count here"

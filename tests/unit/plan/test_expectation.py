@@ -14,7 +14,7 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Scope
 from diskbench.model.spec import Step
 from diskbench.plan.expectation import PastStep, expected_afterwards
-from diskbench.plan.limit_path import limit_paths_of_words
+from diskbench.plan.limit_path import Hint, limit_paths_of_words
 from diskbench.plan.loads import asked_by
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.options import EmulationOptions
@@ -343,3 +343,36 @@ def test_a_machine_named_with_the_disk_limits_it_too():
     path = limit_paths_of_words("aws:io1:100:iops=5000", "c4.xlarge", SHIPPED)[0].path
     (found,) = expected_afterwards(path, [PastStep(Load(block_bytes=2**20, depth=8), 89, 60)])
     assert found.expected.begin.limited_by == "vm-throughput"
+
+
+@pytest.mark.parametrize(
+    ("machine", "unknown"),
+    [
+        (None, ""), ("c4.xlarge", ""), ("c4.xlrage", "c4.xlrage towards gp3 (near: c4.xlarge"),
+        ("warp.9", "warp.9 towards gp3"),
+    ],
+)  # fmt: skip
+def test_a_machine_type_that_is_not_known_is_said_to_be_so_with_what_is_near(machine, unknown):
+    found = Hint(as_disk="aws:gp3:100", as_machine=machine).limit_path(SHIPPED)
+    assert unknown in "; ".join(found.unknown)
+    assert bool(found.unknown) is bool(unknown)
+
+
+def test_a_machine_beside_a_promise_is_said_not_to_count():
+    assert Hint(promise="iops=100").limit_path(SHIPPED).unknown == ()
+    (told,) = Hint(promise="iops=100", as_machine="c4.large").limit_path(SHIPPED).unknown
+    assert "c4.large" in told
+
+
+@pytest.mark.parametrize(
+    ("cloud", "machine", "typed", "used"),
+    [
+        ("aws", "c4.large", None, "c4.large"), ("aws", "c4.large", "m5.large", "m5.large"),
+        ("azure", "c4.large", None, None), (None, None, None, None),
+    ],
+)  # fmt: skip
+def test_the_machine_that_a_run_recorded_counts_for_a_disk_of_its_cloud(
+    cloud, machine, typed, used
+):
+    hint = Hint(as_disk="aws:gp3:100", as_machine=typed)
+    assert hint.on_machine(cloud, machine).as_machine == used

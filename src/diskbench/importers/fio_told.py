@@ -1,0 +1,120 @@
+"""What a file says of a load beside fio's report of it: the command line above the results, in a
+log of a terminal, or a job file in the same folder.
+
+fio's text and terse lines leave out whether I/O was direct, among others. A command is of the jobs
+that it names, where what is known of them agrees: pattern, block, depth, engine. Of several
+commands with one name the first is of the first report, if there are as many reports.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from diskbench.errors import ProfileError
+from diskbench.fio.command_line import job_file
+from diskbench.fio.declared import (
+    Options,
+    block_bytes,
+    declared,
+    directions_of,
+    first_names,
+    iodepth,
+    is_direct,
+    rw_of,
+)
+from diskbench.fio.reported import FioJob, FioOutput
+from diskbench.fio.rows import whole_block
+
+_COMMAND: Final = re.compile(
+    r"^[^\n]{0,200}?(?<![\w.-])fio[ \t](?=[^\n]{0,4000}-name\b)"
+    r"(?P<options>[^\n]{1,4000})$",
+    re.MULTILINE,
+)
+_CONTINUED: Final = re.compile(r"\\[ \t]*\r?\n[ \t]*>?")
+_SHELL: Final = re.compile(r"[ \t](?:\||\d?>|&|;).*$")
+_MOST: Final = 2_000
+
+Sections = Mapping[str, Options]
+
+
+def commands_in(text: str) -> list[Sections]:
+    """The jobs of each command of fio in a text, in order: name → options."""
+    if "-name" not in text:
+        return []
+    found: list[Sections] = []
+    for match in _COMMAND.finditer(_CONTINUED.sub(" ", text)):
+        try:
+            sections = declared(job_file("fio " + _SHELL.sub("", match["options"])))
+        except ProfileError:
+            continue
+        if sections:
+            found.append(sections)
+        if len(found) >= _MOST:
+            break
+    return found
+
+
+def with_told(outputs: Sequence[FioOutput], told: Sequence[Sections]) -> tuple[FioOutput, ...]:
+    """The reports with what commands or job files say of their jobs."""
+    if not told:
+        return tuple(outputs)
+    return tuple(
+        _with(output, list(_for(output, at, outputs, told))) for at, output in enumerate(outputs)
+    )
+
+
+def _for(
+    output: FioOutput, at: int, outputs: Sequence[FioOutput], told: Sequence[Sections]
+) -> Iterator[Options | None]:
+    """The options that were given to each job of a report; None where that is not known."""
+    for job in output.jobs:
+        if is_direct(job, output, {}) is not None:
+            yield None
+            continue
+        of_name = [sections[job.name] for sections in told if job.name in sections]
+        reports = [place for place, other in enumerate(outputs) if _names(other, job.name)]
+        if len(of_name) == len(reports) and len(reports) > 1:
+            of_name = [of_name[reports.index(at)]]
+        fitting = [options for options in of_name if _agrees(job, output, options)]
+        alike = all(options == fitting[0] for options in fitting)
+        yield fitting[0] if fitting and alike else None
+
+
+def _names(output: FioOutput, name: str) -> bool:
+    return any(job.name == name for job in output.jobs)
+
+
+def _with(output: FioOutput, given: Sequence[Options | None]) -> FioOutput:
+    jobs = tuple(
+        job if options is None else replace(job, options={**options, **job.options})
+        for job, options in zip(output.jobs, given, strict=True)
+    )
+    every = all(options is not None for options in given)
+    return replace(output, jobs=jobs, lists_options=output.lists_options or every)
+
+
+def _agrees(job: FioJob, output: FioOutput, given: Options) -> bool:
+    """Whether a report can be of a job with these options: what it states is the same, and its
+    counts are of their directions and block."""
+    stated = first_names((*output.options.items(), *job.options.items()))
+    if rw_of(stated) and rw_of(stated) != (rw_of(given) or "read"):
+        return False
+    if stated.get("iodepth") and iodepth(stated) != (iodepth(given) or 1):
+        return False
+    if stated.get("ioengine", given.get("ioengine")) != given.get(
+        "ioengine", stated.get("ioengine")
+    ):
+        return False
+    asked = directions_of(given) or ("read",)
+    for direction, stats in job.directions.items():
+        if direction == "sync" or not stats.ios:
+            continue
+        block = block_bytes({"rw": "read", **given}, direction)
+        if direction not in asked or (
+            block is not None and whole_block(stats) not in (block, None)
+        ):
+            return False
+    return True

@@ -1,0 +1,168 @@
+"""What sysbench fileio, pg_test_fsync, elbencho and YABS print; and files of several tools."""
+
+from pathlib import Path
+
+import pytest
+
+from diskbench.errors import InvalidValue
+from diskbench.importers.registry import read_imported
+
+CASES = Path(__file__).parents[2] / "cases" / "imports"
+
+
+def imported(name, change=None):
+    text = (CASES / name).read_text()
+    changed = change(text) if change else text
+    return read_imported(changed.encode(), name=name, run_id_of=str)
+
+
+def rows(found):
+    return {
+        (step.step.name, row.direction): row
+        for run in found.runs for step in run.steps for row in step.measurements
+    }  # fmt: skip
+
+
+def test_sysbench_prints_rates_of_both_directions_and_one_latency():
+    found = imported("sysbench-1.0.20-rndrw.txt")
+    assert (found.kind, found.tool_version) == ("sysbench", "1.0.20")
+    read, write = (rows(found)["randrw", way] for way in ("read", "write"))
+    assert (read.iops, write.iops) == (15032.71, 10021.80)
+    assert read.bytes_per_s == pytest.approx(234.89 * 2**20, rel=1e-3)
+    assert (read.block_bytes, read.jobs, read.rw, read.lat_mean_ns) == (16384, 2, "randrw", None)
+    assert found.runs[0].steps[0].compared
+
+
+def test_each_sysbench_in_a_file_is_a_run_with_its_flags():
+    found = imported("sysbench-1.0.20-rndrd-seqwr.txt")
+    jobs = [run.steps[0].step.job for run in found.runs]
+    assert ["direct=1" in job for job in jobs] == [True, False]
+    read = rows(found)["randread", "read"]
+    assert (read.iops, read.block_bytes, read.lat_mean_ns) == (9693.18, 4096, 100_000)
+    assert rows(found)["write", "write"].lat_mean_ns is None, "it counts its fsyncs, too"
+
+
+OLD = """sysbench 0.4.12:  multi-threaded system evaluation benchmark
+
+Running the test with following options:
+Number of threads: 4
+
+Extra file open flags: 16384
+Block size 16Kb
+Doing random read test
+Operations performed:  60000 Read, 0 Write, 0 Other = 60000 Total
+Read 937.5Mb  Written 0b  Total transferred 937.5Mb  (31.25Mb/sec)
+ 2000.00 Requests/sec executed
+
+Test execution summary:
+    total time:                          30.0000s
+    per-request statistics:
+         min:                                  0.01ms
+         avg:                                  2.00ms
+         max:                                261.41ms
+"""
+
+
+def test_sysbench_0_4_counts_its_operations():
+    found = read_imported(OLD.encode(), name="x", run_id_of=str)
+    row = rows(found)["randread", "read"]
+    assert (row.ios, row.iops, row.lat_mean_ns, row.lat_max_ns) == (60_000, 2000, 2e6, 261_410_000)
+    assert "direct=1" in found.runs[0].steps[0].step.job
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("read, MiB/s:                  234.89", "read, MiB/s:   500.00", "are not 500.00 MiB/s"),
+        ("Block size 16KiB", "", "block size is missing"),
+        ("total time: ", "time: ", "0 results"),
+    ],
+)
+def test_sysbench_that_contradicts_itself_or_was_cut_is_refused(old, new, words):
+    with pytest.raises(InvalidValue, match=words):
+        imported("sysbench-1.0.20-rndrw.txt", lambda text: text.replace(old, new))
+
+
+def test_pg_test_fsync_prints_writes_with_their_syncs():
+    found = imported("pg_test_fsync-15.txt")
+    got = rows(found)
+    assert len(got) == 15
+    one = got["fdatasync-8k", "write"]
+    assert (one.iops, one.block_bytes, one.lat_mean_ns) == (151.638, 8192, 6_595_000)
+    two = got["fdatasync-2x8k", "write"]
+    assert (two.iops, two.lat_mean_ns) == (2 * 279.588, None)
+    pieces = got["open_sync-4x4k-each", "write"]
+    assert (pieces.iops, pieces.block_bytes) == (pytest.approx(4 * 42.086), 4096)
+    assert ("write-fsync-close-8k", "write") in got
+    assert max(row.iops for row in got.values()) < 1000, "not the writes into memory"
+    assert "without a sync" in found.runs[0].reports
+
+
+def test_elbenchos_lines_of_reads_and_writes_are_runs():
+    found = imported("elbencho-3.1.csv")
+    assert [run.steps[0].step.name for run in found.runs] == ["write", "read"]
+    write = rows(found)["write", "write"]
+    assert (write.iops, write.bytes_per_s) == (2941, 2941 * 2**20)
+    assert (write.block_bytes, write.jobs, write.iodepth) == (2**20, 8, 4)
+    assert (write.lat_mean_ns, write.runtime_ns) == (9_383_000, 2_784_000_000)
+    assert "direct=1" in found.runs[0].steps[0].step.job
+    assert found.runs[0].local_time == "2026-05-22T16:09:38"
+
+
+def test_yabs_has_reads_and_writes_of_each_block():
+    found = imported("yabs-2026.json")
+    got = rows(found)
+    assert list(got) == [
+        ("randrw-4k", "read"), ("randrw-4k", "write"),
+        ("randrw-1m", "read"), ("randrw-1m", "write"),
+    ]  # fmt: skip
+    read = got["randrw-4k", "read"]
+    assert (read.iops, read.bytes_per_s, read.block_bytes) == (104_550, 418_200 * 1024, 4096)
+    assert (read.iodepth, read.jobs) == (64, 2)
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "left"),
+    [
+        (("fio-3.33.txt", "dd-write-4k.txt"), "fio-text", "dd's last line"),
+        (("dd-write-4k.txt", "hdparm-ssd.txt"), "hdparm", "dd's last line"),
+        (("sysbench-1.0.20-rndrw.txt", "pg_test_fsync-15.txt"), "sysbench", "pg_test_fsync"),
+        (("fio-3.33.txt", "fio-3.33-terse3.txt"), "fio-terse", ""),
+        (("fio-3.33.txt",), "fio-text", ""),
+    ],
+)
+def test_what_another_tool_printed_into_a_file_is_said_to_be_left_out(names, kind, left):
+    data = "\n".join((CASES / name).read_text() for name in names)
+    found = read_imported(data.encode(), name="x", run_id_of=str)
+    assert found.kind == kind
+    assert left in found.runs[0].reports
+    assert bool(left) is ("left out" in found.runs[0].reports)
+
+
+FIO_1 = """t: (g=0): rw=randread, bs=4K-4K/4K-4K, ioengine=libaio, iodepth=32
+fio 1.59
+t: (groupid=0, jobs=1): err= 0: pid=1961
+  read : io=1024.0MB, bw=39465KB/s, iops=9866 , runt= 26570msec
+    clat (usec): min=131 , max=15353 , avg=3230.10, stdev=500.02
+     issued r/w/d: total=262144/0/0, short=0/0/0
+Disk stats (read/write):
+  sda: ios=262000/10, merge=0/5, ticks=845000/10, in_queue=845100, util=99.80%
+"""
+
+
+def test_fio_1_has_blanks_before_its_commas():
+    found = read_imported(FIO_1.encode(), name="x", run_id_of=str)
+    row = rows(found)["t", "read"]
+    assert (row.ios, row.bytes, row.iodepth) == (262_144, 2**30, 32)
+    assert found.facts["disks"] == "sda"
+
+
+def doubts(found):
+    return {w.code for run in found.runs for step in run.steps for w in step.warnings}
+
+
+def test_what_no_disk_does_is_no_disk_whatever_tool_printed_it():
+    assert doubts(imported("hdparm-ssd.txt")) == {"not-a-disk"}, "-T reads the page cache"
+    assert doubts(imported("yabs-2026.json")) == set()
+    fast = imported("yabs-2026.json", lambda text: text.replace("2130000,", "499000000000,"))
+    assert doubts(fast) == {"not-a-disk"}

@@ -183,7 +183,7 @@ MUTANTS = (
         "copies: a foreign store counts as the one that the settings name",
         "    return _plain(url) == _plain(other)\n",
         "    return bool(_plain(url)) and bool(_plain(other))\n",
-        ("tests/drills/test_copies.py",),
+        ("tests/unit/store/test_evidence_place.py",),
     ),
     Mutant(
         "prune: a run of an unfinished trial is pruned",

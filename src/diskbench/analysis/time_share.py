@@ -1,7 +1,7 @@
 """For how much of the time a step kept its promise, with an interval and the worst spell.
 
-Clouds promise a share of the time: nine tenths of its IOPS 99 % of the time in a year (AWS). The
-same is counted of the seconds of a long step, or of the runs of a trial or schedule:
+Clouds promise a share of the time: nine tenths of its IOPS 99 % of the time in a year. The same is
+counted of the seconds of a long step, or of the runs of a trial or schedule:
 
     share        seconds (or runs) at 90 % of the promise or more, of all
     independent  n · (1 − ρ) / (1 + ρ), ρ the lag-1 correlation of being below; without a second

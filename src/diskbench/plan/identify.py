@@ -97,7 +97,7 @@ class LikelyDisk:
 
     @property
     def kind(self) -> str:
-        """Its cloud and type: `aws:gp2`."""
+        """Its cloud and type: `CLOUD:TYPE`."""
         return ":".join(self.disk.split(":")[:2])
 
 

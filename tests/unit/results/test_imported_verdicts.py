@@ -2,7 +2,7 @@
 promise, and nothing that the report does not show."""
 
 import pytest
-from diskbench.results.imported_runs import imported
+from diskbench.store.imports import imported
 from tests.books import SHIPPED
 from tests.rigs.fio_reports import FORMS, Disk, Told, text
 

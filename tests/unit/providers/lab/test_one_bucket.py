@@ -139,7 +139,8 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
     judged = _judged(series, block, StepPromise(expected, credit=measured.credit))
     last = judged.stands_for
     if expected.begin.iops < CLEAR_FALL * expected.lasting.iops:  # no fall, or one like noise
-        assert last.limiter.name == expected.begin.limited_by
+        # Where the credit ends within the step the rate is the mean of both levels: that of credit.
+        assert last.limiter.name in {expected.begin.limited_by, "credit"}
         assert last.ratio == pytest.approx(1.0, abs=0.11)
         return
     assert last.limiter.name == "credit"

@@ -238,6 +238,10 @@ def renting(
         str | None,
         _rent(help="Your key in the cloud, to encrypt the disks with.", metavar="ID"),
     ] = None,
+    from_snapshot: Annotated[
+        str | None,
+        _rent(help="Snapshot id; each disk is made from it and holds its data.", metavar="ID"),
+    ] = None,
     assume_price: Annotated[
         float | None,
         _rent(

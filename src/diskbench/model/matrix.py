@@ -145,6 +145,9 @@ class CellFields(Frozen):
         None, description="Tags of your own on everything that is rented, as --tag of `run`."
     )
     kms_key: str | None = Field(None, description="Your key in the cloud that encrypts the disks.")
+    from_snapshot: str | None = Field(
+        None, description="Snapshot id; each disk is made from it and holds its data."
+    )
     endpoint_url: str | None = Field(None, description="Another API endpoint, e.g. an emulator.")
 
     def given(self) -> dict[str, Any]:

@@ -16,12 +16,18 @@ from diskbench.plugins import known_plugin, plugin
 
 RENT_OPTIONS = (
     "disk", "iops", "throughput", "count", "stripe", "region", "zone", "instance_type", "image",
-    "subnet", "security_group", "placement", "spot", "ssh_cidr", "tag", "kms_key", "endpoint_url",
+    "subnet", "security_group", "placement", "spot", "ssh_cidr", "tag", "kms_key",
+    "from_snapshot", "endpoint_url",
 )  # fmt: skip
 """Options that all renting providers share, besides `size`; each sets a field of RentSpec."""
-_OTHER_NAMES = {"size": "size_gib", "throughput": "throughput_mib_per_s", "tag": "tags"}
+_OTHER_NAMES = {
+    "size": "size_gib",
+    "throughput": "throughput_mib_per_s",
+    "tag": "tags",
+    "from_snapshot": "snapshot",
+}
 """Common rental options whose field of RentSpec has another name, with the unit or plural."""
-_FLAGS = {field: f"--{name}" for name, field in _OTHER_NAMES.items()}
+_FLAGS = {field: f"--{name.replace('_', '-')}" for name, field in _OTHER_NAMES.items()}
 _FIELDS = {"--set": "parameters", "--label": "labels", "--tag": "tags"}
 """Flags that set one pair of a mapping field."""
 

@@ -31,7 +31,7 @@ _KEPT_OWN = frozenset({"cache", "time_scale"})
 """Provider options of that kind: `lab.time_scale`."""
 _NEVER = frozenset({
     "account", "subnet", "security_group", "ssh_cidr", "endpoint_url", "endpoint", "ca_file",
-    "image", "kms_key",
+    "image", "kms_key", "snapshot",
 })  # fmt: skip
 _OF_RUN = (
     "address", "hostname", "target_path", "target_device", "target_identity", "evidence_url",

@@ -85,7 +85,7 @@ def _create(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     described(volume)
     volume.emulated_status = "creating"
 
-    state = None if opens_volumes(cloud, call) else "error"
+    state = None if opens_volumes(cloud, call, call.params.get("KmsKeyId")) else "error"
 
     def made() -> None:
         volume.emulated_status = state

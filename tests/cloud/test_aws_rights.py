@@ -28,6 +28,7 @@ from diskbench.testing.rig import (
     cell,
     claim,
     guest_of,
+    resolved,
     scope_of,
 )
 
@@ -151,6 +152,8 @@ def looked(rig: AwsCloud, scope: Scope) -> None:
     provider: Any = rig.provider
     findings = provider.examine(scope)
     assert [one for one in findings if one.state == "problem"] == []
+    rehearsed = provider.rehearse(resolved(rig))
+    assert [one for one in rehearsed if one.state == "problem"] == []
     provider.quotas(scope)
     provider.found(scope)
     provider.regions(scope.model_copy(update={"region": None}))

@@ -94,6 +94,8 @@ class RegionBook(Frozen):
     sources: dict[str, FigureSource]
     source: str
     regions: tuple[str, ...]
+    opt_in: tuple[str, ...] = ()
+    """Those that an account must enable before it can use them."""
 
     @model_validator(mode="after")
     def _source_is_listed(self) -> Self:
@@ -109,8 +111,18 @@ def check_region(cloud: str, region: str) -> None:
         raise UnknownName(f"region of {cloud}", region, known, field="region")
 
 
-@functools.cache
 def regions(cloud: str) -> tuple[str, ...]:
     """Return the regions that the catalogue of `cloud` lists; none without such a list."""
-    book = shipped_book(cloud, REGIONS, partial(parse_book, RegionBook, kind="list of regions"))
+    book = _region_book(cloud)
     return () if book is None else book.regions
+
+
+def opt_in_regions(cloud: str) -> tuple[str, ...]:
+    """Return the regions that an account must enable first."""
+    book = _region_book(cloud)
+    return () if book is None else book.opt_in
+
+
+@functools.cache
+def _region_book(cloud: str) -> RegionBook | None:
+    return shipped_book(cloud, REGIONS, partial(parse_book, RegionBook, kind="list of regions"))

@@ -116,7 +116,7 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
         return why_gone(lease_id, self.sessions, scope, self.reading)
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
-        return examine(self.sessions, scope, self.reading)
+        return examine(self.sessions, scope, self.reading, Books().of("aws"))
 
     def rehearse(self, rental: Rental) -> Sequence[Finding]:
         return rehearse(self.sessions, rental, self.reading)
@@ -150,5 +150,5 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
     def provisioned(self) -> Sequence[str]:
         return provisioned_types("aws")
 
-    def policy(self) -> str:
-        return policy()
+    def policy(self, region: str | None = None) -> str:
+        return policy(region)

@@ -59,6 +59,14 @@ _FORMS = {
     "instance_type": NameForm(
         re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+"), "it looks like m7i.large"
     ),
+    "kms_key": NameForm(
+        re.compile(
+            rf"(?:arn:aws[a-z-]*:kms:(?P<region>{REGION}):\d{{12}}:)?"
+            r"(?:key/)?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32})"
+            rf"|(?:arn:aws[a-z-]*:kms:{REGION}:\d{{12}}:)?alias/[\w/-]+"
+        ),
+        "give a key's id, alias/NAME, or the ARN of either; alias/aws/ebs is the account's own",
+    ),
 }
 
 _TAGS = TagForm(

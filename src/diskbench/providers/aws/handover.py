@@ -8,6 +8,7 @@ from typing import Any
 
 from diskbench.catalog.entry import catalogue
 from diskbench.errors import RentalFailed
+from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, DiskSpec, Which
 from diskbench.providers.aws import attach
 from diskbench.providers.aws.disk_request import AwsMachine, AwsResolved, AwsZone
@@ -44,7 +45,7 @@ def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
     machine = find_machine(order.ec2, details.machine.type, ())
     root = [_root_volume(order, instance)] if kind == "root" else []
     volumes = [_volume(order, str(item["VolumeId"])) for item in made.volumes] + root
-    check(details, made.place, instance, machine, volumes)
+    check(order.spec, details, made.place, instance, machine, volumes)
     sizes = [disk.size_bytes for disk in seen.disks] or [int(v["Size"]) * GIB for v in volumes]
     return acquired(
         order,
@@ -89,6 +90,7 @@ def _root_volume(order: AwsOrder, instance: Item) -> Item:
 
 
 def check(
+    spec: RentSpec,
     details: AwsResolved,
     place: AwsZone,
     instance: Item,
@@ -103,7 +105,11 @@ def check(
         "AWS",
         (
             *_of_instance(details, place, instance, machine),
-            *(text for volume in volumes for text in _of_volume(details, volume)),
+            *(
+                text
+                for volume in volumes
+                for text in _of_volume(details, volume, encrypted=spec.kms_key is not None)
+            ),
         ),
     )
 
@@ -128,7 +134,7 @@ def _of_instance(
     yield from differs(machine.type, "hypervisor", details.machine.hypervisor, machine.hypervisor)
 
 
-def _of_volume(details: AwsResolved, volume: Item) -> Iterator[str]:
+def _of_volume(details: AwsResolved, volume: Item, *, encrypted: bool) -> Iterator[str]:
     disk = details.requested.spec(details.size_gib)
     what = f"volume {volume['VolumeId']}"
     iops, throughput = provisioned(disk)
@@ -136,6 +142,8 @@ def _of_volume(details: AwsResolved, volume: Item) -> Iterator[str]:
     yield from differs(what, "size in GiB", disk.size_gib, volume.get("Size"))
     yield from differs(what, "IOPS", iops, volume.get("Iops"))
     yield from differs(what, "throughput in MiB/s", throughput, volume.get("Throughput"))
+    if encrypted:
+        yield from differs(what, "encryption", "on", _on(volume.get("Encrypted")))
     yield from differs(what, "multi-attach", "off", _on(volume.get("MultiAttachEnabled")))
 
 
@@ -201,6 +209,7 @@ def _volume_facts(volume: Item) -> dict[str, Any]:
         "iops": volume.get("Iops"),
         "throughput_mib_per_s": volume.get("Throughput"),
         "encrypted": volume.get("Encrypted"),
+        "kms_key": volume.get("KmsKeyId"),
         "multi_attach": volume.get("MultiAttachEnabled"),
         "snapshot": volume.get("SnapshotId") or None,
         "zone": volume.get("AvailabilityZone"),

@@ -117,8 +117,8 @@ TABLE: ErrorTable = (
         codes=("InvalidParameterCombination",), said="not eligible for Free Tier",
     ),
     ErrorRow(
-        InvalidValue, "--spot: the account has no role for spot machines yet, and these credentials may "
-        "not make it: {told}",
+        InvalidValue, "--spot: the account has no role for spot machines yet, and these "
+        "credentials may not make it: {told}",
         "once for the account: aws iam create-service-linked-role --aws-service-name "
         "spot.amazonaws.com{flag}",
         codes=(re.escape(NO_SPOT_ROLE),),

@@ -72,6 +72,8 @@ class Cloud:
     """What users may do, as a policy of IAM; None is everything."""
     organization: str | None = None
     """A service control policy of the account's organisation, which only denies."""
+    fast_restores: dict[str, str] = field(default_factory=dict)
+    """Zone → state of Fast Snapshot Restore, of every snapshot."""
     free_plan: bool = False
     """Whether the account is on the Free plan, which has few machines."""
     spot_role: bool = True

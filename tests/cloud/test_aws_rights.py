@@ -39,6 +39,8 @@ LEASE = "one"
 NEVER_SEEN = {
     ("UseRunInstances", "ec2:RunInstances", "arn:aws:ec2:*:*:placement-group/*"):
         "only with --placement",
+    ("UseCreateVolume", "ec2:CreateVolume", "arn:aws:ec2:*:*:snapshot/*"):
+        "only with --from-snapshot",
     ("UseRunInstances", "ec2:RunInstances", "arn:aws:ec2:*:*:snapshot/*"):
         "for images whose disks EC2 authorizes by their snapshots; the emulator's have none",
 }  # fmt: skip

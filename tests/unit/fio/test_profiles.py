@@ -21,6 +21,7 @@ SHIPPED = [
     "wal",
     "burst",
     "fill",
+    "first-touch",
     "snia-iops",
     "gobonniego",
     "bonnie",

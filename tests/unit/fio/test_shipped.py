@@ -88,8 +88,9 @@ def test_fio_accepts_each_step(name, tmp_path: Path):
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("name", shipped_names())
+@pytest.mark.parametrize("name", sorted(set(shipped_names()) - {"first-touch"}))
 def test_what_is_read_was_written_before(name):
+    """But for first-touch: it reads what a snapshot holds."""
     steps, _ = steps_at(name, DIRECTORY)
     written: set[str] = set()
     for step in steps:

@@ -7,9 +7,10 @@ from datetime import datetime
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
+from diskbench.errors import InvalidValue
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
-from diskbench.model.spec import Cell
+from diskbench.model.spec import Cell, is_from_snapshot
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_shared_machine, provisioned_types
 from diskbench.providers.aws.attach import swapped
@@ -56,6 +57,13 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
 
     def check(self, cell: Cell) -> None:
         disk_request(cell.rent)
+        if is_from_snapshot(cell) and cell.target.filesystem is not None:
+            raise InvalidValue(
+                f"--filesystem {cell.target.filesystem} cannot be used with --from-snapshot: it "
+                "would be made over the snapshot's data",
+                advice="leave --filesystem out",
+                field="filesystem",
+            )
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         spec, requested = requested_disk(cell, disk_request)

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from diskbench.catalog.entry import catalogue
-from diskbench.errors import RentalFailed
+from diskbench.errors import AccessDenied, RentalFailed
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, DiskSpec, Which
 from diskbench.providers.aws import attach
 from diskbench.providers.aws.disk_request import AwsMachine, AwsResolved, AwsZone
 from diskbench.providers.aws.inventory import Item, inventory, kind_and_id
 from diskbench.providers.aws.machines import find_machine
+from diskbench.providers.aws.options import AwsOptions
 from diskbench.providers.aws.provision import (
     AwsOrder,
     AwsProvisioned,
@@ -52,7 +53,10 @@ def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
         reach,
         seen,
         size_bytes=sizes[0],
-        facts=facts(details, made.place, instance, machine, volumes, seen.disks),
+        facts={
+            **facts(details, made.place, instance, machine, volumes, seen.disks),
+            **_snapshot_facts(order, made.place),
+        },
         made=_all_made(order, made, instance),
     )
 
@@ -105,11 +109,7 @@ def check(
         "AWS",
         (
             *_of_instance(details, place, instance, machine),
-            *(
-                text
-                for volume in volumes
-                for text in _of_volume(details, volume, encrypted=spec.kms_key is not None)
-            ),
+            *(text for volume in volumes for text in _of_volume(spec, details, volume)),
         ),
     )
 
@@ -134,7 +134,7 @@ def _of_instance(
     yield from differs(machine.type, "hypervisor", details.machine.hypervisor, machine.hypervisor)
 
 
-def _of_volume(details: AwsResolved, volume: Item, *, encrypted: bool) -> Iterator[str]:
+def _of_volume(spec: RentSpec, details: AwsResolved, volume: Item) -> Iterator[str]:
     disk = details.requested.spec(details.size_gib)
     what = f"volume {volume['VolumeId']}"
     iops, throughput = provisioned(disk)
@@ -142,8 +142,9 @@ def _of_volume(details: AwsResolved, volume: Item, *, encrypted: bool) -> Iterat
     yield from differs(what, "size in GiB", disk.size_gib, volume.get("Size"))
     yield from differs(what, "IOPS", iops, volume.get("Iops"))
     yield from differs(what, "throughput in MiB/s", throughput, volume.get("Throughput"))
-    if encrypted:
+    if spec.kms_key is not None:
         yield from differs(what, "encryption", "on", _on(volume.get("Encrypted")))
+    yield from differs(what, "snapshot", spec.snapshot, volume.get("SnapshotId"))
     yield from differs(what, "multi-attach", "off", _on(volume.get("MultiAttachEnabled")))
 
 
@@ -198,6 +199,26 @@ def facts(
         "volumes": [_volume_facts(volume) for volume in volumes],
         "disks": [disk.model_dump(mode="json") for disk in disks],
     }
+
+
+def _snapshot_facts(order: AwsOrder, place: AwsZone) -> dict[str, Any]:
+    """The snapshot's state of Fast Snapshot Restore in the zone; None where the caller may not
+    know."""
+    snapshot = order.spec.snapshot
+    if snapshot is None:
+        return {}
+    request = {"Filters": [{"Name": "snapshot-id", "Values": [snapshot]}]}
+    state: str | None
+    try:
+        listed = order.ec2.listed(
+            "describe_fast_snapshot_restores", "FastSnapshotRestores", request
+        )
+        here = [str(one["State"]) for one in listed if one.get("AvailabilityZone") == place.zone]
+        state = here[0] if here else "disabled"
+    except AccessDenied:
+        state = None
+    rate = AwsOptions.of(order.spec).initialization_rate
+    return {"fast_snapshot_restore": state, "initialization_rate_mib_per_s": rate}
 
 
 def _volume_facts(volume: Item) -> dict[str, Any]:

@@ -67,6 +67,7 @@ def resolve_details(
         with contextlib.suppress(AccessDenied):
             check_key(aws, spec.kms_key, timing)
     local_zone = spec.zone is not None and _zone(here, spec.zone).get("ZoneType") == "local-zone"
+    _check_snapshot(here)
     typed = _typed_machine(here)
     image = find_image(here.ec2, here.ssm, spec.image, typed.arch if typed else "x86_64")
     size_gib = _size_gib(requested, image)
@@ -95,6 +96,36 @@ def resolve_details(
         ssh_cidr=ssh_cidr(spec, aws.emulated_endpoint(), ask_caller),
         emulated=aws.emulated_endpoint() is not None,
     )
+
+
+def _check_snapshot(here: AwsLookup) -> None:
+    """Refuse a snapshot that no disk of that size can be made from. Raises InvalidValue."""
+    name = here.spec.snapshot
+    if name is None:
+        return
+    try:
+        found = here.ec2.listed("describe_snapshots", "Snapshots", {"SnapshotIds": [name]})
+    except DiskbenchError as error:
+        if not is_missing(error):
+            raise
+        found = []
+    if not found:
+        raise InvalidValue(
+            f"--from-snapshot {name} is not in {here.aws.region}, or not shared with the account",
+            advice=f"aws ec2 describe-snapshots --owner-ids self --region {here.aws.region}",
+            field="from_snapshot",
+        )
+    state, least = str(found[0].get("State")), int(found[0]["VolumeSize"])
+    if state != "completed":
+        raise InvalidValue(
+            f"--from-snapshot {name} is {state}", advice="wait for it", field="from_snapshot"
+        )
+    if (here.requested.size_gib or 0) < least:
+        raise InvalidValue(
+            f"--size {here.requested.size_gib}: the snapshot {name} is of {least} GiB",
+            advice=f"add --size {least}, or more",
+            field="size",
+        )
 
 
 def check_key(aws: Aws, key: str, timing: AwsTiming) -> None:

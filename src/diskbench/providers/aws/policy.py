@@ -15,6 +15,7 @@ from diskbench.providers.aws.requests import EXPIRES_TAG, LEASE_TAG
 LOOK = (
     "ec2:DescribeAddresses",
     "ec2:DescribeAvailabilityZones",
+    "ec2:DescribeFastSnapshotRestores",
     "ec2:DescribeImages",
     "ec2:DescribeInstanceStatus",
     "ec2:DescribeInstanceTypeOfferings",
@@ -45,6 +46,7 @@ MAKE = {
 """Action → the kinds of resource that it makes, each with the lease's tag in that call."""
 USED = {
     "ec2:CreateSecurityGroup": ("vpc",),
+    "ec2:CreateVolume": ("snapshot",),
     "ec2:RunInstances": (
         "image", "key-pair", "placement-group", "security-group", "snapshot", "subnet",
     ),

@@ -21,6 +21,7 @@ from diskbench.providers.aws.inventory import (
     tag,
     why_ended,
 )
+from diskbench.providers.aws.options import AwsOptions
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.skeleton import provision as skeleton
 from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
@@ -276,7 +277,9 @@ def _volume(
 
 def volume_request(order: AwsOrder, disk: DiskSpec, place: AwsZone, index: int) -> requests.Request:
     """The request that makes the disk number `index` in one zone."""
-    origin = requests.Origin(order.spec.kms_key)
+    origin = requests.Origin(
+        order.spec.kms_key, order.spec.snapshot, AwsOptions.of(order.spec).initialization_rate
+    )
     return requests.create_volume(order.claim, disk, place.zone, index, order.lab, origin)
 
 

@@ -199,9 +199,12 @@ def root_disk(disk: DiskSpec, kms_key: str | None = None) -> Request:
 
 @dataclass(frozen=True)
 class Origin:
-    """What a volume is made with beside its type and size: the user's key that encrypts it."""
+    """What a volume is made from: the user's key that encrypts it, a snapshot, and the MiB/s at
+    which that is loaded."""
 
     kms_key: str | None = None
+    snapshot: str | None = None
+    rate_mib_per_s: int | None = None
 
 
 _EMPTY = Origin()
@@ -217,6 +220,8 @@ def create_volume(
         "VolumeType": disk.type,
         **_volume(disk, size="Size"),
         **_encrypted(origin.kms_key),
+        **({"SnapshotId": origin.snapshot} if origin.snapshot else {}),
+        **({"VolumeInitializationRate": rate} if (rate := origin.rate_mib_per_s) else {}),
         "TagSpecifications": [_tagged("volume", tags(claim, kind, lab))],
     }
     return {**request, "ClientToken": token(claim.lease_id, kind, request)}

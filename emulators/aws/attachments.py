@@ -7,8 +7,10 @@ device_naming.md (2023-03-07).
 from __future__ import annotations
 
 import re
+import subprocess
 from concurrent.futures import Future
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from diskbench.model.rental import DiskSpec
@@ -31,6 +33,10 @@ def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     match call.action:
         case "CreateVolume":
             return _create(cloud, call, proceed)
+        case "CreateSnapshot":
+            return _snapshot(cloud, call, proceed)
+        case "DescribeFastSnapshotRestores" if not call.dry:
+            return _fast_restores(cloud, call)
         case "AttachVolume":
             return _attach(cloud, call, proceed)
         case "DetachVolume" if not call.dry:
@@ -78,14 +84,24 @@ def _create(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     if call.ec2.get_zone_by_name(zone) is None:
         raise Refusal("InvalidZone.NotFound", f"The zone '{zone}' does not exist.")
     volume_rules.check_volume(call.params)
+    source = call.params.get("SnapshotId")
+    least = call.ec2.get_snapshot(source).volume.size if source else 0
+    if call.params.get("Size", least) < least:
+        raise Refusal(
+            "InvalidParameterValue",
+            f"Volume of {call.params['Size']}GiB is smaller than snapshot '{source}', expect size "
+            f">= {least}GiB",
+        )
     before = set(call.ec2.volumes)
     proceed()
     (name,) = set(call.ec2.volumes) - before
     volume = call.ec2.volumes[name]
     described(volume)
+    if source and cloud.image(source).exists():
+        _copy(cloud.image(source), cloud.image(name))
     volume.emulated_status = "creating"
 
-    state = None if opens_volumes(cloud, call) else "error"
+    state = None if opens_volumes(cloud, call, call.params.get("KmsKeyId")) else "error"
 
     def made() -> None:
         volume.emulated_status = state
@@ -93,6 +109,37 @@ def _create(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     looks = float("inf") if cloud.faults.volumes_are_stuck else cloud.pace.volume
     cloud.transitions.add("volume", name, Transition(looks, None, made, cloud.failed))
     return call.answer(volume)
+
+
+def _snapshot(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
+    """Keep the volume's content as it is now."""
+    before = set(call.ec2.snapshots)
+    answer = proceed()
+    image = cloud.image(call.params["VolumeId"])
+    for name in set(call.ec2.snapshots) - before:
+        if image.exists():
+            _copy(image, cloud.image(name))
+    return answer
+
+
+def _copy(source: Path, copy: Path) -> None:
+    subprocess.run(["cp", "--sparse=always", source, copy], check=True)
+
+
+def _fast_restores(cloud: Cloud, call: Call) -> Answer:
+    names = [
+        name
+        for one in call.params.get("Filters", [])
+        if one["Name"] == "snapshot-id"
+        for name in one["Values"]
+    ]
+    return call.answer({
+        "FastSnapshotRestores": [
+            {"SnapshotId": name, "AvailabilityZone": zone, "State": state}
+            for name in names
+            for zone, state in cloud.fast_restores.items()
+        ]
+    })  # fmt: skip
 
 
 def _attach(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:

@@ -59,6 +59,7 @@ class Refusal(ServiceException):
 
 
 _WRITTEN: dict[str, Callable[[str, str], str]] = {
+    "kms": lambda code, message: json.dumps({"__type": code, "message": message}),
     "ssm": lambda code, message: json.dumps({"__type": code, "message": message}),
     "sts": lambda code, message: (
         f"<ErrorResponse><Error><Type>Sender</Type><Code>{code}</Code>"

@@ -70,6 +70,16 @@ class Cloud:
     """Looks for which new things are absent and deleted ones present."""
     policy: str | None = field(default_factory=printed_policy)
     """What users may do, as a policy of IAM; None is everything."""
+    organization: str | None = None
+    """A service control policy of the account's organisation, which only denies."""
+    fast_restores: dict[str, str] = field(default_factory=dict)
+    """Zone → state of Fast Snapshot Restore, of every snapshot."""
+    free_plan: bool = False
+    """Whether the account is on the Free plan, which has few machines."""
+    spot_role: bool = True
+    """Whether the account has the service-linked role of spot machines; users may not make it."""
+    not_enabled: frozenset[str] = frozenset()
+    """Regions that the account has not enabled."""
     encrypts_with: str | None = None
     """The ARN of a customer's key with which all volumes are encrypted by default."""
     demanded: list[Demand] = field(default_factory=list)

@@ -25,17 +25,20 @@ from emulators.aws import (
 )
 from emulators.aws.call import Answer, Call, Proceed, Refusal, refused
 from emulators.aws.cloud import Cloud
+from emulators.aws.faults import not_enabled
 
 if TYPE_CHECKING:
     from moto.core.responses import BaseResponse
 
-GOVERNED = frozenset({"ec2", "ssm", "sts"})
+GOVERNED = frozenset({"ec2", "iam", "kms", "ssm", "sts"})
 
 
 def _noted(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     """Note every request; refuse what is to be refused."""
     cloud.faults.note(call)
     cloud.faults.check_credentials(call)
+    if call.region in cloud.not_enabled:
+        raise not_enabled(call.service)
     if call.service == "ec2":
         cloud.faults.check_refusals(call)
     cloud.faults.meet("lost", call.action)

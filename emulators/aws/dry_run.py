@@ -11,11 +11,11 @@ from emulators.aws.call import Answer, Call, Proceed, Refusal
 from emulators.aws.cloud import Cloud
 
 
-def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:  # noqa: ARG001 - a hook's form
+def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
     """Carry out nothing that is only asked about."""
     if call.service == "ec2" and call.dry:
         if call.action == "RunInstances" and call.params.get("ImageId"):
-            launch_rules.check_launch(call)
+            launch_rules.check_launch(cloud, call)
         if call.action == "CreateVolume":
             volume_rules.check_volume(call.params)
         message = "Request would have succeeded, but DryRun flag is set."

@@ -23,6 +23,16 @@ EXPIRED = {
 }
 
 
+def not_enabled(service: str) -> Refusal:
+    """What a region answers whose account has not enabled it (terraform-provider-aws 12940)."""
+    if service == "ec2":
+        said = "AWS was not able to validate the provided access credentials"
+        return Refusal("AuthFailure", said, status=401)
+    said = "The security token included in the request is invalid."
+    code = "InvalidClientTokenId" if service in {"sts", "iam"} else "UnrecognizedClientException"
+    return Refusal(code, said, status=403)
+
+
 @dataclass(frozen=True)
 class Asked:
     """One request that came in, whatever became of it."""

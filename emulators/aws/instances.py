@@ -126,7 +126,8 @@ def _launch(
     cloud.machines[instance.id] = machine
     _set_state(instance, "pending", None)
     instance.emulated_checks = "initializing"
-    if not opens_volumes(cloud, call):
+    keys = [one["Ebs"].get("KmsKeyId") for one in wanted if "Ebs" in one] or [None]
+    if not all(opens_volumes(cloud, call, key) for key in keys):
         begin, finish = None, partial(end, cloud, machine, KEY_REFUSED)
     elif cloud.faults.instances_are_never_ready:
         begin, finish = None, partial(_came_up_deaf, cloud, machine)

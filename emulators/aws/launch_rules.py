@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from emulators.aws.call import Answer, Call, Proceed, Refusal
@@ -19,15 +20,53 @@ MAX_USER_DATA = 16_384
 """Bytes before encoding: EC2 User Guide, "Work with instance user data"."""
 
 
-def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:  # noqa: ARG001 - a hook's form
-    """Refuse what cannot be launched."""
+FREE = frozenset({
+    "t3.micro", "t3.small", "t4g.micro", "t4g.small", "c7i-flex.large", "m7i-flex.large",
+})  # fmt: skip
+"""The machines of the Free plan (Billing User Guide, "Free Tier", 2025-07)."""
+SPOT_ROLE = "AWSServiceRoleForEC2Spot"
+
+
+def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:
+    """Refuse what cannot be launched; tell of the role of spot machines, whose maker AWS is."""
     if call.service == "ec2" and call.action == "RunInstances":
-        check_launch(call)
+        check_launch(cloud, call)
+    if call.service == "iam" and call.params.get("RoleName") == SPOT_ROLE:
+        return _spot_role(cloud, call)
     return proceed()
 
 
-def check_launch(call: Call) -> None:
+def _spot_role(cloud: Cloud, call: Call) -> Answer:
+    if not cloud.spot_role:
+        said = f"The role with name {SPOT_ROLE} cannot be found."
+        raise Refusal("NoSuchEntity", said, status=404)
+    path = "/aws-service-role/spot.amazonaws.com/"
+    made = {
+        "Path": path,
+        "RoleName": SPOT_ROLE,
+        "RoleId": "AROADISKBENCH0000001",
+        "Arn": f"arn:aws:iam::{call.response.current_account}:role{path}{SPOT_ROLE}",
+        "CreateDate": datetime(2026, 1, 1, tzinfo=UTC),
+    }
+    return call.answer({"Role": made})
+
+
+def check_launch(cloud: Cloud, call: Call) -> None:
     """Raise Refusal for what cannot be launched."""
+    if cloud.free_plan and call.params.get("InstanceType") not in FREE:
+        raise Refusal(
+            "InvalidParameterCombination",
+            "The specified instance type is not eligible for Free Tier. For a list of Free Tier "
+            "instance types, run 'describe-instance-types' with the filter "
+            "'free-tier-eligible=true'.",
+        )
+    if call.params.get("InstanceMarketOptions") and not cloud.spot_role:
+        raise Refusal(
+            "AuthFailure.ServiceLinkedRoleCreationNotPermitted",
+            "The provided credentials do not have permission to create the service-linked role for "
+            "EC2 Spot Instances.",
+            status=403,
+        )
     _check_image(call)
     _check_key(call)
     _check_zone(call)

@@ -42,6 +42,7 @@ def apply(call: Call, instance: Any, wanted: Sequence[dict[str, Any]]) -> list[A
             iops=given.get("Iops"),
             throughput=given.get("Throughput"),
             encrypted=ebs.get("Encrypted", False),
+            kms_key_id=ebs.get("KmsKeyId"),
         )
         volume.add_tags({tag["key"]: tag["value"] for tag in volume_tags})
         described(volume)

@@ -34,6 +34,59 @@ def allows(policy: str | Mapping[str, Any], demand: Demand) -> bool:
     return "Allow" in effects and "Deny" not in effects
 
 
+MAKERS = {
+    "RunInstances": ("instance", "network-interface", "spot-instances-request", "volume"),
+    "CreateVolume": ("volume",),
+    "CreateSecurityGroup": ("security-group",),
+    "ImportKeyPair": ("key-pair",),
+    "AuthorizeSecurityGroupIngress": ("security-group-rule",),
+}
+"""The calls with which diskbench makes things, and their kinds."""
+
+
+def denying(policy: str | Mapping[str, Any], demand: Demand) -> Mapping[str, Any] | None:
+    """The statement of a policy that explicitly denies the demand; None where none does."""
+    document = json.loads(policy) if isinstance(policy, str) else policy
+    return next(
+        (one for one in document["Statement"] if one["Effect"] == "Deny" and _applies(one, demand)),
+        None,
+    )
+
+
+def demanding_tags(*keys: str) -> str:
+    """A service control policy as companies have them: whatever EC2 makes has these tags from its
+    creation on (AWS Organizations User Guide, "Example SCPs for tagging resources")."""
+    return json.dumps({
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Sid": f"{action}{number}",
+                "Effect": "Deny",
+                "Action": f"ec2:{action}",
+                "Resource": [f"arn:aws*:ec2:*:*:{kind}/*" for kind in kinds],
+                "Condition": {"Null": {f"aws:RequestTag/{key}": "true"}},
+            }
+            for number, key in enumerate(keys)
+            for action, kinds in MAKERS.items()
+        ],
+    })  # fmt: skip
+
+
+UNENCRYPTED = json.dumps({
+    "Version": "2012-10-17",
+    "Statement": [
+        {
+            "Sid": "Encrypt",
+            "Effect": "Deny",
+            "Action": ["ec2:RunInstances", "ec2:CreateVolume"],
+            "Resource": "arn:aws*:ec2:*:*:volume/*",
+            "Condition": {"Bool": {"ec2:Encrypted": "false"}},
+        }
+    ],
+})  # fmt: skip
+"""A service control policy against volumes without encryption."""
+
+
 def _applies(statement: Mapping[str, Any], demand: Demand) -> bool:
     return (
         any(fnmatchcase(demand.action.lower(), one.lower()) for one in _list(statement["Action"]))

@@ -19,7 +19,7 @@ from typing import Any
 
 from emulators.aws.call import Answer, Call, Proceed, Refusal
 from emulators.aws.cloud import Cloud
-from emulators.aws.policies import Demand, allows
+from emulators.aws.policies import MAKERS, Demand, allows, denying
 
 OWNER_KEY = "AKIADISKBENCH0000OWN"
 """The access key of the account's owner, as whom tests look: allowed everything, without lag."""
@@ -34,9 +34,7 @@ _NAMED = {
 _BY_NAME = {"KeyName": "key-pair", "GroupName": "placement-group"}
 _MADE = {
     "RunInstances": ("instance", "network-interface", "volume"),
-    "CreateVolume": ("volume",),
-    "CreateSecurityGroup": ("security-group",),
-    "ImportKeyPair": ("key-pair",),
+    **{action: kinds for action, kinds in MAKERS.items() if action != "RunInstances"},
 }
 """The kinds that a call makes, tagged or not."""
 
@@ -59,17 +57,34 @@ def check(cloud: Cloud, demanded: list[Demand], service: str) -> None:
         cloud.demanded.append(demand)
         if cloud.policy is not None and not allows(cloud.policy, demand):
             raise denied(demand, service)
+        if cloud.organization is not None and (why := denying(cloud.organization, demand)):
+            raise denied(demand, service, why)
 
 
-def denied(demand: Demand, service: str) -> Refusal:
-    """The refusal of a demand, in the words of the service. EC2 encodes what was denied."""
+def denied(demand: Demand, service: str, by: Mapping[str, Any] | None = None) -> Refusal:
+    """The refusal of a demand, in the words of the service; `by` is the statement of the
+    organisation that denies it. EC2 encodes what was denied (STS API Reference,
+    DecodeAuthorizationMessage)."""
     if service == "ec2":
-        text = json.dumps({"allowed": False, "context": {"action": demand.action}})
+        text = json.dumps(
+            {
+                "allowed": False,
+                "explicitDeny": by is not None,
+                "matchedStatements": {"items": [_matched(by)] if by else []},
+                "context": {"action": demand.action, "resource": demand.resource},
+                "conditions": {"items": _items(demand.context)},
+            }
+        )
         encoded = base64.urlsafe_b64encode(text.encode()).decode()
+        who = (
+            f"User: arn:aws:iam::123456789012:user/diskbench is not authorized to perform: "
+            f"{demand.action} on resource: {demand.resource} with an explicit deny in a service "
+            "control policy. "
+        )
         return Refusal(
             "UnauthorizedOperation",
-            "You are not authorized to perform this operation. Encoded authorization failure "
-            f"message: {encoded}",
+            f"You are not authorized to perform this operation. {who if by else ''}Encoded "
+            f"authorization failure message: {encoded}",
             status=403,
         )
     code = "AccessDenied" if service == "sts" else "AccessDeniedException"
@@ -82,12 +97,42 @@ def denied(demand: Demand, service: str) -> Refusal:
     )
 
 
+def _matched(statement: Mapping[str, Any]) -> dict[str, Any]:
+    """A statement as the decoded message has it."""
+    keys = {
+        key: _tuple(value)
+        for condition in statement.get("Condition", {}).values()
+        for key, value in condition.items()
+    }
+    return {
+        "statementId": statement["Sid"],
+        "effect": "DENY",
+        "conditions": {"items": _items(keys)},
+    }
+
+
+def _items(keys: Mapping[str, tuple[str, ...]]) -> list[dict[str, Any]]:
+    return [
+        {"key": key, "values": {"items": [{"value": value} for value in values]}}
+        for key, values in keys.items()
+    ]
+
+
+def _tuple(value: str | list[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
 def demands(call: Call) -> Iterator[Demand]:
     """What the call demands."""
     action = f"{call.service}:{call.action}"
     if action in _FREE:
         return
     kinds = reference().get(action, {})
+    if call.service == "iam" and call.action == "GetRole":
+        name = call.params["RoleName"]
+        path = "aws-service-role/spot.amazonaws.com/" if name.startswith("AWSService") else ""
+        yield Demand(action, f"arn:aws:iam::{call.response.current_account}:role/{path}{name}")
+        return
     if call.service != "ec2" or not kinds:
         yield Demand(action, "*")
         return
@@ -100,7 +145,10 @@ def demands(call: Call) -> Iterator[Demand]:
     for kind, identifier in touched:
         yield Demand(action, _arn(call, kind, identifier), _of_resource(call, identifier))
     for kind in made:
-        yield Demand(action, _arn(call, kind, "*"), _of_request(tagged.get(kind, {})))
+        context = _of_request(tagged.get(kind, {}))
+        if kind == "volume":
+            context["ec2:Encrypted"] = _encrypted(call)
+        yield Demand(action, _arn(call, kind, "*"), context)
     if not touched and not made:
         yield Demand(action, "*")
     for kind, tags in tagged.items():
@@ -124,13 +172,28 @@ def kms_demands(call: Call, key: str) -> list[Demand]:
     ]
 
 
-def opens_volumes(cloud: Cloud, call: Call) -> bool:
-    """Whether the caller may use the key with which the account encrypts its volumes."""
-    if cloud.encrypts_with is None or call.access_key == OWNER_KEY:
+def opens_volumes(cloud: Cloud, call: Call, named: str | None) -> bool:
+    """Whether a volume can be encrypted with the key that the request names, or by default with the
+    account's: EC2 asks KMS only when the call was answered already."""
+    key = cloud.encrypts_with if named is None else _usable(call, named)
+    if named is not None and key is None:
+        return False
+    if key is None or call.access_key == OWNER_KEY:
         return True
-    wanted = kms_demands(call, cloud.encrypts_with)
+    wanted = kms_demands(call, key)
     cloud.demanded.extend(wanted)
     return cloud.policy is None or all(allows(cloud.policy, one) for one in wanted)
+
+
+def _usable(call: Call, named: str) -> str | None:
+    """The ARN of an enabled key by its id, alias or ARN."""
+    from moto.kms.models import kms_backends
+
+    kms = kms_backends[call.response.current_account][call.region]
+    alias = kms.get_alias_name(named)
+    found = kms.get_key_id_from_alias(alias) if alias.startswith("alias/") else named
+    key = kms.keys.get(kms.get_key_id(found or ""))
+    return str(key.arn) if key is not None and key.key_state == "Enabled" else None
 
 
 @functools.cache
@@ -160,6 +223,13 @@ def _touched(call: Call, kinds: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         for kind, begin in _NAMED.items():
             if value.startswith(begin) and kind in kinds and kind not in made:
                 yield kind, value
+
+
+def _encrypted(call: Call) -> tuple[str]:
+    """Whether the volumes of the call are all asked for with encryption."""
+    disks = [one["Ebs"] for one in call.params.get("BlockDeviceMappings", []) if "Ebs" in one]
+    asked = [disk.get("Encrypted", False) for disk in (disks or [call.params])]
+    return ("true" if all(asked) else "false",)
 
 
 def _market(call: Call) -> tuple[str, ...]:

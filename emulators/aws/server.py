@@ -88,7 +88,9 @@ def fresh(cloud: Cloud) -> None:
             cloud.regions.clear()
             cloud.demanded.clear()
             cloud.late.clear()
-            cloud.policy, cloud.encrypts_with = printed_policy(), None
+            cloud.policy, cloud.organization, cloud.encrypts_with = printed_policy(), None, None
+            cloud.fast_restores.clear()
+            cloud.free_plan, cloud.spot_role, cloud.not_enabled = False, True, frozenset()
             write_ssh_config(cloud.ssh_config, {})
 
 

@@ -336,8 +336,9 @@ class Metered(Protocol):
 class Governed(Protocol):
     """A provider whose calls need permissions that an administrator grants by a policy."""
 
-    def policy(self) -> str:
-        """The smallest sufficient policy, in the format of the cloud's own tools."""
+    def policy(self, region: str | None = None) -> str:
+        """The smallest sufficient policy, in the format of the cloud's own tools; of the part of
+        the cloud in which `region` is."""
         ...
 
 

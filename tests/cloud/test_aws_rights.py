@@ -28,6 +28,7 @@ from diskbench.testing.rig import (
     cell,
     claim,
     guest_of,
+    resolved,
     scope_of,
 )
 
@@ -38,6 +39,8 @@ LEASE = "one"
 NEVER_SEEN = {
     ("UseRunInstances", "ec2:RunInstances", "arn:aws:ec2:*:*:placement-group/*"):
         "only with --placement",
+    ("UseCreateVolume", "ec2:CreateVolume", "arn:aws:ec2:*:*:snapshot/*"):
+        "only with --from-snapshot",
     ("UseRunInstances", "ec2:RunInstances", "arn:aws:ec2:*:*:snapshot/*"):
         "for images whose disks EC2 authorizes by their snapshots; the emulator's have none",
 }  # fmt: skip
@@ -151,6 +154,8 @@ def looked(rig: AwsCloud, scope: Scope) -> None:
     provider: Any = rig.provider
     findings = provider.examine(scope)
     assert [one for one in findings if one.state == "problem"] == []
+    rehearsed = provider.rehearse(resolved(rig))
+    assert [one for one in rehearsed if one.state == "problem"] == []
     provider.quotas(scope)
     provider.found(scope)
     provider.regions(scope.model_copy(update={"region": None}))

@@ -12,6 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from emulators.aws.policies import UNENCRYPTED, demanding_tags
 from emulators.azure import identity
 from emulators.azure.authority import make_authority
 from emulators.azure.cloud import SUBSCRIPTION
@@ -231,6 +232,40 @@ def test_a_permission_that_is_missing_is_named_and_nothing_is_made(
         assert all(one.params.get("DryRun") for one in calls)
     assert calls == [] or doctor.name == "aws"
     assert doctor.cloud.left() == []
+
+
+@on("aws")
+def test_what_a_policy_of_the_organisation_demands_is_tried_and_told(doctor: Office) -> None:
+    aws, tag, key = doctor.cloud, ("--tag", "team=db"), ("--kms-key", "alias/mine")
+    made = aws.client("kms").create_key()["KeyMetadata"]["KeyId"]
+    aws.client("kms").create_alias(AliasName="alias/mine", TargetKeyId=made)
+    aws.cloud.organization = demanding_tags("team")
+    code, found = doctor.asked(*doctor.live, *tag, *key)
+    assert code == 0, found
+    assert "kms:DescribeKey of alias/mine: would be accepted" in str(of(found, "dry run"))
+    assert {one["advice"] for one in doctor.problems(*doctor.live, check="dry run")} == {
+        "add --tag team=VALUE, or to tags in the settings (diskbench config)"
+    }
+    aws.cloud.organization = UNENCRYPTED
+    problems = doctor.problems(*doctor.live, *tag, check="dry run")
+    assert all("add --kms-key KEY" in one["advice"] for one in problems)
+    assert len(problems) > 1, "the volume and the launches"
+    assert aws.left() == []
+
+
+@on("aws")
+def test_what_a_new_account_lacks_is_told_before_its_first_run(doctor: Office) -> None:
+    doctor.cloud.cloud.free_plan = True
+    doctor.cloud.cloud.spot_role = False
+    _, plain = doctor.asked(*doctor.flags)
+    told = {one["advice"] for one in of(plain, "permissions") if one["state"] == "warning"}
+    assert any("--instance-type m7i-flex.large" in advice for advice in told)
+    launch = doctor.cloud.faults.calls("RunInstances")[0]
+    assert launch.params["InstanceType"] not in {"t3.micro"}, "the machine that a run takes"
+    doctor.cloud.cloud.free_plan = False
+    problems = doctor.problems(*doctor.live, "--spot", check="dry run")
+    assert any(one["told"].startswith("the role for spot machines") for one in problems)
+    assert all("create-service-linked-role" in one["advice"] for one in problems)
 
 
 @table("login", {"aws": ("aws sso login",), "azure": ("az login",), "gcp": ("gcloud auth",)})

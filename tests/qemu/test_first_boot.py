@@ -93,6 +93,8 @@ def test_ssh_waits_for_no_package_mirror(guest: Guest) -> None:
 def test_the_systems_own_chores_keep_quiet(guest: Guest) -> None:
     said = guest.host.run("systemctl is-active apt-daily.timer apt-daily-upgrade.timer").text
     assert said.split() == ["inactive", "inactive"]
+    snapd = guest.host.run("systemctl is-enabled snapd.service snapd.socket snapd.seeded.service")
+    assert snapd.text.split() == ["masked"] * 3
 
 
 # --- The dead-man's switch

@@ -85,6 +85,8 @@ class RegionBook(ProviderFile):
 
     source: str
     regions: tuple[str, ...]
+    opt_in: tuple[str, ...] = ()
+    """Those that an account must enable before it can use them."""
 
     def named_sources(self) -> dict[str, str]:
         """Return the one source, that of the regions."""
@@ -103,3 +105,9 @@ def regions(cloud: str) -> tuple[str, ...]:
     """Return the regions that the catalogue of `cloud` lists; none without such a list."""
     book = shipped_book(RegionBook, cloud)
     return () if book is None else book.regions
+
+
+def opt_in_regions(cloud: str) -> tuple[str, ...]:
+    """Return the regions that an account must enable first."""
+    book = shipped_book(RegionBook, cloud)
+    return () if book is None else book.opt_in

@@ -158,7 +158,7 @@ def doctor(
     The exit code is 2 if a check finds a problem.
     """
     if print_policy is not None:
-        print(_policy_of(print_policy))
+        print(_policy_of(print_policy, region))
         return
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
     planned = None if matrix is None else examine_matrix(matrix)
@@ -175,11 +175,11 @@ def doctor(
     _print(findings, output)
 
 
-def _policy_of(name: str) -> str:
+def _policy_of(name: str, region: str | None) -> str:
     """The policy of a provider. Raises UnknownName for one that needs none."""
     named: object = provider(name)
     if isinstance(named, Governed):
-        return named.policy().rstrip("\n")
+        return named.policy(region).rstrip("\n")
     made = working(provider_names(), provider)
     known = [name for name, known in made.items() if isinstance(known, Governed)]
     raise UnknownName("provider with a policy", name, known)

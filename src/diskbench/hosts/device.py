@@ -58,8 +58,10 @@ def refusals(
     typed: str | None,
     *,
     size_bytes: int | None = None,
+    holds_data: bool = False,
 ) -> tuple[str, ...]:
-    """Every reason not to write to this device, worst first; empty when there is none.
+    """Every reason not to write to this device, worst first; empty when there is none. `holds_data`
+    is set for a disk that was made from a snapshot for this lease: its content is no reason.
 
     `others` are the machine's other devices: an identity that two of them share proves nothing.
     `typed` is the identity that the user gave; None skips that check (for lists).
@@ -68,7 +70,7 @@ def refusals(
     return (
         *_in_use(state),
         *_backing(state, rest),
-        *_content(state),
+        *(_content(state) if not holds_data or state.partition_of is not None else ()),
         *_unfit(state, size_bytes),
         *_identity(state, rest, typed),
     )
@@ -191,7 +193,13 @@ def inspect(host: Host, path: str | None) -> Inspection:
 
 
 def judge(
-    inspection: Inspection, path: str, typed: str, size_bytes: int | None, *, host_name: str
+    inspection: Inspection,
+    path: str,
+    typed: str,
+    size_bytes: int | None,
+    *,
+    host_name: str,
+    holds_data: bool = False,
 ) -> DeviceProof:
     """The proof that `path` may be written to, or TargetRefused with every reason: pure."""
     where = f"{path} on {host_name}"
@@ -205,7 +213,9 @@ def judge(
             f"{where} is not a block device",
             advice="for a directory use --path; see diskbench devices",
         )
-    reasons = refusals(state, inspection.devices, typed, size_bytes=size_bytes)
+    reasons = refusals(
+        state, inspection.devices, typed, size_bytes=size_bytes, holds_data=holds_data
+    )
     if reasons:
         raise TargetRefused(
             f"{where} is refused, it " + "; it ".join(reasons),
@@ -221,21 +231,28 @@ def judge(
 
 
 def check_device(
-    host: Host, path: str, destroy_data: str, size_bytes: int | None = None
+    host: Host,
+    path: str,
+    destroy_data: str,
+    size_bytes: int | None = None,
+    *,
+    holds_data: bool = False,
 ) -> DeviceProof:
     """Inspect `path`; returns the proof that it may be written to. Raises TargetRefused with every
-    reason.
+    reason; `holds_data` as `refusals` has it.
 
     A device whose only fault is that a process holds it open is inspected up to LOOKS times: udev,
     blkid and losetup open every device for a moment, but a real user keeps it open.
     """
     inspection = inspect(host, path)
     for _ in range(LOOKS - 1):
-        if not _is_only_open(inspection, destroy_data, size_bytes):
+        if not _is_only_open(inspection, destroy_data, size_bytes, holds_data=holds_data):
             break
         time.sleep(PAUSE_S)
         inspection = inspect(host, path)
-    proof = judge(inspection, path, destroy_data, size_bytes, host_name=host.name)
+    proof = judge(
+        inspection, path, destroy_data, size_bytes, host_name=host.name, holds_data=holds_data
+    )
     state = inspection.find(proof.number)
     if state is not None and state.unseen:
         _LOG.warning(
@@ -247,7 +264,11 @@ def check_device(
 
 
 def check_devices(
-    host: Host, named: Sequence[tuple[str, str]], size_bytes: int | None = None
+    host: Host,
+    named: Sequence[tuple[str, str]],
+    size_bytes: int | None = None,
+    *,
+    holds_data: bool = False,
 ) -> tuple[DeviceProof, ...]:
     """The proofs that several disks may be written to, each a path with the identity typed for it.
 
@@ -256,7 +277,7 @@ def check_devices(
     """
     proofs: list[DeviceProof] = []
     for path, typed in named:
-        proof = check_device(host, path, typed, size_bytes)
+        proof = check_device(host, path, typed, size_bytes, holds_data=holds_data)
         same = next((earlier for earlier in proofs if earlier.number == proof.number), None)
         if same is not None:
             raise TargetRefused(
@@ -267,11 +288,15 @@ def check_devices(
     return tuple(proofs)
 
 
-def _is_only_open(inspection: Inspection, typed: str, size_bytes: int | None) -> bool:
+def _is_only_open(
+    inspection: Inspection, typed: str, size_bytes: int | None, *, holds_data: bool
+) -> bool:
     state = inspection.find(inspection.asked or "")
     if state is None:
         return False
-    reasons = refusals(state, inspection.devices, typed, size_bytes=size_bytes)
+    reasons = refusals(
+        state, inspection.devices, typed, size_bytes=size_bytes, holds_data=holds_data
+    )
     return bool(reasons) and all(reason.startswith(_HELD_OPEN) for reason in reasons)
 
 

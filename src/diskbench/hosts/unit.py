@@ -47,7 +47,8 @@ class DeviceGuard(Frozen):
     """The allowed disk, whose facts must be the same before fio starts and after it has ended.
 
     `mount_point` is set where a filesystem was made on it: then it must be mounted there. Otherwise
-    it must not be mounted at all.
+    it must not be mounted at all. `holds_data` is set for a disk that was made from a snapshot for
+    this lease: it alone may have partitions and signatures.
     """
 
     path: str
@@ -55,6 +56,7 @@ class DeviceGuard(Frozen):
     identity: str
     size_bytes: int
     mount_point: str | None = None
+    holds_data: bool = False
 
 
 class Unit(Frozen):
@@ -117,6 +119,7 @@ def environment(unit: Unit) -> str:
         "device_identity": guard.identity if guard else "",
         "device_size": guard.size_bytes if guard else "",
         "device_mounted": int(bool(guard and guard.mount_point)),
+        "device_holds_data": int(bool(guards) and all(disk.holds_data for disk in guards)),
         "mount_point": (guard.mount_point or "") if guard else "",
         "sampled": unit.sampled or " ".join(disk.number for disk in guards),
         "drop": int(unit.drop_caches),

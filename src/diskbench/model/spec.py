@@ -82,6 +82,11 @@ class Cell(Frozen):
         return cache is not None and cache.lower() != "none"
 
 
+def is_from_snapshot(cell: Cell) -> bool:
+    """Whether the cell's disks are made from a snapshot, so that they hold data from the start."""
+    return cell.rent is not None and cell.rent.snapshot is not None
+
+
 class Filled(Frozen):
     """How often a range was written in full before it is read, and how often it has to be (MR-1).
 

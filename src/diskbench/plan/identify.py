@@ -146,7 +146,7 @@ class LikelyType:
     others: int = 0
 
     def words(self) -> str:
-        """`aws:gp2 of 1 to 33 GiB: 100 IOPS, bursts to 3,000; 134 MB/s`."""
+        """`CLOUD:TYPE of 1 to 33 GiB: 100 IOPS, bursts to 3,000; 134 MB/s`."""
         kind, tier = self.best.kind, f" ({self.best.tier})" if self.best.tier else ""
         bought = self.best.disk.split(":")[3:]
         until = f" (limits until {self.best.until})" if self.best.until else ""

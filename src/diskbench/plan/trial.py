@@ -44,6 +44,7 @@ from diskbench.model.spec import (
     Step,
     TargetDisk,
     TargetSpec,
+    is_from_snapshot,
 )
 from diskbench.plan.beyond_credit import BEYOND
 from diskbench.plan.expectation import with_expectation
@@ -181,7 +182,8 @@ def make_plan(
     steps, loop = built.steps, built.loop
     passes = LOCAL_PASSES if context.is_local_nvme else NETWORK_PASSES
     files = target.work_dir is not None
-    steps = with_filled(steps, capacity_bytes=capacity, least_passes=passes, files=files)
+    if not is_from_snapshot(cell):
+        steps = with_filled(steps, capacity_bytes=capacity, least_passes=passes, files=files)
     # A loop runs until it is steady: its rounds already separate cold from warm passes.
     if loop is None and cell.has_host_cache:
         steps = cold_and_warm(steps)

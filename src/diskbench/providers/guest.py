@@ -64,9 +64,10 @@ def reach(
     alive: Callable[[], Still | None],
     timing: GuestPatience,
     watch: RentWatch,
+    advice: str,
 ) -> None:
     """Wait until the machine shows its host key and accepts our login. `alive` returns the
-    obstacle, and raises when the machine is gone. Raises RentalFailed."""
+    obstacle, and raises when the machine is gone. Raises RentalFailed with `advice`."""
 
     def ask() -> bool | Still:
         away = alive()
@@ -78,7 +79,7 @@ def reach(
             return Still(error.message)
         return True
 
-    until(ask, f"SSH to {guest.address}", timing.ssh_s, timing, watch)
+    until(ask, f"SSH to {guest.address}", timing.ssh_s, timing, watch, advice=advice)
 
 
 def await_prepared(guest: Guest, what: str, timing: GuestPatience, watch: RentWatch) -> None:

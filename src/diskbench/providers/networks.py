@@ -76,15 +76,6 @@ def proxy_for(url: str) -> Proxy | None:
     return Proxy(host, port or (443 if proxy.scheme == "https" else 80), login)
 
 
-def pool_for(url: str) -> urllib3.PoolManager:
-    """A pool of connections for requests to `url`, through its proxy where there is one."""
-    proxy = proxy_for(url)
-    if proxy is None:
-        return urllib3.PoolManager()
-    where = f"[{proxy.host}]" if ":" in proxy.host else proxy.host
-    return urllib3.ProxyManager(f"http://{where}:{proxy.port}", proxy_headers=dict(proxy.headers))
-
-
 URL = "https://checkip.amazonaws.com"
 """Amazon's own service: it answers with the caller's address, in one line."""
 _TIMEOUT_S = 5.0
@@ -92,11 +83,20 @@ _TRIES = 3
 
 
 def caller_cidr() -> str:
-    """This machine's public address as a network of one address; behind a proxy that of the proxy.
-    Raises HostUnavailable."""
+    """This machine's public address as a network of one address. Raises HostUnavailable, and
+    InvalidValue where only a proxy's address could be seen."""
+    proxy = proxy_for(URL)
+    if proxy is not None:
+        raise InvalidValue(
+            f"calls go through the proxy {proxy.host}:{proxy.port} and SSH does not: the network "
+            "from which SSH comes is not known",
+            advice="add --ssh-cidr NETWORK, this site's public addresses beside the proxy; or, if "
+            f"it can be reached without the proxy, add {urlsplit(URL).hostname} to NO_PROXY",
+            field="ssh_cidr",
+        )
     advice = "name the network from which SSH is allowed: --ssh-cidr 203.0.113.7/32"
     try:
-        answer = pool_for(URL).request("GET", URL, timeout=_TIMEOUT_S, retries=_TRIES)
+        answer = urllib3.PoolManager().request("GET", URL, timeout=_TIMEOUT_S, retries=_TRIES)
         return str(ipaddress.ip_network(answer.data.decode("ascii").strip()))
     except urllib3.exceptions.HTTPError as error:
         raise HostUnavailable(f"no answer from {URL}: {error}", advice=advice) from error

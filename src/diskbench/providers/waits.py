@@ -56,11 +56,13 @@ def until(
     limit_s: float,
     timing: Patience,
     watch: RentWatch | None = None,
+    *,
+    advice: str = "try again, or another --zone or --instance-type",
 ) -> T:
     """The final answer of `ask`; it is called again while it answers Still.
 
-    Raises RentalFailed naming `what` and its last state after `limit_s`, Interrupted when `watch`
-    is stopping, and whatever `ask` raises.
+    Raises RentalFailed naming `what` and its last state after `limit_s`, with `advice`, Interrupted
+    when `watch` is stopping, and whatever `ask` raises.
     """
     noted: list[str] = []
 
@@ -74,10 +76,7 @@ def until(
         return answer
 
     def too_late(_: tenacity.RetryCallState) -> T:
-        raise RentalFailed(
-            f"{what} took longer than {limit_s:g} s: {noted[-1]}",
-            advice="try again, or another --zone or --instance-type",
-        )
+        raise RentalFailed(f"{what} took longer than {limit_s:g} s: {noted[-1]}", advice=advice)
 
     retrying = tenacity.Retrying(
         retry=tenacity.retry_if_result(lambda answer: isinstance(answer, Still)),

@@ -18,6 +18,7 @@ SHIPPED = [
     "wal",
     "burst",
     "fill",
+    "first-touch",
     "snia-iops",
     "gobonniego",
     "bonnie",

@@ -88,6 +88,23 @@ def test_fio_accepts_each_step(name, tmp_path: Path):
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("name", sorted(set(shipped_names()) - {"first-touch"}))
+def test_what_is_read_was_written_before(name):
+    """But for first-touch: it reads what a snapshot holds."""
+    steps, _ = steps_at(name, DIRECTORY)
+    written: set[str] = set()
+    for step in steps:
+        for job in jobs(parse(step.job).sections):
+            if "file" in (job.get("ioengine") or ""):
+                continue
+            named = {o.value for o in job.options if o.name == "filename"} or {
+                job.get("filename_format")
+            }
+            if "w" not in (job.get("rw") or "").replace("rw", "") or "rw" in (job.get("rw") or ""):
+                assert named <= written, f"{step.name} reads {named}"
+            written |= named
+
+
 @pytest.mark.parametrize("name", sorted(set(shipped_names()) - {"bonnie"}))
 def test_it_runs_on_the_oldest_fio_too(name):
     steps, _ = steps_at(name, DIRECTORY, version="3.16")

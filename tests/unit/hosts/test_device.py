@@ -307,6 +307,29 @@ def test_each_single_reason_refuses(changes, words):
     assert any(words in reason for reason in found)
 
 
+OF_ITS_DATA = {"partitions", "partition_table", "signatures"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"partitions": ("sdb1",), "partition_table": "gpt", "signatures": ("ext4",)},
+        {"holders": ("dm-0",)},
+        {"mounts": ("/a",)},
+        {"swap": True},
+        {"system": True},
+        {"openers": ("17 qemu",)},
+        {"partition_of": "8:0", "signatures": ("ext4",)},
+        {"read_only": True},
+        {"identities": ()},
+    ],
+)
+def test_of_a_disk_made_from_a_snapshot_its_data_alone_are_no_reason(changes) -> None:
+    held = refusals(state(**changes), [other()], "SER1", holds_data=True)
+    assert bool(held) is not (set(changes) <= OF_ITS_DATA)
+    assert refusals(state(**changes), [other()], "SER1"), "of any other disk they are"
+
+
 def test_a_shared_serial_is_refused_and_the_own_wwn_is_offered():
     twins = [state(), other(identities=("SER1", "wwn2"))]
     (reason,) = refusals(state(), twins, "SER1")

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import socket
-import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
+import urllib3
 
-from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.errors import InvalidValue
 from diskbench.providers.networks import caller_cidr, proxy_for
-
-
-@dataclass
-class Listener:
-    """A proxy that notes what it is asked for and refuses it."""
-
-    port: int = 0
-    asked: list[bytes] = field(default_factory=list)
 
 
 @pytest.fixture(autouse=True)
@@ -29,34 +18,39 @@ def no_proxy_of_the_tester(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.lower(), raising=False)
 
 
-@pytest.fixture
-def proxy() -> Iterator[Listener]:
-    found = Listener()
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        found.port = server.getsockname()[1]
-
-        def serve() -> None:
-            while True:
-                try:
-                    client, _ = server.accept()
-                except OSError:
-                    return
-                with client:
-                    found.asked.append(client.recv(4096))
-                    client.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
-
-        threading.Thread(target=serve, daemon=True).start()
-        yield found
-        server.shutdown(socket.SHUT_RDWR)
-
-
-def test_the_own_address_is_asked_through_the_proxy(proxy, monkeypatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", f"http://user:p%40ss@127.0.0.1:{proxy.port}")
-    with pytest.raises(HostUnavailable):
+@pytest.mark.parametrize("no_proxy", ["", "cloud.example"])
+def test_the_address_of_a_proxy_is_not_taken_for_the_own_one(monkeypatch, no_proxy: str) -> None:
+    """SSH does not go through it: the machine would be open to another network, and unreachable."""
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:geheim@127.0.0.1:3128")
+    monkeypatch.setenv("NO_PROXY", no_proxy)
+    with pytest.raises(InvalidValue) as refused:
         caller_cidr()
-    assert proxy.asked[0].startswith(b"CONNECT checkip.amazonaws.com:443 ")
-    login = base64.b64encode(b"user:p@ss")
-    assert b"basic " + login in proxy.asked[0].lower().replace(login.lower(), login)
+    assert "proxy 127.0.0.1:3128" in refused.value.message
+    assert "--ssh-cidr" in refused.value.advice
+    assert "checkip.amazonaws.com to NO_PROXY" in refused.value.advice
+    assert "geheim" not in str(refused.value)
+
+
+def test_a_host_in_no_proxy_is_asked_for_the_own_address(monkeypatch) -> None:
+    asked: list[str] = []
+
+    def request(_: object, method: str, url: str, **__: object) -> SimpleNamespace:
+        asked.append(f"{method} {url}")
+        return SimpleNamespace(data=b"203.0.113.7\n")
+
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:3128")
+    monkeypatch.setenv("NO_PROXY", ".amazonaws.com")
+    monkeypatch.setattr(urllib3.PoolManager, "request", request)
+    assert caller_cidr() == "203.0.113.7/32"
+    assert asked == ["GET https://checkip.amazonaws.com"]
+
+
+def test_the_login_of_a_proxy_is_sent_to_it(monkeypatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:p%40ss@127.0.0.1:3128")
+    found = proxy_for("https://vc.example")
+    assert found is not None
+    assert found.headers == {"proxy-authorization": "Basic dXNlcjpwQHNz"}
+    assert "dXNl" not in repr(found)
 
 
 @pytest.mark.parametrize(

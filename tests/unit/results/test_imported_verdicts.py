@@ -2,7 +2,6 @@
 promise, and nothing that the report does not show."""
 
 import pytest
-from diskbench.store.imports import imported
 from tests.books import SHIPPED
 from tests.rigs.fio_reports import FORMS, Disk, Told, text
 
@@ -10,6 +9,7 @@ from diskbench.results.verdicts import trial_verdicts
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.import_sources import read_sources
+from diskbench.store.imports import imported
 from diskbench.store.query import find_run
 
 pytestmark = pytest.mark.slow

@@ -43,7 +43,7 @@ from diskbench.hosts.unit import DeviceGuard, Unit
 from diskbench.hosts.workspace import directories_script, make_workspace, mount_point
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 from diskbench.model.result import StepResult
-from diskbench.model.spec import Plan, Step
+from diskbench.model.spec import Plan, Step, is_from_snapshot
 from diskbench.ports import HoldsCredit
 from diskbench.store.archive import KeptStep, write_step_evidence
 from diskbench.store.finish import finish_run
@@ -347,6 +347,8 @@ def _guards(plan: Plan) -> tuple[DeviceGuard, ...]:
                 identity=disk.identity,
                 size_bytes=disk.size_bytes,
                 mount_point=mount_point(plan.target),
+                # Of the lease's own disks, which were made after the user asked for them.
+                holds_data=plan.acquired is not None and is_from_snapshot(plan.cell),
             )
         )
     return tuple(guards)

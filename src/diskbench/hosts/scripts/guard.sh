@@ -52,7 +52,7 @@ guard_same() { # earlier output of guard_seen -> whether it is the same now; pri
 
 guard_use() { # whether no process uses it or a partition of it
     guard_taken || return 1
-    if [ -n "$partitions" ]; then echo "$device has partitions:" $(echo "$partitions" | cut -d ' ' -f 2); return 1; fi
+    if [ -n "$partitions" ] && [ "${device_holds_data:-0}" != 1 ]; then echo "$device has partitions:" $(echo "$partitions" | cut -d ' ' -f 2); return 1; fi
     # Not needed while we hold it exclusively.
     case $hold_kind in exclusively*) return 0 ;; esac
     if block_stays_busy "$device" 4; then echo "$device is in exclusive use"; return 1; fi

@@ -120,7 +120,7 @@ check_device() { hold_each check_disk; }
 
 check_disk() {
     guard_identity || return 1
-    [ "$device_mounted" = 1 ] || { guard_use && guard_content ""; }
+    [ "$device_mounted" = 1 ] || { guard_use && { [ "$device_holds_data" = 1 ] || guard_content ""; }; }
 }
 
 check_directory() { # -> whether the directory of test files is the right one; else $reason

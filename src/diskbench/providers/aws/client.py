@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from diskbench.errors import AccessDenied, HostUnavailable
+from diskbench.catalog.books import opt_in_regions
+from diskbench.errors import AccessDenied, DiskbenchError, HostUnavailable
 from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder, waits
-from diskbench.providers.aws.errors import no_region, translate
+from diskbench.providers.aws.errors import REGION_OFF, error_code, no_region, of_region, translate
 from diskbench.providers.skeleton.cloud import Sessions
 from diskbench.providers.waits import CloudTiming, repeated
 
@@ -40,6 +41,9 @@ class AwsTiming(CloudTiming):
     settle_repeats: int = 4
 
 
+ANY_REGION = "us-east-1"
+"""The region that lists all regions when none is known; every account of the public cloud has
+it."""
 _PREFIXES = {"service-quotas": "servicequotas"}
 """Services whose IAM prefix differs from the SDK's service name."""
 _ACCOUNT = re.compile(r"(?:(?P<profile>.+)@)?(?P<id>[0-9]{12})")
@@ -86,6 +90,7 @@ class AwsClient:
             translated = translate(error, action, profile=session.profile, decode=session.decode)
             if isinstance(translated, AccessDenied):
                 session.refused.set()
+                translated = session.region_told(translated, error_code(error))
             raise translated from error
         return answer
 
@@ -118,6 +123,23 @@ class Aws:
         except (ClientError, BotoCoreError):
             return None
         return str(answer["DecodedMessage"])
+
+    def region_told(self, error: AccessDenied, code: str) -> DiskbenchError:
+        """The error for refused credentials: in a region that accounts must enable, whether this
+        one has is asked in a region that all have."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        if code not in REGION_OFF or self.region not in opt_in_regions("aws"):
+            return error
+        home = Aws(self.boto, self.profile, ANY_REGION, self.endpoint)
+        request = {"RegionNames": [self.region], "AllRegions": True}
+        try:
+            told = home._client("ec2").describe_regions(**request)["Regions"]
+        except (ClientError, BotoCoreError):
+            told = []
+        states = [one.get("OptInStatus") for one in told]
+        is_enabled = "not-opted-in" not in states if states else None
+        return of_region(error, self.region, is_enabled=is_enabled)
 
     def account_id(self, timing: AwsTiming) -> str:
         """The account id of these credentials, asked for once; this is the first call that needs

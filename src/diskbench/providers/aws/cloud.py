@@ -7,9 +7,10 @@ from datetime import datetime
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
+from diskbench.errors import InvalidValue
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
-from diskbench.model.spec import Cell
+from diskbench.model.spec import Cell, is_from_snapshot
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_shared_machine, provisioned_types
 from diskbench.providers.aws.attach import swapped
@@ -56,6 +57,13 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
 
     def check(self, cell: Cell) -> None:
         disk_request(cell.rent)
+        if is_from_snapshot(cell) and cell.target.filesystem is not None:
+            raise InvalidValue(
+                f"--filesystem {cell.target.filesystem} cannot be used with --from-snapshot: it "
+                "would be made over the snapshot's data",
+                advice="leave --filesystem out",
+                field="filesystem",
+            )
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         spec, requested = requested_disk(cell, disk_request)
@@ -116,7 +124,7 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
         return why_gone(lease_id, self.sessions, scope, self.reading)
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
-        return examine(self.sessions, scope, self.reading)
+        return examine(self.sessions, scope, self.reading, Books().of("aws"))
 
     def rehearse(self, rental: Rental) -> Sequence[Finding]:
         return rehearse(self.sessions, rental, self.reading)
@@ -150,5 +158,5 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
     def provisioned(self) -> Sequence[str]:
         return provisioned_types("aws")
 
-    def policy(self) -> str:
-        return policy()
+    def policy(self, region: str | None = None) -> str:
+        return policy(region)

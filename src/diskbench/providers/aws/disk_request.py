@@ -28,6 +28,7 @@ from diskbench.providers.asked import (
     whole_throughput,
     with_disk,
 )
+from diskbench.providers.aws.options import AwsOptions
 from diskbench.providers.aws.plugin import PLUGIN
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
@@ -58,6 +59,15 @@ _FORMS = {
     "security_group": NameForm(re.compile(r"sg-[0-9a-f]+"), "it looks like sg-0123456789abcdef0"),
     "instance_type": NameForm(
         re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+"), "it looks like m7i.large"
+    ),
+    "snapshot": NameForm(re.compile(r"snap-[0-9a-f]+"), "it looks like snap-0123456789abcdef0"),
+    "kms_key": NameForm(
+        re.compile(
+            rf"(?:arn:aws[a-z-]*:kms:(?P<region>{REGION}):\d{{12}}:)?"
+            r"(?:key/)?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32})"
+            rf"|(?:arn:aws[a-z-]*:kms:{REGION}:\d{{12}}:)?alias/[\w/-]+"
+        ),
+        "give a key's id, alias/NAME, or the ARN of either; alias/aws/ebs is the account's own",
     ),
 }
 
@@ -91,6 +101,7 @@ def disk_request(spec: RentSpec | None) -> AwsDiskRequest:
     spec, disk = with_disk(spec, PLUGIN, example="--disk gp3 --size 100")
     _check_form(spec)
     check_count(spec, MAX_COUNT)
+    _check_snapshot(spec, disk)
     if disk == INSTANCE_STORE:
         _come_with_machine(spec)
         return AwsDiskRequest(kind="instance-store", type=INSTANCE_STORE, count=spec.count)
@@ -149,6 +160,37 @@ def _come_with_machine(spec: RentSpec) -> None:
         f"cannot be used with --disk {INSTANCE_STORE}",
         advice="these disks come with the machine: choose by --instance-type",
     )
+
+
+INITIALIZATION = range(100, 301)
+"""MiB/s (botocore 1.44.8, CreateVolumeRequest, VolumeInitializationRate)."""
+
+
+def _check_snapshot(spec: RentSpec, disk: str) -> None:
+    rate = AwsOptions.of(spec).initialization_rate
+    if rate is not None and (spec.snapshot is None or rate not in INITIALIZATION):
+        raise InvalidValue(
+            f"--initialization-rate {rate} is not sold"
+            if spec.snapshot is not None
+            else f"--initialization-rate {rate} is given without a snapshot to load",
+            advice="use 100 to 300 MiB/s, with --from-snapshot",
+            field="initialization_rate",
+        )
+    if spec.snapshot is None:
+        return
+    if disk.partition(":")[0] in {ROOT, INSTANCE_STORE}:
+        raise InvalidValue(
+            f"--from-snapshot {spec.snapshot} cannot be used with --disk {disk}",
+            advice="measure a volume, such as --disk gp3",
+            field="from_snapshot",
+        )
+    if spec.stripe:
+        raise InvalidValue(
+            f"--from-snapshot {spec.snapshot} cannot be used with --stripe: the array would be "
+            "made over the snapshot's data",
+            advice="leave --stripe out",
+            field="from_snapshot",
+        )
 
 
 def _check_form(spec: RentSpec) -> None:

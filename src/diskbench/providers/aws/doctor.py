@@ -21,15 +21,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from diskbench.catalog.books import ProviderBook
+from diskbench.catalog.lookup import limits
 from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.finding import Finding, Quota, finding, refusal
-from diskbench.model.rental import Claim, Rental, Scope
+from diskbench.model.rental import Claim, DiskSpec, Rental, Scope
 from diskbench.providers.aws import policy, requests
 from diskbench.providers.aws.client import Aws, AwsClient, AwsSessions, AwsTiming
 from diskbench.providers.aws.disk_request import AwsResolved, AwsZone
-from diskbench.providers.aws.errors import error_code, is_missing
-from diskbench.providers.aws.lookup import find_image
-from diskbench.providers.aws.provision import AwsOrder, launch_request
+from diskbench.providers.aws.errors import NO_SPOT_ROLE, error_code, is_missing, of_code
+from diskbench.providers.aws.lookup import MAX_FILTER_VALUES, check_key, find_image
+from diskbench.providers.aws.machines import candidates
+from diskbench.providers.aws.provision import AwsOrder, launch_request, volume_request
 from diskbench.providers.skeleton.doctor import (
     Bystander,
     DryRun,
@@ -40,20 +43,24 @@ from diskbench.providers.skeleton.doctor import (
     skew,
     unused_keys,
 )
+from diskbench.providers.skeleton.offer import needs
 
 _AT_ONCE = 4
 _ALLOWED = "DryRunOperation"
 _NOBODY = Claim(lease_id="doctor", expires_at=0, owner="doctor", version="0")
 _KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl doctor"
 """A public key whose private one is in RFC 8709's example; it is never imported."""
-_MACHINE = "t3.micro"
+_USUAL = DiskSpec(type="gp3", size_gib=100)
+"""The disk whose machine is tried where no disk is named; our choice."""
 _ADVICE = "allow it: diskbench doctor --print-policy aws has all that is needed"
 
 Request = dict[str, Any]
 
 
-def examine(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> list[Finding]:
-    """Findings on credentials, clock and permissions."""
+def examine(
+    sessions: AwsSessions, scope: Scope, timing: AwsTiming, known: ProviderBook
+) -> list[Finding]:
+    """Findings on credentials, clock and permissions; machines are chosen from `known`."""
     where = f"aws {scope.region}" if scope.region else "aws"
     before = datetime.now(UTC)
     try:
@@ -67,7 +74,7 @@ def examine(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> list[Find
     return [
         finding("credentials", where, "ok", str(identity["Arn"])),
         skew(where, _date(identity), before, datetime.now(UTC)),
-        *_permissions(aws, where, timing),
+        *_permissions(aws, where, timing, known),
     ]
 
 
@@ -89,9 +96,9 @@ def _date(answer: dict[str, Any]) -> datetime | None:
     return http_date(headers.get("date"))
 
 
-def _permissions(aws: Aws, where: str, timing: AwsTiming) -> list[Finding]:
+def _permissions(aws: Aws, where: str, timing: AwsTiming, known: ProviderBook) -> list[Finding]:
     try:
-        dry_runs = _requests(aws, timing)
+        dry_runs = _requests(aws, timing, known)
     except DiskbenchError as error:
         return [refusal("permissions", where, error)]
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
@@ -113,7 +120,7 @@ def _permissions(aws: Aws, where: str, timing: AwsTiming) -> list[Finding]:
     return [*findings, finding("permissions", where, "ok", summary)]
 
 
-def _requests(aws: Aws, timing: AwsTiming) -> Sequence[tuple[str, Request]]:
+def _requests(aws: Aws, timing: AwsTiming, known: ProviderBook) -> Sequence[tuple[str, Request]]:
     """The requests to try: every EC2 action of the policy that needs no resource of a lease. Raises
     AccessDenied where the first read-only calls are denied."""
     ec2, ssm = aws.edge("ec2", timing), aws.edge("ssm", timing)
@@ -140,10 +147,20 @@ def _requests(aws: Aws, timing: AwsTiming) -> Sequence[tuple[str, Request]]:
             "PublicKeyMaterial": _KEY.encode(),
             "TagSpecifications": tagged("key-pair"),
         },
-        "run_instances": requests.dry_launch(image.id, _MACHINE),
+        "run_instances": requests.dry_launch(image.id, _machine(ec2, known)),
     }
     look = [_operation(action) for action in policy.LOOK if action.startswith("ec2:")]
     return [*((name, {}) for name in look), *make.items()]
+
+
+def _machine(ec2: AwsClient, known: ProviderBook) -> str:
+    """The machine that a run of the usual disk takes in this region."""
+    need = needs(limits("aws", _USUAL.type, _USUAL.size_gib))
+    names = candidates(known, need, arch="x86_64", disks=1)[:MAX_FILTER_VALUES]
+    request = {"Filters": [{"Name": "instance-type", "Values": list(names)}]}
+    listed = ec2.listed("describe_instance_type_offerings", "InstanceTypeOfferings", request)
+    offered = {item["InstanceType"] for item in listed}
+    return next((name for name in names if name in offered), names[0])
 
 
 def _tried(aws: Aws, operation: str, request: Request, timing: AwsTiming) -> DiskbenchError | None:
@@ -172,16 +189,33 @@ def rehearse(sessions: AwsSessions, rental: Rental, timing: AwsTiming) -> list[F
     """One finding for each part of the rental that can be checked."""
     details = AwsResolved.model_validate(rental.details)
     watch = Bystander()
+    aws = sessions.of_scope(rental.scope, timing)
     order = AwsOrder(
-        ec2=sessions.of_scope(rental.scope, timing).edge("ec2", timing),
-        claim=nobody(),
+        ec2=aws.edge("ec2", timing),
+        claim=nobody(rental.spec.tags),
         spec=rental.spec,
         details=details,
         keys=unused_keys(),
         watch=watch,
         timing=timing,
     )
-    return rehearsed(f"aws {details.region}", list(_runs(order)), advice=_ADVICE, untried=_UNTRIED)
+    runs = list(_runs(order))
+    if rental.spec.spot:
+        runs.append(DryRun("the role for spot machines", lambda: _look_at_role(aws, timing)))
+    if (key := rental.spec.kms_key) is not None:
+        runs.append(DryRun(f"kms:DescribeKey of {key}", lambda: check_key(aws, key, timing)))
+    return rehearsed(f"aws {details.region}", runs, advice=_ADVICE, untried=_UNTRIED)
+
+
+def _look_at_role(aws: Aws, timing: AwsTiming) -> None:
+    """Raise InvalidValue where the account lacks the role of its spot machines, AccessDenied where
+    the caller may not look at it."""
+    try:
+        aws.edge("iam", timing).call("get_role", {"RoleName": policy.SPOT_ROLE_NAME})
+    except DiskbenchError as error:
+        if error_code(error) != "NoSuchEntity":
+            raise
+        raise of_code(NO_SPOT_ROLE, "no such role", "iam:GetRole", profile=aws.profile) from error
 
 
 def _runs(order: AwsOrder) -> Sequence[DryRun]:
@@ -193,7 +227,7 @@ def _runs(order: AwsOrder) -> Sequence[DryRun]:
         runs.append(_dry(order.ec2, "ec2:CreateSecurityGroup", "create_security_group", group))
     for place in places:
         if order.volume is not None:
-            volume = requests.create_volume(claim, order.volume, place.zone, 0, order.lab)
+            volume = volume_request(order, order.volume, place, 0)
             disk = f"{order.volume.type}, {order.volume.size_gib} GiB"
             what = f"ec2:CreateVolume of {disk} in {place.zone}"
             runs.append(_dry(order.ec2, what, "create_volume", volume))

@@ -5,6 +5,7 @@ Codes: Amazon EC2 API Reference, "Error codes for the Amazon EC2 API" (as stored
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -49,8 +50,8 @@ _QUOTAS = (
 )  # fmt: skip
 """Code → service and name of the quota in the console."""
 _ALLOW_KEY = (
-    "allow the key that encrypts EBS volumes by default (docs/aws.md, UseTheKeyOfTheVolumes) and "
-    "enable it, or choose another default key"
+    "allow the key that encrypts the disks (--kms-key, or the account's default for EBS; "
+    "docs/aws.md, UseTheKeyOfTheVolumes) and enable it, or choose another"
 )
 _NOT_ACCEPTED = "AWS does not accept the credentials: {said}"
 _LOG_IN = (
@@ -59,6 +60,13 @@ _LOG_IN = (
 )
 _REFUSED = "AWS refuses {action}: {told}"
 _FAILED = ErrorRow(Throttled, "AWS failed at {action}: {told}", "look at health.aws.amazon.com")
+_DENIED = (
+    "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "UnauthorizedException",
+    "NotAuthorized", "DependencyAccessDeniedException",
+)  # fmt: skip
+_NAMED = r"not authorized to perform: (?P<named>[a-z0-9-]+:[A-Za-z]+)"
+_TAG_DEMANDED = r"aws:RequestTag/(?P<key>[^,)]+)"
+NO_SPOT_ROLE = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
 _CORRECT = "correct the value that it names"
 _THEIR_REASON = "the reason is AWS's own"
 
@@ -101,6 +109,20 @@ TABLE: ErrorTable = (
         Throttled, "another call changes the same tags: {told} at {action}", "wait a moment",
         codes=("ConcurrentTagAccess",),
     ),
+    # Accounts of the Free plan, which new ones may choose since 2025-07-15.
+    ErrorRow(
+        InvalidValue, "the account is on AWS's Free plan, which has no such machine: {told}",
+        "add --instance-type m7i-flex.large, the largest that the plan has, or upgrade the account "
+        "to the Paid plan (console: Billing and Cost Management)",
+        codes=("InvalidParameterCombination",), said="not eligible for Free Tier",
+    ),
+    ErrorRow(
+        InvalidValue, "--spot: the account has no role for spot machines yet, and these "
+        "credentials may not make it: {told}",
+        "once for the account: aws iam create-service-linked-role --aws-service-name "
+        "spot.amazonaws.com{flag}",
+        codes=(re.escape(NO_SPOT_ROLE),),
+    ),
     ErrorRow(
         AccessDenied, "AWS may not use the key of the encrypted disk: {told}",
         _ALLOW_KEY, codes=("CustomerKeyHasBeenRevoked",),
@@ -142,14 +164,28 @@ TABLE: ErrorTable = (
         AccessDenied, "the AWS account is not allowed to do that: {told}", "resolve this with AWS",
         codes=("Blocked", "PendingVerification"),
     ),
+    # A policy that denies explicitly, of the organisation or of the account; no permission helps.
+    ErrorRow(
+        InvalidValue, "a policy denies {named} without the tag {key!r}: {told}",
+        "add --tag {key}=VALUE, or to tags in the settings (diskbench config)", codes=_DENIED,
+        said=_TAG_DEMANDED, found=(rf"{_NAMED}.*{_TAG_DEMANDED}",),
+        otherwise={"named": "{action}"},
+    ),
+    ErrorRow(
+        InvalidValue, "a policy denies {named} of a disk without encryption: {told}",
+        "add --kms-key KEY, such as alias/aws/ebs, the account's own", codes=_DENIED,
+        said="ec2:Encrypted|ec2:KmsKeyId", found=(_NAMED,), otherwise={"named": "{action}"},
+    ),
+    ErrorRow(
+        InvalidValue, "a policy denies {named}: {told}",
+        "add --tag KEY=VALUE for every tag that it demands, --kms-key KEY if it demands encrypted "
+        "disks; else ask the person who set the policy",
+        codes=_DENIED, said="explicit deny", found=(_NAMED,), otherwise={"named": "{action}"},
+    ),
     ErrorRow(
         AccessDenied, "these AWS credentials are not allowed to do {named}: {told}",
         "allow {named}; docs/aws.md has the whole policy",
-        codes=(
-            "AccessDenied", "AccessDeniedException", "UnauthorizedOperation",
-            "UnauthorizedException", "NotAuthorized", "DependencyAccessDeniedException",
-        ),
-        found=(r"not authorized to perform: (?P<named>[a-z0-9-]+:[A-Za-z]+)",),
+        codes=_DENIED, found=(_NAMED,),
         otherwise={"named": "{action}"},
     ),
     replace(
@@ -262,6 +298,27 @@ def error_code(error: BaseException | None) -> str:
     return ""
 
 
+REGION_OFF = frozenset({"AuthFailure", "InvalidClientTokenId", "UnrecognizedClientException"})
+"""Codes for credentials that a region does not know: wrong ones, or of an account that has not
+enabled the region."""
+
+
+def of_region(error: DiskbenchError, region: str, *, is_enabled: bool | None) -> DiskbenchError:
+    """The error where a region that needs to be enabled refuses the credentials; `is_enabled` is
+    None where that is not known."""
+    enable = f"aws account enable-region --region-name {region}"
+    if is_enabled:
+        return error
+    if is_enabled is None:
+        advice = f"{error.advice}; or enable the region, if the account has not: {enable}"
+        return AccessDenied(error.message, advice=advice)
+    return InvalidValue(
+        f"the account has not enabled {region}",
+        advice=f"enable it, which takes minutes: {enable}; or use another --region",
+        field="region",
+    )
+
+
 def is_missing(error: BaseException) -> bool:
     """Whether AWS reports that the resource does not exist, or no longer exists."""
     code = error_code(error)
@@ -317,12 +374,27 @@ def of_code(
     """The diskbench error for an AWS code, from an answer or from a state's reason."""
     encoded = _ENCODED.match(text)
     if encoded is not None:
-        opened = decode(encoded["text"]) if decode else None
-        action_match = _DECODED_ACTION.search(opened or "")
-        text = encoded["before"].strip()
-        if action_match is not None:
-            text += f" (not authorized to perform: {action_match[1]})"
+        before = encoded["before"].strip()
+        text = before + _decoded(decode(encoded["text"]) if decode else None, before)
     return error_of(TABLE, CloudError((code,), text, action, status, {"flag": _flag(profile)}))
+
+
+def _decoded(opened: str | None, before: str) -> str:
+    """What a decoded message tells beyond `before`: the action, and on which keys an explicit deny
+    depends. The keys of the request itself stand elsewhere in it."""
+    action_match = None if re.search(_NAMED, before) else _DECODED_ACTION.search(opened or "")
+    words = f" (not authorized to perform: {action_match[1]})" if action_match else ""
+    try:
+        document = json.loads(opened or "{}")
+        keys = [
+            str(condition["key"])
+            for statement in document["matchedStatements"]["items"]
+            if document.get("explicitDeny")
+            for condition in statement["conditions"]["items"]
+        ]
+    except (ValueError, TypeError, KeyError):
+        return words
+    return f"{words} (the policy depends on {', '.join(keys)})" if keys else words
 
 
 def of_state(instance: Mapping[str, Any], why: str) -> DiskbenchError:

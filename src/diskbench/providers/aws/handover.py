@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from diskbench.catalog.entry import catalogue
-from diskbench.errors import RentalFailed
+from diskbench.errors import AccessDenied, RentalFailed
+from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, DiskSpec, Which
 from diskbench.providers.aws import attach
 from diskbench.providers.aws.disk_request import AwsMachine, AwsResolved, AwsZone
 from diskbench.providers.aws.inventory import Item, inventory, kind_and_id
 from diskbench.providers.aws.machines import find_machine
+from diskbench.providers.aws.options import AwsOptions
 from diskbench.providers.aws.provision import (
     AwsOrder,
     AwsProvisioned,
@@ -44,14 +46,17 @@ def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
     machine = find_machine(order.ec2, details.machine.type, ())
     root = [_root_volume(order, instance)] if kind == "root" else []
     volumes = [_volume(order, str(item["VolumeId"])) for item in made.volumes] + root
-    check(details, made.place, instance, machine, volumes)
+    check(order.spec, details, made.place, instance, machine, volumes)
     sizes = [disk.size_bytes for disk in seen.disks] or [int(v["Size"]) * GIB for v in volumes]
     return acquired(
         order,
         reach,
         seen,
         size_bytes=sizes[0],
-        facts=facts(details, made.place, instance, machine, volumes, seen.disks),
+        facts={
+            **facts(details, made.place, instance, machine, volumes, seen.disks),
+            **_snapshot_facts(order, made.place),
+        },
         made=_all_made(order, made, instance),
     )
 
@@ -89,6 +94,7 @@ def _root_volume(order: AwsOrder, instance: Item) -> Item:
 
 
 def check(
+    spec: RentSpec,
     details: AwsResolved,
     place: AwsZone,
     instance: Item,
@@ -103,7 +109,7 @@ def check(
         "AWS",
         (
             *_of_instance(details, place, instance, machine),
-            *(text for volume in volumes for text in _of_volume(details, volume)),
+            *(text for volume in volumes for text in _of_volume(spec, details, volume)),
         ),
     )
 
@@ -128,7 +134,7 @@ def _of_instance(
     yield from differs(machine.type, "hypervisor", details.machine.hypervisor, machine.hypervisor)
 
 
-def _of_volume(details: AwsResolved, volume: Item) -> Iterator[str]:
+def _of_volume(spec: RentSpec, details: AwsResolved, volume: Item) -> Iterator[str]:
     disk = details.requested.spec(details.size_gib)
     what = f"volume {volume['VolumeId']}"
     iops, throughput = provisioned(disk)
@@ -136,6 +142,9 @@ def _of_volume(details: AwsResolved, volume: Item) -> Iterator[str]:
     yield from differs(what, "size in GiB", disk.size_gib, volume.get("Size"))
     yield from differs(what, "IOPS", iops, volume.get("Iops"))
     yield from differs(what, "throughput in MiB/s", throughput, volume.get("Throughput"))
+    if spec.kms_key is not None:
+        yield from differs(what, "encryption", "on", _on(volume.get("Encrypted")))
+    yield from differs(what, "snapshot", spec.snapshot, volume.get("SnapshotId"))
     yield from differs(what, "multi-attach", "off", _on(volume.get("MultiAttachEnabled")))
 
 
@@ -192,6 +201,26 @@ def facts(
     }
 
 
+def _snapshot_facts(order: AwsOrder, place: AwsZone) -> dict[str, Any]:
+    """The snapshot's state of Fast Snapshot Restore in the zone; None where the caller may not
+    know."""
+    snapshot = order.spec.snapshot
+    if snapshot is None:
+        return {}
+    request = {"Filters": [{"Name": "snapshot-id", "Values": [snapshot]}]}
+    state: str | None
+    try:
+        listed = order.ec2.listed(
+            "describe_fast_snapshot_restores", "FastSnapshotRestores", request
+        )
+        here = [str(one["State"]) for one in listed if one.get("AvailabilityZone") == place.zone]
+        state = here[0] if here else "disabled"
+    except AccessDenied:
+        state = None
+    rate = AwsOptions.of(order.spec).initialization_rate
+    return {"fast_snapshot_restore": state, "initialization_rate_mib_per_s": rate}
+
+
 def _volume_facts(volume: Item) -> dict[str, Any]:
     attachment: Item = next(iter(volume.get("Attachments", [])), {})
     return {
@@ -201,6 +230,7 @@ def _volume_facts(volume: Item) -> dict[str, Any]:
         "iops": volume.get("Iops"),
         "throughput_mib_per_s": volume.get("Throughput"),
         "encrypted": volume.get("Encrypted"),
+        "kms_key": volume.get("KmsKeyId"),
         "multi_attach": volume.get("MultiAttachEnabled"),
         "snapshot": volume.get("SnapshotId") or None,
         "zone": volume.get("AvailabilityZone"),

@@ -3,12 +3,13 @@ Amazon Linux), machine, zones and network access."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from diskbench.catalog.books import ProviderBook
-from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
+from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.providers.aws.client import Aws, AwsClient, AwsTiming
 from diskbench.providers.aws.disk_request import (
@@ -19,7 +20,7 @@ from diskbench.providers.aws.disk_request import (
     AwsResolved,
     AwsZone,
 )
-from diskbench.providers.aws.errors import error_code
+from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.machines import alternatives, candidates, check_support, find_machine
 from diskbench.providers.aws.requests import dry_launch
 from diskbench.providers.networks import caller_cidr, ssh_cidr
@@ -45,6 +46,7 @@ class AwsLookup:
     spec: RentSpec
     requested: AwsDiskRequest
     known: ProviderBook
+    timing: AwsTiming
 
 
 def resolve_details(
@@ -57,9 +59,15 @@ def resolve_details(
 ) -> AwsResolved:
     """Everything that must be known before renting; the machine is chosen from `known`. Raises
     UserError."""
-    here = AwsLookup(aws, aws.edge("ec2", timing), aws.edge("ssm", timing), spec, requested, known)
+    ec2, ssm = aws.edge("ec2", timing), aws.edge("ssm", timing)
+    here = AwsLookup(aws, ec2, ssm, spec, requested, known, timing)
     account_id = aws.account_id(timing)
+    if spec.kms_key is not None:
+        # Where the caller may not look at the key, EC2 may still use it.
+        with contextlib.suppress(AccessDenied):
+            check_key(aws, spec.kms_key, timing)
     local_zone = spec.zone is not None and _zone(here, spec.zone).get("ZoneType") == "local-zone"
+    _check_snapshot(here)
     typed = _typed_machine(here)
     image = find_image(here.ec2, here.ssm, spec.image, typed.arch if typed else "x86_64")
     size_gib = _size_gib(requested, image)
@@ -88,6 +96,64 @@ def resolve_details(
         ssh_cidr=ssh_cidr(spec, aws.emulated_endpoint(), ask_caller),
         emulated=aws.emulated_endpoint() is not None,
     )
+
+
+def _check_snapshot(here: AwsLookup) -> None:
+    """Refuse a snapshot that no disk of that size can be made from. Raises InvalidValue."""
+    name = here.spec.snapshot
+    if name is None:
+        return
+    try:
+        found = here.ec2.listed("describe_snapshots", "Snapshots", {"SnapshotIds": [name]})
+    except DiskbenchError as error:
+        if not is_missing(error):
+            raise
+        found = []
+    if not found:
+        raise InvalidValue(
+            f"--from-snapshot {name} is not in {here.aws.region}, or not shared with the account",
+            advice=f"aws ec2 describe-snapshots --owner-ids self --region {here.aws.region}",
+            field="from_snapshot",
+        )
+    state, least = str(found[0].get("State")), int(found[0]["VolumeSize"])
+    if state != "completed":
+        raise InvalidValue(
+            f"--from-snapshot {name} is {state}", advice="wait for it", field="from_snapshot"
+        )
+    if (here.requested.size_gib or 0) < least:
+        raise InvalidValue(
+            f"--size {here.requested.size_gib}: the snapshot {name} is of {least} GiB",
+            advice=f"add --size {least}, or more",
+            field="size",
+        )
+
+
+def check_key(aws: Aws, key: str, timing: AwsTiming) -> None:
+    """Refuse a key that cannot encrypt a disk: EC2 would make the disk, and lose it without a
+    reason. Raises InvalidValue, AccessDenied where the caller may not look at the key."""
+    try:
+        told = aws.edge("kms", timing).call("describe_key", {"KeyId": key})["KeyMetadata"]
+    except DiskbenchError as error:
+        if not is_missing(error):
+            raise
+        raise InvalidValue(
+            f"there is no --kms-key {key} in {aws.region}",
+            advice=f"aws kms list-aliases --region {aws.region}; a key encrypts in its own region",
+            field="kms_key",
+        ) from error
+    state, spec = str(told.get("KeyState")), told.get("KeySpec", "SYMMETRIC_DEFAULT")
+    if state != "Enabled":
+        raise InvalidValue(
+            f"--kms-key {key} is {state}",
+            advice=f"aws kms enable-key --region {aws.region} --key-id {told['KeyId']}, or another",
+            field="kms_key",
+        )
+    if spec != "SYMMETRIC_DEFAULT":
+        raise InvalidValue(
+            f"--kms-key {key} is {spec}, and EBS takes symmetric keys only",
+            advice="name a key of SYMMETRIC_DEFAULT",
+            field="kms_key",
+        )
 
 
 def _typed_machine(here: AwsLookup) -> AwsMachine | None:

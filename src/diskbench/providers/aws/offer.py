@@ -20,6 +20,7 @@ from diskbench.model.rental import (
 from diskbench.providers.aws.client import account_name
 from diskbench.providers.aws.disk_request import ROOT_TYPE, AwsDiskRequest, AwsResolved, region_of
 from diskbench.providers.aws.machines import DEARER, candidates, figures, too_small
+from diskbench.providers.aws.options import AwsOptions
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.offer import (
     disk_words,
@@ -79,6 +80,9 @@ def _words(spec: RentSpec, details: AwsResolved) -> str:
     disk = disk_words(
         what, requested.count, spec.stripe, requested.iops, requested.throughput_mib_per_s
     )
+    if spec.snapshot is not None:
+        rate = AwsOptions.of(spec).initialization_rate
+        disk += f", from {spec.snapshot}" + (f" loaded at {rate} MiB/s" if rate else "")
     spot, where = "spot " if spec.spot else "", place_words(zones)
     return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
 
@@ -107,6 +111,11 @@ def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[st
         yield (
             f"where no zone has capacity for {machine.type}, {names} is rented, for at most "
             f"{DEARER - 1:.0%} more; name one with --instance-type to rent no other"
+        )
+    if spec.snapshot is not None:
+        yield (
+            f"until each block was read once it is loaded from {spec.snapshot}, which is slower: "
+            "--profile first-touch measures that"
         )
     if machine.ebs_cards > 1:
         yield (

@@ -6,7 +6,7 @@ from diskbench.model.options import Options, option
 
 
 class AwsOptions(Options):
-    """Who pays."""
+    """Who pays, and how fast a snapshot is loaded."""
 
     group: ClassVar[str] = "aws"
     panel: ClassVar[str] = "AWS"
@@ -17,4 +17,10 @@ class AwsOptions(Options):
         metavar="NAME",
         in_key="no",
         scopes=True,
+    )
+    initialization_rate: int | None = option(
+        None,
+        "MiB/s at which a disk --from-snapshot is loaded, 100 to 300; billed apart.",
+        metavar="MIB_PER_S",
+        of_disk=True,
     )

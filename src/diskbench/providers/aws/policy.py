@@ -15,6 +15,7 @@ from diskbench.providers.aws.requests import EXPIRES_TAG, LEASE_TAG
 LOOK = (
     "ec2:DescribeAddresses",
     "ec2:DescribeAvailabilityZones",
+    "ec2:DescribeFastSnapshotRestores",
     "ec2:DescribeImages",
     "ec2:DescribeInstanceStatus",
     "ec2:DescribeInstanceTypeOfferings",
@@ -27,6 +28,7 @@ LOOK = (
     "ec2:DescribeSnapshots",
     "ec2:DescribeSubnets",
     "ec2:DescribeVolumes",
+    "kms:DescribeKey",
     "pricing:GetProducts",
     "servicequotas:GetServiceQuota",
     "ssm:GetParameter",
@@ -35,6 +37,7 @@ LOOK = (
 """Read-only actions; EC2 has no conditions for them. sts:GetCallerIdentity needs no permission (STS
 API Reference)."""
 MAKE = {
+    "ec2:AuthorizeSecurityGroupIngress": ("security-group-rule",),
     "ec2:CreateSecurityGroup": ("security-group",),
     "ec2:CreateVolume": ("volume",),
     "ec2:ImportKeyPair": ("key-pair",),
@@ -43,6 +46,7 @@ MAKE = {
 """Action → the kinds of resource that it makes, each with the lease's tag in that call."""
 USED = {
     "ec2:CreateSecurityGroup": ("vpc",),
+    "ec2:CreateVolume": ("snapshot",),
     "ec2:RunInstances": (
         "image", "key-pair", "placement-group", "security-group", "snapshot", "subnet",
     ),
@@ -68,26 +72,46 @@ CHANGE = (
 """Actions that change or delete; allowed only on resources with the lease's tag."""
 
 
+SPOT_ROLE = "iam:GetRole"
+SPOT_ROLE_NAME = "AWSServiceRoleForEC2Spot"
+SPOT_ROLE_ARN = f"arn:aws:iam::*:role/aws-service-role/spot.amazonaws.com/{SPOT_ROLE_NAME}"
+"""For `doctor --live --spot`: whether the account has the role that its first spot machine needs
+(EC2 User Guide, "Service-linked role for EC2 Spot Instances")."""
 KEY = "kms:CreateGrant"
 KEY_USE = (
     "kms:Decrypt",
-    "kms:DescribeKey",
     "kms:GenerateDataKeyWithoutPlaintext",
     "kms:ReEncryptFrom",
     "kms:ReEncryptTo",
 )
-"""Needed only where an account encrypts its volumes by default with a key of its own, and then only
-through EC2 (EBS User Guide, "Requirements for Amazon EBS encryption", read 2026-11-23)."""
-_THROUGH_EC2 = {"StringLike": {"kms:ViaService": "ec2.*.amazonaws.com*"}}
+"""Needed only where volumes are encrypted with a key of the user's own (--kms-key, or the account's
+default), and then only through EC2 (EBS User Guide, "Requirements for Amazon EBS encryption", read
+2026-11-23)."""
+PARTITIONS = {
+    "cn-": ("aws-cn", "amazonaws.com.cn"),
+    "us-gov-": ("aws-us-gov", "amazonaws.com"),
+    "eusc-": ("aws-eusc", "amazonaws.eu"),
+    "us-iso-": ("aws-iso", "c2s.ic.gov"),
+    "us-isob-": ("aws-iso-b", "sc2s.sgov.gov"),
+    "eu-isoe-": ("aws-iso-e", "cloud.adc-e.uk"),
+    "us-isof-": ("aws-iso-f", "csp.hci.ic.gov"),
+}
+"""What a region's name begins with → its partition and the domain of its services (botocore
+1.44.8, data/partitions.json, 2026)."""
+_PUBLIC = ("aws", "amazonaws.com")
 
 
 def actions() -> frozenset[str]:
     """All actions."""
-    return frozenset({*LOOK, *MAKE, TAG, *CHANGE, KEY, *KEY_USE})
+    return frozenset({*LOOK, *MAKE, TAG, *CHANGE, KEY, *KEY_USE, SPOT_ROLE})
 
 
-def policy() -> str:
-    """The policy in IAM's form."""
+def policy(region: str | None = None) -> str:
+    """The policy in IAM's form, for the partition of a region (default: the public cloud)."""
+    partition, domain = next(
+        (found for begin, found in PARTITIONS.items() if (region or "").startswith(begin)), _PUBLIC
+    )
+    through_ec2 = {"StringLike": {"kms:ViaService": f"ec2.*.{domain}"}}
     document = {
         "Version": "2012-10-17",
         "Statement": [
@@ -125,15 +149,16 @@ def policy() -> str:
                 CHANGE,
                 condition={"Null": {f"aws:ResourceTag/{LEASE_TAG}": "false"}},
             ),
-            _statement("UseTheKeyOfTheVolumes", KEY_USE, condition=_THROUGH_EC2),
+            _statement("LookAtTheRoleOfSpot", (SPOT_ROLE,), arns=(SPOT_ROLE_ARN,)),
+            _statement("UseTheKeyOfTheVolumes", KEY_USE, condition=through_ec2),
             _statement(
                 "LetTheMachineUseTheKey",
                 (KEY,),
-                condition={**_THROUGH_EC2, "Bool": {"kms:GrantIsForAWSResource": "true"}},
+                condition={**through_ec2, "Bool": {"kms:GrantIsForAWSResource": "true"}},
             ),
         ],
     }
-    return json.dumps(document, indent=2)
+    return json.dumps(document, indent=2).replace("arn:aws:", f"arn:{partition}:")
 
 
 def _statement(
@@ -141,12 +166,13 @@ def _statement(
     allowed: tuple[str, ...],
     kinds: tuple[str, ...] = (),
     condition: dict[str, Any] | None = None,
+    arns: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     return {
         "Sid": sid,
         "Effect": "Allow",
         "Action": list(allowed) if len(allowed) > 1 else allowed[0],
-        "Resource": [f"arn:aws:ec2:*:*:{kind}/*" for kind in kinds] or "*",
+        "Resource": [*(f"arn:aws:ec2:*:*:{kind}/*" for kind in kinds), *arns] or "*",
         **({"Condition": condition} if condition else {}),
     }
 

@@ -21,6 +21,7 @@ from diskbench.providers.aws.inventory import (
     tag,
     why_ended,
 )
+from diskbench.providers.aws.options import AwsOptions
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.skeleton import provision as skeleton
 from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
@@ -111,11 +112,10 @@ def _security_group(order: AwsOrder, listing: AwsInventory) -> str:
     group = str(listing.groups[0]["GroupId"]) if listing.groups else _new_group(order)
     cidr = order.details.ssh_cidr
     assert cidr is not None, "resolve refuses a rental without a group and without a network"
+    request = requests.allow_ssh(order.claim, group, cidr)
     with _made_before("InvalidPermission.Duplicate"):
         order.until(
-            lambda: _when_listed(
-                order, "authorize_security_group_ingress", requests.allow_ssh(group, cidr)
-            ),
+            lambda: _when_listed(order, "authorize_security_group_ingress", request),
             f"security-group {group}",
             order.timing.volume_s,
         )
@@ -236,7 +236,7 @@ def launch_request(
         group=group,
         user_data=user_data(guest),
         root_device=details.image.root_device,
-        root=requests.root_disk(order.root),
+        root=requests.root_disk(order.root, spec.kms_key),
         public=place.public,
         # Where it is the default, requesting it changes nothing; where it is not offered, the
         # request fails.
@@ -268,11 +268,19 @@ def _volume(
     for item in listing.volumes:
         if tag(item, "Name") == name and item["AvailabilityZone"] == place.zone:
             return str(item["VolumeId"])
-    request = requests.create_volume(order.claim, disk, place.zone, index, order.lab)
+    request = volume_request(order, disk, place, index)
     note_create(order.lease)
     made = order.ec2.call("create_volume", request)
     order.watch.note(f"volume {made['VolumeId']} is being made: {disk.type}, {disk.size_gib} GiB")
     return str(made["VolumeId"])
+
+
+def volume_request(order: AwsOrder, disk: DiskSpec, place: AwsZone, index: int) -> requests.Request:
+    """The request that makes the disk number `index` in one zone."""
+    origin = requests.Origin(
+        order.spec.kms_key, order.spec.snapshot, AwsOptions.of(order.spec).initialization_rate
+    )
+    return requests.create_volume(order.claim, disk, place.zone, index, order.lab, origin)
 
 
 def disk_name(order: AwsOrder, index: int) -> str:
@@ -333,7 +341,8 @@ def _available(ec2: AwsClient, volume_id: str) -> Item | Still:
         return Still(state)
     raise RentalFailed(
         f"volume {volume_id} is {state} in place of available",
-        advice="AWS gives no reason for that; an encryption key that may not be used is the usual",
+        advice="AWS gives no reason for that; the usual one is a key (--kms-key, or the account's "
+        "default for EBS) that may not be used",
     )
 
 

@@ -85,7 +85,7 @@ def create_security_group(claim: Claim, vpc_id: str) -> Request:
     }
 
 
-def allow_ssh(group_id: str, cidr: str) -> Request:
+def allow_ssh(claim: Claim, group_id: str, cidr: str) -> Request:
     """A rule that admits SSH from one network (IPv4 or IPv6) and nothing else."""
     note = {"Description": "diskbench controller"}
     ranges = (
@@ -96,6 +96,7 @@ def allow_ssh(group_id: str, cidr: str) -> Request:
     return {
         "GroupId": group_id,
         "IpPermissions": [{"IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, **ranges}],
+        "TagSpecifications": [_tagged("security-group-rule", tags(claim, "rule"))],
     }
 
 
@@ -191,18 +192,36 @@ def dry_launch(image: str, instance_type: str) -> Request:
     }
 
 
-def root_disk(disk: DiskSpec) -> Request:
-    """The request's root disk."""
-    return {"VolumeType": disk.type, **_volume(disk, size="VolumeSize")}
+def root_disk(disk: DiskSpec, kms_key: str | None = None) -> Request:
+    """The request's root disk, encrypted with `kms_key`."""
+    return {"VolumeType": disk.type, **_volume(disk, size="VolumeSize"), **_encrypted(kms_key)}
 
 
-def create_volume(claim: Claim, disk: DiskSpec, zone: str, index: int, lab: str = "") -> Request:
-    """Create one empty volume."""
+@dataclass(frozen=True)
+class Origin:
+    """What a volume is made from: the user's key that encrypts it, a snapshot, and the MiB/s at
+    which that is loaded."""
+
+    kms_key: str | None = None
+    snapshot: str | None = None
+    rate_mib_per_s: int | None = None
+
+
+_EMPTY = Origin()
+
+
+def create_volume(
+    claim: Claim, disk: DiskSpec, zone: str, index: int, lab: str = "", origin: Origin = _EMPTY
+) -> Request:
+    """Create one volume."""
     kind = disk_kind(index, claim.turn)
     request: Request = {
         "AvailabilityZone": zone,
         "VolumeType": disk.type,
         **_volume(disk, size="Size"),
+        **_encrypted(origin.kms_key),
+        **({"SnapshotId": origin.snapshot} if origin.snapshot else {}),
+        **({"VolumeInitializationRate": rate} if (rate := origin.rate_mib_per_s) else {}),
         "TagSpecifications": [_tagged("volume", tags(claim, kind, lab))],
     }
     return {**request, "ClientToken": token(claim.lease_id, kind, request)}
@@ -215,6 +234,10 @@ def _volume(disk: DiskSpec, *, size: str) -> Request:
     if disk.throughput_mib_per_s is not None:
         request["Throughput"] = int(disk.throughput_mib_per_s)
     return request
+
+
+def _encrypted(kms_key: str | None) -> Request:
+    return {} if kms_key is None else {"Encrypted": True, "KmsKeyId": kms_key}
 
 
 def attach_volume(volume_id: str, instance_id: str, device: str) -> Request:

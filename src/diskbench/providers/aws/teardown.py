@@ -17,7 +17,7 @@ from diskbench.errors import DiskbenchError, InvalidValue, ReleaseFailed
 from diskbench.model.rental import Found, LeaseEnd, Scope, Which
 from diskbench.ports import Host
 from diskbench.providers.aws import requests
-from diskbench.providers.aws.client import AwsClient, AwsSessions, AwsTiming
+from diskbench.providers.aws.client import ANY_REGION, AwsClient, AwsSessions, AwsTiming
 from diskbench.providers.aws.errors import error_code, is_missing
 from diskbench.providers.aws.inventory import (
     ENDED,
@@ -123,9 +123,6 @@ def _deleted(ec2: AwsClient, operation: str, request: dict[str, str]) -> bool | 
 
 
 _AT_ONCE = 8
-_ANY_REGION = "us-east-1"
-"""The region that lists all regions when none is known; every account of the public cloud has
-it."""
 
 
 def found_leases(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> Sequence[Found]:
@@ -163,7 +160,7 @@ def regions_of(sessions: AwsSessions, scope: Scope, timing: AwsTiming) -> tuple[
         # Accounts of China or GovCloud do not exist in us-east-1.
         aws = sessions.of_scope(scope, timing)
     except InvalidValue:
-        aws = sessions.of_scope(scope, timing, _ANY_REGION)
+        aws = sessions.of_scope(scope, timing, ANY_REGION)
     listed = aws.edge("ec2", timing).call("describe_regions")["Regions"]
     return tuple(sorted(region["RegionName"] for region in listed))
 

@@ -160,5 +160,5 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
     def host_caches(self) -> Sequence[str]:
         return tuple(CACHES)
 
-    def policy(self) -> str:
+    def policy(self, region: str | None = None) -> str:  # noqa: ARG002 - one for all regions
         return policy()

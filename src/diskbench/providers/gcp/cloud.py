@@ -125,5 +125,5 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
     def provisioned(self) -> Sequence[str]:
         return provisioned_types("gcp")
 
-    def policy(self) -> str:
+    def policy(self, region: str | None = None) -> str:  # noqa: ARG002 - one for all regions
         return policy()

@@ -139,6 +139,9 @@ class RentalDetails(Frozen):
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
+    ssh_cidr: str | None = None
+    """The network from which SSH is admitted; None where the user's own rules decide."""
+
 
 class SizedDisk(Frozen):
     """The requested disk of a cloud that sells disks by type, size, IOPS and MiB/s. `size_gib` is

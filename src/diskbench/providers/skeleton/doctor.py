@@ -102,10 +102,10 @@ class Bystander:
         return SecretBytes(secrets.token_bytes(32))
 
 
-def nobody() -> Claim:
-    """The claim that rehearsed requests carry."""
+def nobody(tags: tuple[tuple[str, str], ...] = ()) -> Claim:
+    """The claim that rehearsed requests carry, with the user's own `tags`."""
     end = time.time() + _LEASE_S
-    return Claim(lease_id=LEASE, expires_at=end, owner="doctor", version=__version__)
+    return Claim(lease_id=LEASE, expires_at=end, owner="doctor", version=__version__, tags=tags)
 
 
 def unused_keys() -> LeaseKeys:

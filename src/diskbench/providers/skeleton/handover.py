@@ -48,11 +48,22 @@ def reached(order: AnyOrder, machine: Machine) -> Iterator[Guest]:
                 f"{machine.name} is bare metal: "
                 f"SSH may take up to {order.timing.ssh_s / 60:.0f} minutes"
             )
-        reach(guest, machine.alive, order.timing, order.watch)
+        reach(guest, machine.alive, order.timing, order.watch, _if_unreached(order))
         order.watch.note(f"{machine.name} answers at {machine.address}")
         yield guest
     finally:
         host.close()
+
+
+def _if_unreached(order: AnyOrder) -> str:
+    """What to look at where a running machine never answers SSH."""
+    cidr = order.details.ssh_cidr
+    if cidr is None:
+        return "look whether your own group, rules or network let this machine connect to port 22"
+    return (
+        f"SSH was admitted from {cidr} only: if this machine connects from another address (a VPN, "
+        "a proxy, a worker elsewhere), give that with --ssh-cidr; else try again, or another --zone"
+    )
 
 
 def disks_before_ours(

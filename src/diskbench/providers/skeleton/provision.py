@@ -25,6 +25,11 @@ class Resolved(Protocol):
         """Whether the cloud is an emulator."""
         ...
 
+    @property
+    def ssh_cidr(self) -> str | None:
+        """The network from which SSH is admitted; None where the user's own rules decide."""
+        ...
+
 
 DetailsT = TypeVar("DetailsT", bound=Resolved)
 TimingT = TypeVar("TimingT", bound=CloudTiming)

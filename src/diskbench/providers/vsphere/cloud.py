@@ -116,5 +116,5 @@ class VsphereProvider(CloudProvider[VsphereSessions, VsphereTiming]):
         vsphere = self.sessions.of_scope(scope, self.timing)
         extend(vsphere, Which(lease_id, made), self.timing, end, guest)
 
-    def policy(self) -> str:
+    def policy(self, region: str | None = None) -> str:  # noqa: ARG002 - one for all regions
         return policy()

@@ -275,6 +275,29 @@ def test_what_never_becomes_what_it_should_is_given_up_and_told(
     fails(cloud, RentalFailed, says, impatient=impatient)
 
 
+@pytest.mark.parametrize(
+    ("spec", "advice"),
+    [({}, "admitted from 127.0.0.0/8 only"), ({"ssh_cidr": "198.51.100.0/24"}, "198.51.100.0/24"),
+     ({"security_group": "sg-0"}, "your own group")],
+)  # fmt: skip
+def test_where_ssh_never_answers_who_was_admitted_is_told(
+    cloud: Cloud, spec: dict[str, str], advice: str
+) -> None:
+    cloud.guest.refusals = 10**6
+    cloud.impatient("ssh_s")
+    if "security_group" in spec:
+        subnet = cloud.client().describe_subnets()["Subnets"][0]
+        made = cloud.client().create_security_group(
+            GroupName="mine", Description="mine", VpcId=subnet["VpcId"]
+        )
+        spec = {"security_group": made["GroupId"], "subnet": subnet["SubnetId"]}
+    rental = cloud.resolve(**spec)
+    with pytest.raises(RentalFailed) as failed:
+        cloud.acquire_of(rental)
+    assert advice in failed.value.advice
+    assert "--zone" not in failed.value.advice or "--ssh-cidr" in failed.value.advice
+
+
 def test_a_machine_that_is_not_listed_at_once_is_waited_for(cloud: Cloud) -> None:
     unknown = refusal("InvalidInstanceID.NotFound", "not yet")
     cloud.wire.spoil("DescribeInstances", lambda _, call: call(), lambda _, call: call(),

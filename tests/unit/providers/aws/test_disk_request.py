@@ -10,6 +10,8 @@ from diskbench.providers.aws.disk_request import disk_request
 from diskbench.providers.options import EmulationOptions
 
 GP2 = {"disk": "gp2", "size_gib": 20}
+SNAPSHOT = {**GP2, "snapshot": "snap-0123456789abcdef0"}
+KEY = "1234abcd-12ab-34cd-56ef-1234567890ab"
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,15 @@ GP2 = {"disk": "gp2", "size_gib": 20}
         ({"disk": "root:gp5"}, "'gp5'", "did you mean gp"),
         ({"disk": "root:st1", "size_gib": 125}, "cannot start from st1", "root:gp3"),
         ({"disk": "instance-store", "size_gib": 20}, "--size 20", "--instance-type"),
+        ({**GP2, "snapshot": "ami-0123"}, "--from-snapshot 'ami-0123'", "snap-0123456789abcdef0"),
+        ({**SNAPSHOT, "count": 2, "stripe": True}, "with --stripe", "leave --stripe out"),
+        ({"disk": "root", "snapshot": "snap-01"}, "with --disk root", "gp3"),
+        ({"disk": "instance-store", "snapshot": "snap-01"}, "with --disk instance", "gp3"),
+        ({**GP2, "aws": {"initialization_rate": 200}}, "without a snapshot", "--from-snapshot"),
+        ({**SNAPSHOT, "aws": {"initialization_rate": 99}}, "99 is not sold", "100 to 300"),
+        ({**SNAPSHOT, "aws": {"initialization_rate": 301}}, "301 is not sold", "100 to 300"),
+        ({**GP2, "kms_key": "mine"}, "--kms-key 'mine'", "alias/aws/ebs"),
+        ({**GP2, "kms_key": "arn:aws:kms:us-east-1:1:key/x"}, "--kms-key", "alias/aws/ebs"),
         ({**GP2, "region": "nowhere"}, "'nowhere'", "eu-central-1"),
         ({**GP2, "region": "us-east-1", "zone": "us-west-2a"}, "not in", "us-east-1a"),
         ({**GP2, "subnet": "mine"}, "--subnet 'mine'", "subnet-0123456789abcdef0"),
@@ -106,3 +117,18 @@ def test_a_misspelt_type_lists_what_there_is() -> None:
     with pytest.raises(UnknownName) as refused:
         disk_request(RentSpec(disk="instancestore"))
     assert {"gp2", "root", "instance-store"} <= set(refused.value.known)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        KEY,
+        f"mrk-{KEY.replace('-', '')}",
+        "alias/aws/ebs",
+        f"arn:aws:kms:eu-central-1:123456789012:key/{KEY}",
+        f"arn:aws-us-gov:kms:us-gov-west-1:123456789012:key/{KEY}",
+        "arn:aws-cn:kms:cn-north-1:123456789012:alias/team/disks",
+    ],
+)
+def test_every_form_that_ec2_takes_names_a_key(key: str) -> None:
+    disk_request(RentSpec(**GP2, kms_key=key))

@@ -7,6 +7,7 @@ table.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import botocore.exceptions as sdk
@@ -51,6 +52,44 @@ def test_an_encoded_message_is_opened_where_that_is_allowed() -> None:
     assert "not allowed to do ec2:RunInstances" in closed.message
 
 
+def statement(*keys: str, effect: str = "DENY") -> dict[str, object]:
+    items = [{"key": key, "values": {"items": [{"value": "true"}]}} for key in keys]
+    return {"effect": effect, "conditions": {"items": items}}
+
+
+@pytest.mark.parametrize(
+    ("opened", "advice"),
+    [
+        ({"explicitDeny": True, "matchedStatements": {"items": [statement("aws:RequestTag/Team")]}},
+         "--tag Team=VALUE"),
+        ({"explicitDeny": True, "matchedStatements": {"items": [statement("ec2:Encrypted")]}},
+         "--kms-key"),
+        # Organizations do not always show their policies to the account.
+        ({"explicitDeny": True, "matchedStatements": {"items": []}}, "--tag KEY=VALUE"),
+        ({"explicitDeny": True}, "--tag KEY=VALUE"),
+        ("no document", "--tag KEY=VALUE"),
+        (None, "--tag KEY=VALUE"),
+    ],
+)  # fmt: skip
+def test_what_a_policy_demands_is_read_out_of_the_decoded_message(
+    opened: object, advice: str
+) -> None:
+    """The tags that the request did carry stand in the message, too, as its context."""
+    carried = statement("aws:RequestTag/diskbench-lease")["conditions"]
+    context = {"context": {"action": "ec2:RunInstances", "conditions": carried}}
+    text = json.dumps({**opened, **context}) if isinstance(opened, dict) else opened
+    said = (
+        "You are not authorized to perform this operation. User: x is not authorized to perform: "
+        "ec2:RunInstances on resource: y with an explicit deny in a service control policy. "
+        "Encoded authorization failure message: AbC-123"
+    )
+    error = ours(refusal("UnauthorizedOperation", said, 403), decode=lambda _: text)
+    assert isinstance(error, InvalidValue)
+    assert advice in error.advice
+    assert "diskbench-lease" not in str(error)
+    assert "a policy denies ec2:RunInstances" in error.message
+
+
 def test_a_fault_of_our_own_is_not_dressed_up() -> None:
     with pytest.raises(ZeroDivisionError):
         ours(ZeroDivisionError())
@@ -81,15 +120,34 @@ STATES = (
 )  # fmt: skip
 """StateReason of the EC2 API Reference (2026), and what live accounts reported."""
 
-UNPUBLISHED = ("SomethingNewLimitExceeded", "WhoKnows")
-TOLD = {
-    "UnauthorizedOperation":
-        "You are not authorized to perform this operation. User: arn:aws:iam::1:user/x is not "
-        "authorized to perform: iam:PassRole on resource: arn:aws:iam::1:role/y",
-    "OptInRequired":
-        "In order to use this AWS Marketplace product you need to accept terms and subscribe. To "
-        "do so please visit https://aws.amazon.com/marketplace/pp?sku=abc.",
-}  # fmt: skip
+UNPUBLISHED = (
+    "AuthFailure.ServiceLinkedRoleCreationNotPermitted", "SomethingNewLimitExceeded", "WhoKnows",
+)  # fmt: skip
+_DENIED = (
+    "You are not authorized to perform this operation. User: arn:aws:iam::1:user/x is not "
+    "authorized to perform: ec2:RunInstances on resource: arn:aws:ec2:r:1:instance/* with an "
+    "explicit deny in a service control policy"
+)
+_NO_RIGHT = (
+    "You are not authorized to perform this operation. User: arn:aws:iam::1:user/x is not "
+    "authorized to perform: iam:PassRole on resource: arn:aws:iam::1:role/y"
+)
+_MARKETPLACE = (
+    "In order to use this AWS Marketplace product you need to accept terms and subscribe. To "
+    "do so please visit https://aws.amazon.com/marketplace/pp?sku=abc."
+)
+_FREE_PLAN = (
+    "The specified instance type is not eligible for Free Tier. For a list of Free Tier instance "
+    "types, run 'describe-instance-types' with the filter 'free-tier-eligible=true'."
+)
+TOLD = (
+    ("UnauthorizedOperation", _NO_RIGHT),
+    ("UnauthorizedOperation", _DENIED),
+    ("UnauthorizedOperation", f"{_DENIED} (the policy depends on aws:RequestTag/Cost Center)"),
+    ("UnauthorizedOperation", f"{_DENIED} (the policy depends on ec2:Encrypted)"),
+    ("OptInRequired", _MARKETPLACE),
+    ("InvalidParameterCombination", _FREE_PLAN),
+)
 """Messages out of which something is read."""
 RAISED = (
     sdk.NoCredentialsError(),
@@ -160,7 +218,7 @@ def test_the_table_of_codes(golden) -> None:
     for code in UNPUBLISHED:
         rows.append(row(code, RUN, ours(refusal(code, "TEXT"))))
         rows.append(row(f"{code} 500", RUN, ours(refusal(code, "TEXT", 500))))
-    rows += [row(f"{code} told", RUN, of_code(code, text, RUN)) for code, text in TOLD.items()]
+    rows += [row(f"{code} told", RUN, of_code(code, text, RUN)) for code, text in TOLD]
     rows += [row(type(one).__name__, "the SDK", ours(one, profile="work")) for one in RAISED]
     golden.check("error-codes-aws.tsv", "\n".join(rows))
 

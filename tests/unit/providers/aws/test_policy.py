@@ -5,14 +5,17 @@ import re
 from pathlib import Path
 
 import botocore.session
+from botocore.loaders import create_loader
 
 import diskbench.providers.aws as package
+from diskbench.catalog.books import regions
 from diskbench.providers.aws import policy
 
+PARTITION_DATA = create_loader().load_data("partitions")["partitions"]
 ROOT = Path(__file__).parents[4]
 SERVICES = {
-    "ec2": "ec2", "pricing": "pricing", "service-quotas": "servicequotas", "ssm": "ssm",
-    "sts": "sts",
+    "ec2": "ec2", "iam": "iam", "kms": "kms", "pricing": "pricing",
+    "service-quotas": "servicequotas", "ssm": "ssm", "sts": "sts",
 }  # fmt: skip
 """The SDK's name of a service, and IAM's."""
 BY_THE_WAY = {"ec2:CreateTags", policy.KEY, *policy.KEY_USE}
@@ -55,6 +58,15 @@ def test_the_policy_allows_what_is_called() -> None:
 def test_the_page_shows_the_policy_as_it_is_printed() -> None:
     (text,) = re.findall(r"```json\n(.*?)\n```", (ROOT / "docs/aws.md").read_text(), re.DOTALL)
     assert text == policy.policy()
+
+
+def test_the_policy_is_of_the_partition_of_the_region() -> None:
+    for region in regions("aws"):
+        partition = next(one for one in PARTITION_DATA if re.fullmatch(one["regionRegex"], region))
+        text = policy.policy(region)
+        assert set(re.findall(r"arn:([a-z-]+):", text)) == {partition["id"]}, region
+        assert f'ec2.*.{partition["outputs"]["dnsSuffix"]}"' in text, region
+    assert policy.policy("eu-central-1") == policy.policy(None)
 
 
 def test_nothing_is_made_without_the_tag_nor_changed_that_lacks_it() -> None:

@@ -32,7 +32,7 @@ EVERYTHING = requests.AwsLaunch(
     user_data="#cloud-config\n",
     root_device="/dev/sda1",
     root=requests.root_disk(
-        DiskSpec(type="gp3", size_gib=100, iops=4000, throughput_mib_per_s=250)
+        DiskSpec(type="gp3", size_gib=100, iops=4000, throughput_mib_per_s=250), "alias/mine"
     ),
     spot=True,
     placement="close-together",
@@ -46,10 +46,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "CreateSecurityGroup", requests.create_security_group(CLAIM, "vpc-0123456789abcdef0"),
     ),
     "allow_ssh": (
-        "AuthorizeSecurityGroupIngress", requests.allow_ssh("sg-0123", "203.0.113.7/32"),
+        "AuthorizeSecurityGroupIngress", requests.allow_ssh(CLAIM, "sg-0123", "203.0.113.7/32"),
     ),
     "allow_ssh_ipv6": (
-        "AuthorizeSecurityGroupIngress", requests.allow_ssh("sg-0123", "2001:db8::7/128"),
+        "AuthorizeSecurityGroupIngress", requests.allow_ssh(CLAIM, "sg-0123", "2001:db8::7/128"),
     ),
     "run_instances": ("RunInstances", requests.run_instances(CLAIM, LAUNCH)),
     "run_instances_everything": ("RunInstances", requests.run_instances(CLAIM, EVERYTHING, 2)),
@@ -59,6 +59,13 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "create_volume_io1": ("CreateVolume", requests.create_volume(CLAIM, IO1, "us-east-1a", 1)),
     "create_volume_gp3": ("CreateVolume", requests.create_volume(CLAIM, GP3, "us-east-1a", 2)),
+    "create_volume_encrypted": (
+        "CreateVolume",
+        requests.create_volume(
+            CLAIM.model_copy(update={"tags": (("team", "db"),)}), GP3, "us-east-1a", 0,
+            origin=requests.Origin(kms_key="alias/mine"),
+        ),
+    ),
     "attach_volume": ("AttachVolume", requests.attach_volume("vol-1", "i-1", "/dev/sdf")),
     "end_with_machine": (
         "ModifyInstanceAttribute", requests.end_with_machine("i-1", ["/dev/sdf", "/dev/sdg"]),

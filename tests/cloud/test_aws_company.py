@@ -1,0 +1,160 @@
+"""An AWS account as companies and beginners have it: policies of the organisation, keys of their
+own, the Free plan, no role for spot machines, regions that are not enabled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from emulators.aws.policies import MAKERS, UNENCRYPTED, demanding_tags
+from tests.cloud.measured import WRITE_THEN_READ, a_renter, document
+from tests.cloud.rented import REGION, Aws
+from tests.contract.rented import AwsCloud
+
+from diskbench.catalog.books import opt_in_regions
+from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, RentalFailed
+from diskbench.model.rental import Rental
+from diskbench.providers.aws.policy import policy
+from diskbench.testing.rig import RigOnlooker, claim, resolved, scope_of
+
+pytestmark = pytest.mark.slow
+
+TAGS = (("team", "db"), ("Cost Center", "42"))
+DEMANDED = json.dumps({
+    "Statement": [
+        statement
+        for document in (demanding_tags("team", "Cost Center"), UNENCRYPTED)
+        for statement in json.loads(document)["Statement"]
+    ]
+})  # fmt: skip
+
+
+@pytest.fixture
+def rig(aws: Aws, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[AwsCloud]:
+    yield AwsCloud(aws, monkeypatch, tmp_path)
+    assert aws.left() == []
+
+
+def new_key(aws: Aws, **more: Any) -> str:
+    return str(aws.client("kms").create_key(**more)["KeyMetadata"]["KeyId"])
+
+
+def refused_as(rig: AwsCloud, kind: type[DiskbenchError], **spec: Any) -> DiskbenchError:
+    """The error of a rental, which leaves nothing."""
+    asked = rig.spec.model_copy(update=spec)
+    with pytest.raises(kind) as failed:
+        rented(rig, asked)
+    rig.provider.release("one", scope_of(rig))
+    return failed.value
+
+
+def rented(rig: AwsCloud, asked: Any) -> Rental:
+    rental = resolved(rig, asked)
+    claimed = claim("one").model_copy(update={"tags": asked.tags})
+    rig.provider.acquire(claimed, rental, RigOnlooker())
+    return rental
+
+
+def test_a_run_passes_where_all_must_be_tagged_and_encrypted(aws: Aws, tmp_path: Path) -> None:
+    user = a_renter(tmp_path, aws.env)
+    aws.client("kms").create_alias(AliasName="alias/mine", TargetKeyId=new_key(aws))
+    aws.cloud.organization = DEMANDED
+    profile = user.home / "mine.fio"
+    profile.write_text(WRITE_THEN_READ.format(seconds=1, block="4k"))
+    done = user.run(
+        "run", "--provider", "aws", "--endpoint-url", aws.endpoint, "--region", REGION, "--disk",
+        "gp3", "--size", "4", "--profile", str(profile), "--tag", "team=db", "--tag",
+        "Cost Center=42", "--kms-key", "alias/mine",
+    )  # fmt: skip
+    document(user, done)
+    for action, kinds in MAKERS.items():
+        calls = aws.faults.calls(action)
+        assert calls, action
+        for call in calls:
+            tagged = {one["ResourceType"]: one["Tags"] for one in call.params["TagSpecifications"]}
+            assert set(tagged) == set(kinds) - {"spot-instances-request"}
+            for tags in tagged.values():
+                assert {(tag["Key"], tag["Value"]) for tag in tags} >= set(TAGS)
+    (volume,) = aws.faults.calls("CreateVolume")
+    assert (volume.params["Encrypted"], volume.params["KmsKeyId"]) == (True, "alias/mine")
+    (launch,) = aws.faults.calls("RunInstances")
+    root = launch.params["BlockDeviceMappings"][0]["Ebs"]
+    assert (root["Encrypted"], root["KmsKeyId"]) == (True, "alias/mine")
+    assert aws.left() == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "given", "advice"),
+    [
+        (demanding_tags("team"), {}, "add --tag team=VALUE"),
+        (demanding_tags("team", "Cost Center"), {"tags": TAGS[:1]}, "add --tag Cost Center=VALUE"),
+        (UNENCRYPTED, {"tags": TAGS}, "add --kms-key KEY"),
+    ],
+)
+def test_what_a_policy_of_the_organisation_demands_is_the_advice(
+    rig: AwsCloud, policy: str, given: dict[str, Any], advice: str
+) -> None:
+    rig.aws.cloud.organization = policy
+    error = refused_as(rig, InvalidValue, **given)
+    assert advice in error.advice
+    assert "a policy denies ec2:" in error.message
+
+
+def test_a_policy_that_the_account_may_not_read_is_told_as_one(rig: AwsCloud) -> None:
+    rig.aws.cloud.organization = demanding_tags("team")
+    rig.aws.cloud.policy = policy().replace("sts:DecodeAuthorizationMessage", "sts:Nothing")
+    assert "--tag KEY=VALUE" in refused_as(rig, InvalidValue).advice
+
+
+def test_a_key_that_cannot_encrypt_is_refused_before_renting(rig: AwsCloud) -> None:
+    kms = rig.aws.client("kms")
+    off = new_key(rig.aws)
+    kms.disable_key(KeyId=off)
+    signs = new_key(rig.aws, KeyUsage="SIGN_VERIFY", KeySpec="RSA_2048")
+    for key, says in (
+        (off, "is Disabled"),
+        (f"arn:aws:kms:{REGION}:123456789012:key/{off}", "is Disabled"),
+        (signs, "symmetric keys only"),
+        ("alias/nothing", f"there is no --kms-key alias/nothing in {REGION}"),
+    ):
+        with pytest.raises(InvalidValue, match=says):
+            resolved(rig, rig.spec.model_copy(update={"kms_key": key}))
+    assert rig.aws.faults.calls("ImportKeyPair") == []
+
+
+def test_a_key_that_may_not_be_looked_at_is_tried(rig: AwsCloud) -> None:
+    key = new_key(rig.aws)
+    rig.aws.cloud.policy = policy().replace('"kms:DescribeKey",', "")
+    error = refused_as(rig, DiskbenchError, kms_key=key)
+    assert "--kms-key" in error.advice
+    assert isinstance(error, RentalFailed | AccessDenied)
+
+
+def test_the_free_plan_says_which_machine_it_has(rig: AwsCloud) -> None:
+    rig.aws.cloud.free_plan = True
+    error = refused_as(rig, InvalidValue)
+    assert "Free plan" in error.message
+    assert "--instance-type m7i-flex.large" in error.advice
+
+
+def test_the_first_spot_machine_of_an_account_needs_a_role(rig: AwsCloud) -> None:
+    rig.aws.cloud.spot_role = False
+    error = refused_as(rig, InvalidValue, spot=True)
+    assert "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com" in str(error)
+
+
+@pytest.mark.parametrize("may_look", [True, False])
+def test_a_region_that_is_not_enabled_is_told_as_such(rig: AwsCloud, *, may_look: bool) -> None:
+    region = "eu-central-2"
+    assert region in opt_in_regions("aws")
+    there = rig.spec.model_copy(update={"region": region})
+    rig.aws.cloud.not_enabled = frozenset({region})
+    if not may_look:
+        rig.aws.cloud.policy = policy().replace("ec2:DescribeRegions", "ec2:Nothing")
+    with pytest.raises(InvalidValue if may_look else AccessDenied) as refused:
+        resolved(rig, there)
+    assert f"aws account enable-region --region-name {region}" in refused.value.advice
+    assert ("log in" in refused.value.advice) is not may_look

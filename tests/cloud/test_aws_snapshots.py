@@ -1,0 +1,87 @@
+"""Disks made from a snapshot on the emulated AWS: they hold data from the start; no others may."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cloud.measured import a_renter, document
+from tests.cloud.rented import REGION, ZONE, Aws
+from tests.contract.rented import AwsCloud
+from tests.rigs.cli import merged_rows
+
+from diskbench.errors import InvalidValue
+from diskbench.testing.rig import resolved
+from diskbench.units import GIB
+
+pytestmark = pytest.mark.slow
+
+ENTRY = struct.pack("<B3sB3sII", 0, b"", 0x83, b"", 2048, 8192)
+TABLE = bytes(446) + ENTRY + bytes(48) + b"\x55\xaa"
+"""A partition table (MBR) with one partition of 4 MiB."""
+
+
+def a_snapshot(aws: Aws, *, size_gib: int = 1, of: str | None = None) -> str:
+    """A snapshot of an empty disk, or of one with a filesystem or a partition table in it."""
+    ec2 = aws.client()
+    asked = {"AvailabilityZone": ZONE, "VolumeType": "gp3", "Size": size_gib}
+    volume = ec2.create_volume(**asked)["VolumeId"]
+    image = aws.cloud.image(volume)
+    image.parent.mkdir(exist_ok=True)
+    with image.open("wb") as file:
+        file.truncate(size_gib * GIB)
+    if of == "ext4":
+        subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
+    elif of == "dos":
+        with image.open("r+b") as file:
+            file.write(TABLE)
+    made = ec2.create_snapshot(VolumeId=volume)["SnapshotId"]
+    ec2.delete_volume(VolumeId=volume)
+    return str(made)
+
+
+@pytest.mark.parametrize("of", ["ext4", "dos"])
+def test_every_block_of_a_disk_from_a_snapshot_is_read_once_and_again(
+    aws: Aws, tmp_path: Path, of: str
+) -> None:
+    user = a_renter(tmp_path, aws.env)
+    snapshot = a_snapshot(aws, of=of)
+    aws.cloud.fast_restores[ZONE] = "optimizing"
+    done = user.run(
+        "run", "--provider", "aws", "--endpoint-url", aws.endpoint, "--region", REGION, "--zone",
+        ZONE, "--disk", "gp3", "--size", "2", "--from-snapshot", snapshot, "--initialization-rate",
+        "200", "--profile", "first-touch", "--set", "size=64m", "--set", "order=random",
+    )  # fmt: skip
+    found = document(user, done)
+    assert [(row["step"], row["direction"]) for row in merged_rows(found)] == [
+        ("first-touch", "read"), ("again", "read")
+    ]  # fmt: skip
+    assert f"from {snapshot} loaded at 200 MiB/s" in " ".join(done.stdout.split())
+    assert "was written before" not in str(found), "the snapshot's blocks are written"
+    (plan,) = {path.read_bytes() for path in user.home.rglob("plan.json")}
+    told = json.loads(plan)["acquired"]["facts"]
+    assert (told["fast_snapshot_restore"], told["initialization_rate_mib_per_s"]) == (
+        "optimizing", 200
+    )  # fmt: skip
+    (made,) = aws.faults.calls("CreateVolume")[1:]
+    assert made.params["SnapshotId"] == snapshot
+    assert made.params["VolumeInitializationRate"] == 200
+    assert aws.left() == []
+
+
+@pytest.mark.parametrize(
+    ("size", "says"),
+    [(None, "snap-0123 is not in us-east-1"), (2, "--size 1: the snapshot snap-.* is of 2 GiB")],
+)
+def test_a_snapshot_that_makes_no_such_disk_is_refused_before_renting(
+    aws: Aws, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, size: int | None, says: str
+) -> None:
+    rig: Any = AwsCloud(aws, monkeypatch, tmp_path)
+    snapshot = a_snapshot(aws, size_gib=size) if size else "snap-0123"
+    with pytest.raises(InvalidValue, match=says):
+        resolved(rig, rig.spec.model_copy(update={"snapshot": snapshot}))
+    assert aws.faults.calls("ImportKeyPair") == []

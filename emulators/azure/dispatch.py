@@ -12,6 +12,7 @@ from emulators.azure import (
     images,
     machines,
     network,
+    policies,
     polling,
     power,
     rights,
@@ -52,6 +53,7 @@ def answer(cloud: Cloud, call: Call) -> Answer:
         _check_subscription(call)
         cloud.faults.check_refusals(call)
         rights.check(cloud, call, client)
+        policies.check(cloud, call)
         subscriptions.check_registered(cloud, call)
         with cloud.lock:
             given = _given(cloud, route, call)

@@ -48,6 +48,8 @@ class Faults:
     asked: list[Asked] = field(default_factory=list)
     quota_cores: int = 100
     """How many cores a region gives."""
+    quota_of: dict[str, int] = field(default_factory=dict)
+    """How many cores a family of sizes gives; as many as the region where it is not named."""
     role: frozenset[str] | None = None
     """The actions that callers may take (rights.py); None is Owner."""
     demanded: set[str] = field(default_factory=set)
@@ -77,6 +79,7 @@ class Faults:
             self._deaf = False
             self._late_looks = 0
             self.quota_cores = 100
+            self.quota_of.clear()
             self.role = None
             self.demanded.clear()
             self.registrations.clear()

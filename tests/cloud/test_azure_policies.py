@@ -40,6 +40,27 @@ def test_an_interface_that_is_kept_for_another_machine_is_waited_for(rig: Rig) -
     assert len(rig.faults.calls(MACHINE)) == 2
 
 
+def test_a_family_without_quota_is_passed_over(rig: Rig) -> None:
+    spec = PREMIUM.model_copy(update={"size_gib": 128})
+    assert rig.resolve(spec).instance_type == "Standard_E4bs_v5"
+    rig.faults.quota_of["standardEBSv5Family"] = 0
+    assert rig.resolve(spec).instance_type == "Standard_E4bds_v5"
+    assert rig.resolve(spec, spot=True).instance_type == "Standard_E4bs_v5"  # counts elsewhere
+
+
+def test_too_little_quota_is_told_before_renting(rig: Rig) -> None:
+    assert not [text for text in rig.resolve().warnings if "vCPUs" in text]
+    rig.faults.quota_cores = 2
+    (warning,) = [text for text in rig.resolve().warnings if "vCPUs" in text]
+    assert "Standard_E4bs_v5 needs 4 vCPUs and the quotas of eastus have 2 left" in warning
+
+
+def test_who_may_not_read_the_usages_rents_all_the_same(rig: Rig) -> None:
+    rig.faults.quota_cores = 2
+    rig.faults.forbid("Microsoft.Compute/locations/usages/read")
+    assert not [text for text in rig.resolve().warnings if "vCPUs" in text]
+
+
 @pytest.mark.parametrize("kinds", [("groups",), ("resources",), ("groups", "resources")])
 def test_under_a_policy_that_demands_a_tag_the_error_names_it(
     rig: Rig, kinds: tuple[str, ...]

@@ -282,10 +282,10 @@ class TestLaterEnd:
 def test_the_default_is_a_whole_rental(rig: Rig) -> None:
     rental = rig.resolve(PREMIUM.model_copy(update={"size_gib": 256}))
     assert rental.scope.region == "eastus"
-    assert rental.instance_type == "Standard_D8s_v5"
+    assert rental.instance_type == "Standard_E4bs_v5"
     assert rental.zones == ("1", "2", "3")
     assert rental.promise.startswith("1,100 IOPS, bursts to 3,500")
-    assert rental.hourly_usd == pytest.approx(0.384 + (5.2795 + 38.012142) / 730 + 0.005)
+    assert rental.hourly_usd == pytest.approx(0.298 + (5.2795 + 38.012142) / 730 + 0.005)
     assert type(rental).model_validate_json(rental.model_dump_json()) == rental
 
 

@@ -219,7 +219,8 @@ class AzureMachine(Frozen):
     """A machine size as Azure describes it. `local_gib` is the size of the temporary disk or,
     with `local_nvme`, of all local NVMe disks together. `controllers` are the disk controllers that
     the size offers, `interface` the one to use, and `controller` its name in the request; None
-    where the image cannot choose (Hyper-V generation 1)."""
+    where the image cannot choose (Hyper-V generation 1). `family` is what its quota is counted in,
+    `retires` the day on which Azure ends it (2028-11-15)."""
 
     size: str
     arch: Literal["x86_64", "arm64"]
@@ -236,6 +237,8 @@ class AzureMachine(Frozen):
     burstable: bool = False
     controllers: tuple[Interface, ...] = ("scsi",)
     controller: str | None = None
+    family: str = ""
+    retires: str | None = None
 
 
 class AzureImage(Frozen):

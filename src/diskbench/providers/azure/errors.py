@@ -238,7 +238,7 @@ def error_code(error: BaseException | None) -> str:
 def _detail(error: BaseException) -> Any:  # noqa: ANN401 - the SDK's ODataV4Format
     """The error in Azure's answer; of a deployment that of the resource that was refused."""
     detail = getattr(error, "error", None)
-    while getattr(detail, "code", None) in _OF_DEPLOYMENT and getattr(detail, "details", None):
+    while detail is not None and detail.code in _OF_DEPLOYMENT and detail.details:
         detail = detail.details[0]
     return detail
 

@@ -75,7 +75,7 @@ EXAMINED = (
     "Microsoft.Compute/locations/usages/read",
     "Microsoft.Network/locations/usages/read",
 )
-"""Actions of `diskbench doctor` that no rental calls."""
+"""Actions of `diskbench doctor`; a rental reads Compute's usages, too, and goes on without."""
 VALIDATE = "Microsoft.Resources/deployments/validate/action"
 """The action of `diskbench doctor --live` alone: it validates a deployment and deploys nothing."""
 DOCTORS = (*EXAMINED, VALIDATE)

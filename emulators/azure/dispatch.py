@@ -12,6 +12,7 @@ from emulators.azure import (
     images,
     machines,
     network,
+    origins,
     policies,
     polling,
     power,
@@ -26,7 +27,7 @@ from emulators.azure.identity import client_of
 ROUTES: tuple[Route, ...] = tuple(
     route
     for module in (
-        subscriptions, polling, sizes, images, groups, network, disks, power, machines,
+        subscriptions, polling, sizes, images, groups, network, origins, disks, power, machines,
         deployments, generic,
     )
     for route in module.ROUTES

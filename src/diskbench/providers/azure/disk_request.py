@@ -60,7 +60,8 @@ class AzureDiskRequest(Frozen):
     """The requested disk. `size_gib` is None where the user chooses no size: a local disk, or an OS
     disk as large as its image. `mb_per_s` is in units of 10^6 bytes per second ("MBps means
     millions of bytes per second": azure-mgmt-compute 39.0.0, Disk). `caching` is the host cache of
-    the measured disk; a local disk has none to choose."""
+    the measured disk; a local disk has none to choose. `encryption_set` and `snapshot` are ids: of
+    the key that encrypts all disks, and of what the measured ones are copies of."""
 
     kind: Kind
     type: str
@@ -71,6 +72,8 @@ class AzureDiskRequest(Frozen):
     caching: Caching | None = "None"
     tier: str | None = None
     bursting: bool = False
+    encryption_set: str | None = None
+    snapshot: str | None = None
 
     def limits(self, size_gib: int) -> DiskLimits | None:
         """The catalogue's limits of one disk of that size; None where it has none."""
@@ -159,6 +162,11 @@ def _root(spec: RentSpec, root_type: str) -> AzureDiskRequest:
         )
     if root_type and root_type not in startable:
         raise UnknownName("type of an OS disk", root_type, startable, field="disk")
+    refuse_options(
+        {"--from-snapshot": spec.snapshot},
+        "cannot be used with --disk root",
+        advice="an OS disk is made from its image: give one with --image",
+    )
     requested = _of(spec, "root", root_type or "Premium_LRS")
     return requested if spec.size_gib is None else _checked(requested, spec.size_gib)
 
@@ -173,11 +181,14 @@ def _local(spec: RentSpec) -> AzureDiskRequest:
             "--cache": azure.cache,
             "--performance-tier": azure.performance_tier,
             "--bursting": azure.bursting or None,
+            "--from-snapshot": spec.snapshot,
         },
         f"cannot be used with --disk {spec.disk}",
         advice="this disk comes with the machine: choose by --instance-type",
     )
-    return AzureDiskRequest(kind="local", type=TEMPORARY, count=spec.count, caching=None)
+    return AzureDiskRequest(
+        kind="local", type=TEMPORARY, count=spec.count, caching=None, encryption_set=spec.kms_key
+    )
 
 
 def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AzureDiskRequest:
@@ -195,6 +206,8 @@ def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AzureDiskRequest:
         caching=CACHES[(azure.cache or "none").lower()],
         tier=tier.upper() if tier else None,
         bursting=azure.bursting,
+        encryption_set=spec.kms_key,
+        snapshot=spec.snapshot,
     )
 
 
@@ -303,6 +316,15 @@ _FORMS = {
     "security_group": NameForm(
         re.compile(_ID + r"Network/networkSecurityGroups/[^/]+", re.IGNORECASE),
         "give its id: az network nsg show … --query id",
+    ),
+    "kms_key": NameForm(
+        re.compile(_ID + r"Compute/diskEncryptionSets/[^/]+", re.IGNORECASE),
+        "give the id of a disk encryption set: az disk-encryption-set show … --query id",
+    ),
+    "snapshot": NameForm(
+        re.compile(_ID + r"Compute/snapshots/[^/]+", re.IGNORECASE),
+        "give its id: az snapshot show … --query id",
+        "--from-snapshot",
     ),
     "placement": NameForm(
         re.compile(_ID + r"Compute/proximityPlacementGroups/[^/]+", re.IGNORECASE),

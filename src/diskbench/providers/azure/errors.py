@@ -151,6 +151,12 @@ TABLE: ErrorTable = (
         codes=("OSProvisioning(ClientError|InternalError|TimedOut)", "VMStartTimedOut"),
     ),
     ErrorRow(
+        InvalidValue, "Azure does not take the key of --kms-key: {told}",
+        "the disk encryption set must be in the region of the disks, and its identity must be "
+        "allowed to wrap and unwrap with the key: az disk-encryption-set show --ids ID",
+        codes=("KeyVault.*", "DiskEncryptionSet.*"),
+    ),
+    ErrorRow(
         InvalidValue, "Azure refuses {action}: {told}",
         "choose another --subnet, or one with free addresses",
         codes=("SubnetIsFull", "PrivateIPAddress.*", "SubnetsNotInSameVnet"),

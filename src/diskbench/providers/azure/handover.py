@@ -141,6 +141,11 @@ def _of_disk(details: AzureResolved, zone: str | None, disk: Item) -> Iterator[s
         yield from differs(what, "zone", zone, _zone(disk))
     if requested.tier is not None:
         yield from differs(what, "performance tier", requested.tier, properties.get("tier"))
+    key = (properties.get("encryption") or {}).get("diskEncryptionSetId")
+    yield from differs(what, "encryption set", _lower(requested.encryption_set), _lower(key))
+    source = (properties.get("creationData") or {}).get("sourceResourceId")
+    if requested.kind == "disk":
+        yield from differs(what, "snapshot", _lower(requested.snapshot), _lower(source))
     burst = properties.get("burstingEnabled")
     yield from differs(what, "bursting on demand", requested.bursting, burst)
 
@@ -232,6 +237,10 @@ def _disk_facts(machine: Item, disk: Item) -> dict[str, Any]:
         "bursting": properties.get("burstingEnabled"),
         "sector_bytes": (properties.get("creationData") or {}).get("logicalSectorSize"),
         "encryption": (properties.get("encryption") or {}).get("type"),
+        "encryption_set": (properties.get("encryption") or {}).get("diskEncryptionSetId"),
+        "snapshot": (properties.get("creationData") or {}).get("sourceResourceId"),
+        # Premium SSD v2 and Ultra are filled from their snapshot in the background.
+        "copied_percent": properties.get("completionPercent"),
         "zone": _zone(disk),
         "lun": attachment.get("lun"),
         "host_cache": attachment.get("caching") or "None",
@@ -246,6 +255,11 @@ def _attachment(machine: Item, disk: Item) -> Item:
         if str((entry.get("managedDisk") or {}).get("id", "")).lower() == str(disk["id"]).lower():
             return dict(entry)
     return {}
+
+
+def _lower(resource_id: str | None) -> str | None:
+    """An id as it is compared: Azure writes parts of them in other cases."""
+    return resource_id.lower() if resource_id else None
 
 
 def _zone(item: Item) -> str | None:

@@ -75,6 +75,7 @@ def resolve_details(
     machine = sold.machine(typed, known) if typed else None
     if machine is not None:
         check_support(machine, requested, tuple(sold.disks))
+    _check_given(here)
     image = find_image(here.edge, region, spec.image, machine.arch if machine else "x86_64")
     left = _quota_left(here)
     machine = with_controller(machine or _smallest(here, sold, image, left), image)
@@ -123,6 +124,42 @@ def _sold(here: AzureLookup) -> Offer:
             advice="az account list-locations --query [].name lists the regions",
         )
     return sold
+
+
+def _check_given(here: AzureLookup) -> None:
+    """Refuse a key or a snapshot that is not there, is elsewhere, or is larger than the disk.
+    Raises InvalidValue."""
+    requested = here.requested
+    for flag, field, kind, resource_id in (
+        ("--kms-key", "kms_key", "diskEncryptionSets", requested.encryption_set),
+        ("--from-snapshot", "from_snapshot", "snapshots", requested.snapshot),
+    ):
+        if resource_id is None:
+            continue
+        try:
+            found = _by_id(
+                here.edge, f"Microsoft.Compute/{kind}/read", resource_id, _ORIGINS_VERSION
+            )
+        except DiskbenchError as error:
+            if is_missing(error):
+                raise InvalidValue(
+                    f"{flag} {resource_id} is not there", advice="give its id", field=field
+                ) from error
+            raise
+        location = str(found.get("location", "")).lower().replace(" ", "")
+        if location != here.region:
+            raise InvalidValue(
+                f"{flag} {resource_id} is in {location}",
+                advice=f"give one in {here.region}, or --region {location}",
+                field=field,
+            )
+        held = (found.get("properties") or {}).get("diskSizeGB") or 0
+        if requested.snapshot == resource_id and held > (requested.size_gib or 0):
+            raise InvalidValue(
+                f"{flag} {resource_id} holds {held} GiB",
+                advice=f"add --size {held} or more",
+                field="size",
+            )
 
 
 def _quota_left(here: AzureLookup) -> dict[str, float] | None:
@@ -264,6 +301,8 @@ _SHARED = re.compile(r"/(CommunityGalleries|SharedGalleries)/.+", re.IGNORECASE)
 _READ = "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read"
 _OWN_VERSION, _GALLERY_VERSION = "2024-11-01", "2024-03-03"
 """API versions of Microsoft.Compute/images and of galleries (azure-mgmt-compute 39.0.0)."""
+_ORIGINS_VERSION = "2024-03-02"
+"""API version of disk encryption sets and snapshots (azure-mgmt-compute 39.0.0)."""
 _TERMS = (
     "/subscriptions/{subscription}/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine"
     "/publishers/{publisher}/offers/{product}/plans/{name}/agreements/current"

@@ -127,6 +127,8 @@ def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[
             "what follows measures the machine's cache"
         )
     yield from open_warnings(spec, spot=", and costs at most the price shown")
+    if requested.encryption_set is not None and requested.kind == "local":
+        yield "--kms-key encrypts the OS disk; the machine's own disk is encrypted by Azure alone"
     if details.subnet is not None:
         yield (
             "the machine has no public address: SSH must reach its private one, and the machine "

@@ -70,6 +70,11 @@ IMAGES = (
     "Microsoft.MarketplaceOrdering/offerTypes/publishers/offers/plans/agreements/read",
 )
 """Actions for `--image` with an image of the user's own, or with one that has a plan."""
+GIVEN = (
+    "Microsoft.Compute/diskEncryptionSets/read",
+    "Microsoft.Compute/snapshots/read",
+)
+"""Actions for `--kms-key` and `--from-snapshot`."""
 EXAMINED = (
     "Microsoft.Authorization/permissions/read",
     "Microsoft.Compute/locations/usages/read",
@@ -84,7 +89,7 @@ DOCTORS = (*EXAMINED, VALIDATE)
 
 def actions() -> tuple[str, ...]:
     """All actions, sorted."""
-    return tuple(sorted((*CALLED, *POLLED, *JOINED, *DELETED_ALONG, *IMAGES, *DOCTORS)))
+    return tuple(sorted((*CALLED, *POLLED, *JOINED, *DELETED_ALONG, *IMAGES, *GIVEN, *DOCTORS)))
 
 
 def policy() -> str:

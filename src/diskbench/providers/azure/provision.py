@@ -205,6 +205,7 @@ def launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
         lab=order.lab,
         controller=details.machine.controller,
         plan=details.image.plan,
+        encryption_set=requested.encryption_set,
     )
 
 
@@ -229,6 +230,8 @@ def new_disk(order: AzureOrder, zone: str | None) -> NewDisk:
         tier=requested.tier,
         bursting=requested.bursting,
         lab=order.lab,
+        encryption_set=requested.encryption_set,
+        snapshot=requested.snapshot,
     )
 
 

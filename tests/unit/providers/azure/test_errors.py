@@ -88,6 +88,7 @@ ANSWERS: dict[int, tuple[str, ...]] = {
         "IPv4StandardSkuPublicIpCountLimitReached", "ReservedResourceName", "SecurityRuleConflict",
         "SecurityRuleInvalidPriority", "SubnetIsFull", "SubnetsNotInSameVnet", "TagsCountExceeded",
         "InUseSubnetCannotBeDeleted", "InUseNetworkSecurityGroupCannotBeDeleted",
+        "KeyVaultAccessForbidden", "KeyVaultSecretDoesNotExist",
         "VMMarketplaceInvalidInput", "MarketplacePurchaseEligibilityFailed",
         "ResourcePurchaseValidationFailed",
     ),

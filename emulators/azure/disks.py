@@ -97,6 +97,8 @@ def _put(cloud: Cloud, call: Call) -> Answer:
     key = (given.get("encryption") or {}).get("diskEncryptionSetId")
     made["properties"]["encryption"] = origins.encryption(cloud, location, key)
     if created.lower() == "copy":
+        if made["sku"]["name"] == "UltraSSD_LRS":
+            raise wrong("Ultra disks can only be created as empty disks.", "createOption")
         asked = given["creationData"].get("sourceResourceId")
         source = origins.snapshot(cloud, location, asked, given["diskSizeGB"])
         origins.copy_content(cloud, source, made)

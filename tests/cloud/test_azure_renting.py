@@ -95,6 +95,8 @@ class TestWhatIsMade:
             ("StandardSSD_LRS", 20, {}),
             ("Premium_LRS", 64, {"performance_tier": "P30"}),
             ("Premium_LRS", 1024, {"bursting": True, "instance_type": "Standard_F16s_v2"}),
+            ("Premium_LRS", 1024, {"performance_plus": True}),
+            ("Premium_ZRS", 64, {}),
             ("PremiumV2_LRS", 20, {"iops": 4000, "throughput_mib_per_s": 200}),
             ("UltraSSD_LRS", 64, {"iops": 2000, "throughput_mib_per_s": 100}),
         ],
@@ -110,6 +112,7 @@ class TestWhatIsMade:
         assert told["iops"] == more.get("iops", told["iops"])
         assert told["tier"] == more.get("performance_tier", told["tier"])
         assert bool(told["bursting"]) == more.get("bursting", False)
+        assert bool(told["performance_plus"]) == more.get("performance_plus", False)
 
     def test_another_host_cache_is_had_by_detaching_and_that_is_recorded(self, rig: Rig) -> None:
         rig.acquire(cache="none")

@@ -235,7 +235,7 @@ def _size_gib(requested: AzureDiskRequest, image: AzureImage, machine: AzureMach
 def _other_promise(sold: Offer, requested: AzureDiskRequest, size_gib: int) -> str | None:
     """The warning where Azure lists other figures of a disk's tier today than the catalogue;
     None where both agree, or the list has none."""
-    if requested.kind == "local" or requested.bursting:
+    if requested.kind == "local" or requested.bursting or requested.plus:
         return None
     rows = catalogue("azure").disks[requested.type].tiers
     row = rows and next((tier_row for tier_row in rows.rows if size_gib <= tier_row.gib), None)
@@ -283,13 +283,21 @@ _KNOWN = {
         "x86_64": "Canonical:ubuntu-24_04-lts:server:latest",
         "arm64": "Canonical:ubuntu-24_04-lts:server-arm64:latest",
     },
+    "ubuntu-26.04": {
+        "x86_64": "Canonical:ubuntu-26_04-lts:server:latest",
+        "arm64": "Canonical:ubuntu-26_04-lts:server-arm64:latest",
+    },
+    "debian-13": {
+        "x86_64": "Debian:debian-13:13-gen2:latest",
+        "arm64": "Debian:debian-13:13-arm64:latest",
+    },
     "debian": {
         "x86_64": "Debian:debian-12:12-gen2:latest",
         "arm64": "Debian:debian-12:12-arm64:latest",
     },
 }
 """Source: PerfKitBenchmarker's Azure virtual machines, 2026-08-20 (arm64 of Debian: as named
-there for other offers, not tried)."""
+there for other offers, not tried); the newer ones by their programs of 2026."""
 _URN = re.compile(r"[^:/]+:[^:/]+:[^:/]+:[^:/]+")
 _SUBSCRIPTION = r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute"
 _OWN = re.compile(_SUBSCRIPTION + r"/images/[^/]+", re.IGNORECASE)

@@ -77,6 +77,8 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
     )
     if requested.tier:
         what += f", tier {requested.tier}"
+    if requested.plus:
+        what += ", performance plus"
     if requested.bursting:
         what += ", bursting on demand"
     if requested.caching is not None:

@@ -18,7 +18,7 @@ from diskbench.errors import (
 )
 from diskbench.providers.azure import requests
 from diskbench.providers.azure.client import AzureClient, AzureTiming, Item
-from diskbench.providers.azure.disk_request import AzureResolved
+from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
 from diskbench.providers.azure.inventory import (
     DISKS,
     GROUPS,
@@ -225,13 +225,14 @@ def new_disk(order: AzureOrder, zone: str | None) -> NewDisk:
     requested, details = order.details.requested, order.details
     return NewDisk(
         region=details.region,
-        zone=zone,
+        zone=None if requested.type in ZONE_REDUNDANT else zone,
         spec=requested.spec(details.size_gib),
         tier=requested.tier,
         bursting=requested.bursting,
         lab=order.lab,
         encryption_set=requested.encryption_set,
         snapshot=requested.snapshot,
+        plus=requested.plus,
     )
 
 

@@ -223,6 +223,7 @@ class NewDisk:
     lab: str = ""
     encryption_set: str | None = None
     snapshot: str | None = None
+    plus: bool = False
 
 
 def disk(claim: Claim, new: NewDisk) -> Request:
@@ -234,6 +235,8 @@ def disk(claim: Claim, new: NewDisk) -> Request:
         "networkAccessPolicy": "DenyAll",
         "publicNetworkAccess": "Disabled",
     }
+    if new.plus:
+        properties["creationData"]["performancePlus"] = True
     if new.encryption_set is not None:
         properties["encryption"] = {
             "type": "EncryptionAtRestWithCustomerKey",

@@ -129,6 +129,8 @@ def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[
             "what follows measures the machine's cache"
         )
     yield from open_warnings(spec, spot=", and costs at most the price shown")
+    if requested.kind == "root" and requested.type == "Standard_LRS":
+        yield "Azure ends Standard HDD as an OS disk on 2028-09-08"  # disks-types.md 2026-08-11
     if requested.encryption_set is not None and requested.kind == "local":
         yield "--kms-key encrypts the OS disk; the machine's own disk is encrypted by Azure alone"
     if details.subnet is not None:

@@ -43,7 +43,7 @@ class Refusal(Exception):  # noqa: N818 - named for what happened
 
     def __init__(
         self, code: str, message: str, *, status: int = 400, target: str | None = None,
-        retry_after: int | None = None,
+        retry_after: int | None = None, more: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(f"{code}: {message}")
         self.code = code
@@ -51,12 +51,14 @@ class Refusal(Exception):  # noqa: N818 - named for what happened
         self.status = status
         self.target = target
         self.retry_after = retry_after
+        self.more = more or {}
+        """Further members of the error: details, additionalInfo."""
 
     @property
     def error(self) -> dict[str, Any]:
         """The error object."""
         found: dict[str, Any] = {"code": self.code, "message": self.message}
-        return found | ({"target": self.target} if self.target else {})
+        return found | ({"target": self.target} if self.target else {}) | dict(self.more)
 
     def answer(self) -> Answer:
         """The refused request's answer."""

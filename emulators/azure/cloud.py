@@ -116,7 +116,7 @@ class Cloud:
         for key in [k for k in self.resources if k == below or k.startswith(below + "/")]:
             document = self.resources.pop(key)
             self.sightings.dropped(document, self.lag)
-            if document["type"] == "Microsoft.Compute/disks":
+            if document["type"] in {"Microsoft.Compute/disks", "Microsoft.Compute/snapshots"}:
                 self.image(document).unlink(missing_ok=True)
 
     def of(self, kind: str, below: str = "") -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from emulators.azure import disk_rules, machine_rules, sizes
+from emulators.azure import disk_rules, machine_rules, policies, sizes
 from emulators.azure.call import Answer, Call, Refusal
 from emulators.azure.cloud import Cloud, Route
 from emulators.azure.subscriptions import check_location
@@ -33,6 +33,7 @@ def _validate(cloud: Cloud, call: Call) -> Answer:
                 "InvalidTemplateDeployment",
                 f"The template deployment '{call.names['name']}' is not valid according to the "
                 f"validation procedure. {refused.code}: {refused.message}",
+                more={"details": [refused.error]},
             ) from refused
     path = f"/subscriptions/{call.names['sub']}/providers/{_NESTED}/{call.names['name']}"
     state = {"mode": "Incremental", "provisioningState": "Succeeded"}
@@ -74,6 +75,8 @@ def _check_right(cloud: Cloud, call: Call, resource: dict[str, Any]) -> None:
 def _check(cloud: Cloud, call: Call, resource: dict[str, Any]) -> None:
     kind, given = resource["type"], resource.get("properties") or {}
     location = check_location(resource.get("location"), kind)
+    policed = "groups" if kind == _GROUPS else "resources"
+    policies.check_tags(cloud, policed, resource["name"], resource.get("tags") or {})
     if kind == "Microsoft.Compute/disks":
         sku = disk_rules.sku_name((resource.get("sku") or {}).get("name"))
         disk_rules.figures(sku, given["diskSizeGB"], given)

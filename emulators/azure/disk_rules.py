@@ -61,6 +61,10 @@ TIERS = {
         ],
     ),
 }  # fmt: skip
+PLUS = {"P30": (8000, 300), "P40": (16000, 600), "P50": (20000, 900), "P60": (20000, 900),
+        "P70": (20000, 900), "P80": (20000, 900)}  # fmt: skip
+"""Expanded IOPS and MB/s (disk-storage-premium-ssd-sizes.md, 2023-03-16)."""
+PLUS_GIB = 513
 ZRS = {"Premium_ZRS": "Premium_LRS", "StandardSSD_ZRS": "StandardSSD_LRS"}
 SKU_TIERS = {"Standard_LRS": "Standard", "StandardSSD_LRS": "Standard", "Premium_LRS": "Premium",
              "PremiumV2_LRS": "Premium", "UltraSSD_LRS": "Ultra", "Premium_ZRS": "Premium",
@@ -87,6 +91,13 @@ def figures(sku: str, size: int, given: Mapping[str, Any]) -> dict[str, Any]:
                 name,
             )
     shown = _tier(sku, size, given)
+    if (given.get("creationData") or {}).get("performancePlus"):
+        if size < PLUS_GIB:
+            raise wrong("Performance plus needs a disk of 513 GiB or more.", "performancePlus")
+        own = next(row for row in TIERS[ZRS.get(sku, sku)] if size <= row.gib)
+        if own.name in PLUS:
+            iops, mbps = PLUS[own.name]
+            shown |= {"diskIOPSReadWrite": iops, "diskMBpsReadWrite": mbps}
     if given.get("burstingEnabled"):
         if not sku.startswith("Premium") or size <= 512:
             raise wrong(

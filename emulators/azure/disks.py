@@ -6,7 +6,7 @@ import copy
 import uuid
 from typing import Any
 
-from emulators.azure import disk_rules, schema
+from emulators.azure import disk_rules, origins, schema
 from emulators.azure.call import GROUP, Answer, Call, Refusal, filtered, not_found, now, wrong
 from emulators.azure.cloud import Cloud, Route
 from emulators.azure.groups import check_tags, group_of
@@ -82,8 +82,8 @@ def _put(cloud: Cloud, call: Call) -> Answer:
     created = (given.get("creationData") or {}).get("createOption")
     if created is None:
         raise wrong("Required parameter 'disk.creationData.createOption' is missing (null).")
-    if created.lower() != "empty":
-        raise wrong(f"The emulator makes empty disks only, not '{created}'.", "createOption")
+    if created.lower() not in {"empty", "copy"}:
+        raise wrong(f"The emulator makes no disks by '{created}'.", "createOption")
     if given.get("diskSizeGB") is None:
         raise wrong("Required parameter 'disk.diskSizeGB' is missing (null).", "disk.diskSizeGB")
     made = made_disk(
@@ -94,6 +94,14 @@ def _put(cloud: Cloud, call: Call) -> Answer:
         given,
         {"tags": body.get("tags"), "zones": body.get("zones")},
     )
+    key = (given.get("encryption") or {}).get("diskEncryptionSetId")
+    made["properties"]["encryption"] = origins.encryption(cloud, location, key)
+    if created.lower() == "copy":
+        if made["sku"]["name"] == "UltraSSD_LRS":
+            raise wrong("Ultra disks can only be created as empty disks.", "createOption")
+        asked = given["creationData"].get("sourceResourceId")
+        source = origins.snapshot(cloud, location, asked, given["diskSizeGB"])
+        origins.copy_content(cloud, source, made)
     made["properties"]["provisioningState"] = "Updating"
     cloud.save(made)
     # Until it is there only what was asked for is told; the type of disk is, where it was asked.

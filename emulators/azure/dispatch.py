@@ -12,6 +12,8 @@ from emulators.azure import (
     images,
     machines,
     network,
+    origins,
+    policies,
     polling,
     power,
     rights,
@@ -25,7 +27,7 @@ from emulators.azure.identity import client_of
 ROUTES: tuple[Route, ...] = tuple(
     route
     for module in (
-        subscriptions, polling, sizes, images, groups, network, disks, power, machines,
+        subscriptions, polling, sizes, images, groups, network, origins, disks, power, machines,
         deployments, generic,
     )
     for route in module.ROUTES
@@ -52,6 +54,7 @@ def answer(cloud: Cloud, call: Call) -> Answer:
         _check_subscription(call)
         cloud.faults.check_refusals(call)
         rights.check(cloud, call, client)
+        policies.check(cloud, call)
         subscriptions.check_registered(cloud, call)
         with cloud.lock:
             given = _given(cloud, route, call)

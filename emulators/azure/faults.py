@@ -48,6 +48,8 @@ class Faults:
     asked: list[Asked] = field(default_factory=list)
     quota_cores: int = 100
     """How many cores a region gives."""
+    quota_of: dict[str, int] = field(default_factory=dict)
+    """How many cores a family of sizes gives; as many as the region where it is not named."""
     role: frozenset[str] | None = None
     """The actions that callers may take (rights.py); None is Owner."""
     demanded: set[str] = field(default_factory=set)
@@ -56,6 +58,8 @@ class Faults:
     """The plans whose terms nobody accepted."""
     registrations: dict[str, str] = field(default_factory=dict)
     """The state of resource providers that the subscription is not registered for."""
+    demanded_tags: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Keys of tags that policies demand → of what: "groups", "resources" (policies.py)."""
     _refusals: list[_Due] = field(default_factory=list)
     _failures: list[_Due] = field(default_factory=list)
     _lost: dict[str, float] = field(default_factory=dict)
@@ -75,10 +79,12 @@ class Faults:
             self._deaf = False
             self._late_looks = 0
             self.quota_cores = 100
+            self.quota_of.clear()
             self.role = None
             self.demanded.clear()
             self.registrations.clear()
             self.refused_terms.clear()
+            self.demanded_tags.clear()
 
     def grant(self, actions: Iterable[str]) -> None:
         """From now on callers have exactly this role."""
@@ -110,11 +116,31 @@ class Faults:
             self._failures.append(_Due(action, Refusal(code, message), times, where))
 
     def capacity(
-        self, *, zone: str | None = None, size: str | None = None, times: float = 1
+        self,
+        *,
+        zone: str | None = None,
+        size: str | None = None,
+        times: float = 1,
+        at_once: bool = False,
     ) -> None:
-        """No machine of that size in that zone, told inside the operation; None is any."""
+        """No machine of that size in that zone, told inside the operation, or `at_once` as the
+        answer to the PUT (azuresandbox 70 and 654, azure-cli 32628); None is any."""
         code = "ZonalAllocationFailed" if zone else "AllocationFailed"
         where = {"zones": [zone]} if zone else {}
+        if at_once:
+            self.refuse(
+                MACHINE,
+                "SkuNotAvailable",
+                "The requested VM size for resource 'Following SKUs have failed for Capacity "
+                f"Restrictions: {size or 'any'}' is currently not available in location 'eastus'. "
+                "Please try another size or deploy to a different location or different zone. See "
+                "https://aka.ms/azureskunotavailable for details.",
+                status=409,
+                times=times,
+                **where,
+                **({"vmSize": size} if size else {}),
+            )
+            return
         self.fail(
             MACHINE,
             code,
@@ -124,6 +150,17 @@ class Faults:
             times=times,
             **where,
             **({"vmSize": size} if size else {}),
+        )
+
+    def reserve_interface(self, seconds: int = 180) -> None:
+        """The next machine finds its interface kept for one that failed (taskcluster 7196,
+        bosh-azure-cpi-release 765)."""
+        self.refuse(
+            MACHINE,
+            "NicReservedForAnotherVm",
+            "Nic(s) in request is reserved for another Virtual Machine for 180 seconds. Please "
+            f"provide another nic(s) or retry after {seconds} seconds. Reserved VM: "
+            "/subscriptions/0/resourceGroups/g/providers/Microsoft.Compute/virtualMachines/other",
         )
 
     def throttle(self, action: str = "*", times: float = 1, retry_after: int = 0) -> None:

@@ -17,6 +17,7 @@ IMAGES = {
     ("Canonical", "ubuntu-26_04-lts", "server"): ("26.04.202610090", "V2"),
     ("Canonical", "0001-com-ubuntu-server-jammy", "22_04-lts-gen2"): ("22.04.202610090", "V2"),
     ("Canonical", "0001-com-ubuntu-server-jammy", "22_04-lts"): ("22.04.202610090", "V1"),
+    ("Debian", "debian-13", "13-gen2"): ("0.20261012.2601", "V2"),
     ("Debian", "debian-12", "12-gen2"): ("0.20261006.2258", "V2"),
     ("Debian", "debian-12", "12"): ("0.20261006.2258", "V1"),
     ("Contoso", "appliance", "basic"): ("1.0.7", "V2"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from emulators.azure import sizes
+from emulators.azure import origins, sizes
 from emulators.azure.cloud import Cloud
 from emulators.azure.disks import KIND as DISK
 from emulators.azure.disks import made_disk
@@ -41,6 +41,8 @@ def make_disks(cloud: Cloud, vm: dict[str, Any]) -> None:
         )  # fmt: skip
         if one is storage["osDisk"]:
             made["properties"]["osType"] = one["osType"]
+        key = (one["managedDisk"].get("diskEncryptionSet") or {}).get("id")
+        made["properties"]["encryption"] = origins.encryption(cloud, vm["location"], key)
         made["properties"]["diskState"] = "Attached"
         cloud.save(made)
         one["managedDisk"]["id"] = made["id"]

@@ -37,7 +37,10 @@ def os_disk(vm: dict[str, Any], size: Size, asked: dict[str, Any], system: str) 
         "name": asked.get("name") or f"{vm['name']}_OsDisk_1_{uuid.uuid4().hex}",
         "createOption": "FromImage",
         "caching": caching,
-        "managedDisk": {"storageAccountType": sku},
+        "managedDisk": {
+            "storageAccountType": sku,
+            **{name: one for name, one in managed.items() if name == "diskEncryptionSet"},
+        },
         "deleteOption": asked.get("deleteOption", "Detach"),
         "diskSizeGB": gib,
     }

@@ -83,13 +83,19 @@ def default_security(api_version: str, generation: str) -> dict[str, Any]:
 
 def check_quota(cloud: Cloud, subscription: str, location: str, size: Size) -> None:
     """Raise Refusal when no cores are left."""
-    used = sizes.cores_in_use(cloud, subscription, location)
-    if used + size.cores > cloud.faults.quota_cores:
+    for name, used, most in (
+        ("Total Regional", sizes.cores_in_use(cloud, subscription, location),
+         cloud.faults.quota_cores),
+        (size.family, sizes.cores_in_use(cloud, subscription, location, size.family),
+         sizes.family_quota(cloud, size.family)),
+    ):  # fmt: skip
+        if used + size.cores <= most:
+            continue
         raise Refusal(
             "OperationNotAllowed",
             "Operation could not be completed as it results in exceeding approved "
-            f"{size.family} Cores quota. Additional details - Deployment Model: Resource Manager, "
-            f"Location: {location}, Current Limit: {cloud.faults.quota_cores}, Current Usage: "
+            f"{name} Cores quota. Additional details - Deployment Model: Resource Manager, "
+            f"Location: {location}, Current Limit: {most}, Current Usage: "
             f"{used}, Additional Required: {size.cores}, (Minimum) New Limit Required: "
             f"{used + size.cores}. Submit a request for Quota increase at "
             "https://aka.ms/ProdportalCRP.",

@@ -31,9 +31,14 @@ LINKED: Mapping[str, Mapping[str, str]] = {
         "managedDisk": f"{_COMPUTE}/disks/write",
         "proximityPlacementGroup": f"{_COMPUTE}/proximityPlacementGroups/write",
         "imageReference": f"{_COMPUTE}/images/read",
+        "diskEncryptionSet": f"{_COMPUTE}/diskEncryptionSets/read",
+    },
+    f"{_COMPUTE}/disks/write": {
+        "diskEncryptionSetId": f"{_COMPUTE}/diskEncryptionSets/read",
+        "sourceResourceId": f"{_COMPUTE}/snapshots/read",
     },
 }
-"""Action → member of its body that refers to another resource by `id` → what that demands."""
+"""Action → member of its body that refers to another resource by its id → what that demands."""
 GALLERY_IMAGE = f"{_COMPUTE}/galleries/images/versions/read"
 DELETED_ALONG = {
     "networkInterfaces": f"{_NETWORK}/networkInterfaces/delete",
@@ -96,7 +101,7 @@ def _referred(body: Any, wanted: Mapping[str, str]) -> Iterator[tuple[str, str]]
         return
     for member, value in body.items() if isinstance(body, dict) else ():
         for one in value if isinstance(value, list) else [value]:
-            target = str(one.get("id") or "") if isinstance(one, dict) else ""
+            target = str((one.get("id") if isinstance(one, dict) else one) or "")
             if member in wanted and target:
                 gallery = member == "imageReference" and "/galleries/" in target.lower()
                 yield member, GALLERY_IMAGE if gallery else wanted[member]

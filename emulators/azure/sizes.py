@@ -95,9 +95,16 @@ _ROWS = (
     _row("D4s_v5 standardDSv5Family 4 16 8 0 6400 145 - -", ultra=True),
     _row("D8s_v5 standardDSv5Family 8 32 16 0 12800 290 - -", ultra=True),
     _row("D16s_v5 standardDSv5Family 16 64 32 0 25600 600 - -", ultra=True),
+    _row("D32s_v5 standardDSv5Family 32 128 32 0 51200 865 - -", ultra=True),
+    _row("D48s_v5 standardDSv5Family 48 192 32 0 76800 1315 - -", ultra=True),
     _row("E2s_v5 standardESv5Family 2 16 4 0 3750 85 - -", ultra=True),
     _row("E4s_v5 standardESv5Family 4 32 8 0 6400 145 - -", ultra=True),
     _row("E8s_v5 standardESv5Family 8 64 16 0 12800 290 - -", ultra=True),
+    _row("E2bs_v5 standardEBSv5Family 2 16 4 0 5500 156 - -", **_BOTH),
+    _row("E4bs_v5 standardEBSv5Family 4 32 8 0 11000 350 - -", **_BOTH),
+    _row("E8bs_v5 standardEBSv5Family 8 64 16 0 22000 625 - -", **_BOTH),
+    _row("E16bs_v5 standardEBSv5Family 16 128 32 0 44000 1250 - -", **_BOTH),
+    _row("E32bs_v5 standardEBSv5Family 32 256 32 0 88000 2500 - -", **_BOTH),
     _row("E2bds_v5 standardEBDSv5Family 2 16 4 75 5500 156 9000 125 50", **_BOTH),
     _row("E4bds_v5 standardEBDSv5Family 4 32 8 150 11000 350 19000 250 100", **_BOTH),
     _row("D2s_v6 standardDsv6Family 2 8 8 0 3750 106 - -", **_NVME),
@@ -193,12 +200,11 @@ def _tier(sku: str, tier: Tier, location: str) -> dict[str, Any]:
 
 
 def _usages(cloud: Cloud, call: Call) -> Answer:
-    used = cores_in_use(cloud, call.names["sub"], call.names["location"])
-    rows = [("cores", "Total Regional vCPUs", used, cloud.faults.quota_cores)]
-    rows += [
-        (family, f"{family} vCPUs", 0, cloud.faults.quota_cores)
-        for family in sorted({size.family for size in _ROWS})
-    ]
+    where, faults = (call.names["sub"], call.names["location"]), cloud.faults
+    rows = [("cores", "Total Regional vCPUs", cores_in_use(cloud, *where), faults.quota_cores)]
+    for family in sorted({size.family for size in _ROWS}):
+        used = cores_in_use(cloud, *where, family)
+        rows.append((family, f"{family} vCPUs", used, family_quota(cloud, family)))
     value = [
         {"limit": most, "unit": "Count", "currentValue": now,
          "name": {"value": name, "localizedValue": shown}}
@@ -207,14 +213,20 @@ def _usages(cloud: Cloud, call: Call) -> Answer:
     return Answer(200, {"value": value})
 
 
-def cores_in_use(cloud: Cloud, subscription: str, location: str) -> int:
-    """The cores of all machines there."""
+def family_quota(cloud: Cloud, family: str) -> int:
+    """How many cores a family gives."""
+    return cloud.faults.quota_of.get(family, cloud.faults.quota_cores)
+
+
+def cores_in_use(cloud: Cloud, subscription: str, location: str, family: str = "") -> int:
+    """The cores of all machines there, or of those of a family."""
     found = cloud.of("Microsoft.Compute/virtualMachines", f"/subscriptions/{subscription}/")
-    return sum(
-        SIZES[one["properties"]["hardwareProfile"]["vmSize"].lower()].cores
+    there = [
+        SIZES[one["properties"]["hardwareProfile"]["vmSize"].lower()]
         for one in found
         if one["location"] == location
-    )
+    ]
+    return sum(size.cores for size in there if family in {"", size.family})
 
 
 def _listed(_: Cloud, __: Call) -> Answer:

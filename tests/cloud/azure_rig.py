@@ -69,7 +69,8 @@ class Rig:
 
     def acquire(self, lease: str = "one", spec: RentSpec = PREMIUM, **more: Any) -> Acquired:
         rental = self.resolve(spec, **more)
-        return self.provider.acquire(self.claim(lease), rental, self.watch)
+        claim = self.claim(lease).model_copy(update={"tags": rental.spec.tags})
+        return self.provider.acquire(claim, rental, self.watch)
 
     def claim(self, lease: str = "one", lasts_s: float = SOON_S) -> Claim:
         return claim(lease, expires_at=float(int(time.time() + lasts_s)))

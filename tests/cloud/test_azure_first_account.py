@@ -240,6 +240,18 @@ def test_an_image_of_ones_own_that_is_not_there_is_refused_before_renting(rig: R
         rig.resolve(image=gone)
 
 
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("ubuntu-26.04", "Canonical:ubuntu-26_04-lts:server:26.04"),
+        ("debian", "Debian:debian-12:12-gen2:"),
+        ("debian-13", "Debian:debian-13:13-gen2:"),
+    ],
+)
+def test_an_image_is_known_by_its_number(rig: Rig, typed: str, name: str) -> None:
+    assert (rig.resolve(image=typed).image or "").startswith(name)
+
+
 # --- Part 2, 5: newer answers
 
 

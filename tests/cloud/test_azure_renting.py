@@ -95,6 +95,8 @@ class TestWhatIsMade:
             ("StandardSSD_LRS", 20, {}),
             ("Premium_LRS", 64, {"performance_tier": "P30"}),
             ("Premium_LRS", 1024, {"bursting": True, "instance_type": "Standard_F16s_v2"}),
+            ("Premium_LRS", 1024, {"performance_plus": True}),
+            ("Premium_ZRS", 64, {}),
             ("PremiumV2_LRS", 20, {"iops": 4000, "throughput_mib_per_s": 200}),
             ("UltraSSD_LRS", 64, {"iops": 2000, "throughput_mib_per_s": 100}),
         ],
@@ -110,6 +112,7 @@ class TestWhatIsMade:
         assert told["iops"] == more.get("iops", told["iops"])
         assert told["tier"] == more.get("performance_tier", told["tier"])
         assert bool(told["bursting"]) == more.get("bursting", False)
+        assert bool(told["performance_plus"]) == more.get("performance_plus", False)
 
     def test_another_host_cache_is_had_by_detaching_and_that_is_recorded(self, rig: Rig) -> None:
         rig.acquire(cache="none")
@@ -282,10 +285,10 @@ class TestLaterEnd:
 def test_the_default_is_a_whole_rental(rig: Rig) -> None:
     rental = rig.resolve(PREMIUM.model_copy(update={"size_gib": 256}))
     assert rental.scope.region == "eastus"
-    assert rental.instance_type == "Standard_D8s_v5"
+    assert rental.instance_type == "Standard_E4bs_v5"
     assert rental.zones == ("1", "2", "3")
     assert rental.promise.startswith("1,100 IOPS, bursts to 3,500")
-    assert rental.hourly_usd == pytest.approx(0.384 + (5.2795 + 38.012142) / 730 + 0.005)
+    assert rental.hourly_usd == pytest.approx(0.298 + (5.2795 + 38.012142) / 730 + 0.005)
     assert type(rental).model_validate_json(rental.model_dump_json()) == rental
 
 

@@ -26,6 +26,8 @@ OWN_IMAGES = (
     f"{IMAGE}/Microsoft.Compute/images/mine",
     f"{IMAGE}/Microsoft.Compute/galleries/shared/images/mine/versions/1.0.0",
 )
+KEY = f"{IMAGE}/Microsoft.Compute/diskEncryptionSets/mine"
+SNAPSHOT = f"{IMAGE}/Microsoft.Compute/snapshots/mine"
 NOT_DEMANDED = {
     "Microsoft.Network/locations/operationResults/read":
         "of an operation that answers with a location alone; none of these does in the emulator",
@@ -36,13 +38,23 @@ GOES_ON = {
 }
 
 
+def keep_origins(rig: Rig) -> None:
+    """A disk encryption set and a snapshot of the user's."""
+    for identity in (KEY, SNAPSHOT):
+        kind = "/".join(identity.split("/")[-3:-1])
+        held = {"diskSizeGB": 4, "uniqueId": "none"}
+        rig.cloud.save({"id": identity, "name": "mine", "type": kind, "location": REGION,
+                        "properties": held})  # fmt: skip
+
+
 def rent_without_a_guest(rig: Rig) -> None:
     """Every call of a rental and its end, with a machine that never answers SSH: an image of each
     kind, a disk attached and swapped, a zone without capacity, a later end."""
     rig.faults.never_ready()
     for image in (*OWN_IMAGES, "Contoso:appliance:basic:latest"):
         rig.resolve(image=image)
-    rental = rig.resolve()
+    keep_origins(rig)
+    rental = rig.resolve(kms_key=KEY, snapshot=SNAPSHOT)
     order = rig.provider._order(rig.claim(), rental, rig.watch)
     rig.faults.capacity(zone="1")
     made = provision(order)

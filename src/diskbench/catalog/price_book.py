@@ -39,6 +39,7 @@ class PricedDisk(SourcedFigure):
     per_mib_per_s: float = 0.0
     free_mib_per_s: float = 0.0
     per_mb_per_s: float = 0.0
+    free_mb_per_s: float = 0.0
 
     def month_usd(
         self, size_gib: float, iops: float, throughput: float, tier: str | None = None
@@ -53,7 +54,7 @@ class PricedDisk(SourcedFigure):
             total += step.usd * max(0.0, end - paid)
             paid = max(paid, end)
         total += self.per_mib_per_s * max(0.0, throughput - self.free_mib_per_s)
-        return total + self.per_mb_per_s * throughput
+        return total + self.per_mb_per_s * max(0.0, throughput - self.free_mb_per_s)
 
 
 class PriceBook(ProviderFile):

@@ -216,13 +216,27 @@ class ChosenTiers(SourcedFigure):
     above_gib: int = 0
 
 
+class Expanded(Frozen):
+    """What one tier reaches with the higher limits that are asked for when a disk is made."""
+
+    iops: float
+    throughput: float
+
+
+class ExpandedTiers(SourcedFigure):
+    """The tiers that have higher limits for the asking (Azure's performance plus), by name."""
+
+    rows: dict[str, Expanded]
+
+
 class Tiers(SourcedFigure):
     """The table of a type that is sold in sizes, smallest first. `chosen` is None if a disk always
-    has its size's own tier."""
+    has its size's own tier, `expanded` if none has higher limits for the asking."""
 
     unit: Unit
     rows: tuple[Tier, ...] = Field(min_length=1)
     chosen: ChosenTiers | None = None
+    expanded: ExpandedTiers | None = None
 
     @property
     def unit_bytes(self) -> int:

@@ -1,7 +1,8 @@
 """What may be bought for a disk beyond its type, size, IOPS and throughput: pure.
 
-A performance tier above the size's own (`tiers.chosen` of a disk type), and bursting on demand
-(`on_demand`): the rules and figures are in the provider's limits.yaml.
+A performance tier above the size's own (`tiers.chosen` of a disk type), higher limits for the
+asking (`tiers.expanded`), and bursting on demand (`on_demand`): the rules and figures are in the
+provider's limits.yaml.
 """
 
 from __future__ import annotations
@@ -76,6 +77,39 @@ def bursting_limits(cloud: str, disk_limits: DiskLimits) -> DiskLimits:
     return replace(
         disk_limits,
         pools=tuple(_raised(pool, burst, tiers.unit_bytes) for pool in disk_limits.pools),
+    )
+
+
+def expanded_limits(cloud: str, disk_limits: DiskLimits) -> DiskLimits:
+    """The same disk with the higher limits that are asked for when it is made. Raises InvalidValue
+    for a type or size that has none."""
+    entry = catalogue(cloud).disk(disk_limits.disk_type)
+    table = entry.tiers
+    if table is None or table.expanded is None:
+        sold = _types_with(cloud, lambda other: bool(other.tiers and other.tiers.expanded))
+        raise InvalidValue(
+            f"--performance-plus cannot be used with {disk_limits.disk_type}",
+            advice=f"the catalogue knows its figures for {sold}" if sold else "leave it out",
+            field="performance_plus",
+        )
+    row = table.expanded.rows.get(disk_limits.tier or "")
+    if row is None:
+        least = next(r.gib for r in reversed(table.rows) if r.name not in table.expanded.rows)
+        raise InvalidValue(
+            f"--performance-plus on {disk_limits.size_gib:,} GiB",
+            advice=f"leave it out, or take more than {least} GiB",
+            field="performance_plus",
+        )
+    return replace(
+        disk_limits,
+        pools=tuple(
+            SharedLimits(
+                pool.covers,
+                pool.iops and Allowance(row.iops),
+                pool.bytes_per_s and Allowance(row.throughput * table.unit_bytes),
+            )
+            for pool in disk_limits.pools
+        ),
     )
 
 

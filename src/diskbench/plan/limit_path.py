@@ -25,7 +25,7 @@ from diskbench.catalog.expect import CatalogDisk, path_of
 from diskbench.catalog.lookup import DiskLimits, RequestLatency, custom_limits, dated_limits
 from diskbench.catalog.machine import MachineLimits, capped, machine_of
 from diskbench.catalog.path import Cache, Gate, Path, promise_gates
-from diskbench.catalog.terms import bursting_limits, tier_limits
+from diskbench.catalog.terms import bursting_limits, expanded_limits, tier_limits
 from diskbench.errors import InvalidValue, UserError
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import Promise
@@ -156,6 +156,8 @@ def _limits(cloud: str, disk: DiskSpec, spec: RentSpec) -> DiskLimits | None:
     try:
         if tier := spec.text("performance_tier"):
             sold = tier_limits(cloud, disk.type, tier, disk.size_gib)
+        if spec.flag("performance_plus"):
+            sold = expanded_limits(cloud, sold)
         return bursting_limits(cloud, sold) if spec.flag("bursting") else sold
     except UserError:  # the catalogue has no such tier or bursting, so the limits are unknown
         return sold

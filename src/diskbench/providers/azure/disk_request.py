@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
-from diskbench.catalog.terms import bursting_limits, check_bursting, tier_limits
+from diskbench.catalog.terms import bursting_limits, check_bursting, expanded_limits, tier_limits
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
@@ -45,6 +45,8 @@ MAX_COUNT = 64
 """LUN 0 to 63 (Resource SKUs dump, 2025-06-03: no size takes more)."""
 MAX_CACHED_GIB = 4095
 """Disks of 4 TiB and more have no host cache (MicrosoftDocs, "Premium storage performance")."""
+ZONE_REDUNDANT = frozenset({"Premium_ZRS", "StandardSSD_ZRS"})
+"""Types whose disks are in three zones, and named in none (disks-redundancy.md 2026-09-10)."""
 UNCACHED = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
 """Types without host caching (disks-prem-v2-limitations.md 2026-06-05; disks-types.md 2026-08-11:
 "Ultra disks don't support disk caching")."""
@@ -60,7 +62,9 @@ class AzureDiskRequest(Frozen):
     """The requested disk. `size_gib` is None where the user chooses no size: a local disk, or an OS
     disk as large as its image. `mb_per_s` is in units of 10^6 bytes per second ("MBps means
     millions of bytes per second": azure-mgmt-compute 39.0.0, Disk). `caching` is the host cache of
-    the measured disk; a local disk has none to choose."""
+    the measured disk; a local disk has none to choose. `encryption_set` and `snapshot` are ids: of
+    the key that encrypts all disks, and of what the measured ones are copies of; `plus` asks for
+    Azure's performance plus."""
 
     kind: Kind
     type: str
@@ -71,6 +75,9 @@ class AzureDiskRequest(Frozen):
     caching: Caching | None = "None"
     tier: str | None = None
     bursting: bool = False
+    plus: bool = False
+    encryption_set: str | None = None
+    snapshot: str | None = None
 
     def limits(self, size_gib: int) -> DiskLimits | None:
         """The catalogue's limits of one disk of that size; None where it has none."""
@@ -80,6 +87,8 @@ class AzureDiskRequest(Frozen):
             disk_limits = tier_limits("azure", self.type, self.tier, size_gib)
         else:
             disk_limits = limits("azure", self.type, size_gib, self.iops, self.mb_per_s)
+        if self.plus:
+            disk_limits = expanded_limits("azure", disk_limits)
         return bursting_limits("azure", disk_limits) if self.bursting else disk_limits
 
     def spec(self, size_gib: int) -> DiskSpec:
@@ -106,6 +115,19 @@ def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
         return _root(spec, root_type)
     if disk not in _sold():
         raise UnknownName("Azure disk type", disk, [*_sold(), ROOT, TEMPORARY], field="disk")
+    if disk == "UltraSSD_LRS" and spec.snapshot is not None:
+        # "can only be created as empty disks" (disks-types.md 2026-08-11)
+        raise InvalidValue(
+            f"--from-snapshot cannot be used with --disk {disk}: Azure makes them empty only",
+            advice="leave it out, or measure PremiumV2_LRS",
+            field="from_snapshot",
+        )
+    if AzureOptions.of(spec).performance_plus and AzureOptions.of(spec).performance_tier:
+        raise InvalidValue(
+            "--performance-plus cannot be used with --performance-tier",
+            advice="which limits hold then is not published: leave one of them out",
+            field="performance_plus",
+        )
     size_gib = size_asked(spec)
     return _checked(_of(spec, "disk", disk), size_gib)
 
@@ -159,6 +181,12 @@ def _root(spec: RentSpec, root_type: str) -> AzureDiskRequest:
         )
     if root_type and root_type not in startable:
         raise UnknownName("type of an OS disk", root_type, startable, field="disk")
+    plus = AzureOptions.of(spec).performance_plus
+    refuse_options(
+        {"--from-snapshot": spec.snapshot, "--performance-plus": plus or None},
+        "cannot be used with --disk root",
+        advice="an OS disk is made with its machine, from an image: leave it out",
+    )
     requested = _of(spec, "root", root_type or "Premium_LRS")
     return requested if spec.size_gib is None else _checked(requested, spec.size_gib)
 
@@ -173,11 +201,15 @@ def _local(spec: RentSpec) -> AzureDiskRequest:
             "--cache": azure.cache,
             "--performance-tier": azure.performance_tier,
             "--bursting": azure.bursting or None,
+            "--performance-plus": azure.performance_plus or None,
+            "--from-snapshot": spec.snapshot,
         },
         f"cannot be used with --disk {spec.disk}",
         advice="this disk comes with the machine: choose by --instance-type",
     )
-    return AzureDiskRequest(kind="local", type=TEMPORARY, count=spec.count, caching=None)
+    return AzureDiskRequest(
+        kind="local", type=TEMPORARY, count=spec.count, caching=None, encryption_set=spec.kms_key
+    )
 
 
 def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AzureDiskRequest:
@@ -195,6 +227,9 @@ def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AzureDiskRequest:
         caching=CACHES[(azure.cache or "none").lower()],
         tier=tier.upper() if tier else None,
         bursting=azure.bursting,
+        plus=azure.performance_plus,
+        encryption_set=spec.kms_key,
+        snapshot=spec.snapshot,
     )
 
 
@@ -219,7 +254,8 @@ class AzureMachine(Frozen):
     """A machine size as Azure describes it. `local_gib` is the size of the temporary disk or,
     with `local_nvme`, of all local NVMe disks together. `controllers` are the disk controllers that
     the size offers, `interface` the one to use, and `controller` its name in the request; None
-    where the image cannot choose (Hyper-V generation 1)."""
+    where the image cannot choose (Hyper-V generation 1). `family` is what its quota is counted in,
+    `retires` the day on which Azure ends it (2028-11-15)."""
 
     size: str
     arch: Literal["x86_64", "arm64"]
@@ -236,6 +272,8 @@ class AzureMachine(Frozen):
     burstable: bool = False
     controllers: tuple[Interface, ...] = ("scsi",)
     controller: str | None = None
+    family: str = ""
+    retires: str | None = None
 
 
 class AzureImage(Frozen):
@@ -300,6 +338,15 @@ _FORMS = {
     "security_group": NameForm(
         re.compile(_ID + r"Network/networkSecurityGroups/[^/]+", re.IGNORECASE),
         "give its id: az network nsg show … --query id",
+    ),
+    "kms_key": NameForm(
+        re.compile(_ID + r"Compute/diskEncryptionSets/[^/]+", re.IGNORECASE),
+        "give the id of a disk encryption set: az disk-encryption-set show … --query id",
+    ),
+    "snapshot": NameForm(
+        re.compile(_ID + r"Compute/snapshots/[^/]+", re.IGNORECASE),
+        "give its id: az snapshot show … --query id",
+        "--from-snapshot",
     ),
     "placement": NameForm(
         re.compile(_ID + r"Compute/proximityPlacementGroups/[^/]+", re.IGNORECASE),

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from diskbench.errors import DiskbenchError
+from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.model.finding import Finding, Quota, refusal
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
@@ -36,7 +36,7 @@ from diskbench.providers.azure.client import (
     token_scope,
 )
 from diskbench.providers.azure.disk_request import AzureResolved
-from diskbench.providers.azure.errors import translate
+from diskbench.providers.azure.errors import NO_ROLE_HELPS, error_code, translate
 from diskbench.providers.azure.inventory import DISKS, MACHINES
 from diskbench.providers.azure.policy import (
     NEEDED,
@@ -223,7 +223,7 @@ def rehearse(sessions: AzureSessions, rental: Rental, timing: AzureTiming) -> li
     azure = sessions.of_scope(rental.scope)
     order = AzureOrder(
         edge=azure.edge(timing),
-        claim=nobody(),
+        claim=nobody().model_copy(update={"tags": rental.spec.tags}),
         spec=rental.spec,
         details=details,
         keys=unused_keys(),
@@ -241,15 +241,22 @@ def rehearse(sessions: AzureSessions, rental: Rental, timing: AzureTiming) -> li
         template = deployment(order, azure.subscription, zone)
         return DryRun(
             f"a deployment of {size} with {disk} in {place}",
-            lambda: _accept(order.edge.posted(VALIDATE, path, template)),
+            lambda: _validate(order.edge, path, template),
         )
 
     runs = [run(zone) for zone in details.zones or (None,)]
     return rehearsed(f"azure {details.region}", runs, advice=_ADVICE, untried=_UNTRIED)
 
 
-def _accept(_: tuple[int, Any]) -> None:
-    """An answer that is no error: valid, or not refused by the first checks (202)."""
+def _validate(edge: AzureClient, path: str, template: Request) -> None:
+    """Any answer that is no error is a yes: valid, or not refused by the first checks (202). What
+    a policy or a disabled subscription refuses no role permits: it has advice of its own."""
+    try:
+        edge.posted(VALIDATE, path, template)
+    except AccessDenied as error:
+        if error_code(error) in NO_ROLE_HELPS:
+            raise InvalidValue(error.message, advice=error.advice) from error
+        raise
 
 
 def deployment(order: AzureOrder, subscription: str, zone: str | None) -> Request:

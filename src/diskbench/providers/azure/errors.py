@@ -15,7 +15,7 @@ import re
 import ssl
 import time
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import (
     AccessDenied,
@@ -47,6 +47,13 @@ _OF_QUOTA = r"^(?!.*(maximum number of data disks|disk size|extension|image ))"
 language, and the others by their words."""
 _QUOTA_NAME = (r"approved (?P<quota>[\w .-]*?[Cc]ores?) quota", r"'(?P<quota>[\w.-]+)'")
 _LOG_IN = "log in: az login; or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
+_DEMANDED = r"it demands the tag '(?P<tag>[^']+)'"
+"""What `_message_of` adds of a policy's violation."""
+NO_ROLE_HELPS = (
+    "RequestDisallowedByPolicy", "RequestDisallowedByAzure", "ReadOnlyDisabledSubscription",
+    "DisabledSubscription", "ExpiredSubscription",
+)  # fmt: skip
+"""What is refused whatever the caller's role permits."""
 MISSING = ("ResourceNotFound", "ResourceGroupNotFound", "NotFound", "ParentResourceNotFound")
 
 
@@ -95,7 +102,7 @@ TABLE: ErrorTable = (
         Busy, "Azure is busy at {action}: {told}",
         codes=(
             "AnotherOperationInProgress", "AttachDiskWhileBeingDetached", "Conflict",
-            "ConflictingUserInput", "NicInUse", "OperationPreempted",
+            "ConflictingUserInput", "NicInUse", "NicReservedForAnotherVm", "OperationPreempted",
             "PreemptedByAnotherOperation", "ReferencedResourceNotProvisioned", "RetryableError.*",
             "CanceledAndSupersededDueToAnotherOperation", "DiskImageNotReady", "RequestConflict",
             "ResourceUpdateBlockedOnPlatformUpdate",
@@ -144,14 +151,46 @@ TABLE: ErrorTable = (
         codes=("OSProvisioning(ClientError|InternalError|TimedOut)", "VMStartTimedOut"),
     ),
     ErrorRow(
+        InvalidValue, "Azure does not take the key of --kms-key: {told}",
+        "the disk encryption set must be in the region of the disks, and its identity must be "
+        "allowed to wrap and unwrap with the key: az disk-encryption-set show --ids ID",
+        codes=("KeyVault.*", "DiskEncryptionSet.*"),
+    ),
+    ErrorRow(
         InvalidValue, "Azure refuses {action}: {told}",
         "choose another --subnet, or one with free addresses",
         codes=("SubnetIsFull", "PrivateIPAddress.*", "SubnetsNotInSameVnet"),
+    ),
+    # "Planning for mandatory multifactor authentication" (aka.ms/mfaforazure): a policy's code.
+    ErrorRow(
+        AccessDenied, "Azure demands a second factor for it: {told}",
+        "log in with one: az logout; az login; or use a service principal or managed identity",
+        codes=("RequestDisallowedByPolicy", "RequestDisallowedByAzure"),
+        said=r"mfaforazure|multi-?factor",
+    ),
+    ErrorRow(
+        AccessDenied, "a policy of the subscription forbids it: {told}",
+        "add --tag {tag}=VALUE; the person who set the policy knows the values",
+        codes=("RequestDisallowedByPolicy",), said=r"\btags?\b",
+        found=(_DEMANDED, r"tags\[(?P<tag>[^\]]+)\]"), otherwise={"tag": "KEY"},
     ),
     ErrorRow(
         AccessDenied, "a policy of the subscription forbids it: {told}",
         "ask the person who set the policy",
         codes=("RequestDisallowedByPolicy",),
+    ),
+    # Azure's own policy for subscriptions of students, trials and some new ones (azure-cli 32913).
+    ErrorRow(
+        AccessDenied, "Azure does not let this subscription use the region: {told}",
+        "choose another --region: the portal lists them under Policy > Assignments > Allowed "
+        "resource deployment regions",
+        codes=("RequestDisallowedByAzure",),
+    ),
+    ErrorRow(
+        AccessDenied, "the subscription is disabled: {told}",
+        "reactivate it in the portal (Subscriptions > Overview: a bill, a spending limit, an ended "
+        "trial), or use another --subscription; no role helps",
+        codes=("(ReadOnlyDisabled|Disabled|Expired)Subscription",),
     ),
     ErrorRow(
         AccessDenied, "a lock forbids it: {told}", "az lock list, az lock delete",
@@ -161,8 +200,7 @@ TABLE: ErrorTable = (
         AccessDenied, "these Azure credentials are not allowed to do {named}: {told}",
         "allow {named}; docs/azure.md has the whole role",
         codes=(
-            "AuthorizationFailed", "LinkedAuthorizationFailed", "ReadOnlyDisabledSubscription",
-            "DisallowedOperation", "Forbidden",
+            "AuthorizationFailed", "LinkedAuthorizationFailed", "DisallowedOperation", "Forbidden",
         ),
         statuses=(403,),
         found=(r"perform action '(?P<named>Microsoft\.[A-Za-z./]+)'",),
@@ -189,14 +227,26 @@ TABLE: ErrorTable = (
 """Errors by the service's code."""
 
 
+_OF_DEPLOYMENT = frozenset({"InvalidTemplateDeployment", "DeploymentFailed"})
+"""Codes of a deployment that stand around the refusal of one of its resources."""
+
+
 def error_code(error: BaseException | None) -> str:
     """Azure's code of an error, diskbench's or the SDK's; "" where it has none."""
     while error is not None:
-        code = getattr(getattr(error, "error", None), "code", None)
+        code = getattr(_detail(error), "code", None)
         if code:
             return str(code)
         error = error.__cause__
     return ""
+
+
+def _detail(error: BaseException) -> Any:  # noqa: ANN401 - the SDK's ODataV4Format
+    """The error in Azure's answer; of a deployment that of the resource that was refused."""
+    detail = getattr(error, "error", None)
+    while detail is not None and detail.code in _OF_DEPLOYMENT and detail.details:
+        detail = detail.details[0]
+    return detail
 
 
 def is_missing(error: BaseException) -> bool:
@@ -215,7 +265,7 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
         return AccessDenied(f"{why} ({code})" if code else why, advice=_LOG_IN)
     if isinstance(error, sdk.HttpResponseError):
         made = of_code(error_code(error), _message_of(error), action, status=error.status_code or 0)
-        if isinstance(made, Unanswered) and (wait_s := retry_after_s(error)):
+        if isinstance(made, Unanswered) and (wait_s := retry_after_s(error) or made.retry_after_s):
             made.retry_after_s = wait_s
             made.message += f"; it asks to wait {wait_s:,.0f} s"
         return made
@@ -251,10 +301,18 @@ def retry_after_s(error: HttpResponseError) -> float:
     return 0.0
 
 
+_ASKS_TO_WAIT = re.compile(r"retry after (?P<seconds>\d+) seconds", re.IGNORECASE)
+"""Some waits are told in the message alone: 180 s for an interface that Azure keeps for a machine
+that failed (NicReservedForAnotherVm)."""
+
+
 def of_code(code: str, message: str, action: str, *, status: int = 0) -> DiskbenchError:
     """The diskbench error for an Azure code, from an answer or a failed operation."""
     more = {"namespace": action.partition("/")[0]}
-    return error_of(TABLE, CloudError((code,), message, action, status, more))
+    made = error_of(TABLE, CloudError((code,), message, action, status, more))
+    if isinstance(made, Unanswered) and (asked := _ASKS_TO_WAIT.search(message)):
+        made.retry_after_s = float(asked["seconds"])
+    return made
 
 
 def no_subscription() -> InvalidValue:
@@ -278,9 +336,22 @@ def no_region() -> InvalidValue:
 
 def _message_of(error: AzureError | HttpResponseError) -> str:
     """Azure's message in one line, without the text that the SDK adds."""
-    detail = getattr(error, "error", None)
+    detail = _detail(error)
     text = getattr(detail, "message", None) or error.message or type(error).__name__
-    return " ".join(str(text).split())
+    tag = _demanded_tag(getattr(detail, "additional_info", None) or [])
+    return " ".join(str(text).split()) + (f"; it demands the tag '{tag}'" if tag else "")
+
+
+def _demanded_tag(additional: list[Any]) -> str | None:
+    """The tag whose absence a policy refuses, which is in the violation's details alone (Azure
+    Policy, "Determine causes of non-compliance": evaluatedExpressions, as `tags[NAME]`)."""
+    for part in additional:
+        told = (getattr(part, "info", None) or {}).get("evaluationDetails") or {}
+        for expression in told.get("evaluatedExpressions") or []:
+            path = str(expression.get("path") or expression.get("expression") or "")
+            if match := re.fullmatch(r"tags\[['\"]?(.+?)['\"]?\]|tags\.(.+)", path):
+                return match[1] or match[2]
+    return None
 
 
 def _is_untrusted(error: BaseException) -> bool:

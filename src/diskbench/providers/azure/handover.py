@@ -11,7 +11,7 @@ from diskbench.errors import RentalFailed
 from diskbench.model.rental import Acquired
 from diskbench.providers.azure import attach, teardown
 from diskbench.providers.azure.client import Item
-from diskbench.providers.azure.disk_request import AzureResolved
+from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
 from diskbench.providers.azure.inventory import SHUTDOWN, inside, power_of, read_disk
 from diskbench.providers.azure.machines import seen_interface
 from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned, running
@@ -137,10 +137,17 @@ def _of_disk(details: AzureResolved, zone: str | None, disk: Item) -> Iterator[s
     yield from differs(what, "size in GiB", details.size_gib, properties.get("diskSizeGB"))
     yield from differs(what, "IOPS", iops, properties.get("diskIOPSReadWrite"))
     yield from differs(what, "throughput in MB/s", mb_per_s, properties.get("diskMBpsReadWrite"))
-    if requested.kind == "disk":
+    if requested.kind == "disk" and requested.type not in ZONE_REDUNDANT:
         yield from differs(what, "zone", zone, _zone(disk))
     if requested.tier is not None:
         yield from differs(what, "performance tier", requested.tier, properties.get("tier"))
+    key = (properties.get("encryption") or {}).get("diskEncryptionSetId")
+    yield from differs(what, "encryption set", _lower(requested.encryption_set), _lower(key))
+    source = (properties.get("creationData") or {}).get("sourceResourceId")
+    plus = (properties.get("creationData") or {}).get("performancePlus") or False
+    yield from differs(what, "performance plus", requested.plus, plus)
+    if requested.kind == "disk":
+        yield from differs(what, "snapshot", _lower(requested.snapshot), _lower(source))
     burst = properties.get("burstingEnabled")
     yield from differs(what, "bursting on demand", requested.bursting, burst)
 
@@ -231,7 +238,12 @@ def _disk_facts(machine: Item, disk: Item) -> dict[str, Any]:
         "mb_per_s": properties.get("diskMBpsReadWrite"),
         "bursting": properties.get("burstingEnabled"),
         "sector_bytes": (properties.get("creationData") or {}).get("logicalSectorSize"),
+        "performance_plus": (properties.get("creationData") or {}).get("performancePlus"),
         "encryption": (properties.get("encryption") or {}).get("type"),
+        "encryption_set": (properties.get("encryption") or {}).get("diskEncryptionSetId"),
+        "snapshot": (properties.get("creationData") or {}).get("sourceResourceId"),
+        # Premium SSD v2 and Ultra are filled from their snapshot in the background.
+        "copied_percent": properties.get("completionPercent"),
         "zone": _zone(disk),
         "lun": attachment.get("lun"),
         "host_cache": attachment.get("caching") or "None",
@@ -246,6 +258,11 @@ def _attachment(machine: Item, disk: Item) -> Item:
         if str((entry.get("managedDisk") or {}).get("id", "")).lower() == str(disk["id"]).lower():
             return dict(entry)
     return {}
+
+
+def _lower(resource_id: str | None) -> str | None:
+    """An id as it is compared: Azure writes parts of them in other cases."""
+    return resource_id.lower() if resource_id else None
 
 
 def _zone(item: Item) -> str | None:

@@ -10,7 +10,7 @@ from typing import cast
 
 from diskbench.catalog.books import ProviderBook
 from diskbench.catalog.entry import catalogue
-from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
+from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.providers.azure.client import Azure, AzureClient, AzureTiming, Item, region_of
 from diskbench.providers.azure.disk_request import (
@@ -28,6 +28,8 @@ from diskbench.providers.azure.machines import (
     candidates,
     check_support,
     offer,
+    quota_left,
+    shared,
     with_controller,
 )
 from diskbench.providers.azure.policy import check_registrations
@@ -36,6 +38,7 @@ from diskbench.providers.networks import caller_cidr, ssh_cidr
 from diskbench.providers.skeleton.offer import needs
 
 _SKUS = "Microsoft.Compute/skus/read"
+_USAGES = "Microsoft.Compute/locations/usages/read"
 _ZONAL = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
 """Sold in zones, where a region has them (disks-types.md 2026-08-11)."""
 
@@ -69,10 +72,13 @@ def resolve_details(
     if spec.zone is not None and spec.zone not in sold.all_zones():
         raise UnknownName(f"zone of {region}", spec.zone, sold.all_zones(), field="zone")
     typed = spec.instance_type
-    machine = sold.machine(typed, known) if typed else _cheapest(here, sold)
-    check_support(machine, requested, tuple(sold.disks))
-    image = find_image(here.edge, region, spec.image, machine.arch)
-    machine = with_controller(machine, image)
+    machine = sold.machine(typed, known) if typed else None
+    if machine is not None:
+        check_support(machine, requested, tuple(sold.disks))
+    _check_given(here)
+    image = find_image(here.edge, region, spec.image, machine.arch if machine else "x86_64")
+    left = _quota_left(here)
+    machine = with_controller(machine or _smallest(here, sold, image, left), image)
     check_support(machine, requested, tuple(sold.disks))
     size_gib = _size_gib(requested, image, machine)
     return AzureResolved(
@@ -85,7 +91,13 @@ def resolve_details(
         zones=_zones(here, sold, machine),
         subnet=spec.subnet,
         warnings=tuple(
-            text for text in (unswitched, _other_promise(sold, requested, size_gib)) if text
+            text
+            for text in (
+                unswitched,
+                _other_promise(sold, requested, size_gib),
+                _too_little_quota(machine, left, region),
+            )
+            if text
         ),
         ssh_cidr=_ssh_cidr(here, ask_caller),
         emulated=azure.emulated_endpoint() is not None,
@@ -114,24 +126,85 @@ def _sold(here: AzureLookup) -> Offer:
     return sold
 
 
-def _cheapest(here: AzureLookup, sold: Offer) -> AzureMachine:
-    """The cheapest size of the catalogue that sustains the disk and is sold in the region."""
+def _check_given(here: AzureLookup) -> None:
+    """Refuse a key or a snapshot that is not there, is elsewhere, or is larger than the disk.
+    Raises InvalidValue."""
+    requested = here.requested
+    for flag, field, kind, resource_id in (
+        ("--kms-key", "kms_key", "diskEncryptionSets", requested.encryption_set),
+        ("--from-snapshot", "from_snapshot", "snapshots", requested.snapshot),
+    ):
+        if resource_id is None:
+            continue
+        try:
+            found = _by_id(
+                here.edge, f"Microsoft.Compute/{kind}/read", resource_id, _ORIGINS_VERSION
+            )
+        except DiskbenchError as error:
+            if is_missing(error):
+                raise InvalidValue(
+                    f"{flag} {resource_id} is not there", advice="give its id", field=field
+                ) from error
+            raise
+        location = str(found.get("location", "")).lower().replace(" ", "")
+        if location != here.region:
+            raise InvalidValue(
+                f"{flag} {resource_id} is in {location}",
+                advice=f"give one in {here.region}, or --region {location}",
+                field=field,
+            )
+        held = (found.get("properties") or {}).get("diskSizeGB") or 0
+        if requested.snapshot == resource_id and held > (requested.size_gib or 0):
+            raise InvalidValue(
+                f"{flag} {resource_id} holds {held} GiB",
+                advice=f"add --size {held} or more",
+                field="size",
+            )
+
+
+def _quota_left(here: AzureLookup) -> dict[str, float] | None:
+    """The vCPUs that the subscription's quotas still give in the region, by family and `cores`;
+    None where they may not be read."""
+    try:
+        listed = here.edge.listed(_USAGES, "compute", "usage.list", here.region)
+    except AccessDenied:
+        return None
+    left = {
+        str(usage["name"]["value"]).lower(): float(usage["limit"]) - float(usage["currentValue"])
+        for usage in listed
+    }
+    # Spot machines count in one quota of their own.
+    spot = left.get("lowprioritycores")
+    return left if not here.spec.spot else {} if spot is None else {"cores": spot}
+
+
+def _too_little_quota(
+    machine: AzureMachine, left: Mapping[str, float] | None, region: str
+) -> str | None:
+    vcpus = quota_left(machine, left)
+    if machine.vcpus <= vcpus:
+        return None
+    return (
+        f"{machine.size} needs {machine.vcpus} vCPUs and the quotas of {region} have {vcpus:,.0f} "
+        "left for it: raise them in the portal (Subscriptions > Usage + quotas), or give back what "
+        "is not needed (diskbench gc)"
+    )
+
+
+def _smallest(
+    here: AzureLookup, sold: Offer, image: AzureImage, left: Mapping[str, float] | None
+) -> AzureMachine:
+    """The best size that sustains the disk, is sold in the region and can boot the image."""
     requested = here.requested
     need = needs(requested.limits(requested.size_gib or DEFAULT_OS_GIB), requested.count)
-    names = candidates(here.known, need, requested)
-    for name in names:
-        if name in sold.machines and _has_zone(here, sold, name):
-            machine = sold.machine(name, here.known)
-            if requested.caching in {None, "None"} or machine.cacheable:
-                return machine
-    if names:
-        raise InvalidValue(
-            f"{here.region} does not sell {', '.join(names[:5])}",
-            advice="choose one with --instance-type, or another --region",
-        )
+    machines = [sold.machine(name, here.known) for name in sold.machines]
+    bootable = [one for one in machines if not image.controllers or shared(one, image)]
+    for machine in candidates(here.known, bootable, need, requested, left):
+        if _has_zone(here, sold, machine.size):
+            return machine
     raise InvalidValue(
-        f"no machine in the catalogue sustains {need.iops:,.0f} IOPS and {need.mb_per_s:,.0f} MB/s "
-        f"to {requested.count} disks",
+        f"no machine that {here.region} sells to this subscription sustains {need.iops:,.0f} IOPS "
+        f"and {need.mb_per_s:,.0f} MB/s to {requested.count} disks",
         advice="choose one with --instance-type: its limit is measured then",
     )
 
@@ -162,7 +235,7 @@ def _size_gib(requested: AzureDiskRequest, image: AzureImage, machine: AzureMach
 def _other_promise(sold: Offer, requested: AzureDiskRequest, size_gib: int) -> str | None:
     """The warning where Azure lists other figures of a disk's tier today than the catalogue;
     None where both agree, or the list has none."""
-    if requested.kind == "local" or requested.bursting:
+    if requested.kind == "local" or requested.bursting or requested.plus:
         return None
     rows = catalogue("azure").disks[requested.type].tiers
     row = rows and next((tier_row for tier_row in rows.rows if size_gib <= tier_row.gib), None)
@@ -210,13 +283,21 @@ _KNOWN = {
         "x86_64": "Canonical:ubuntu-24_04-lts:server:latest",
         "arm64": "Canonical:ubuntu-24_04-lts:server-arm64:latest",
     },
+    "ubuntu-26.04": {
+        "x86_64": "Canonical:ubuntu-26_04-lts:server:latest",
+        "arm64": "Canonical:ubuntu-26_04-lts:server-arm64:latest",
+    },
+    "debian-13": {
+        "x86_64": "Debian:debian-13:13-gen2:latest",
+        "arm64": "Debian:debian-13:13-arm64:latest",
+    },
     "debian": {
         "x86_64": "Debian:debian-12:12-gen2:latest",
         "arm64": "Debian:debian-12:12-arm64:latest",
     },
 }
 """Source: PerfKitBenchmarker's Azure virtual machines, 2026-08-20 (arm64 of Debian: as named
-there for other offers, not tried)."""
+there for other offers, not tried); the newer ones by their programs of 2026."""
 _URN = re.compile(r"[^:/]+:[^:/]+:[^:/]+:[^:/]+")
 _SUBSCRIPTION = r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute"
 _OWN = re.compile(_SUBSCRIPTION + r"/images/[^/]+", re.IGNORECASE)
@@ -228,6 +309,8 @@ _SHARED = re.compile(r"/(CommunityGalleries|SharedGalleries)/.+", re.IGNORECASE)
 _READ = "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read"
 _OWN_VERSION, _GALLERY_VERSION = "2024-11-01", "2024-03-03"
 """API versions of Microsoft.Compute/images and of galleries (azure-mgmt-compute 39.0.0)."""
+_ORIGINS_VERSION = "2024-03-02"
+"""API version of disk encryption sets and snapshots (azure-mgmt-compute 39.0.0)."""
 _TERMS = (
     "/subscriptions/{subscription}/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine"
     "/publishers/{publisher}/offers/{product}/plans/{name}/agreements/current"

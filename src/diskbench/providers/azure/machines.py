@@ -4,9 +4,9 @@ disk controller. Pure.
 Names of the capabilities: Resource SKUs API, "List"; their meaning by the dump that the catalogue
 was made from (2025-06-03). Bytes per second there are of 10^6 as well as the sizes' documents.
 
-The default is the cheapest size whose *baseline* on the path of the disk is MARGIN times the
-disk's ceiling. A disk with a host cache reads on the cached path and writes on both paths, so
-both limits count.
+The default is the smallest size whose *baseline* on the path of the disk is MARGIN times the
+disk's ceiling: quotas are counted in vCPUs, 10 a region on a new subscription. A disk with a host
+cache reads on the cached path and writes on both paths, so both limits count.
 
 The controller, SCSI or NVMe, is chosen from size and image, and set explicitly. A size with both,
 made without `diskControllerType`, gets a default that depends on its image (azure-mgmt-compute
@@ -16,12 +16,13 @@ would depend on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from diskbench.catalog.books import ProviderBook
-from diskbench.catalog.machine_book import MachineEntry
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.azure.disk_request import (
     AzureDiskRequest,
@@ -144,7 +145,20 @@ def machine(sku: Sku, book: ProviderBook) -> AzureMachine:
         local_nvme=bool(local_nvme_mib),
         burstable=name.startswith("Standard_B"),
         controllers=controllers,
+        family=str(sku.get("family") or ""),
+        retires=_retires(
+            capabilities.get("RetirementDateUtc", known.traits.get("retires") if known else None)
+        ),
     )
+
+
+def _retires(date: object) -> str | None:
+    """The day of a retirement; Resource SKUs write it as 11/15/2028."""
+    if not date:
+        return None
+    month, _, rest = str(date).partition("/")
+    day, _, year = rest.partition("/")
+    return f"{year[:4]}-{month:0>2}-{day:0>2}" if year else str(date)
 
 
 def _controllers(listed: str) -> tuple[Interface, ...]:
@@ -233,16 +247,65 @@ def _mega(capabilities: dict[str, str], name: str) -> float | None:
     return None if number is None else number / 1e6
 
 
-def candidates(book: ProviderBook, need: Needs, requested: AzureDiskRequest) -> tuple[str, ...]:
-    """The sizes that sustain the disk, cheapest first: current sizes before retiring ones."""
-    good = [
-        (not entry.current, usd, name)
-        for name, entry in book.machines.types.items()
-        if (usd := book.prices.machine_hourly_usd(name)) is not None
-        and _is_fit(entry, requested)
-        and _sustains(entry, need)
-    ]
-    return tuple(name for _, _, name in sorted(good))
+_USUAL = re.compile(r"Standard_[DEFL]\d+[a-hj-z]*(_v\d+)?")
+"""The families that are chosen from by default: general, memory and storage. Others are dear or
+need another image (GPU, HPC, confidential, memory of terabytes), and isolated sizes (`i`) and those
+with fewer cores than they cost (`E8-2s`) are whole machines in price."""
+
+
+def candidates(
+    book: ProviderBook,
+    machines: Iterable[AzureMachine],
+    need: Needs,
+    requested: AzureDiskRequest,
+    left: Mapping[str, float] | None = None,
+) -> list[AzureMachine]:
+    """The machines that sustain the disk, the best first: those whose quota in `left` (vCPUs by
+    family and `cores`, in lower case) suffices, current before retiring ones, those with a known
+    price, then the smallest and the cheapest."""
+
+    def rank(machine: AzureMachine) -> tuple[Any, ...]:
+        usd = book.prices.machine_hourly_usd(machine.size)
+        known = book.machines.types.get(machine.size)
+        going = machine.retires is not None or (known is not None and not known.current)
+        is_nvme = machine.controllers == ("nvme",)
+        return (
+            machine.vcpus > quota_left(machine, left), going, usd is None,
+            machine.vcpus, usd or 0, is_nvme, machine.memory_bytes, machine.size,
+        )  # fmt: skip
+
+    fit = (machine for machine in machines if _is_fit(machine, requested))
+    return sorted((machine for machine in fit if _sustains(machine, need, requested)), key=rank)
+
+
+def quota_left(machine: AzureMachine, left: Mapping[str, float] | None) -> float:
+    """The vCPUs that the quotas of the machine's family and region still give; infinite where they
+    are not known."""
+    names = (machine.family.lower(), "cores")
+    return min((left or {}).get(name, math.inf) for name in names)
+
+
+def of_book(book: ProviderBook) -> Iterator[AzureMachine]:
+    """The machines of the catalogue, for plans without a call."""
+    for name, entry in book.machines.types.items():
+        traits = entry.traits
+        interface: Interface = "nvme" if traits.get("interface") == "nvme" else "scsi"
+        yield AzureMachine(
+            size=name,
+            arch=entry.arch,
+            vcpus=entry.vcpus,
+            memory_bytes=int(entry.memory_gib * GIB),
+            premium=bool(traits.get("premium", True)),
+            interface=interface,
+            uncached=DiskPath(iops=entry.iops, mb_per_s=entry.mb_per_s),
+            cached=DiskPath(iops=entry.cached_iops, mb_per_s=entry.cached_mb_per_s),
+            cacheable=bool(traits.get("cacheable", True)) and interface == "scsi",
+            max_disks=entry.max_disks,
+            local_gib=float(traits.get("temp_gib", 0)),
+            burstable=entry.burstable,
+            controllers=(interface,),
+            retires=_retires(traits.get("retires")),
+        )
 
 
 def too_small(
@@ -273,46 +336,49 @@ def _words(size: str, name: str, path: DiskPath, need: Needs) -> str:
     )
 
 
-def _is_fit(entry: MachineEntry, requested: AzureDiskRequest) -> bool:
+def _is_fit(machine: AzureMachine, requested: AzureDiskRequest) -> bool:
     return (
-        not entry.burstable
-        and entry.vcpus >= MIN_VCPUS
-        and entry.max_disks >= requested.count
-        and (
-            bool(entry.traits.get("premium", True))
-            or not requested.type.startswith(("Premium", "Ultra"))
-        )
-        and (requested.kind != "local" or bool(entry.traits.get("temp_gib")))
-        and (requested.caching in {None, "None"} or _has_cache(entry))
+        _USUAL.fullmatch(machine.size) is not None
+        and machine.arch == "x86_64"
+        and machine.vcpus >= MIN_VCPUS
+        and machine.max_disks >= requested.count
+        and (machine.premium or not requested.type.startswith(("Premium", "Ultra")))
+        and (requested.kind != "local" or bool(machine.local_gib))
+        and (requested.caching in {None, "None"} or machine.cacheable)
     )
 
 
-def _has_cache(entry: MachineEntry) -> bool:
-    is_scsi = entry.traits.get("interface", "scsi") == "scsi"
-    return bool(entry.traits.get("cacheable", True)) and is_scsi
-
-
-def _sustains(entry: MachineEntry, need: Needs) -> bool:
-    return (entry.iops or 0) >= need.iops and (entry.mb_per_s or 0) >= need.mb_per_s
+def _sustains(machine: AzureMachine, need: Needs, requested: AzureDiskRequest) -> bool:
+    """Whether the machine's paths sustain the disk; a cached path without a figure is taken."""
+    path, cached = machine.uncached, machine.cached
+    good = (path.iops or 0) >= need.iops and (path.mb_per_s or 0) >= need.mb_per_s
+    if requested.caching in {None, "None"} or cached.iops is None or cached.mb_per_s is None:
+        return good
+    return good and cached.iops >= need.iops and cached.mb_per_s >= need.mb_per_s
 
 
 NAMES: dict[Interface, str] = {"scsi": "SCSI", "nvme": "NVMe"}
 """As Azure writes them."""
 
 
+def shared(machine: AzureMachine, image: AzureImage) -> list[Interface]:
+    """The controllers that size and image both have; an image that names none has any."""
+    known = image.controllers or machine.controllers
+    return [controller for controller in machine.controllers if controller in known]
+
+
 def with_controller(machine: AzureMachine, image: AzureImage) -> AzureMachine:
     """The machine with the controller that size and image share; SCSI where both have both,
     because it has a host cache. Raises InvalidValue where they share none."""
-    known = image.controllers or machine.controllers
-    shared = [controller for controller in machine.controllers if controller in known]
-    if not shared:
+    both = shared(machine, image)
+    if not both:
         raise InvalidValue(
             f"{machine.size} shows its disks as {_named(machine.controllers)}, and image "
             f"{image.name} has no driver for that: it supports {_named(image.controllers)}",
             advice="choose another --image (ubuntu supports both), or another --instance-type",
             field="image",
         )
-    interface: Interface = "scsi" if "scsi" in shared else "nvme"
+    interface: Interface = "scsi" if "scsi" in both else "nvme"
     settable = image.generation == "V2" or machine.controllers == ("nvme",)
     return machine.model_copy(
         update={"interface": interface, "controller": NAMES[interface] if settable else None}

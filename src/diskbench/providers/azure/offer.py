@@ -20,7 +20,7 @@ from diskbench.model.rental import (
 )
 from diskbench.providers.azure.client import Azure
 from diskbench.providers.azure.disk_request import DEFAULT_OS_GIB, AzureDiskRequest, AzureResolved
-from diskbench.providers.azure.machines import candidates, too_small
+from diskbench.providers.azure.machines import candidates, of_book, too_small
 from diskbench.providers.skeleton.offer import (
     disk_words,
     needs,
@@ -77,6 +77,8 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
     )
     if requested.tier:
         what += f", tier {requested.tier}"
+    if requested.plus:
+        what += ", performance plus"
     if requested.bursting:
         what += ", bursting on demand"
     if requested.caching is not None:
@@ -113,10 +115,12 @@ def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[
     yield from details.warnings
     machine, requested = details.machine, details.requested
     need = needs(requested.limits(details.size_gib), requested.count)
-    better = candidates(books.of("azure"), need, requested)
-    small = too_small(machine, need, requested, better[0] if better else None)
+    better = candidates(books.of("azure"), of_book(books.of("azure")), need, requested)
+    small = too_small(machine, need, requested, better[0].size if better else None)
     if small:
         yield small
+    if machine.retires is not None:
+        yield f"Azure retires {machine.size} on {machine.retires}: results end there"
     if machine.burstable:
         yield f"{machine.size} earns CPU credits: fio may run out of them before the disk does"
     if requested.caching not in {None, "None"}:
@@ -125,6 +129,10 @@ def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[
             "what follows measures the machine's cache"
         )
     yield from open_warnings(spec, spot=", and costs at most the price shown")
+    if requested.kind == "root" and requested.type == "Standard_LRS":
+        yield "Azure ends Standard HDD as an OS disk on 2028-09-08"  # disks-types.md 2026-08-11
+    if requested.encryption_set is not None and requested.kind == "local":
+        yield "--kms-key encrypts the OS disk; the machine's own disk is encrypted by Azure alone"
     if details.subnet is not None:
         yield (
             "the machine has no public address: SSH must reach its private one, and the machine "
@@ -137,8 +145,8 @@ def foresee(books: Books, spec: RentSpec, requested: AzureDiskRequest) -> Rental
     book = books.of("azure")
     size_gib = requested.size_gib or DEFAULT_OS_GIB
     limits = requested.limits(size_gib)
-    fit = candidates(book, needs(limits, requested.count), requested)
-    size = spec.instance_type or (fit[0] if fit else None)
+    fit = candidates(book, of_book(book), needs(limits, requested.count), requested)
+    size = spec.instance_type or (fit[0].size if fit else None)
     entry = book.machines.types.get(size or "")
     if requested.kind == "local" and entry is not None:
         size_gib = max(1, int(entry.traits.get("temp_gib", 0)))
@@ -181,7 +189,8 @@ def _expected_warnings(
             f"{size} takes no {requested.type}: choose one whose name has an s, as Standard_D2s_v3"
         )
     if not entry.current:
-        yield f"{size} is of a previous generation: not every region has it"
+        end = f", and Azure retires it on {ends}" if (ends := entry.traits.get("retires")) else ""
+        yield f"{size} is of a previous generation: not every region has it{end}"
 
 
 def _is_premium(entry: MachineEntry) -> bool:

@@ -6,8 +6,8 @@ from diskbench.model.options import Options, option
 
 
 class AzureOptions(Options):
-    """Who pays, and what only Azure sells: host caching, a tier above the size's own, bursting on
-    demand."""
+    """Who pays, and what only Azure sells: host caching, a tier above the size's own, higher
+    limits for the asking, bursting on demand."""
 
     group: ClassVar[str] = "azure"
     panel: ClassVar[str] = "Azure"
@@ -28,5 +28,8 @@ class AzureOptions(Options):
     )
     performance_tier: str | None = option(
         None, "A tier above the size's own, as P30 (Premium SSD).", metavar="TIER", of_disk=True
+    )
+    performance_plus: bool = option(
+        default=False, about="Higher limits at no charge (Premium SSD above 512 GiB).", of_disk=True
     )
     bursting: bool = option(default=False, about="Bursting on demand (Premium SSD).", of_disk=True)

@@ -70,12 +70,17 @@ IMAGES = (
     "Microsoft.MarketplaceOrdering/offerTypes/publishers/offers/plans/agreements/read",
 )
 """Actions for `--image` with an image of the user's own, or with one that has a plan."""
+GIVEN = (
+    "Microsoft.Compute/diskEncryptionSets/read",
+    "Microsoft.Compute/snapshots/read",
+)
+"""Actions for `--kms-key` and `--from-snapshot`."""
 EXAMINED = (
     "Microsoft.Authorization/permissions/read",
     "Microsoft.Compute/locations/usages/read",
     "Microsoft.Network/locations/usages/read",
 )
-"""Actions of `diskbench doctor` that no rental calls."""
+"""Actions of `diskbench doctor`; a rental reads Compute's usages, too, and goes on without."""
 VALIDATE = "Microsoft.Resources/deployments/validate/action"
 """The action of `diskbench doctor --live` alone: it validates a deployment and deploys nothing."""
 DOCTORS = (*EXAMINED, VALIDATE)
@@ -84,7 +89,7 @@ DOCTORS = (*EXAMINED, VALIDATE)
 
 def actions() -> tuple[str, ...]:
     """All actions, sorted."""
-    return tuple(sorted((*CALLED, *POLLED, *JOINED, *DELETED_ALONG, *IMAGES, *DOCTORS)))
+    return tuple(sorted((*CALLED, *POLLED, *JOINED, *DELETED_ALONG, *IMAGES, *GIVEN, *DOCTORS)))
 
 
 def policy() -> str:

@@ -18,7 +18,7 @@ from diskbench.errors import (
 )
 from diskbench.providers.azure import requests
 from diskbench.providers.azure.client import AzureClient, AzureTiming, Item
-from diskbench.providers.azure.disk_request import AzureResolved
+from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
 from diskbench.providers.azure.inventory import (
     DISKS,
     GROUPS,
@@ -157,7 +157,7 @@ def _of_network(order: AzureOrder, methods: str, kind: str, role: str) -> AzureR
 def _in_zone(order: AzureOrder, zone: str | None) -> AzureProvisioned:
     """Machine and disks in one zone. Raises NoCapacity."""
     requested = order.details.requested
-    # An interface is deleted with its machine: the next zone needs a new one.
+    # An interface is deleted with its machine: the next zone may need a new one.
     _machine(order, _interface(order), zone)
     disks = disks_of_turn(order, zone) if requested.kind == "disk" else ()
     return AzureProvisioned(running(order), disks, zone)
@@ -205,6 +205,7 @@ def launch(order: AzureOrder, interface: str, zone: str | None) -> AzureLaunch:
         lab=order.lab,
         controller=details.machine.controller,
         plan=details.image.plan,
+        encryption_set=requested.encryption_set,
     )
 
 
@@ -224,11 +225,14 @@ def new_disk(order: AzureOrder, zone: str | None) -> NewDisk:
     requested, details = order.details.requested, order.details
     return NewDisk(
         region=details.region,
-        zone=zone,
+        zone=None if requested.type in ZONE_REDUNDANT else zone,
         spec=requested.spec(details.size_gib),
         tier=requested.tier,
         bursting=requested.bursting,
         lab=order.lab,
+        encryption_set=requested.encryption_set,
+        snapshot=requested.snapshot,
+        plus=requested.plus,
     )
 
 
@@ -273,12 +277,12 @@ def _undo(order: AzureOrder) -> None:
     """Delete what was made in a zone without capacity, and wait until it is gone: resources of the
     next zone have the same names. A failed deletion is left to the release; raises AccessDenied,
     which the next zone would raise as well."""
-    machine = name_of(order.lease, "machine")
     with _leaving_failures():
-        delete(order.edge, MACHINES, order.group, machine)
-    with _leaving_failures():
-        interface = _of_network(order, "network_interfaces", "networkInterfaces", "interface")
-        await_gone(order.edge, interface, order.timing.network_s)
+        # A machine that was refused at once was never there: its interface serves the next zone.
+        if read_machine(order.edge, order.lease) is not None:
+            delete(order.edge, MACHINES, order.group, name_of(order.lease, "machine"))
+            interface = _of_network(order, "network_interfaces", "networkInterfaces", "interface")
+            await_gone(order.edge, interface, order.timing.network_s)
     for role in ("os", *(disk_kind(n) for n in range(order.details.requested.count))):
         disk = name_of(order.lease, role)
         with _leaving_failures():

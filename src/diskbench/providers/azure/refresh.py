@@ -18,6 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 import urllib3
 
 from diskbench.catalog.books import ProviderBook
+from diskbench.catalog.entry import catalogue
 from diskbench.catalog.price_book import PriceBook
 from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
 from diskbench.errors import HostUnavailable
@@ -30,12 +31,20 @@ _SKUS, _PRICES = "refreshed-skus", "refreshed-prices"
 _ACTION = "Microsoft.Compute/skus/read"
 _TIMEOUT_S = 30.0
 _TRIES = 3
-_TIER = re.compile(r"(?P<tier>[SEP][0-9]+) LRS Disk", re.IGNORECASE)
+_TIER = re.compile(r"(?P<tier>[SEP][0-9]+) (?P<redundancy>[LZ]RS) Disk", re.IGNORECASE)
 _PRODUCTS = {
-    "Standard HDD Managed Disks": "Standard_LRS",
-    "Standard SSD Managed Disks": "StandardSSD_LRS",
-    "Premium SSD Managed Disks": "Premium_LRS",
+    "Standard HDD Managed Disks": "Standard",
+    "Standard SSD Managed Disks": "StandardSSD",
+    "Premium SSD Managed Disks": "Premium",
 }
+_V2 = "Azure Premium SSD v2"
+_METERS = {
+    "Premium LRS Provisioned Capacity": "per_gib",
+    "Premium LRS Provisioned IOPS": "per_iops",
+    "Premium LRS Provisioned Throughput (MBps)": "per_mb_per_s",
+}
+"""The parts of Premium SSD v2, priced by the hour; each is listed for the free amount at 0 and for
+what is above it."""
 Item = dict[str, Any]
 
 
@@ -152,19 +161,54 @@ def _on_demand(item: Item) -> float | None:
 
 
 def _disks(items: Iterable[Item], known: PriceBook) -> dict[str, Item]:
-    """Prices of the catalogue's tiers by disk type."""
+    """Prices of the catalogue's tiers by disk type, and of the parts of Premium SSD v2."""
+    listed = list(items)
     entries: dict[str, Item] = {}
-    for item in items:
-        name = _PRODUCTS.get(str(item.get("productName")))
+    for item in listed:
+        family = _PRODUCTS.get(str(item.get("productName")))
         tier = _TIER.fullmatch(str(item.get("meterName")))
-        price = known.disks.get(name or "")
-        if price is None or tier is None or item.get("unitOfMeasure") != "1/Month":
+        if family is None or tier is None or item.get("unitOfMeasure") != "1/Month":
             continue
-        if tier["tier"].upper() in price.tiers:
-            entry = entries.setdefault(str(name), {"source": _PRICES, "tiers": {}})
-            entry["tiers"][tier["tier"].upper()] = float(item["retailPrice"])
+        name, step = f"{family}_{tier['redundancy'].upper()}", tier["tier"].upper()
+        if step in _tiers(name, known):
+            entry = entries.setdefault(name, {"source": _PRICES, "tiers": {}})
+            entry["tiers"][step] = float(item["retailPrice"])
     # Tiers of two dates under one source would look like one date: all or none.
-    return {
+    whole = {
         name: prices for name, prices in entries.items()
-        if set(prices["tiers"]) == set(known.disks[name].tiers)
+        if set(prices["tiers"]) == _tiers(name, known)
     }  # fmt: skip
+    return whole | _premium_v2(listed, known)
+
+
+def _tiers(name: str, known: PriceBook) -> set[str]:
+    """The tiers that are priced: Premium_ZRS has those of Premium_LRS. What transactions of
+    StandardSSD_ZRS cost is not known, so its tiers would be half a price."""
+    price = known.disks.get({"Premium_ZRS": "Premium_LRS"}.get(name, name))
+    return set(price.tiers) if price is not None else set()
+
+
+def _premium_v2(items: Iterable[Item], known: PriceBook) -> dict[str, Item]:
+    """The monthly prices of Premium SSD v2; nothing unless all three parts are listed."""
+    hourly = {
+        _METERS[str(item["meterName"])]: float(item["retailPrice"])
+        for item in items
+        if item.get("productName") == _V2
+        and item.get("meterName") in _METERS
+        and str(item.get("unitOfMeasure")).endswith("/Hour")
+        and float(item["retailPrice"])
+    }
+    limits = catalogue("azure").disk("PremiumV2_LRS")
+    if set(hourly) != set(_METERS.values()) or known.month_hours is None:
+        return {}
+    month = {name: usd * known.month_hours.value for name, usd in hourly.items()}
+    return {
+        "PremiumV2_LRS": {
+            "source": _PRICES,
+            "per_gib": month["per_gib"],
+            "per_iops": [{"usd": month["per_iops"]}],
+            "free_iops": int(limits.iops.min or 0) if limits.iops else 0,
+            "per_mb_per_s": month["per_mb_per_s"],
+            "free_mb_per_s": (limits.throughput.min or 0) if limits.throughput else 0,
+        }
+    }

@@ -149,6 +149,7 @@ class AzureLaunch:
     lab: str = ""
     controller: str | None = None
     plan: Mapping[str, str] | None = None
+    encryption_set: str | None = None
 
 
 def virtual_machine(claim: Claim, launch: AzureLaunch) -> Request:
@@ -160,6 +161,8 @@ def virtual_machine(claim: Claim, launch: AzureLaunch) -> Request:
         "deleteOption": "Delete",
         "managedDisk": {"storageAccountType": launch.os_type},
     }
+    if launch.encryption_set is not None:
+        os_disk["managedDisk"]["diskEncryptionSet"] = {"id": launch.encryption_set}
     if launch.os_disk is not None:
         os_disk["diskSizeGB"] = launch.os_disk.size_gib
     properties: Request = {
@@ -218,16 +221,27 @@ class NewDisk:
     tier: str | None = None
     bursting: bool = False
     lab: str = ""
+    encryption_set: str | None = None
+    snapshot: str | None = None
+    plus: bool = False
 
 
 def disk(claim: Claim, new: NewDisk) -> Request:
-    """Create one empty disk."""
+    """Create one disk, empty or from a snapshot."""
+    copied = {"createOption": "Copy", "sourceResourceId": new.snapshot}
     properties: Request = {
-        "creationData": {"createOption": "Empty"},
+        "creationData": copied if new.snapshot is not None else {"createOption": "Empty"},
         "diskSizeGB": new.spec.size_gib,
         "networkAccessPolicy": "DenyAll",
         "publicNetworkAccess": "Disabled",
     }
+    if new.plus:
+        properties["creationData"]["performancePlus"] = True
+    if new.encryption_set is not None:
+        properties["encryption"] = {
+            "type": "EncryptionAtRestWithCustomerKey",
+            "diskEncryptionSetId": new.encryption_set,
+        }
     if new.spec.iops is not None:
         properties["diskIOPSReadWrite"] = new.spec.iops
     if new.spec.throughput_mib_per_s is not None:

@@ -44,6 +44,23 @@ def asked(disk: str | None = "Premium_LRS", size: int | None = 256, **more: obje
         (asked("Standard_LRS", performance_tier="P30"), "cannot be used with Standard_LRS"),
         (asked(bursting=True), "bursting on 256 GiB"),
         (asked("StandardSSD_LRS", 1024, bursting=True), "cannot be used with StandardSSD_LRS"),
+        (asked(performance_plus=True), "performance-plus on 256 GiB"),
+        (
+            asked("StandardSSD_LRS", 1024, performance_plus=True),
+            "plus cannot be used with Standard",
+        ),
+        (asked("root", 1024, performance_plus=True), "plus cannot be used with --disk root"),
+        (asked(size=1024, performance_plus=True, performance_tier="P40"), "--performance-tier"),
+        (
+            asked(
+                "UltraSSD_LRS",
+                64,
+                iops=500,
+                throughput_mib_per_s=9,
+                snapshot=f"{ID}Compute/snapshots/s",
+            ),
+            "Azure makes them empty only",
+        ),
         (asked("root:UltraSSD_LRS"), "cannot start from UltraSSD_LRS"),
         (asked("root", count=2, stripe=True), "one root disk"),
         (asked("temp-disk"), "--size 256 cannot be used with"),
@@ -109,6 +126,16 @@ def test_bursting_on_demand_has_no_bucket() -> None:
     assert pool.bytes_per_s is not None
     assert (pool.iops.baseline, pool.iops.ceiling, pool.iops.capacity) == (5000, 30_000, None)
     assert pool.bytes_per_s.ceiling == 1000e6
+
+
+@pytest.mark.parametrize("disk", ["Premium_LRS", "Premium_ZRS"])
+def test_performance_plus_raises_the_limits_of_a_size(disk: str) -> None:
+    found = disk_request(asked(disk, size=2048, performance_plus=True)).limits(2048)
+    assert found is not None
+    (pool,) = found.pools
+    assert pool.iops is not None
+    assert pool.bytes_per_s is not None
+    assert (pool.iops.ceiling, pool.bytes_per_s.ceiling) == (16_000, 600e6)
 
 
 class TestTheCatalogueOfSizes:

@@ -25,6 +25,7 @@ from tests.rigs.error_codes import table
 from tests.rigs.golden import Golden
 
 from diskbench.errors import (
+    Busy,
     DiskbenchError,
     InvalidValue,
 )
@@ -80,13 +81,14 @@ ANSWERS: dict[int, tuple[str, ...]] = {
         "InvalidTemplate", "InvalidApiVersionParameter", "InvalidFilterInQueryString",
         "LinkedInvalidPropertyId", "LocationRequired", "LocationNotAvailableForResourceType",
         "MissingApiVersionParameter", "MismatchingResourceSegments", "NetcfgInvalidSubnet",
-        "NicInUse",
+        "NicInUse", "NicReservedForAnotherVm",
         "NoRegisteredProviderFound", "PrivateIPAddressInReservedRange",
         "PrivateIPAddressNotInSubnet",
         "PublicIPAddressInUse", "PublicIPAddressCannotBeDeleted", "PublicIPCountLimitReached",
         "IPv4StandardSkuPublicIpCountLimitReached", "ReservedResourceName", "SecurityRuleConflict",
         "SecurityRuleInvalidPriority", "SubnetIsFull", "SubnetsNotInSameVnet", "TagsCountExceeded",
         "InUseSubnetCannotBeDeleted", "InUseNetworkSecurityGroupCannotBeDeleted",
+        "KeyVaultAccessForbidden", "KeyVaultSecretDoesNotExist",
         "VMMarketplaceInvalidInput", "MarketplacePurchaseEligibilityFailed",
         "ResourcePurchaseValidationFailed",
     ),
@@ -152,6 +154,13 @@ WORDS = {
     "AuthorizationFailed: action":
         "The client 'x' with object id 'y' does not have authorization to perform action "
         "'Microsoft.Compute/disks/write' over scope '/subscriptions/0'",
+    "RequestDisallowedByPolicy: a tag":
+        "Resource 'x' was disallowed by policy. Reasons: 'Require a tag'; tags[CostCenter] exists",
+    "RequestDisallowedByPolicy: a second factor":
+        "Resource 'x' was disallowed by policy. Users must use MFA: aka.ms/mfaforazure",
+    "NicReservedForAnotherVm: wait":
+        "Nic(s) in request is reserved for another Virtual Machine for 180 seconds. Please provide "
+        "another nic(s) or retry after 180 seconds.",
     "MissingSubscriptionRegistration: namespace":
         "The subscription is not registered to use namespace 'Microsoft.DevTestLab'.",
 }  # fmt: skip
@@ -181,6 +190,12 @@ def rows() -> Iterator[tuple[str, DiskbenchError]]:
 
 def test_what_comes_of_each_published_code(golden: Golden) -> None:
     golden.check("error-codes-azure.txt", table(rows()))
+
+
+def test_a_wait_that_only_the_message_names_is_kept() -> None:
+    busy = of_code("NicReservedForAnotherVm", WORDS["NicReservedForAnotherVm: wait"], MACHINE)
+    assert isinstance(busy, Busy)
+    assert busy.retry_after_s == 180
 
 
 def test_no_published_code_is_left_to_the_row_for_the_rest() -> None:

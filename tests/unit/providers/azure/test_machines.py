@@ -15,6 +15,7 @@ from diskbench.providers.azure.machines import (
     candidates,
     check_support,
     machine,
+    of_book,
     offer,
     too_small,
 )
@@ -129,18 +130,78 @@ def test_a_disk_that_the_machine_cannot_carry_is_refused(
         check_support(machine(sku(told=told), SHIPPED.of("azure")), asked, ("Premium_LRS",))
 
 
-def test_the_default_sustains_more_than_the_disk_may_burst() -> None:
-    need = needs(of().limits(256))
-    assert (need.iops, need.mb_per_s) == (pytest.approx(4200), pytest.approx(204))
-    assert candidates(SHIPPED.of("azure"), need, of())[0] == "Standard_D8s_v5"
+def chosen(asked: AzureDiskRequest, **more: Any) -> list[AzureMachine]:
+    """The catalogue's machines for a disk, the best first."""
+    book = SHIPPED.of("azure")
+    need = needs(asked.limits(asked.size_gib or 1), asked.count)
+    return candidates(book, of_book(book), need, asked, **more)
+
+
+TEN = {
+    "P10": (RentSpec(disk="Premium_LRS", size_gib=128), "Standard_E4bs_v5", 4),
+    "P30": (RentSpec(disk="Premium_LRS", size_gib=1024), "Standard_E4bs_v5", 4),
+    "P30 bursting": (
+        RentSpec(disk="Premium_LRS", size_gib=1024, azure=AzureOptions(bursting=True)),
+        "Standard_E16bs_v5", 16,
+    ),
+    "P80": (RentSpec(disk="Premium_LRS", size_gib=32767), "Standard_E16bs_v5", 16),
+    "E10": (RentSpec(disk="StandardSSD_LRS", size_gib=128), "Standard_E4bs_v5", 4),
+    "S10": (RentSpec(disk="Standard_LRS", size_gib=128), "Standard_D2as_v6", 2),
+    "PremiumV2 of its free rate":
+        (RentSpec(disk="PremiumV2_LRS", size_gib=100), "Standard_E2bs_v5", 2),
+    "PremiumV2 of 20,000": (
+        RentSpec(disk="PremiumV2_LRS", size_gib=100, iops=20_000, throughput_mib_per_s=600),
+        "Standard_E16bs_v5", 16,
+    ),
+    "Ultra of 50,000": (
+        RentSpec(disk="UltraSSD_LRS", size_gib=100, iops=50_000, throughput_mib_per_s=2000),
+        "Standard_E32bs_v5", 32,
+    ),
+    "temporary": (RentSpec(disk="temp-disk"), "Standard_D2ds_v5", 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "size", "vcpus"), TEN.values(), ids=TEN)
+def test_the_default_is_the_smallest_machine_that_does_not_limit_the_disk(
+    spec: RentSpec, size: str, vcpus: int
+) -> None:
+    asked = disk_request(spec)
+    best = chosen(asked)[0]
+    assert (best.size, best.vcpus) == (size, vcpus)
+    assert too_small(best, needs(asked.limits(asked.size_gib or 1)), asked, None) is None
+
+
+def test_a_family_with_quota_left_goes_before_a_smaller_machine_without() -> None:
+    asked = disk_request(TEN["P10"][0])
+    found = [one.model_copy(update={"family": one.size[9:10]}) for one in chosen(asked)]
+    book, need = SHIPPED.of("azure"), needs(asked.limits(128))
+    assert found[0].size == "Standard_E4bs_v5"
+    best = candidates(book, found, need, asked, {"e": 3, "d": 10, "cores": 10})[0]
+    assert (best.size, best.vcpus) == ("Standard_D8s_v5", 8)
+    assert candidates(book, found, need, asked, {"e": 1, "d": 1, "cores": 1})[0] == found[0]
+
+
+@pytest.mark.parametrize(
+    "size", ["NC4as_T4_v3", "DC4as_v5", "E104is_v5", "E8-2s_v5", "M64s", "HB120rs_v3", "B4ms"]
+)
+def test_what_is_dear_or_needs_another_image_is_never_the_default(size: str) -> None:
+    told = {"UncachedDiskIOPS": "999999", "UncachedDiskBytesPerSecond": "9999000000"}
+    machines = [machine(sku(f"Standard_{size}", told=told), SHIPPED.of("azure"))]
+    assert candidates(SHIPPED.of("azure"), machines, needs(of().limits(256)), of()) == []
+
+
+def test_a_size_that_azure_retires_carries_the_date() -> None:
+    told = {"RetirementDateUtc": "11/15/2028"}
+    assert machine(sku(told=told), SHIPPED.of("azure")).retires == "2028-11-15"
+    assert machine(sku("Standard_F4s_v2"), SHIPPED.of("azure")).retires == "2028-11-15"
+    assert machine(sku(), SHIPPED.of("azure")).retires is None
 
 
 def test_a_cached_disk_gets_a_machine_with_a_host_cache() -> None:
-    need = needs(of("Standard_LRS", 20).limits(20))
-    found = candidates(SHIPPED.of("azure"), need, of("Standard_LRS", 20, cache="readwrite"))
+    found = chosen(of("Standard_LRS", 20, cache="readwrite"))
     book = SHIPPED.of("azure").machines.types
     assert found
-    assert all({"interface", "cacheable"}.isdisjoint(book[name].traits) for name in found)
+    assert all({"interface", "cacheable"}.isdisjoint(book[one.size].traits) for one in found)
 
 
 def test_a_machine_that_is_too_small_is_told_of_with_both_figures() -> None:

@@ -111,6 +111,41 @@ def test_tiers_are_priced_anew_if_all_are_told():
     assert refreshed([], [disk_price("P10", 7.0)]).prices.disks["Premium_LRS"].tiers == tiers
 
 
+def v2_price(part: str, usd: float, unit: str = "1/Hour") -> dict[str, Any]:
+    return {
+        "productName": "Azure Premium SSD v2",
+        "meterName": f"Premium LRS Provisioned {part}",
+        "unitOfMeasure": unit,
+        "retailPrice": usd,
+    }
+
+
+def test_premium_v2_is_priced_by_its_parts_above_what_is_free():
+    told = [
+        v2_price("Capacity", 0.0001, "1 GiB/Hour"),
+        v2_price("IOPS", 0.0),  # the free ones
+        v2_price("IOPS", 0.00001),
+        v2_price("Throughput (MBps)", 0.0001),
+    ]
+    assert "PremiumV2_LRS" not in refreshed([], told[:3]).prices.disks
+    price = refreshed([], told).prices
+
+    def usd(**more: float) -> float | None:
+        return price.disk_hourly_usd("PremiumV2_LRS", 100, "eastus", **more)
+
+    assert usd() == pytest.approx(100 * 0.0001)
+    assert usd(iops=3000, throughput=125) == usd()
+    assert usd(iops=4000, throughput=225) == pytest.approx(0.01 + 1000 * 0.00001 + 100 * 0.0001)
+
+
+def test_zone_redundant_disks_are_priced_by_tiers_of_their_own():
+    tiers = KNOWN.prices.disks["Premium_LRS"].tiers
+    zrs = [{**disk_price(t, 9.0), "meterName": f"{t} ZRS Disk"} for t in tiers]
+    found = refreshed([], zrs).prices.disks
+    assert set(found["Premium_ZRS"].tiers.values()) == {9.0}
+    assert found["Premium_LRS"].tiers == tiers
+
+
 class Prices(BaseHTTPRequestHandler):
     """Two pages of prices, as the retail API gives them."""
 

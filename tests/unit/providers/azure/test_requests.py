@@ -39,6 +39,7 @@ EVERYTHING = requests.AzureLaunch(
     spot=True,
     placement=f"{BELOW}/Microsoft.Compute/proximityPlacementGroups/near",
     lab="time_scale=60.0",
+    encryption_set=f"{BELOW}/Microsoft.Compute/diskEncryptionSets/k",
 )
 V2 = DiskSpec(type="PremiumV2_LRS", size_gib=20, iops=4000, throughput_mib_per_s=200)
 P15 = DiskSpec(type="Premium_LRS", size_gib=256)
@@ -82,6 +83,17 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "disk_bursting": (
         "compute", "Disk",
         requests.disk(CLAIM, requests.NewDisk("westeurope", None, LARGE, bursting=True)),
+    ),
+    "disk_copied_and_encrypted": (
+        "compute", "Disk",
+        requests.disk(
+            CLAIM,
+            requests.NewDisk(
+                "westeurope", "2", P15,
+                encryption_set=f"{BELOW}/Microsoft.Compute/diskEncryptionSets/k",
+                snapshot=f"{BELOW}/Microsoft.Compute/snapshots/s",
+            ),
+        ),
     ),
     "data_disks": ("compute", "VirtualMachineUpdate", requests.data_disks([ATTACHED])),
     "schedule": (

@@ -1,0 +1,89 @@
+"""What a subscription's policies, quotas and capacity refuse on Azure, and what diskbench makes of
+it: the way on, or the advice that helps."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cloud.azure_rig import PREMIUM, Rig
+
+from diskbench.errors import AccessDenied
+from diskbench.providers.azure import provision
+
+pytestmark = pytest.mark.slow
+
+GROUP = "Microsoft.Resources/subscriptions/resourceGroups/write"
+MACHINE = "Microsoft.Compute/virtualMachines/write"
+INTERFACE = "Microsoft.Network/networkInterfaces/write"
+TAGS = (("CostCenter", "42"),)
+
+
+def without_a_guest(rig: Rig, **more: object) -> provision.AzureProvisioned:
+    """The machine of a rental up to the point where SSH would be tried."""
+    rig.faults.never_ready()
+    order = rig.provider._order(rig.claim(), rig.resolve(PREMIUM, **more), rig.watch)
+    return provision.provision(order)
+
+
+def test_a_zone_that_is_refused_at_once_is_left_without_a_wait(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.impatient("network_s")  # a wait for an interface that nobody deletes would be told
+    rig.faults.capacity(zone="1", at_once=True)
+    assert without_a_guest(rig).zone == "2"
+    assert len(rig.faults.calls(INTERFACE)) == 1
+    assert not [one for one in caplog.messages if "not deleted yet" in one]
+
+
+def test_an_interface_that_is_kept_for_another_machine_is_waited_for(rig: Rig) -> None:
+    rig.faults.reserve_interface(seconds=1)
+    assert without_a_guest(rig).zone == "1"
+    assert len(rig.faults.calls(MACHINE)) == 2
+
+
+def test_a_family_without_quota_is_passed_over(rig: Rig) -> None:
+    spec = PREMIUM.model_copy(update={"size_gib": 128})
+    assert rig.resolve(spec).instance_type == "Standard_E4bs_v5"
+    rig.faults.quota_of["standardEBSv5Family"] = 0
+    assert rig.resolve(spec).instance_type == "Standard_E4bds_v5"
+    assert rig.resolve(spec, spot=True).instance_type == "Standard_E4bs_v5"  # counts elsewhere
+
+
+def test_too_little_quota_is_told_before_renting(rig: Rig) -> None:
+    assert not [text for text in rig.resolve().warnings if "vCPUs" in text]
+    rig.faults.quota_cores = 2
+    (warning,) = [text for text in rig.resolve().warnings if "vCPUs" in text]
+    assert "Standard_E4bs_v5 needs 4 vCPUs and the quotas of eastus have 2 left" in warning
+
+
+def test_who_may_not_read_the_usages_rents_all_the_same(rig: Rig) -> None:
+    rig.faults.quota_cores = 2
+    rig.faults.forbid("Microsoft.Compute/locations/usages/read")
+    assert not [text for text in rig.resolve().warnings if "vCPUs" in text]
+
+
+@pytest.mark.parametrize("kinds", [("groups",), ("resources",), ("groups", "resources")])
+def test_under_a_policy_that_demands_a_tag_the_error_names_it(
+    rig: Rig, kinds: tuple[str, ...]
+) -> None:
+    rig.faults.demanded_tags["CostCenter"] = kinds
+    with pytest.raises(AccessDenied, match="disallowed by policy") as refused:
+        without_a_guest(rig)
+    assert "add --tag CostCenter=VALUE" in refused.value.advice
+
+
+def test_under_policies_that_demand_tags_a_whole_run_passes_with_them(rig: Rig) -> None:
+    rig.faults.demanded_tags["CostCenter"] = ("groups", "resources")
+    rig.acquire(tags=TAGS)
+    rig.extend(7200)
+    assert {row["tags"]["CostCenter"] for row in rig.cloud.resources.values() if "tags" in row} == {
+        "42"
+    }
+    rig.release()
+    assert rig.left() == []
+
+
+def test_the_rehearsal_proves_the_tags(rig: Rig) -> None:
+    rig.faults.demanded_tags["CostCenter"] = ("groups", "resources")
+    assert all(one.state == "ok" for one in rig.provider.rehearse(rig.resolve(tags=TAGS)))
+    (problem,) = {one.advice for one in rig.provider.rehearse(rig.resolve()) if one.state != "ok"}
+    assert "add --tag CostCenter=VALUE" in problem

@@ -2,7 +2,8 @@
 
 Compute Engine, "General-purpose machine family" and "Hyperdisk overview" (2026-08-26): N4 and C4
 take no persistent disk, C3 no pd-standard and local SSD only as `-lssd`, E2 and N4 no local SSD;
-"Extreme Persistent Disk": N2 from 64 vCPUs; Hyperdisk Extreme: C3 from 88, C4 from 96, N2 from 80.
+"Extreme Persistent Disk": N2 from 64 vCPUs; Hyperdisk Extreme: C3 from 88, C4 from 96, N2 from 80,
+C4D from 64, M4 from 112.
 """
 
 from __future__ import annotations
@@ -81,9 +82,22 @@ SERIES = {
     "c4": Series(
         {"standard": 3.75, "highmem": 7.75, "highcpu": 2.0},
         (2, 4, 8, 16, 24, 32, 48, 96, 144, 192),
-        {"hyperdisk-balanced": 0, "hyperdisk-extreme": 96},
+        {"hyperdisk-balanced": 0, "hyperdisk-throughput": 0, "hyperdisk-extreme": 96},
         new=True,
     ),
+    "c4d": Series(
+        {"standard": 3.875},
+        (2, 4, 8, 16, 32, 48, 64, 96),
+        {"hyperdisk-balanced": 0, "hyperdisk-throughput": 0, "hyperdisk-extreme": 64},
+        new=True,
+    ),
+    "m4": Series(
+        {"ultramem": 26.6},
+        (56, 112, 224),
+        {"hyperdisk-balanced": 0, "hyperdisk-extreme": 112},
+        new=True,
+    ),
+    "h4d": Series({"standard": 3.75}, (192,), {"hyperdisk-balanced": 0}, new=True),
     # How many disks each type has is our choice; their size is not.
     "z3": Series(
         {"highmem": 8.0},

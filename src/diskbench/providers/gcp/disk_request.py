@@ -360,6 +360,7 @@ class GcpMachine(Frozen):
     shared_core: bool = False
     bundled_ssds: int = 0
     local_ssd_gib: int = LOCAL_SSD_GIB
+    gpus: bool = False
 
     @property
     def bare_metal(self) -> bool:

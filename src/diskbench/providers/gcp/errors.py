@@ -167,6 +167,23 @@ def is_busy(error: BaseException) -> bool:
     return reason_of(error) in _BUSY
 
 
+_MAINTENANCE = re.compile(
+    r"onHostMaintenance must be set to (?P<set>MIGRATE|TERMINATE)\b"
+    r"|only supports on_host_maintenance = (?:OnHostMaintenance\.)?(?P<only>MIGRATE|TERMINATE)\b"
+    r"|(?P<gpus>do not support live migration)",
+    re.IGNORECASE,
+)
+
+
+def maintenance_needed(error: DiskbenchError) -> str | None:
+    """The one value of `onHostMaintenance` that Google takes for the machine type; None where the
+    refusal is about something else (GoogleCloudPlatform/cloud-image-tests issue 346)."""
+    match = _MAINTENANCE.search(error.message)
+    if match is None:
+        return None
+    return "TERMINATE" if match["gpus"] else (match["set"] or match["only"]).upper()
+
+
 def translate(error: Exception, action: str) -> DiskbenchError:
     """The diskbench error for an error of the SDK; `action` is the permission of the call
     (`compute.instances.insert`). An exception that reports a programming error is returned

@@ -301,8 +301,13 @@ def _path(url: str) -> str:
 
 
 _UBUNTU = "ubuntu-os-cloud"
-_FAMILIES = {"x86_64": "ubuntu-2404-lts-amd64", "arm64": "ubuntu-2404-lts-arm64"}
-"""Source: PerfKitBenchmarker's Google Cloud virtual machines, 2026-08-20."""
+_FAMILIES = {
+    "ubuntu": "ubuntu-2404-lts", "ubuntu-24.04": "ubuntu-2404-lts",
+    "ubuntu-26.04": "ubuntu-2604-lts",
+}  # fmt: skip
+_ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
+"""Families end in these. Sources: PerfKitBenchmarker's Google Cloud virtual machines, 2026-08-20; a
+public program that resolved ubuntu-2604-lts-amd64 to ubuntu-2604-resolute-amd64-v20260723."""
 _USERS = {_UBUNTU: "ubuntu"}
 _USER = "diskbench"
 """The login user of any other image: cloud-init and Google's guest agent create it."""
@@ -313,15 +318,17 @@ _LINK = re.compile(
 
 
 def find_image(compute: Compute, typed: str | None, arch: str) -> GcpImage:
-    """The image of `--image`: `ubuntu` (as without it), or a path as
+    """The image of `--image`: a name of `_FAMILIES` (`ubuntu` without it), or a path as
     `projects/PROJECT/global/images/NAME` or `…/images/family/FAMILY`. Raises InvalidValue."""
-    if typed in {None, "ubuntu"}:
-        return _family(compute, _UBUNTU, _FAMILIES[arch])
+    family = _FAMILIES.get(typed or "ubuntu")
+    if family is not None:
+        return _family(compute, _UBUNTU, f"{family}-{_ARCHES[arch]}")
     link = _LINK.fullmatch(str(typed))
     if link is None:
         raise InvalidValue(
             f"--image {typed!r} is not an image",
-            advice="give ubuntu, or projects/PROJECT/global/images/NAME or …/images/family/FAMILY",
+            advice=f"give {', '.join(_FAMILIES)}, or projects/PROJECT/global/images/NAME or "
+            "…/images/family/FAMILY, with cloud-init (Google's Debian has none)",
             field="image",
         )
     project = link["project"] or compute.project

@@ -102,7 +102,8 @@ def lease_of_rule(rule: Mapping[str, Any]) -> tuple[str, float] | None:
 @dataclass(frozen=True)
 class GcpLaunch:
     """One machine. `boot` is its root disk; its type is "" where Google chooses. `run_s` is the
-    maximum run time. `local_ssds` are the interfaces of the added local SSDs. `shielded` asks for
+    maximum run time. `local_ssds` are the interfaces of the added local SSDs. `maintenance` is
+    what becomes of it when its host is maintained; None leaves that to Google. `shielded` asks for
     all that the constraint compute.requireShieldedVm demands."""
 
     project: str
@@ -120,6 +121,7 @@ class GcpLaunch:
     local_interface: str = "nvme"
     spot: bool = False
     placement: str | None = None
+    maintenance: str | None = None
     shielded: bool = False
     lab: str = ""
 
@@ -195,8 +197,8 @@ def _scheduling(launch: GcpLaunch) -> Request:
     }
     if launch.spot:
         scheduling["provisioningModel"] = "SPOT"
-    if launch.spot or launch.placement is not None:
-        scheduling["onHostMaintenance"] = "TERMINATE"
+    if launch.maintenance is not None:
+        scheduling["onHostMaintenance"] = launch.maintenance
     return scheduling
 
 

@@ -47,6 +47,7 @@ EVERYTHING = requests.GcpLaunch(
     local_interface="scsi",
     spot=True,
     placement="close-together",
+    maintenance="TERMINATE",
     lab="noise=0.1 time_scale=60.0",
 )
 BALANCED = DiskSpec(type="hyperdisk-balanced", size_gib=100, iops=4000, throughput_mib_per_s=250)

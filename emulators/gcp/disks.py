@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulators.gcp import disk_types, images, labels, lists, quotas
+from emulators.gcp import constraints, disk_types, images, labels, lists, quotas
 from emulators.gcp.call import Call, Refusal, invalid
 from emulators.gcp.cloud import Cloud, Work
 from emulators.gcp.disk_types import Sized
@@ -39,7 +39,7 @@ def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
         cloud, ZONES[call.path["zone"]], quotas.of_disk(kind, sized.size_gb)
     )
     given = labels.checked(body.get("labels", {}), "resource.labels")
-    row = new_row(cloud, call, path, sized, given)
+    row = new_row(cloud, call, path, sized, given, body.get("diskEncryptionKey"))
     row |= {"description": body["description"]} if "description" in body else {}
     cloud.resources[path] = row
 
@@ -53,9 +53,23 @@ def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
 
 
 def new_row(
-    cloud: Cloud, call: Call, path: str, sized: Sized, given: dict[str, str]
+    cloud: Cloud,
+    call: Call,
+    path: str,
+    sized: Sized,
+    given: dict[str, str],
+    encryption: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    """A disk that is being created."""
+    """A disk that is being created. Raises Refusal."""
+    key = (encryption or {}).get("kmsKeyName")
+    constraints.check_disk(cloud, given, key)
+    if key is not None and key not in cloud.keys:
+        message = (
+            f"Cloud KMS error when using key {key}: Permission "
+            "'cloudkms.cryptoKeyVersions.useToEncrypt' denied on resource "
+            f"'{key}' (or it may not exist)."
+        )
+        raise Refusal(400, "kmsPermissionDenied", message)
     row: dict[str, Any] = {
         "kind": "compute#disk",
         "id": cloud.new_id(),
@@ -71,6 +85,8 @@ def new_row(
     }
     if given:
         row["labels"] = given
+    if key is not None:
+        row["diskEncryptionKey"] = {"kmsKeyName": f"{key}/cryptoKeyVersions/1"}
     if sized.iops is not None:
         row["provisionedIops"] = str(sized.iops)
     if sized.throughput is not None:

@@ -222,7 +222,7 @@ def _new(
     )
     sized = disk_types.checked(kind, size, iops, throughput, where)
     given = labels.checked(params.get("labels", {}), f"{where}labels")
-    row = disks.new_row(cloud, call, path, sized, given)
+    row = disks.new_row(cloud, call, path, sized, given, one.get("diskEncryptionKey"))
     if image is not None:
         row["sourceImage"] = link(image.path)
     return path, row, image

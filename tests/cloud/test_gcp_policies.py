@@ -34,7 +34,8 @@ class User(GcpCloud):
         spec = RentSpec(**self.spec.model_dump(exclude_defaults=True) | more)
         self.provider.check(cell(self, spec))
         rental = self.provider.resolve(cell(self, spec), Books())
-        return self.provider.acquire(claim("one"), rental, RigOnlooker())
+        mine = claim("one").model_copy(update={"tags": spec.tags})
+        return self.provider.acquire(mine, rental, RigOnlooker())
 
     def machine(self) -> Any:
         (row,) = self.gcp.cloud.of_kind("instances").values()

@@ -149,6 +149,13 @@ class MachineBook(ProviderFile):
         match = self.names.fullmatch(machine_type) if self.names else None
         return self.series.get(match["series"]) if match else None
 
+    def family_of(self, machine_type: str) -> str:
+        """Return what a cloud's quotas call the machine's family: the series that its name has, or
+        the letters before the first figure."""
+        match = self.names.fullmatch(machine_type) if self.names else None
+        letters = re.match(r"[a-z]*", machine_type)
+        return match["series"] if match else letters[0] if letters else ""
+
     def takers(self, disk_type: str) -> tuple[str, ...]:
         """Return the series that support a type of disk."""
         return tuple(name for name, series in self.series.items() if disk_type in series.disks)

@@ -268,6 +268,13 @@ _FORMS = {
     "placement": NameForm(
         re.compile(_NAME), "it looks like the name of a placement policy of that region"
     ),
+    "kms_key": NameForm(
+        re.compile(
+            r"projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/keyRings/[a-zA-Z0-9_-]{1,63}"
+            r"/cryptoKeys/[a-zA-Z0-9_-]{1,63}(/cryptoKeyVersions/[0-9]+)?"
+        ),
+        "it looks like projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY",
+    ),
     "account": NameForm(
         re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]"),
         "it looks like the id of a project",

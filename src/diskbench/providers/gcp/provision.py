@@ -216,6 +216,7 @@ def _launch(order: GcpOrder, zone: str) -> _Started | None:
         maintenance=maintenance(details.machine, spot=spec.spot, placed=spec.placement is not None),
         shielded=shielded(details),
         lab=order.lab,
+        kms_key=spec.kms_key,
     )
     started = _insert_machine(order, launch)
     order.watch.note(f"{details.machine.type} is starting in {zone}")
@@ -262,7 +263,9 @@ def shielded(details: GcpResolved) -> bool:
 
 def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> _Started | None:
     """The operation that makes the disk number `index`; None when it exists already."""
-    request = requests.insert_disk(order.claim, disk, order.details.project, zone, index)
+    request = requests.insert_disk(
+        order.claim, disk, order.details.project, zone, index, order.spec.kms_key
+    )
     started = _insert(order, "disks", request)
     name = request["diskResource"]["name"]
     order.watch.note(f"disk {name} is being made: {disk.type}, {disk.size_gib} GiB")

@@ -124,6 +124,7 @@ class GcpLaunch:
     maintenance: str | None = None
     shielded: bool = False
     lab: str = ""
+    kms_key: str | None = None
 
 
 def insert_instance(claim: Claim, launch: GcpLaunch) -> Request:
@@ -139,6 +140,7 @@ def insert_instance(claim: Claim, launch: GcpLaunch) -> Request:
             "labels": carried,
             **launch.boot,
         },
+        **_encrypted(launch.kms_key),
     }
     local = {
         "type": "SCRATCH",
@@ -210,8 +212,10 @@ def boot_disk(disk_type: str, zone: str, disk: DiskSpec) -> Request:
     return made
 
 
-def insert_disk(claim: Claim, disk: DiskSpec, project: str, zone: str, index: int) -> Request:
-    """Create one empty disk."""
+def insert_disk(
+    claim: Claim, disk: DiskSpec, project: str, zone: str, index: int, kms_key: str | None = None
+) -> Request:
+    """Create one empty disk, encrypted with the user's key where one is given."""
     kind = disk_kind(index, claim.turn)
     resource: Request = {
         "name": name_of(claim.lease_id, kind),
@@ -220,9 +224,14 @@ def insert_disk(claim: Claim, disk: DiskSpec, project: str, zone: str, index: in
         "sizeGb": str(disk.size_gib),
         "labels": labels(claim),
         **_provisioned(disk),
+        **_encrypted(kms_key),
     }
     request = {"zone": zone, "diskResource": resource}
     return {**request, "requestId": token(claim.lease_id, kind, request)}
+
+
+def _encrypted(kms_key: str | None) -> Request:
+    return {"diskEncryptionKey": {"kmsKeyName": kms_key}} if kms_key is not None else {}
 
 
 def _provisioned(disk: DiskSpec) -> Request:

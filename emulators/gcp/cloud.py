@@ -71,6 +71,14 @@ class Constraints:
     """The labels that machines and disks must have when they are made."""
 
 
+@dataclass(frozen=True)
+class Snapshot:
+    """What a disk of so many GB held when it was taken, from its beginning on."""
+
+    size_gb: int
+    content: bytes = b""
+
+
 @dataclass
 class Machine:
     """What stands behind an instance. Its queue does one thing after another in the lab."""
@@ -107,6 +115,8 @@ class Cloud:
     roles: dict[str, frozenset[str]] = field(default_factory=dict)
     """Account → the permissions of its role; an account that is not here owns the project."""
     constraints: Constraints = field(default_factory=Constraints)
+    snapshots: dict[str, Snapshot] = field(default_factory=dict)
+    """The user's own, by path."""
     keys: set[str] = field(default_factory=set)
     """Keys of Cloud KMS with which the project's disks can be encrypted."""
     billed: bool = True

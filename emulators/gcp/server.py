@@ -97,6 +97,7 @@ def _as_at_first(cloud: Cloud) -> None:
     cloud.roles = {ACCOUNT: rights.role()}
     cloud.constraints.enforced.clear()
     cloud.constraints.labels.clear()
+    cloud.snapshots.clear()
     cloud.keys.clear()
     cloud.billed = True
     cloud.custom_mode, cloud.stack = False, "IPV4_ONLY"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from emulators.gcp.cloud import Snapshot
 from tests.cloud.measured import WRITE_THEN_READ, a_renter
 from tests.cloud.rented_gcp import Gcp
 from tests.cloud.test_gcp_policies import User
@@ -113,3 +114,36 @@ def test_a_key_in_another_form_is_refused_before_anything_is_asked(user: User) -
     with pytest.raises(InvalidValue, match="--kms-key 'my-key'"):
         user.rent(kms_key="my-key")
     assert user.gcp.faults.asked == []
+
+
+def test_a_disk_holds_what_its_snapshot_held(user: User) -> None:
+    cloud = user.gcp.cloud
+    path = f"projects/{cloud.project}/global/snapshots/filled"
+    cloud.snapshots[path] = Snapshot(10, b"filled before")
+    (told,) = user.rent(snapshot="filled").facts["volumes"]
+    assert told["snapshot"] == "filled"
+    with cloud.image(told["id"]).open("rb") as file:
+        assert file.read(13) == b"filled before"
+    release(user)
+
+
+@pytest.mark.parametrize(
+    ("size_gib", "says", "advice"),
+    [(None, "has no snapshot filled", "snapshots list"), (20, "holds 20 GiB", "--size 20")],
+)
+def test_a_snapshot_that_is_not_there_or_does_not_fit_is_refused_before_renting(
+    user: User, size_gib: int | None, says: str, advice: str
+) -> None:
+    path = f"projects/{user.gcp.cloud.project}/global/snapshots/filled"
+    if size_gib is not None:
+        user.gcp.cloud.snapshots[path] = Snapshot(size_gib)
+    with pytest.raises(InvalidValue, match=says) as refused:
+        user.rent(snapshot="filled")
+    assert advice in refused.value.advice
+    assert user.gcp.left() == []
+
+
+@pytest.mark.parametrize("disk", ["root", "local-ssd"])
+def test_only_disks_of_their_own_are_made_from_a_snapshot(user: User, disk: str) -> None:
+    with pytest.raises(InvalidValue, match="--from-snapshot"):
+        user.rent(disk=disk, size_gib=None, snapshot="filled")

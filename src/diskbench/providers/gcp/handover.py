@@ -163,6 +163,9 @@ def _of_disk(
     used = str(disk.get("diskEncryptionKey", {}).get("kmsKeyName", "Google's own"))
     if kms_key is not None and not used.startswith(kms_key):  # Google adds the key's version
         yield from differs(what, "key", kms_key, used)
+    source = str(disk.get("sourceSnapshot", "")).partition("/projects/")[2]
+    source = f"projects/{source}" if source else "none"
+    yield from differs(what, "snapshot", details.snapshot or "none", source)
     if details.requested.kind == "disk" and disk.get("sourceImage"):
         yield f"{what} is made from {last(str(disk['sourceImage']))}, requested was an empty one"
 
@@ -227,6 +230,7 @@ def _disk_facts(disk: Item, instance: Item) -> dict[str, Any]:
         "iops": _int(disk, "provisionedIops"),
         "throughput_mib_per_s": _int(disk, "provisionedThroughput"),
         "physical_block_bytes": _int(disk, "physicalBlockSizeBytes"),
+        "snapshot": _name(disk, "sourceSnapshot"),
         "zone": zone_of(disk),
         "attached_as": attachment.get("deviceName"),
         "interface": attachment.get("interface"),

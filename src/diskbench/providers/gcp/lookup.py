@@ -91,6 +91,7 @@ def resolve_details(
     boot = boot if boot is not None else boot_type(machine.type, requested, BOOT_TYPES)
     for disk_type in sorted({requested.type, boot} - {""}):
         zones = disk_zones(compute, disk_type, zones, here.where)
+    snapshot = _snapshot(here)
     network, login, reach = _network(here), compute.login, reach_of(spec)
     if reach == "iap":
         find_gcloud()
@@ -108,6 +109,7 @@ def resolve_details(
         reach=reach,
         tag=spec.security_group,
         ssh_cidr=None if spec.security_group else _ssh_cidr(spec, reach, private, ask_caller),
+        snapshot=snapshot,
         emulated=login.emulated,
     )
 
@@ -214,6 +216,34 @@ def _chosen(here: GcpLookup, size_gib: int) -> tuple[GcpMachine, tuple[str, ...]
         f"{here.requested.type} of {size_gib:,} GiB",
         advice="choose one with --instance-type: its limit is measured then",
     )
+
+
+def _snapshot(here: GcpLookup) -> str | None:
+    """The path of the snapshot that the disks are made from. Raises InvalidValue for one that is
+    not there or does not fit on them."""
+    typed = here.spec.snapshot
+    if typed is None:
+        return None
+    owner = typed.split("/")[1] if typed.startswith("projects/") else here.compute.project
+    request = {"project": owner, "snapshot": last(typed)}
+    try:
+        found = here.compute.call("snapshots", "get", request)
+    except DiskbenchError as error:
+        if not is_missing(error):
+            raise
+        raise InvalidValue(
+            f"project {owner} has no snapshot {last(typed)}",
+            advice="gcloud compute snapshots list shows those there are",
+            field="from_snapshot",
+        ) from error
+    held = int(found.get("diskSizeGb", 0))
+    if held > (here.requested.size_gib or 0):
+        raise InvalidValue(
+            f"--from-snapshot {typed} holds {held} GiB",
+            advice=f"add --size {held} or more",
+            field="size",
+        )
+    return f"projects/{owner}/global/snapshots/{last(typed)}"
 
 
 def _network(here: GcpLookup) -> GcpNetwork:

@@ -264,7 +264,13 @@ def shielded(details: GcpResolved) -> bool:
 def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> _Started | None:
     """The operation that makes the disk number `index`; None when it exists already."""
     request = requests.insert_disk(
-        order.claim, disk, order.details.project, zone, index, order.spec.kms_key
+        order.claim,
+        disk,
+        order.details.project,
+        zone,
+        index,
+        kms_key=order.spec.kms_key,
+        snapshot=order.details.snapshot,
     )
     started = _insert(order, "disks", request)
     name = request["diskResource"]["name"]

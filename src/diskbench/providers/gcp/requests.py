@@ -213,9 +213,17 @@ def boot_disk(disk_type: str, zone: str, disk: DiskSpec) -> Request:
 
 
 def insert_disk(
-    claim: Claim, disk: DiskSpec, project: str, zone: str, index: int, kms_key: str | None = None
+    claim: Claim,
+    disk: DiskSpec,
+    project: str,
+    zone: str,
+    index: int,
+    *,
+    kms_key: str | None = None,
+    snapshot: str | None = None,
 ) -> Request:
-    """Create one empty disk, encrypted with the user's key where one is given."""
+    """Create one disk: encrypted with the user's key where one is given, empty or with the data of
+    a snapshot."""
     kind = disk_kind(index, claim.turn)
     resource: Request = {
         "name": name_of(claim.lease_id, kind),
@@ -226,6 +234,8 @@ def insert_disk(
         **_provisioned(disk),
         **_encrypted(kms_key),
     }
+    if snapshot is not None:
+        resource["sourceSnapshot"] = snapshot
     request = {"zone": zone, "diskResource": resource}
     return {**request, "requestId": token(claim.lease_id, kind, request)}
 

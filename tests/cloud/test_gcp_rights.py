@@ -11,7 +11,7 @@ import pytest
 from emulators.gcp.cloud import Snapshot
 from emulators.gcp.server import ACCOUNT, fresh
 from tests.cloud.eager import GCP
-from tests.cloud.rented_gcp import Gcp
+from tests.cloud.rented_gcp import Gcp, new_request_id
 from tests.contract.gcp_cloud import GcpCloud
 
 from diskbench.catalog.books import Books
@@ -58,8 +58,9 @@ class User(GcpCloud):
     def copied(self) -> None:
         name = f"projects/{self.gcp.cloud.project}/global/snapshots/filled"
         self.gcp.cloud.snapshots[name] = Snapshot(10)
-        self.provider.acquire(claim("two"), self.resolved(snapshot="filled"), RigOnlooker())
-        self.provider.release("two", self.scope)
+        lease = new_request_id()  # a second one of that name would be answered as the first was
+        self.provider.acquire(claim(lease), self.resolved(snapshot="filled"), RigOnlooker())
+        self.provider.release(lease, self.scope)
 
     def repaired(self) -> None:
         """As after an attachment of an earlier process that did not ask for autoDelete."""

@@ -67,6 +67,16 @@ class Constraints:
     """The names of the constraints that the organisation enforces."""
 
     enforced: set[str] = field(default_factory=set)
+    labels: set[str] = field(default_factory=set)
+    """The labels that machines and disks must have when they are made."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a disk of so many GB held when it was taken, from its beginning on."""
+
+    size_gb: int
+    content: bytes = b""
 
 
 @dataclass
@@ -105,6 +115,12 @@ class Cloud:
     roles: dict[str, frozenset[str]] = field(default_factory=dict)
     """Account → the permissions of its role; an account that is not here owns the project."""
     constraints: Constraints = field(default_factory=Constraints)
+    snapshots: dict[str, Snapshot] = field(default_factory=dict)
+    """The user's own, by path."""
+    keys: set[str] = field(default_factory=set)
+    """Keys of Cloud KMS with which the project's disks can be encrypted."""
+    billed: bool = True
+    """Whether the project has a billing account."""
     custom_mode: bool = False
     """Whether the network is in custom mode: its subnetworks have names of their own then."""
     stack: str = "IPV4_ONLY"

@@ -1,5 +1,8 @@
 """Constraints of an organisation, as switches: what they refuse, and how they are asked about.
 
+A custom constraint can demand labels of machines and disks (Organization Policy, "Use custom
+organization policies"); the words of its refusal are the organisation's, and these ones ours.
+
 Refusals are HTTP 412, reason `conditionNotMet`, in the words that users report: vmExternalIpAccess
 (gardener-extension-provider-gcp issue 415), requireShieldedVm (fortigate-terraform-deploy issue
 34). That requireOsLogin refuses `enable-oslogin=FALSE` is Google's document (Organization Policy
@@ -10,6 +13,7 @@ Organization Policy API v2, projects.policies.getEffectivePolicy.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from emulators.gcp import rights
@@ -19,7 +23,8 @@ from emulators.gcp.images import Image
 
 EXTERNAL_IP, OS_LOGIN = "compute.vmExternalIpAccess", "compute.requireOsLogin"
 SHIELDED = "compute.requireShieldedVm"
-KNOWN = (EXTERNAL_IP, OS_LOGIN, SHIELDED)
+CMEK = "gcp.restrictNonCmekServices"
+KNOWN = (EXTERNAL_IP, OS_LOGIN, SHIELDED, CMEK)
 READS = "orgpolicy.policy.get"
 _PATH = re.compile(r"/v2/projects/(?P<project>[^/]+)/policies/(?P<name>[^/:]+):getEffectivePolicy")
 _SEE = (
@@ -43,6 +48,7 @@ def check_instance(cloud: Cloud, call: Call, path: str, image: Image) -> None:
             EXTERNAL_IP, f"{cloud.project}. Add instance {path} to the constraint to use external "
             "IP with it."
         )  # fmt: skip
+    check_labels(cloud, body.get("labels", {}))
     if SHIELDED in enforced:
         _check_shielded(cloud, body, image)
     items = body.get("metadata", {}).get("items", ())
@@ -52,6 +58,23 @@ def check_instance(cloud: Cloud, call: Call, path: str, image: Image) -> None:
             OS_LOGIN, f"{cloud.project}. OS Login cannot be disabled by the metadata key "
             f"'enable-oslogin'. {_SEE}"
         )  # fmt: skip
+
+
+def check_disk(cloud: Cloud, labels: Mapping[str, str], key: str | None) -> None:
+    """Raise Refusal for a disk that a constraint forbids; `key` is the customer's own."""
+    check_labels(cloud, labels)
+    if CMEK in cloud.constraints.enforced and key is None:
+        raise _violated(
+            CMEK, f"{cloud.project} attempting to use GCP-managed encryption key for "
+            f"compute.googleapis.com. {_SEE}"
+        )  # fmt: skip
+
+
+def check_labels(cloud: Cloud, labels: Mapping[str, str]) -> None:
+    """Raise Refusal for what lacks a label that the organisation demands."""
+    for key in sorted(cloud.constraints.labels - set(labels)):
+        told = f'["customConstraints/custom.requireLabels": "The label \'{key}\' is required."]'
+        raise Refusal(412, "conditionNotMet", f"Operation denied by custom org policies: {told}")
 
 
 def _check_shielded(cloud: Cloud, body: dict[str, Any], image: Image) -> None:

@@ -7,6 +7,7 @@ Compute Engine, "Persistent Disk", "Extreme Persistent Disk", "Hyperdisk overvie
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,7 +106,7 @@ def _iops(kind: str, size: int) -> tuple[int, int, int]:
 def _throughput(kind: str, size: int, iops: int | None) -> tuple[int, int, int]:
     if kind == "hyperdisk-throughput":
         tib = size / 1024
-        low, high = max(20, int(10 * tib)), min(2400, int(90 * tib))
+        low, high = max(20, math.ceil(10 * tib)), min(2400, int(90 * tib))
         return low, high, high
     assert iops is not None
     high = max(140, min(2400, iops // 4))

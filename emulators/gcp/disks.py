@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulators.gcp import disk_types, images, labels, lists, quotas
-from emulators.gcp.call import Call, Refusal, invalid
-from emulators.gcp.cloud import Cloud, Work
+from emulators.gcp import constraints, disk_types, images, labels, lists, quotas
+from emulators.gcp.call import Call, Refusal, invalid, not_found
+from emulators.gcp.cloud import Cloud, Snapshot, Work
 from emulators.gcp.disk_types import Sized
 from emulators.gcp.operations import force, look_at, start
-from emulators.gcp.regions import ZONES, last, link, rfc3339
+from emulators.gcp.regions import ZONES, fixed, last, link, path_of, rfc3339
 
 
 def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
@@ -17,8 +17,8 @@ def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
     body = call.body
     path = f"{call.scope}/disks/{body['name']}"
     check_free(cloud, path)
-    if "sourceSnapshot" in body or "sourceDisk" in body:
-        raise Refusal(501, "notImplemented", "Disks of snapshots and disks are not emulated.")
+    if "sourceDisk" in body:
+        raise Refusal(501, "notImplemented", "Disks of disks are not emulated.")
     kind = f"zones/{call.path['zone']}/diskTypes/pd-standard"
     kind = disk_types.named(call, body.get("type", kind), "resource.type")
     if kind == "local-ssd":
@@ -28,6 +28,15 @@ def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
     if source is not None:
         image = images.named(source, call.project)
         size = image.size_gb if size is None else size
+    of_snapshot = (
+        path_of(body["sourceSnapshot"], call.project) if "sourceSnapshot" in body else None
+    )
+    if of_snapshot is not None:
+        held = _snapshot(cloud, of_snapshot).size_gb
+        size = held if size is None else size
+        if size < held:
+            why = f"Requested disk size cannot be smaller than the snapshot size ({held} GB)"
+            raise invalid("resource.sizeGb", size, why)
     sized = disk_types.checked(
         kind,
         size,
@@ -39,23 +48,54 @@ def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
         cloud, ZONES[call.path["zone"]], quotas.of_disk(kind, sized.size_gb)
     )
     given = labels.checked(body.get("labels", {}), "resource.labels")
-    row = new_row(cloud, call, path, sized, given)
+    row = new_row(cloud, call, path, sized, given, body.get("diskEncryptionKey"))
     row |= {"description": body["description"]} if "description" in body else {}
     cloud.resources[path] = row
+    if of_snapshot is not None:
+        row["sourceSnapshot"] = link(of_snapshot)
+        cloud.image(row["id"]).parent.mkdir(exist_ok=True)
+        cloud.image(row["id"]).write_bytes(cloud.snapshots[of_snapshot].content)
 
     def made() -> None:
         row["status"] = "READY"
 
     def gone() -> None:
-        cloud.resources.pop(path, None)
+        drop(cloud, path)
 
     return start(cloud, call, path, Work(finish=made, undo=gone, failure=failure))
 
 
+def get_snapshot(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """One snapshot."""
+    path = call.names("snapshot", "snapshots")
+    size = str(_snapshot(cloud, path).size_gb)
+    return fixed("snapshot", path, status="READY", diskSizeGb=size, storageBytes="0")
+
+
+def _snapshot(cloud: Cloud, path: str) -> Snapshot:
+    if path not in cloud.snapshots:
+        raise not_found(path)
+    return cloud.snapshots[path]
+
+
 def new_row(
-    cloud: Cloud, call: Call, path: str, sized: Sized, given: dict[str, str]
+    cloud: Cloud,
+    call: Call,
+    path: str,
+    sized: Sized,
+    given: dict[str, str],
+    encryption: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    """A disk that is being created."""
+    """A disk that is being created. Raises Refusal."""
+    key = (encryption or {}).get("kmsKeyName")
+    constraints.check_disk(cloud, given, key)
+    if key is not None and key not in cloud.keys:
+        message = (
+            f"Cloud KMS error when using key {key}: Permission "
+            "'cloudkms.cryptoKeyVersions.useToEncrypt' denied on resource "
+            f"'{key}' (or it may not exist)."
+        )
+        raise Refusal(400, "kmsPermissionDenied", message)
     row: dict[str, Any] = {
         "kind": "compute#disk",
         "id": cloud.new_id(),
@@ -71,6 +111,8 @@ def new_row(
     }
     if given:
         row["labels"] = given
+    if key is not None:
+        row["diskEncryptionKey"] = {"kmsKeyName": f"{key}/cryptoKeyVersions/1"}
     if sized.iops is not None:
         row["provisionedIops"] = str(sized.iops)
     if sized.throughput is not None:

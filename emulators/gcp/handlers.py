@@ -64,6 +64,7 @@ HANDLERS: dict[str, Handler] = {
     "disks.aggregatedList": disks.aggregated_list,
     "disks.delete": disks.delete,
     "disks.setLabels": disks.set_labels,
+    "snapshots.get": disks.get_snapshot,
     "instances.insert": instances.insert,
     "instances.get": instances.get,
     "instances.list": instances.list_,

@@ -222,7 +222,7 @@ def _new(
     )
     sized = disk_types.checked(kind, size, iops, throughput, where)
     given = labels.checked(params.get("labels", {}), f"{where}labels")
-    row = disks.new_row(cloud, call, path, sized, given)
+    row = disks.new_row(cloud, call, path, sized, given, one.get("diskEncryptionKey"))
     if image is not None:
         row["sourceImage"] = link(image.path)
     return path, row, image
@@ -246,14 +246,29 @@ def _scheduling(given: dict[str, Any], kind: MachineType) -> dict[str, Any]:
         why = "Only for spot VMs and VMs with a limited run time."
         action = given["instanceTerminationAction"]
         raise invalid("resource.scheduling.instanceTerminationAction", action, why)
-    bundled = "TERMINATE" if spot or kind.bundled else "MIGRATE"
+    at_maintenance = given.get("onHostMaintenance", "TERMINATE" if spot else "MIGRATE")
+    _check_maintenance(at_maintenance, kind, spot=spot)
     return {
-        "onHostMaintenance": bundled,
+        "onHostMaintenance": at_maintenance,
         "automaticRestart": not spot,
         "preemptible": spot,
         "provisioningModel": "SPOT" if spot else "STANDARD",
         **given,
     }
+
+
+def _check_maintenance(asked: str, kind: MachineType, *, spot: bool) -> None:
+    """Raise Refusal, in the words that GoogleCloudPlatform/cloud-image-tests issue 346 reports."""
+    if spot and asked != "TERMINATE":
+        why = "Scheduling must have onHostMaintenance be TERMINATE for a preemptible instance."
+        raise Refusal(400, "badRequest", why)
+    needed = "" if spot else kind.maintenance
+    if needed == "TERMINATE" and asked != needed:
+        why = "This machine type only supports on_host_maintenance = OnHostMaintenance.TERMINATE."
+        raise invalid("resource.scheduling.onHostMaintenance", asked, why)
+    if needed and asked != needed:
+        why = f"OnHostMaintenance must be set to {needed} for machine type - {kind.name}."
+        raise Refusal(400, "badRequest", why)
 
 
 def _interfaces(cloud: Cloud, call: Call) -> list[dict[str, Any]]:

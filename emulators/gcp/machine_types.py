@@ -2,7 +2,9 @@
 
 Compute Engine, "General-purpose machine family" and "Hyperdisk overview" (2026-08-26): N4 and C4
 take no persistent disk, C3 no pd-standard and local SSD only as `-lssd`, E2 and N4 no local SSD;
-"Extreme Persistent Disk": N2 from 64 vCPUs; Hyperdisk Extreme: C3 from 88, C4 from 96, N2 from 80.
+"Extreme Persistent Disk": N2 from 64 vCPUs; Hyperdisk Extreme: C3 from 88, C4 from 96, N2 from 80,
+C4D from 64, M4 from 112. "Set VM host maintenance policy" (2026): H4D, bare metal and a Z3 with
+more than 18,000 GiB are only terminated, E2 and a smaller Z3 only migrated.
 """
 
 from __future__ import annotations
@@ -38,6 +40,10 @@ class Series:
     """vCPUs → local SSDs of its `-lssd` types, or of every type where it has no other."""
     always: bool = False
     local_gb: int = 375
+    maintenance: str = ""
+    """What `onHostMaintenance` must be; empty where either will do."""
+    terminates_above_gb: float = float("inf")
+    """With more local SSD than this it must be TERMINATE."""
 
 
 _CLASSES = {"standard": 4.0, "highmem": 8.0, "highcpu": 1.0}
@@ -55,7 +61,12 @@ SERIES = {
         local_ssd=True,
     ),
     "n2d": Series(_CLASSES, (2, 4, 8, 16, 32, 48, 64, 80, 96), _OLD_DISKS, local_ssd=True),
-    "e2": Series(_CLASSES, (2, 4, 8, 16, 32), _OLD_DISKS | {"hyperdisk-throughput": 2}),
+    "e2": Series(
+        _CLASSES,
+        (2, 4, 8, 16, 32),
+        _OLD_DISKS | {"hyperdisk-throughput": 2},
+        maintenance="MIGRATE",
+    ),
     "c2": Series({"standard": 4.0}, (4, 8, 16, 30, 60), _OLD_DISKS, local_ssd=True),
     "t2d": Series({"standard": 4.0}, (1, 2, 4, 8, 16, 32, 48, 60), _OLD_DISKS),
     "t2a": Series({"standard": 4.0}, (1, 2, 4, 8, 16, 32, 48), _OLD_DISKS, arch="ARM64"),
@@ -81,8 +92,23 @@ SERIES = {
     "c4": Series(
         {"standard": 3.75, "highmem": 7.75, "highcpu": 2.0},
         (2, 4, 8, 16, 24, 32, 48, 96, 144, 192),
-        {"hyperdisk-balanced": 0, "hyperdisk-extreme": 96},
+        {"hyperdisk-balanced": 0, "hyperdisk-throughput": 0, "hyperdisk-extreme": 96},
         new=True,
+    ),
+    "c4d": Series(
+        {"standard": 3.875},
+        (2, 4, 8, 16, 32, 48, 64, 96),
+        {"hyperdisk-balanced": 0, "hyperdisk-throughput": 0, "hyperdisk-extreme": 64},
+        new=True,
+    ),
+    "m4": Series(
+        {"ultramem": 26.6},
+        (56, 112, 224),
+        {"hyperdisk-balanced": 0, "hyperdisk-extreme": 112},
+        new=True,
+    ),
+    "h4d": Series(
+        {"standard": 3.75}, (192,), {"hyperdisk-balanced": 0}, new=True, maintenance="TERMINATE"
     ),
     # How many disks each type has is our choice; their size is not.
     "z3": Series(
@@ -93,6 +119,8 @@ SERIES = {
         bundled={8: 1, 88: 12},
         always=True,
         local_gb=3000,
+        maintenance="MIGRATE",
+        terminates_above_gb=18_000,
     ),
     "m3": Series(
         {"ultramem": 30.5},
@@ -117,6 +145,13 @@ class MachineType:
     memory_mb: int
     bundled: int = 0
 
+    @property
+    def maintenance(self) -> str:
+        """What `onHostMaintenance` must be; empty where either will do."""
+        local_gb = self.bundled * self.series.local_gb
+        ends = self.name.endswith("-metal") or local_gb > self.series.terminates_above_gb
+        return "TERMINATE" if ends else self.series.maintenance
+
     def takes(self, disk: str) -> bool:
         """May a disk of that type be attached?"""
         if disk == LOCAL:
@@ -135,6 +170,8 @@ def _sold() -> dict[str, MachineType]:
         for cpus, disks in () if series.always else series.bundled.items():
             full = f"{name}-standard-{cpus}-lssd"
             found[full] = MachineType(full, series, cpus, 4096 * cpus, disks)
+    metal = "c3-standard-192-metal"
+    found[metal] = MachineType(metal, SERIES["c3"], 192, 768 * 1024)
     for size, memory_mb in (("micro", 1024), ("small", 2048), ("medium", 4096)):
         full = f"e2-{size}"
         found[full] = MachineType(full, SERIES["e2"], 2, memory_mb)

@@ -15,6 +15,13 @@ def check(cloud: Cloud, call: Call) -> None:
     if call.project != cloud.project and not call.method.startswith("images."):
         message = f"Permission denied on resource project {call.project}."
         raise Refusal(403, "forbidden", message)
+    if not cloud.billed:
+        message = (
+            "This API method requires billing to be enabled. Please enable billing on project "
+            f"#{call.project} by visiting https://console.developers.google.com/billing/enable?"
+            f"project={call.project} then retry."
+        )
+        raise Refusal(403, "forbidden", message)
     if call.method in {"zones.get", "regions.get"}:
         return
     if (zone := call.path.get("zone")) is not None and zone not in ZONES:
@@ -67,6 +74,7 @@ def project_row(cloud: Cloud) -> dict[str, Any]:
         defaultServiceAccount=f"{fixed_id(path)}-compute@developer.gserviceaccount.com",
         xpnProjectStatus="UNSPECIFIED_XPN_PROJECT_STATUS",
         defaultNetworkTier="PREMIUM",
+        quotas=quotas.of_project(cloud),
     )
 
 

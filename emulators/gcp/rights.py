@@ -47,6 +47,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "images.get": ("images.get",),
     "images.getFromFamily": ("images.getFromFamily",),
     "images.list": ("images.list",),
+    "snapshots.get": ("snapshots.get",),
     "machineTypes.get": ("machineTypes.get",),
     "machineTypes.list": ("machineTypes.list",),
     "machineTypes.aggregatedList": ("machineTypes.list",),
@@ -105,6 +106,8 @@ def _of_instance(body: Body) -> Iterator[str]:
 
 
 def _of_disk(body: Body) -> Iterator[str]:
+    if body.get("sourceSnapshot"):
+        yield "snapshots.useReadOnly"
     if body.get("labels"):
         yield "disks.setLabels"
     if body.get("sourceImage"):

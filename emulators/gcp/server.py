@@ -96,6 +96,10 @@ def fresh(cloud: Cloud) -> None:
 def _as_at_first(cloud: Cloud) -> None:
     cloud.roles = {ACCOUNT: rights.role()}
     cloud.constraints.enforced.clear()
+    cloud.constraints.labels.clear()
+    cloud.snapshots.clear()
+    cloud.keys.clear()
+    cloud.billed = True
     cloud.custom_mode, cloud.stack = False, "IPV4_ONLY"
     cloud.sightings.settle()
     cloud.sightings.known.clear()

@@ -4,6 +4,7 @@ expired: one story for all clouds, with what differs as data."""
 from __future__ import annotations
 
 import json
+import os
 import re
 import ssl
 from collections.abc import Callable
@@ -498,6 +499,19 @@ def test_live_tries_a_whole_rental_and_makes_nothing(
     recording = json.loads((tmp_path / f"diskbench-live-{doctor.name}.json").read_text())
     assert recording["provider"] == doctor.name
     assert len(recording["exchanges"]) > (20 if doctor.name == "aws" else 0)
+
+
+@table("way", {"gcp a tunnel": ("--iap",), "gcp a private address": ("--no-public-ip",)})
+def test_live_asks_no_public_address_of_a_machine_that_has_none(
+    doctor: Office, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{doctor.cloud.cloud.programs}{os.pathsep}{os.environ['PATH']}")
+    doctor.cloud.faults.forbid("subnetworks.useExternalIp")
+    live = [word for word in doctor.live if word not in CIDR]
+    code, found = doctor.asked(*live, way)
+    assert {one["state"] for one in of(found, "dry run")} == {"ok"}, found
+    (missing,) = [one for one in of(found, "permissions") if one["state"] != "ok"]
+    assert (missing["state"], code) == ("warning", 0)
 
 
 @table(

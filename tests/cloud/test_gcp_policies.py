@@ -34,7 +34,8 @@ class User(GcpCloud):
         spec = RentSpec(**self.spec.model_dump(exclude_defaults=True) | more)
         self.provider.check(cell(self, spec))
         rental = self.provider.resolve(cell(self, spec), Books())
-        return self.provider.acquire(claim("one"), rental, RigOnlooker())
+        mine = claim("one").model_copy(update={"tags": spec.tags})
+        return self.provider.acquire(mine, rental, RigOnlooker())
 
     def machine(self) -> Any:
         (row,) = self.gcp.cloud.of_kind("instances").values()
@@ -122,3 +123,49 @@ def test_a_network_with_ipv6_only_is_refused_by_name(user: User) -> None:
 def test_the_local_disks_of_a_z3_are_as_large_as_google_says(user: User) -> None:
     acquired = user.rent(disk="local-ssd", size_gib=None, instance_type="z3-highmem-8")
     assert acquired.size_bytes == 3000 * 2**30
+
+
+@pytest.mark.parametrize(
+    ("machine", "policy"),
+    [
+        ("h4d-standard-192", "TERMINATE"),
+        ("c3-standard-192-metal", "TERMINATE"),
+        ("z3-highmem-88", "TERMINATE"),
+        ("z3-highmem-8", "MIGRATE"),
+        ("n4-standard-8", "MIGRATE"),
+    ],
+)
+def test_a_machine_gets_the_maintenance_policy_that_it_takes(
+    user: User, machine: str, policy: str
+) -> None:
+    user.rent(disk="hyperdisk-balanced", size_gib=20, instance_type=machine)
+    assert user.machine()["scheduling"]["onHostMaintenance"] == policy
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "sent"),
+    [
+        (
+            "badRequest",
+            "OnHostMaintenance must be set to MIGRATE for machine type - n2-standard-8.",
+            [None, "MIGRATE"],
+        ),
+        (
+            "invalid",
+            "This machine type only supports on_host_maintenance = OnHostMaintenance.TERMINATE.",
+            [None, "TERMINATE"],
+        ),
+        (
+            "badRequest",
+            "Instances with guest accelerators do not support live migration.",
+            [None, "TERMINATE"],
+        ),
+    ],
+)
+def test_where_google_names_the_other_maintenance_policy_the_machine_is_asked_for_again(
+    user: User, reason: str, message: str, sent: list[str | None]
+) -> None:
+    user.gcp.faults.refuse("instances.insert", reason, message)
+    user.rent(instance_type="n2-standard-8")
+    asked = [one.body["scheduling"] for one in user.gcp.faults.calls("instances.insert")]
+    assert [one.get("onHostMaintenance") for one in asked] == sent

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from emulators.gcp.cloud import Snapshot
 from emulators.gcp.server import ACCOUNT, fresh
 from tests.cloud.eager import GCP
-from tests.cloud.rented_gcp import Gcp
+from tests.cloud.rented_gcp import Gcp, new_request_id
 from tests.contract.gcp_cloud import GcpCloud
 
 from diskbench.catalog.books import Books
@@ -54,6 +55,13 @@ class User(GcpCloud):
         if isinstance(refused.value, AccessDenied):
             raise refused.value
 
+    def copied(self) -> None:
+        name = f"projects/{self.gcp.cloud.project}/global/snapshots/filled"
+        self.gcp.cloud.snapshots[name] = Snapshot(10)
+        lease = new_request_id()  # a second one of that name would be answered as the first was
+        self.provider.acquire(claim(lease), self.resolved(snapshot="filled"), RigOnlooker())
+        self.provider.release(lease, self.scope)
+
     def repaired(self) -> None:
         """As after an attachment of an earlier process that did not ask for autoDelete."""
         compute = GcpSessions().of_scope(self.scope, GCP)
@@ -81,6 +89,8 @@ ELSE: dict[str, Callable[[User], None]] = {
     "compute.resourcePolicies.use": User.placed,
     "compute.instances.setDiskAutoDelete": User.repaired,
     "compute.globalOperations.list": User.operations,
+    "compute.snapshots.get": User.copied,
+    "compute.snapshots.useReadOnly": User.copied,
 }
 """Rights that not every lease needs, and what needs them."""
 

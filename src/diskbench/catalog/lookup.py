@@ -211,7 +211,7 @@ def _pools(
         refuse_given(name, "iops", iops)
         refuse_given(name, "throughput", throughput)
         return ()
-    asked = _asked(disk.throughput, name, "throughput", size_gib, throughput)
+    asked = _asked(disk.throughput, disk.throughput_ratio, name, "throughput", size_gib, throughput)
     operations = _iops(disk, name, size_gib, iops, asked)
     check_ratio(disk.iops_ratio, name, "IOPS", iops, size_gib, operations)
     check_ratio(disk.throughput_ratio, name, "throughput", throughput, size_gib, operations)
@@ -238,28 +238,36 @@ def _iops(
     if disk.iops is None:
         refuse_given(name, "iops", iops)
         return None
-    asked = _asked(disk.iops, name, "iops", size_gib, iops)
+    asked = _asked(disk.iops, disk.iops_ratio, name, "iops", size_gib, iops)
     return asked if asked is not None else disk.iops.value(size_gib, throughput)
 
 
 def _asked(
-    quantity: Quantity | None, name: str, field: str, size_gib: float, value: float | None
+    quantity: Quantity | None,
+    ratio: RatioLimit | None,
+    name: str,
+    field: str,
+    size_gib: float,
+    value: float | None,
 ) -> float | None:
     """Return the provisioned value: as requested, or the default; None if the type has none."""
     if quantity is None or not quantity.provisioned:
         refuse_given(name, field, value)
         return None
-    chosen = value if value is not None else quantity.default_value(size_gib)
+    assert quantity.min is not None
+    assert quantity.max is not None
+    low, high = quantity.min, quantity.max
+    least, most = ratio.range(low, high, size_gib) if ratio else (low, high)
+    default = quantity.default_value(size_gib)
+    chosen = value if value is not None or default is None else min(most, max(least, default))
     if chosen is None:
         raise InvalidValue(
             f"{name} needs --{field}",
-            advice=f"give a value from {quantity.min:,g} to {quantity.max:,g}",
+            advice=f"give a value from {least:,g} to {most:,g}",
             field=field,
         )
-    assert quantity.min is not None
-    assert quantity.max is not None
-    sold = (quantity.min, quantity.max, quantity.unit or "IOPS")
-    check_within(name, f"--{field}", chosen, *sold, field=field)
+    # A value above the ratio is left to check_ratio, which names it.
+    check_within(name, f"--{field}", chosen, least, high, quantity.unit or "IOPS", field=field)
     return chosen
 
 

@@ -88,16 +88,26 @@ class Fit(SourcedFigure):
         return max((c for c in self.caps if c.vcpus <= vcpus), key=lambda c: c.vcpus, default=None)
 
 
+class Maintenance(SourcedFigure):
+    """What becomes of a machine when its host is maintained: `only` that, but a machine with more
+    local disks than `terminates_above_gib` is terminated."""
+
+    only: Literal["MIGRATE", "TERMINATE"]
+    terminates_above_gib: int | None = None
+
+
 class Series(SourcedFigure):
     """One machine series. `local_ssd`: chosen when a machine is made, part of some machine types,
     part of every type, or not offered; `local_ssd_gib`: their size if it is not the usual one.
-    `open`: disk types of which nothing is known here."""
+    `open`: disk types of which nothing is known here. `maintenance` is None where the cloud leaves
+    a choice."""
 
     interface: Literal["scsi", "nvme"]
     local_ssd: Literal["optional", "bundled", "always", "none"] = "none"
     local_ssd_gib: int | None = None
     disks: dict[str, Fit] = Field(min_length=1)
     open: tuple[str, ...] = ()
+    maintenance: Maintenance | None = None
 
 
 class Choices(SourcedFigure):
@@ -138,6 +148,13 @@ class MachineBook(ProviderFile):
         """Return the series of a machine type, by its name; None if it is not listed."""
         match = self.names.fullmatch(machine_type) if self.names else None
         return self.series.get(match["series"]) if match else None
+
+    def family_of(self, machine_type: str) -> str:
+        """Return what a cloud's quotas call the machine's family: the series that its name has, or
+        the letters before the first figure."""
+        match = self.names.fullmatch(machine_type) if self.names else None
+        letters = re.match(r"[a-z]*", machine_type)
+        return match["series"] if match else letters[0] if letters else ""
 
     def takers(self, disk_type: str) -> tuple[str, ...]:
         """Return the series that support a type of disk."""

@@ -191,11 +191,20 @@ class Quantity(SourcedFigure):
 
 
 class RatioLimit(SourcedFigure):
-    """The largest ratio per GiB or per IOPS; values up to `free` are exempt."""
+    """The least and the largest ratio per GiB, and the largest per IOPS; values up to `free` are
+    exempt from the largest."""
 
+    min_per_gib: float | None = None
     max_per_gib: float | None = None
     max_per_iops: float | None = None
     free: float = 0
+
+    def range(self, low: float, high: float, size_gib: float) -> tuple[float, float]:
+        """Return what of `low` to `high` is sold with a size: the least of a type gives way to the
+        largest ratio of a small disk."""
+        if self.max_per_gib is not None:
+            high = min(high, max(self.free, self.max_per_gib * size_gib))
+        return min(high, max(low, (self.min_per_gib or 0) * size_gib)), high
 
 
 class Tier(Frozen):

@@ -244,6 +244,8 @@ def is_synchronised() -> bool | None:
 
 _RAISE = "request a higher one (docs/renting.md), or give back what is not needed (diskbench gc)"
 
+_LOOK = "look in the cloud's console whether that is enough (docs/renting.md)"
+
 
 def quota_findings(provider: Metered, scope: Scope, needs: Sequence[Need] | None) -> list[Finding]:
     """One finding per quota, in the regions of the matrix, or without a matrix in the scope's."""
@@ -276,6 +278,12 @@ def compared(provider: str, quotas: Sequence[Quota], needs: Sequence[Need] | Non
             and need.kind == quota.kind
             and (not quota.of or need.of in quota.of)
         )
+        if quota.limit is None:
+            if needed:
+                text = f"{quota.name}: not known; the matrix takes {needed:,.0f} at once"
+                where = _where(provider, quota.region)
+                findings.append(finding("quota", where, "warning", text, _LOOK))
+            continue
         left = quota.limit - (quota.used or 0)
         text = f"{quota.name}: {left:,.0f} of {quota.limit:,.0f} left"
         if quota.used is None:

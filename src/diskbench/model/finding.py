@@ -38,16 +38,16 @@ class Quota(Frozen):
     """How much of something an account may have at once in a region.
 
     `kind` is ours (machines, vcpus, spot-vcpus, disks, disk-gib, addresses), `of` the disk types
-    or the family of machines that it counts (none: all), `name` the cloud's own word. `used` is
-    None where the cloud does not say. `common`: it counts the usual machines, so it is shown even
-    where none of them runs.
+    or the family of machines that it counts (none: all), `name` the cloud's own word. `limit` and
+    `used` are None where the cloud does not say. `common`: it counts the usual machines, so it is
+    shown even where none of them runs.
     """
 
     kind: str
     of: tuple[str, ...] = ()
     name: str
     region: str
-    limit: float
+    limit: float | None
     used: float | None = None
     common: bool = False
 

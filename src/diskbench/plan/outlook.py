@@ -10,11 +10,11 @@ run (tests/unit/plan/test_outlook.py).
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from diskbench.catalog.cost import CellCost
+from diskbench.catalog.machine_book import machine_book
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import PlanExpectation
 from diskbench.model.finding import Need
@@ -223,8 +223,7 @@ def _needs(blocks: Sequence[BlockOutlook], tasks: Sequence[Task], limits: Limits
             spot = "spot-" if block.spot else ""
             kinds.setdefault(("machines", ""), []).append(1)
             if block.vcpus is not None:
-                family = re.match(r"[a-z]*", block.instance_type or "")
-                where = family[0] if family else ""
+                where = machine_book(block.provider).family_of(block.instance_type or "")
                 kinds.setdefault((f"{spot}vcpus", where), []).append(block.vcpus)
             if block.disks:
                 kinds.setdefault(("disks", ""), []).append(block.disks)

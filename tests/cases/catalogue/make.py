@@ -51,7 +51,9 @@ def _of_type(books: Books, cloud: str, disk_type: str, region: str) -> Iterator[
     sold = catalogue(cloud).disks[disk_type].size_gib
     sizes = {sold.min, sold.max, *(n for n in (33, 512, 5000) if sold.min <= n)} if sold else {100}
     for size in sorted(sizes):
-        iops = PROVISIONED.get(disk_type)
+        iops, ratio = PROVISIONED.get(disk_type), catalogue(cloud).disks[disk_type].iops_ratio
+        if iops is not None and ratio is not None:
+            iops = max(iops, int((ratio.min_per_gib or 0) * size))
         spec = DiskSpec(type=disk_type, size_gib=size, iops=iops)
         try:
             found = limits(cloud, disk_type, size, iops)

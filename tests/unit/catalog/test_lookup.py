@@ -99,10 +99,12 @@ def test_every_size_that_is_sold_has_sane_limits(cloud: str, share: float) -> No
         if entry.size_gib is None:
             continue
         size = entry.size_gib.min + share * (entry.size_gib.max - entry.size_gib.min)
-        quantities = (entry.iops, entry.throughput)
+        quantities = ((entry.iops, entry.iops_ratio), (entry.throughput, entry.throughput_ratio))
         iops, throughput = (
-            q.min if q and q.provisioned and q.default_value(size) is None else None
-            for q in quantities
+            (ratio.range(q.min or 0, q.max or 0, size)[0] if ratio else q.min)
+            if q and q.provisioned and q.default_value(size) is None
+            else None
+            for q, ratio in quantities
         )
         for pool in limits(cloud, name, size, iops, throughput).pools:
             for allowance in (pool.iops, pool.bytes_per_s):

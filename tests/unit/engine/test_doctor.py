@@ -158,6 +158,14 @@ class TestQuota:
         assert compared("azure", [family], None) == []
         assert len(compared("azure", [family], [need(4, of="standardDSv5Family")])) == 1
 
+    def test_a_limit_that_is_not_told_is_a_warning_to_the_matrix_that_meets_it(self):
+        secret = VCPUS.model_copy(update={"of": ("n4",), "limit": None})
+        (told,) = compared("gcp", [secret], [need(8, of="n4"), need(4, of="n2")])
+        assert told.state == "warning"
+        assert told.told == "vCPUs: not known; the matrix takes 8 at once"
+        assert compared("gcp", [secret], [need(4, of="n2")]) == []
+        assert compared("gcp", [secret], None) == []
+
     def test_a_use_that_is_not_told_is_said_to_be(self):
         (told,) = compared("aws", [VCPUS.model_copy(update={"used": None})], None)
         assert told.told == "vCPUs: 64; the usage is not reported"

@@ -44,7 +44,8 @@ _CLIENTS = {
     "disks": "Disks", "diskTypes": "DiskTypes", "firewalls": "Firewalls",
     "globalOperations": "GlobalOperations", "images": "Images", "instances": "Instances",
     "machineTypes": "MachineTypes", "networks": "Networks", "projects": "Projects",
-    "regions": "Regions", "subnetworks": "Subnetworks", "zoneOperations": "ZoneOperations",
+    "regions": "Regions", "snapshots": "Snapshots", "subnetworks": "Subnetworks",
+    "zoneOperations": "ZoneOperations",
 }  # fmt: skip
 """The API's name of a collection → the SDK's."""
 _CHANGES = frozenset({"insert", "delete", "attachDisk", "detachDisk", "setDiskAutoDelete"})

@@ -131,6 +131,11 @@ def _whole(value: float | None) -> int | None:
 
 def _root(spec: RentSpec, root_type: str) -> GcpDiskRequest:
     check_one_root(spec)
+    refuse_options(
+        {"--from-snapshot": spec.snapshot},
+        f"cannot be used with --disk {ROOT}",
+        advice="a root disk is made from its image: give one with --image",
+    )
     if root_type and root_type not in BOOT_TYPES:
         raise UnknownName("type of a root disk", root_type, BOOT_TYPES, field="disk")
     if root_type and spec.size_gib is not None:
@@ -148,6 +153,11 @@ def _local_ssd(spec: RentSpec, interface_name: str) -> GcpDiskRequest:
         {"--iops": spec.iops, "--throughput": spec.throughput_mib_per_s},
         f"cannot be used with --disk {LOCAL_SSD}",
         advice="its performance follows from the machine",
+    )
+    refuse_options(
+        {"--from-snapshot": spec.snapshot},
+        f"cannot be used with --disk {LOCAL_SSD}",
+        advice="a local SSD is always new: leave it out",
     )
     ssd_gib = local_ssd_gib(spec.instance_type)
     if spec.size_gib not in {None, ssd_gib}:
@@ -268,6 +278,18 @@ _FORMS = {
     "placement": NameForm(
         re.compile(_NAME), "it looks like the name of a placement policy of that region"
     ),
+    "kms_key": NameForm(
+        re.compile(
+            r"projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/keyRings/[a-zA-Z0-9_-]{1,63}"
+            r"/cryptoKeys/[a-zA-Z0-9_-]{1,63}(/cryptoKeyVersions/[0-9]+)?"
+        ),
+        "it looks like projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY",
+    ),
+    "snapshot": NameForm(
+        re.compile(rf"((projects/[a-z0-9.:-]+/)?global/snapshots/)?{_NAME}"),
+        "it looks like the name of a snapshot, or projects/PROJECT/global/snapshots/NAME",
+        "--from-snapshot",
+    ),
     "account": NameForm(
         re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]"),
         "it looks like the id of a project",
@@ -360,6 +382,7 @@ class GcpMachine(Frozen):
     shared_core: bool = False
     bundled_ssds: int = 0
     local_ssd_gib: int = LOCAL_SSD_GIB
+    gpus: bool = False
 
     @property
     def bare_metal(self) -> bool:
@@ -389,7 +412,8 @@ class GcpNetwork(Frozen):
 
 class GcpResolved(RentalDetails):
     """A rental's details. `boot_type` is "" where Google chooses. `tag` is a network tag of the
-    user, whose firewall rules admit SSH; without one, a rule for `ssh_cidr` is made."""
+    user, whose firewall rules admit SSH; without one, a rule for `ssh_cidr` is made. `snapshot`
+    is the path of the one that the measured disks are made from."""
 
     project: str
     region: str
@@ -403,4 +427,5 @@ class GcpResolved(RentalDetails):
     reach: Reach = "public"
     tag: str | None = None
     ssh_cidr: str | None = None
+    snapshot: str | None = None
     emulated: bool

@@ -12,8 +12,10 @@ like, and for neither instances nor disks (API v1, compute_v1 1.57.0). What can 
 `testIamPermissions` on the image and the subnetwork that the rental would use, which may be of
 other projects; permissions of the project itself are tested by `examine`.
 
-Quotas: "Region quotas" of Compute Engine (regions.get). Machines of newer families count against
-metrics of their own.
+Quotas: "Allocation quotas" of Compute Engine. A region tells those of families that were there when
+the metrics were named (compute_v1 1.57.0, Quota.Metric); CPUS counts the others of that time. Later
+families count against CPUS_PER_VM_FAMILY, which Cloud Quotas alone tells. The project tells
+CPUS_ALL_REGIONS, which counts all.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from diskbench.catalog.machine_book import machine_book
 from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.finding import Finding, FindingState, Quota, finding, refusal
 from diskbench.model.options import RentSpec
@@ -72,9 +75,10 @@ def present(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> datetime:
 def _permissions(where: str, granted: set[str]) -> list[Finding]:
     needed = policy.permissions()
     missing = [permission for permission in needed if permission not in granted]
+    spared = {**OPTIONAL, "compute.subnetworks.useExternalIp": "only for public addresses"}
     denied = [
-        finding("permissions", where, "warning", f"{name} is missing: it is {OPTIONAL[name]}")
-        if name in OPTIONAL
+        finding("permissions", where, "warning", f"{name} is missing: it is {spared[name]}")
+        if name in spared
         else finding("permissions", where, "problem", f"{name} is missing", _ADVICE)
         for name in missing
     ]
@@ -203,7 +207,8 @@ def rehearse(sessions: GcpSessions, rental: Rental, timing: GceTiming) -> list[F
     ]
     subnetwork = details.network.subnetwork
     if subnetwork is not None:
-        permissions = ("subnetworks.use", "subnetworks.useExternalIp")
+        public = ("subnetworks.useExternalIp",) if details.reach == "public" else ()
+        permissions = ("subnetworks.use", *public)
         runs.append(_resource_tested(compute, "subnetworks", _SUBNETWORK, subnetwork, permissions))
     return rehearsed(f"gcp {details.region}", runs, advice=_ADVICE, untried=_UNTRIED)
 
@@ -228,7 +233,6 @@ def _resource_tested(
 
 
 _COUNTED: dict[str, tuple[str, tuple[str, ...]]] = {
-    "CPUS": ("vcpus", ()),
     "PREEMPTIBLE_CPUS": ("spot-vcpus", ()),
     "INSTANCES": ("machines", ()),
     "IN_USE_ADDRESSES": ("addresses", ()),
@@ -236,9 +240,12 @@ _COUNTED: dict[str, tuple[str, tuple[str, ...]]] = {
     "SSD_TOTAL_GB": ("disk-gib", ("pd-balanced", "pd-ssd", "pd-extreme")),
     "HDB_TOTAL_GB": ("disk-gib", ("hyperdisk-balanced",)),
 }
-"""Metric → what it counts. Where a family of machines has no metric of its own, it counts in CPUS
-(Compute Engine, "Allocation quotas": CPU quota)."""
-_FAMILY = "_CPUS"
+"""Metric → what it counts, beside the vCPUs of families."""
+_FAMILY, _ALL_REGIONS, _PER_FAMILY = "_CPUS", "CPUS_ALL_REGIONS", "CPUS_PER_VM_FAMILY"
+_METERED = frozenset(
+    {"a2", "c2", "c2d", "c3", "e2", "m1", "m2", "m3", "n1", "n2", "n2d", "t2a", "t2d"}
+)
+"""Families that a region's quotas count: by a metric of their own, or else in CPUS."""
 
 
 def quotas(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Quota]:
@@ -247,14 +254,22 @@ def quotas(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Q
     project = compute.call("projects", "get")
     region = region_of(RentSpec(region=scope.region), project)
     region_info = compute.call("regions", "get", {"region": region})
-    return list(_quotas(region_info.get("quotas", []), region))
+    return list(_quotas(region_info.get("quotas", []), project.get("quotas", []), region))
 
 
-def _quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:
-    for quota in listed:
+def _quotas(
+    of_region: Sequence[dict[str, Any]], of_project: Sequence[dict[str, Any]], region: str
+) -> Iterator[Quota]:
+    own = {str(quota.get("metric", "")).removesuffix(_FAMILY).lower() for quota in of_region}
+    total = [quota for quota in of_project if quota.get("metric") == _ALL_REGIONS]
+    for quota in [*of_region, *total]:
         metric = str(quota.get("metric", ""))
         kind, families = _COUNTED.get(metric, ("", ()))
-        if metric.endswith(_FAMILY) and not kind and not metric.startswith("COMMITTED"):
+        if metric == _ALL_REGIONS:
+            kind = "vcpus"
+        elif metric == "CPUS":
+            kind, families = "vcpus", tuple(sorted(_METERED - own))
+        elif metric.endswith(_FAMILY) and not kind and not metric.startswith("COMMITTED"):
             kind, families = "vcpus", (metric.removesuffix(_FAMILY).lower(),)
         if kind:
             yield Quota(
@@ -264,4 +279,7 @@ def _quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:
                 region=region,
                 limit=float(quota.get("limit", 0)),
                 used=float(quota.get("usage", 0)),
+                common=metric == "CPUS",
             )
+    later = tuple(sorted(set(machine_book("gcp").series) - _METERED - own))
+    yield Quota(kind="vcpus", of=later, name=_PER_FAMILY, region=region, limit=None)

@@ -36,9 +36,14 @@ CONSTRAINTS = {
     "compute.requireOsLogin": "diskbench does not use OS Login, because a machine accepts only the "
     "lease's own key: rent in a project that is exempt",
     "compute.requireShieldedVm": "choose an --image that is UEFI_COMPATIBLE, as ubuntu is",
+    "gcp.restrictNonCmekServices": "add --kms-key "
+    "projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY",
 }
 """Constraint of an organisation → what to do. Compute Engine names it in the message alone."""
-_CONSTRAINT = re.compile(r"[Cc]onstraint (?:constraints/)?(?P<name>[A-Za-z]+\.[A-Za-z.]+)")
+_CONSTRAINT = re.compile(r"[Cc]onstraint (?P<name>[A-Za-z]+(?:\.[A-Za-z0-9]+)+)")
+_FULL_CONSTRAINT = re.compile(r"\b(?:c|customC)onstraints/(?P<name>[A-Za-z]+(?:\.[A-Za-z0-9]+)+)")
+_OF_CONSTRAINT = "the organisation's constraint {constraint} forbids it: {told}"
+_LABEL = r"[a-z][a-z0-9_-]*"
 
 TABLE: ErrorTable = (
     ErrorRow(
@@ -71,6 +76,21 @@ TABLE: ErrorTable = (
         found=(r"[Qq]uota(?P<quota> '[A-Z0-9_a-z-]+') exceeded",), otherwise={"quota": ""},
     ),
     ErrorRow(
+        AccessDenied, "the project has no billing account that pays: {told}",
+        "gcloud billing projects link PROJECT --billing-account ACCOUNT",
+        said=r"billing to be enabled|billing (is |has been )?disabled|billing account .*"
+        r"(disabled|closed|not found)",
+    ),
+    ErrorRow(
+        AccessDenied, "the key of --kms-key cannot be used: {told}",
+        "let Compute Engine use it: gcloud kms keys add-iam-policy-binding {key} --member "
+        "serviceAccount:service-PROJECT_NUMBER@compute-system.iam.gserviceaccount.com --role "
+        "roles/cloudkms.cryptoKeyEncrypterDecrypter",
+        said=r"Cloud KMS|cloudkms\.",
+        found=(r"key '?(?P<key>projects/[^\s':]+?/cryptoKeys/[^\s':/]+)",),
+        otherwise={"key": "KEY"},
+    ),
+    ErrorRow(
         AccessDenied, "the Compute Engine API is not enabled in the project: {told}",
         "gcloud services enable compute.googleapis.com",
         codes=("accessNotConfigured", "SERVICE_DISABLED", "unknownApi"),
@@ -78,14 +98,23 @@ TABLE: ErrorTable = (
     *(
         ErrorRow(
             AccessDenied, f"the organisation's constraint {name} forbids it: {{told}}", advice,
-            codes=(f"(?:conditionNotMet|CONDITION_NOT_MET)/{name}",),
+            codes=(f"constraint/{name}",),
         )
         for name, advice in CONSTRAINTS.items()
     ),
     ErrorRow(
-        AccessDenied, "the organisation's constraint {constraint} forbids it: {told}",
-        "ask the person who manages the organisation's policies",
-        codes=("(?:conditionNotMet|CONDITION_NOT_MET)/(?P<constraint>.*)",),
+        AccessDenied, _OF_CONSTRAINT, "add --tag {key}=VALUE",
+        codes=("constraint/(?P<constraint>.*)",), said=r"\blabels?\b",
+        found=(
+            rf"[Ll]abels? ['\"`](?P<key>{_LABEL})['\"`]",
+            rf"['\"`](?P<key>{_LABEL})['\"`] label",
+            rf"labels(?:\.|\[['\"])(?P<key>{_LABEL})",
+        ),
+        otherwise={"key": "KEY"},
+    ),
+    ErrorRow(
+        AccessDenied, _OF_CONSTRAINT, "ask the person who manages the organisation's policies",
+        codes=("constraint/(?P<constraint>.*)",),
     ),
     ErrorRow(
         AccessDenied, _NOT_ACCEPTED, _LOG_IN,
@@ -167,6 +196,23 @@ def is_busy(error: BaseException) -> bool:
     return reason_of(error) in _BUSY
 
 
+_MAINTENANCE = re.compile(
+    r"onHostMaintenance must be set to (?P<set>MIGRATE|TERMINATE)\b"
+    r"|only supports on_host_maintenance = (?:OnHostMaintenance\.)?(?P<only>MIGRATE|TERMINATE)\b"
+    r"|(?P<gpus>do not support live migration)",
+    re.IGNORECASE,
+)
+
+
+def maintenance_needed(error: DiskbenchError) -> str | None:
+    """The one value of `onHostMaintenance` that Google takes for the machine type; None where the
+    refusal is about something else (GoogleCloudPlatform/cloud-image-tests issue 346)."""
+    match = _MAINTENANCE.search(error.message)
+    if match is None:
+        return None
+    return "TERMINATE" if match["gpus"] else (match["set"] or match["only"]).upper()
+
+
 def translate(error: Exception, action: str) -> DiskbenchError:
     """The diskbench error for an error of the SDK; `action` is the permission of the call
     (`compute.instances.insert`). An exception that reports a programming error is returned
@@ -216,10 +262,11 @@ def of_reason(reason: str, message: str, action: str, *, status: int = 0) -> Dis
     text = f"{message} ({reason})" if reason and reason not in message else message
     # Google gives `required` for a request without a field, and for one without a login.
     codes = ("invalid" if (reason, status) == ("required", 400) else reason,)
-    if reason in {"conditionNotMet", "CONDITION_NOT_MET"} and (
-        constraint := _CONSTRAINT.search(message)
-    ):
-        codes = (f"{reason}/{constraint['name']}",)
+    constraint = _FULL_CONSTRAINT.search(message)
+    if constraint is None and reason in {"conditionNotMet", "CONDITION_NOT_MET"}:
+        constraint = _CONSTRAINT.search(message)
+    if constraint is not None:
+        codes = (f"constraint/{constraint['name']}",)
     error = error_of(TABLE, CloudError(codes, message, action, status, {"told": text}))
     error.__cause__ = Refusal(reason or ("notFound" if status == 404 else ""), message)
     return error

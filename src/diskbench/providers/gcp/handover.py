@@ -35,7 +35,7 @@ def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
     volumes = [_disk(order, made, str(disk["name"])) for disk in made.disks]
     if kind == "root":
         volumes = [_root_disk(order, made, instance)]
-    check(details, made.zone, instance, volumes)
+    check(details, made.zone, instance, volumes, order.spec.kms_key)
     sizes = [disk.size_bytes for disk in seen.disks] or [int(v["sizeGb"]) * GIB for v in volumes]
     return acquired(
         order,
@@ -90,7 +90,13 @@ def _root_disk(order: GcpOrder, made: GcpProvisioned, instance: Item) -> Item:
     raise RentalFailed(f"instance {made.zone}/{order.machine_name} has no root disk")
 
 
-def check(details: GcpResolved, zone: str, instance: Item, disks: Sequence[Item]) -> None:
+def check(
+    details: GcpResolved,
+    zone: str,
+    instance: Item,
+    disks: Sequence[Item],
+    kms_key: str | None = None,
+) -> None:
     """Raise RentalFailed naming every value that differs, as requested and as reported.
 
     A value that Google does not report is no difference.
@@ -99,7 +105,7 @@ def check(details: GcpResolved, zone: str, instance: Item, disks: Sequence[Item]
         "Google",
         (
             *_of_instance(details, zone, instance),
-            *(text for disk in disks for text in _of_disk(details, zone, disk)),
+            *(text for disk in disks for text in _of_disk(details, zone, disk, kms_key)),
         ),
     )
 
@@ -143,7 +149,9 @@ def _of_instance(details: GcpResolved, zone: str, instance: Item) -> Iterator[st
             yield f"{what} has {len(local)} local SSDs, requested was {details.requested.count}"
 
 
-def _of_disk(details: GcpResolved, zone: str, disk: Item) -> Iterator[str]:
+def _of_disk(
+    details: GcpResolved, zone: str, disk: Item, kms_key: str | None = None
+) -> Iterator[str]:
     requested = details.requested.spec(details.size_gib)
     what = f"disk {place(disk)}"
     yield from differs(what, "type", requested.type, _name(disk, "type"))
@@ -152,6 +160,12 @@ def _of_disk(details: GcpResolved, zone: str, disk: Item) -> Iterator[str]:
     yield from differs(what, "IOPS", requested.iops, _int(disk, "provisionedIops"))
     throughput = requested.throughput_mib_per_s
     yield from differs(what, "throughput in MiB/s", throughput, _int(disk, "provisionedThroughput"))
+    used = str(disk.get("diskEncryptionKey", {}).get("kmsKeyName", "Google's own"))
+    if kms_key is not None and not used.startswith(kms_key):  # Google adds the key's version
+        yield from differs(what, "key", kms_key, used)
+    source = str(disk.get("sourceSnapshot", "")).partition("/projects/")[2]
+    source = f"projects/{source}" if source else "none"
+    yield from differs(what, "snapshot", details.snapshot or "none", source)
     if details.requested.kind == "disk" and disk.get("sourceImage"):
         yield f"{what} is made from {last(str(disk['sourceImage']))}, requested was an empty one"
 
@@ -216,6 +230,7 @@ def _disk_facts(disk: Item, instance: Item) -> dict[str, Any]:
         "iops": _int(disk, "provisionedIops"),
         "throughput_mib_per_s": _int(disk, "provisionedThroughput"),
         "physical_block_bytes": _int(disk, "physicalBlockSizeBytes"),
+        "snapshot": _name(disk, "sourceSnapshot"),
         "zone": zone_of(disk),
         "attached_as": attachment.get("deviceName"),
         "interface": attachment.get("interface"),

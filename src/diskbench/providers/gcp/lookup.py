@@ -91,6 +91,7 @@ def resolve_details(
     boot = boot if boot is not None else boot_type(machine.type, requested, BOOT_TYPES)
     for disk_type in sorted({requested.type, boot} - {""}):
         zones = disk_zones(compute, disk_type, zones, here.where)
+    snapshot = _snapshot(here)
     network, login, reach = _network(here), compute.login, reach_of(spec)
     if reach == "iap":
         find_gcloud()
@@ -108,6 +109,7 @@ def resolve_details(
         reach=reach,
         tag=spec.security_group,
         ssh_cidr=None if spec.security_group else _ssh_cidr(spec, reach, private, ask_caller),
+        snapshot=snapshot,
         emulated=login.emulated,
     )
 
@@ -216,6 +218,34 @@ def _chosen(here: GcpLookup, size_gib: int) -> tuple[GcpMachine, tuple[str, ...]
     )
 
 
+def _snapshot(here: GcpLookup) -> str | None:
+    """The path of the snapshot that the disks are made from. Raises InvalidValue for one that is
+    not there or does not fit on them."""
+    typed = here.spec.snapshot
+    if typed is None:
+        return None
+    owner = typed.split("/")[1] if typed.startswith("projects/") else here.compute.project
+    request = {"project": owner, "snapshot": last(typed)}
+    try:
+        found = here.compute.call("snapshots", "get", request)
+    except DiskbenchError as error:
+        if not is_missing(error):
+            raise
+        raise InvalidValue(
+            f"project {owner} has no snapshot {last(typed)}",
+            advice="gcloud compute snapshots list shows those there are",
+            field="from_snapshot",
+        ) from error
+    held = int(found.get("diskSizeGb", 0))
+    if held > (here.requested.size_gib or 0):
+        raise InvalidValue(
+            f"--from-snapshot {typed} holds {held} GiB",
+            advice=f"add --size {held} or more",
+            field="size",
+        )
+    return f"projects/{owner}/global/snapshots/{last(typed)}"
+
+
 def _network(here: GcpLookup) -> GcpNetwork:
     """The network and, where one is given, the subnet. Raises InvalidValue."""
     compute, typed = here.compute, here.spec.subnet
@@ -301,8 +331,13 @@ def _path(url: str) -> str:
 
 
 _UBUNTU = "ubuntu-os-cloud"
-_FAMILIES = {"x86_64": "ubuntu-2404-lts-amd64", "arm64": "ubuntu-2404-lts-arm64"}
-"""Source: PerfKitBenchmarker's Google Cloud virtual machines, 2026-08-20."""
+_FAMILIES = {
+    "ubuntu": "ubuntu-2404-lts", "ubuntu-24.04": "ubuntu-2404-lts",
+    "ubuntu-26.04": "ubuntu-2604-lts",
+}  # fmt: skip
+_ARCHES = {"x86_64": "amd64", "arm64": "arm64"}
+"""Families end in these. Sources: PerfKitBenchmarker's Google Cloud virtual machines, 2026-08-20; a
+public program that resolved ubuntu-2604-lts-amd64 to ubuntu-2604-resolute-amd64-v20260723."""
 _USERS = {_UBUNTU: "ubuntu"}
 _USER = "diskbench"
 """The login user of any other image: cloud-init and Google's guest agent create it."""
@@ -313,15 +348,17 @@ _LINK = re.compile(
 
 
 def find_image(compute: Compute, typed: str | None, arch: str) -> GcpImage:
-    """The image of `--image`: `ubuntu` (as without it), or a path as
+    """The image of `--image`: a name of `_FAMILIES` (`ubuntu` without it), or a path as
     `projects/PROJECT/global/images/NAME` or `…/images/family/FAMILY`. Raises InvalidValue."""
-    if typed in {None, "ubuntu"}:
-        return _family(compute, _UBUNTU, _FAMILIES[arch])
+    family = _FAMILIES.get(typed or "ubuntu")
+    if family is not None:
+        return _family(compute, _UBUNTU, f"{family}-{_ARCHES[arch]}")
     link = _LINK.fullmatch(str(typed))
     if link is None:
         raise InvalidValue(
             f"--image {typed!r} is not an image",
-            advice="give ubuntu, or projects/PROJECT/global/images/NAME or …/images/family/FAMILY",
+            advice=f"give {', '.join(_FAMILIES)}, or projects/PROJECT/global/images/NAME or "
+            "…/images/family/FAMILY, with cloud-init (Google's Debian has none)",
             field="image",
         )
     project = link["project"] or compute.project

@@ -23,6 +23,7 @@ from diskbench.providers.gcp.disk_request import (
 )
 from diskbench.units import MIB
 
+_TERMINATE = "TERMINATE"
 _HOLDS = 16
 """Disks of a type that does not report its number; the lowest of all (CSI driver's node.go,
 2026)."""
@@ -90,7 +91,21 @@ def machine(described: Item) -> GcpMachine:
         shared_core=bool(described.get("isSharedCpu", False)),
         bundled_ssds=int(bundled.get("partitionCount", 0)),
         local_ssd_gib=local_ssd_gib(str(described["name"])),
+        gpus=bool(described.get("accelerators")),
     )
+
+
+def maintenance(machine: GcpMachine, *, spot: bool, placed: bool) -> str | None:
+    """What `onHostMaintenance` must be for a machine; None where Google may choose. Spot machines
+    are never migrated, and others under a placement policy where their series leaves a choice."""
+    if spot or machine.bare_metal or machine.gpus:
+        return _TERMINATE
+    series = machine_book("gcp").series_of(machine.type)
+    if series is not None and series.maintenance is not None:
+        most = series.maintenance.terminates_above_gib
+        local_gib = machine.bundled_ssds * machine.local_ssd_gib
+        return _TERMINATE if most is not None and local_gib > most else series.maintenance.only
+    return _TERMINATE if placed else None
 
 
 def check_support(machine: GcpMachine, requested: GcpDiskRequest) -> None:

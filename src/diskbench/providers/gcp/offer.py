@@ -71,6 +71,8 @@ def _words(spec: RentSpec, details: GcpResolved) -> str:
     disk = disk_words(
         what, requested.count, spec.stripe, requested.iops, requested.throughput_mib_per_s
     )
+    if spec.snapshot is not None:
+        disk += f", made from the snapshot {spec.snapshot.rpartition('/')[2]}"
     spot, where = "spot " if spec.spot else "", place_words(details.zones)
     return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
 
@@ -101,6 +103,8 @@ def _warnings(spec: RentSpec, details: GcpResolved) -> Iterator[str]:
             f"{requested.count} × {requested.type} on one machine promise what one of "
             f"{requested.count * details.size_gib:,} GiB does, not {requested.count} times as much"
         )
+    if spec.kms_key is not None and requested.kind == "local-ssd":
+        yield "--kms-key encrypts the root disk; local SSDs are encrypted by Google alone"
     yield from open_warnings(spec, spot="")
 
 

@@ -14,6 +14,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "diskTypes.list": ("diskTypes.list",),
     "images.get": ("images.get",),
     "images.getFromFamily": ("images.getFromFamily",),
+    "snapshots.get": ("snapshots.get",),
     "networks.get": ("networks.get",),
     "subnetworks.get": ("subnetworks.get",),
     "zoneOperations.get": ("zoneOperations.get",),
@@ -35,7 +36,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "instances.setDiskAutoDelete": ("instances.setDiskAutoDelete",),
     "disks.list": ("disks.list",),
     "disks.get": ("disks.get",),
-    "disks.insert": ("disks.create", "disks.setLabels"),
+    "disks.insert": ("disks.create", "disks.setLabels", "snapshots.useReadOnly"),
     "disks.delete": ("disks.delete",),
 }  # fmt: skip
 """Call → the permissions that it needs, without the prefix `compute.`; lists are aggregated

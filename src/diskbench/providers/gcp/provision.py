@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
-from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed
 from diskbench.model.rental import Claim, DiskSpec, Which
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.client import Compute, GceTiming, Item, change, finish
 from diskbench.providers.gcp.disk_request import GcpResolved
-from diskbench.providers.gcp.errors import exists_already
+from diskbench.providers.gcp.errors import exists_already, maintenance_needed
 from diskbench.providers.gcp.inventory import (
     STARTING,
     GcpInventory,
@@ -23,6 +23,7 @@ from diskbench.providers.gcp.inventory import (
     sent,
     zone_of,
 )
+from diskbench.providers.gcp.machines import maintenance
 from diskbench.providers.gcp.teardown import give_back
 from diskbench.providers.scripts import script
 from diskbench.providers.skeleton import provision as skeleton
@@ -212,14 +213,29 @@ def _launch(order: GcpOrder, zone: str) -> _Started | None:
         local_interface=requested.interface or "nvme",
         spot=spec.spot,
         placement=spec.placement,
+        maintenance=maintenance(details.machine, spot=spec.spot, placed=spec.placement is not None),
         shielded=shielded(details),
         lab=order.lab,
+        kms_key=spec.kms_key,
     )
-    request = requests.insert_instance(order.claim, launch)
-    started = _insert(order, "instances", request)
+    started = _insert_machine(order, launch)
     order.watch.note(f"{details.machine.type} is starting in {zone}")
     what = f"instance {order.machine_name}"
     return None if started is None else (started, what, order.timing.instance_s)
+
+
+def _insert_machine(order: GcpOrder, launch: requests.GcpLaunch) -> Item | None:
+    """The operation that makes the machine; sent again where Google names the other maintenance
+    policy as the only one that the machine type takes."""
+    try:
+        return _insert(order, "instances", requests.insert_instance(order.claim, launch))
+    except InvalidValue as error:
+        needed = maintenance_needed(error)
+        if needed in {None, launch.maintenance}:
+            raise
+        order.watch.note(f"{launch.machine_type} is asked for with onHostMaintenance {needed}")
+        again = requests.insert_instance(order.claim, replace(launch, maintenance=needed))
+        return _insert(order, "instances", again)
 
 
 def run_s(claim: Claim, now: float) -> float:
@@ -247,7 +263,15 @@ def shielded(details: GcpResolved) -> bool:
 
 def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> _Started | None:
     """The operation that makes the disk number `index`; None when it exists already."""
-    request = requests.insert_disk(order.claim, disk, order.details.project, zone, index)
+    request = requests.insert_disk(
+        order.claim,
+        disk,
+        order.details.project,
+        zone,
+        index,
+        kms_key=order.spec.kms_key,
+        snapshot=order.details.snapshot,
+    )
     started = _insert(order, "disks", request)
     name = request["diskResource"]["name"]
     order.watch.note(f"disk {name} is being made: {disk.type}, {disk.size_gib} GiB")

@@ -102,7 +102,8 @@ def lease_of_rule(rule: Mapping[str, Any]) -> tuple[str, float] | None:
 @dataclass(frozen=True)
 class GcpLaunch:
     """One machine. `boot` is its root disk; its type is "" where Google chooses. `run_s` is the
-    maximum run time. `local_ssds` are the interfaces of the added local SSDs. `shielded` asks for
+    maximum run time. `local_ssds` are the interfaces of the added local SSDs. `maintenance` is
+    what becomes of it when its host is maintained; None leaves that to Google. `shielded` asks for
     all that the constraint compute.requireShieldedVm demands."""
 
     project: str
@@ -120,8 +121,10 @@ class GcpLaunch:
     local_interface: str = "nvme"
     spot: bool = False
     placement: str | None = None
+    maintenance: str | None = None
     shielded: bool = False
     lab: str = ""
+    kms_key: str | None = None
 
 
 def insert_instance(claim: Claim, launch: GcpLaunch) -> Request:
@@ -137,6 +140,7 @@ def insert_instance(claim: Claim, launch: GcpLaunch) -> Request:
             "labels": carried,
             **launch.boot,
         },
+        **_encrypted(launch.kms_key),
     }
     local = {
         "type": "SCRATCH",
@@ -195,8 +199,8 @@ def _scheduling(launch: GcpLaunch) -> Request:
     }
     if launch.spot:
         scheduling["provisioningModel"] = "SPOT"
-    if launch.spot or launch.placement is not None:
-        scheduling["onHostMaintenance"] = "TERMINATE"
+    if launch.maintenance is not None:
+        scheduling["onHostMaintenance"] = launch.maintenance
     return scheduling
 
 
@@ -208,8 +212,18 @@ def boot_disk(disk_type: str, zone: str, disk: DiskSpec) -> Request:
     return made
 
 
-def insert_disk(claim: Claim, disk: DiskSpec, project: str, zone: str, index: int) -> Request:
-    """Create one empty disk."""
+def insert_disk(
+    claim: Claim,
+    disk: DiskSpec,
+    project: str,
+    zone: str,
+    index: int,
+    *,
+    kms_key: str | None = None,
+    snapshot: str | None = None,
+) -> Request:
+    """Create one disk: encrypted with the user's key where one is given, empty or with the data of
+    a snapshot."""
     kind = disk_kind(index, claim.turn)
     resource: Request = {
         "name": name_of(claim.lease_id, kind),
@@ -218,9 +232,16 @@ def insert_disk(claim: Claim, disk: DiskSpec, project: str, zone: str, index: in
         "sizeGb": str(disk.size_gib),
         "labels": labels(claim),
         **_provisioned(disk),
+        **_encrypted(kms_key),
     }
+    if snapshot is not None:
+        resource["sourceSnapshot"] = snapshot
     request = {"zone": zone, "diskResource": resource}
     return {**request, "requestId": token(claim.lease_id, kind, request)}
+
+
+def _encrypted(kms_key: str | None) -> Request:
+    return {"diskEncryptionKey": {"kmsKeyName": kms_key}} if kms_key is not None else {}
 
 
 def _provisioned(disk: DiskSpec) -> Request:

@@ -68,7 +68,7 @@ def test_the_doctor_can_ask_about_all_of_it_at_once() -> None:
     assert len(permissions()) <= 100
 
 
-def test_totals_families_and_disks_are_told_apart():
+def test_totals_families_and_disks_are_told_apart() -> None:
     listed = [
         {"metric": "CPUS", "limit": 24.0, "usage": 8.0},
         {"metric": "C3_CPUS", "limit": 8.0, "usage": 0.0},
@@ -77,9 +77,22 @@ def test_totals_families_and_disks_are_told_apart():
         {"metric": "SSD_TOTAL_GB", "limit": 500.0, "usage": 10.0},
         {"metric": "SNAPSHOTS", "limit": 10_000.0},
     ]
-    found = {one.name: one for one in _quotas(listed, "us-east1")}
-    assert set(found) == {"CPUS", "C3_CPUS", "PREEMPTIBLE_CPUS", "SSD_TOTAL_GB"}
-    assert (found["CPUS"].kind, found["CPUS"].of, found["CPUS"].used) == ("vcpus", (), 8)
+    project = [
+        {"metric": "CPUS_ALL_REGIONS", "limit": 12.0, "usage": 8.0},
+        {"metric": "NETWORKS", "limit": 5.0, "usage": 1.0},
+    ]
+    found = {one.name: one for one in _quotas(listed, project, "us-east1")}
+    assert set(found) == {
+        "CPUS", "C3_CPUS", "PREEMPTIBLE_CPUS", "SSD_TOTAL_GB", "CPUS_ALL_REGIONS",
+        "CPUS_PER_VM_FAMILY",
+    }  # fmt: skip
+    assert (found["CPUS"].kind, found["CPUS"].used) == ("vcpus", 8)
+    assert {"n1", "e2"} < set(found["CPUS"].of)
+    assert (found["CPUS_ALL_REGIONS"].of, found["CPUS_ALL_REGIONS"].limit) == ((), 12)
+    assert {"n4", "c4", "c4d", "z3", "h4d"} < set(found["CPUS_PER_VM_FAMILY"].of)
+    assert found["CPUS_PER_VM_FAMILY"].limit is None
+    counted = [family for one in found.values() if one.kind == "vcpus" for family in one.of]
+    assert len(counted) == len(set(counted)), "a family counts in one of them"
     assert (found["C3_CPUS"].kind, found["C3_CPUS"].of) == ("vcpus", ("c3",))
     assert found["PREEMPTIBLE_CPUS"].kind == "spot-vcpus"
     assert found["SSD_TOTAL_GB"].of == ("pd-balanced", "pd-ssd", "pd-extreme")

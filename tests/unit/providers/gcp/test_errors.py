@@ -45,6 +45,28 @@ RAISED: dict[str, Exception] = {
     "a quota": refused(
         403, "quotaExceeded", "Quota 'SSD_TOTAL_GB' exceeded.  Limit: 500.0 in us-east1."
     ),
+    "no billing": refused(
+        403, "forbidden", "This API method requires billing to be enabled. Please enable billing."
+    ),
+    "billing that ended": refused(403, "BILLING_DISABLED", "Project 1 has billing disabled."),
+    "a key": refused(
+        400, "kmsPermissionDenied",
+        "Cloud KMS error when using key projects/k/locations/r/keyRings/s/cryptoKeys/d: Permission "
+        "'cloudkms.cryptoKeyVersions.useToEncrypt' denied",
+    ),
+    "a label": refused(
+        412, "conditionNotMet",
+        'Operation denied by custom org policies: ["customConstraints/custom.tagged": "Set the '
+        "label 'owner'.\"]",
+    ),
+    "a label without a name": refused(
+        412, "conditionNotMet",
+        'Operation denied by custom org policies: ["customConstraints/custom.tagged": "Labels!"]',
+    ),
+    "a policy of another kind": refused(
+        412, "conditionNotMet",
+        'Operation denied by custom org policies: ["customConstraints/custom.small": "Too large"]',
+    ),
     "429 without a reason": refused(429, "", "SAID"),
     "500 without a reason": refused(500, "", "SAID"),
     "login: expired": login.RefreshError("expired"),
@@ -52,7 +74,7 @@ RAISED: dict[str, Exception] = {
     "connection: reset": http.exceptions.ConnectionError("reset"),
     "connection: slow": http.exceptions.ReadTimeout("slow"),
     "socket: reset": ConnectionResetError("reset"),
-}
+}  # fmt: skip
 """What the SDK raises."""
 
 
@@ -120,7 +142,7 @@ CODES = (
     "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS",
 )  # fmt: skip
 CONSTRAINTS = ("compute.vmExternalIpAccess", "compute.requireOsLogin", "compute.requireShieldedVm",
-               "gcp.resourceLocations")  # fmt: skip
+               "gcp.resourceLocations", "gcp.restrictNonCmekServices")  # fmt: skip
 BY_THE_REST = {
     "409 alreadyExists", "409 conflict", "409 duplicate", "501 notImplemented", "ALREADY_EXISTS",
     "CANCELLED", "OPERATION_CANCELED_BY_USER", "RESOURCE_ALREADY_EXISTS",

@@ -96,7 +96,7 @@ def test_the_region_may_be_gclouds(look, monkeypatch) -> None:
         ({"instance_type": "n2-standard-9"}, UnknownName, "n2-standard-8"),
         ({"instance_type": "t2a-standard-4", "image": "projects/ubuntu-os-cloud/global/images/"
           "ubuntu-2404-noble-amd64-v20261101"}, InvalidValue, "arm64"),
-        ({"image": "ubuntu-26.04"}, InvalidValue, "not an image"),
+        ({"image": "debian-13"}, InvalidValue, "with cloud-init"),
         ({"image": "projects/ubuntu-os-cloud/global/images/none"}, InvalidValue, "none"),
         ({"subnet": "mine"}, InvalidValue, "no subnet mine"),
         ({"subnet": "regions/us-east1/subnetworks/default"}, InvalidValue, "not in us-central1"),
@@ -118,6 +118,12 @@ def test_what_is_not_there_is_told_with_what_is(
 def test_a_machine_of_another_architecture_gets_an_image_of_its_own(look) -> None:
     found = details(look(instance_type="t2a-standard-4"))
     assert (found.image.arch, found.image.name) == ("arm64", "ubuntu-2404-noble-arm64-v20261101")
+
+
+def test_a_release_of_ubuntu_is_named_by_its_number(look) -> None:
+    assert details(look(image="ubuntu-26.04")).image.name == "ubuntu-2604-resolute-amd64-v20261101"
+    arm = details(look(image="ubuntu-26.04", instance_type="t2a-standard-4"))
+    assert arm.image.name == "ubuntu-2604-resolute-arm64-v20261101"
 
 
 def test_an_image_may_be_named_or_be_the_newest_of_a_family(look) -> None:

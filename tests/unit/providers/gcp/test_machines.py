@@ -4,7 +4,14 @@ import pytest
 
 from diskbench.model.options import RentSpec
 from diskbench.providers.gcp.disk_request import BOOT_TYPES, GcpDiskRequest, disk_request
-from diskbench.providers.gcp.machines import boot_type, candidates, needs, too_small
+from diskbench.providers.gcp.machines import (
+    boot_type,
+    candidates,
+    machine,
+    maintenance,
+    needs,
+    too_small,
+)
 
 
 def of(disk: str, size_gib: int | None = None, **more: object) -> GcpDiskRequest:
@@ -86,3 +93,30 @@ def test_the_root_disk_is_not_of_the_measured_type_if_there_is_a_choice(
     machine: str, disk: str, boot: str
 ) -> None:
     assert boot_type(machine, of(disk, 20), BOOT_TYPES) == boot
+
+
+@pytest.mark.parametrize(
+    ("described", "spot", "placed", "needed"),
+    [
+        ({"name": "n2-standard-8"}, False, False, None),
+        ({"name": "n2-standard-8"}, True, False, "TERMINATE"),
+        ({"name": "n2-standard-8"}, False, True, "TERMINATE"),
+        ({"name": "e2-standard-8"}, False, True, "MIGRATE"),
+        ({"name": "e2-standard-8"}, True, False, "TERMINATE"),
+        ({"name": "h4d-highmem-192-lssd"}, False, False, "TERMINATE"),
+        ({"name": "c4-standard-288-metal"}, False, False, "TERMINATE"),
+        ({"name": "z3-highmem-14-standardlssd", "bundledLocalSsds": {"partitionCount": 1}},
+         False, True, "MIGRATE"),
+        ({"name": "z3-highmem-44-highlssd", "bundledLocalSsds": {"partitionCount": 6}},
+         False, False, "MIGRATE"),
+        ({"name": "z3-highmem-88-highlssd", "bundledLocalSsds": {"partitionCount": 12}},
+         False, False, "TERMINATE"),
+        ({"name": "a3-highgpu-8g", "accelerators": [{"guestAcceleratorCount": 8}]},
+         False, False, "TERMINATE"),
+    ],
+)  # fmt: skip
+def test_what_becomes_of_a_machine_at_maintenance_follows_from_its_series_and_size(
+    described: dict[str, object], spot: bool, placed: bool, needed: str | None
+) -> None:
+    found = machine({"guestCpus": 8, "memoryMb": 32768, **described})
+    assert maintenance(found, spot=spot, placed=placed) == needed

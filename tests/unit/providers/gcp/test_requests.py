@@ -47,9 +47,12 @@ EVERYTHING = requests.GcpLaunch(
     local_interface="scsi",
     spot=True,
     placement="close-together",
+    maintenance="TERMINATE",
     lab="noise=0.1 time_scale=60.0",
+    kms_key="projects/p/locations/us-central1/keyRings/ring/cryptoKeys/disks",
 )
 BALANCED = DiskSpec(type="hyperdisk-balanced", size_gib=100, iops=4000, throughput_mib_per_s=250)
+KEY = "projects/p/locations/us-central1/keyRings/ring/cryptoKeys/disks"
 WHERE = ("my-project", "us-central1-a", 0)
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "insert_firewall": (
@@ -66,6 +69,12 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "insert_disk_hyperdisk": (
         "disks", "insert", requests.insert_disk(CLAIM, BALANCED, "my-project", "us-central1-a", 1),
+    ),
+    "insert_disk_copied_and_encrypted": (
+        "disks", "insert",
+        requests.insert_disk(
+            CLAIM, BALANCED, *WHERE, kms_key=KEY, snapshot="projects/p/global/snapshots/filled"
+        ),
     ),
     "attach_disk": ("instances", "attachDisk", requests.attach_disk("01jlease", *WHERE)),
     "set_auto_delete": (

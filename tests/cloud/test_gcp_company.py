@@ -1,0 +1,149 @@
+"""Google Cloud as companies have it: labels that are demanded, keys of their own, no billing, and
+quotas that no region tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from emulators.gcp.cloud import Snapshot
+from tests.cloud.measured import WRITE_THEN_READ, a_renter
+from tests.cloud.rented_gcp import Gcp
+from tests.cloud.test_gcp_policies import User
+
+from diskbench.errors import AccessDenied, InvalidValue, QuotaExceeded
+from diskbench.testing.rig import scope_of
+
+pytestmark = pytest.mark.slow
+
+KEY = "projects/keys/locations/us-central1/keyRings/ring/cryptoKeys/disks"
+
+
+@pytest.fixture
+def user(gcp: Gcp, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> User:
+    return User(gcp, monkeypatch, tmp_path)
+
+
+def release(user: User) -> None:
+    user.provider.release("one", scope_of(user))
+    assert user.gcp.left() == []
+
+
+def test_without_the_label_that_is_demanded_the_option_that_gives_it_is_told(user: User) -> None:
+    user.gcp.cloud.constraints.labels.add("cost-center")
+    with pytest.raises(AccessDenied) as refused:
+        user.rent()
+    assert "custom.requireLabels" in refused.value.message
+    assert "--tag cost-center=VALUE" in refused.value.advice
+    release(user)
+
+
+def test_a_project_without_billing_is_told_to_have_some(user: User) -> None:
+    user.gcp.cloud.billed = False
+    with pytest.raises(AccessDenied) as refused:
+        user.rent()
+    assert "gcloud billing projects link" in refused.value.advice
+    user.gcp.cloud.billed = True
+
+
+@pytest.mark.parametrize("reason", ["forbidden", "invalid", "conditionNotMet"])
+def test_a_violated_constraint_is_named_whatever_the_reason(user: User, reason: str) -> None:
+    said = "Constraint constraints/compute.vmExternalIpAccess violated for project 1."
+    user.gcp.faults.refuse("instances.insert", reason, said, status=403)
+    with pytest.raises(AccessDenied, match=r"constraint compute\.vmExternalIpAccess") as refused:
+        user.rent()
+    assert "--iap" in refused.value.advice
+    release(user)
+
+
+def test_the_quota_of_a_family_is_named_when_it_is_used_up(user: User) -> None:
+    user.gcp.faults.quota("CPUS_PER_VM_FAMILY", 4)
+    with pytest.raises(QuotaExceeded, match="'CPUS_PER_VM_FAMILY'"):
+        user.rent(disk="hyperdisk-balanced", size_gib=20, instance_type="n4-standard-8")
+    release(user)
+
+
+def test_a_lease_passes_where_labels_and_a_key_are_demanded_of_everything(user: User) -> None:
+    cloud = user.gcp.cloud
+    cloud.constraints.labels.add("cost-center")
+    cloud.constraints.enforced.add("gcp.restrictNonCmekServices")
+    cloud.keys.add(KEY)
+    user.rent(tags=(("cost-center", "r42"),), kms_key=KEY)
+    rows = [*cloud.of_kind("instances").values(), *cloud.of_kind("disks").values()]
+    assert len(rows) == 3, "machine, root disk and disk"
+    assert {row["labels"]["cost-center"] for row in rows} == {"r42"}
+    used = {row["diskEncryptionKey"]["kmsKeyName"] for row in cloud.of_kind("disks").values()}
+    assert used == {f"{KEY}/cryptoKeyVersions/1"}
+    release(user)
+
+
+def test_a_whole_run_passes_with_the_labels_that_a_policy_demands(gcp: Gcp, tmp_path: Path) -> None:
+    gcp.cloud.constraints.labels |= {"cost-center", "team"}
+    job = tmp_path / "mine.fio"
+    job.write_text(WRITE_THEN_READ.format(seconds=1, block="4k"))
+    renter = a_renter(tmp_path, gcp.env)
+    asked = (
+        "run", "--provider", "gcp", "--endpoint-url", gcp.endpoint, "--profile", str(job),
+        "--disk", "pd-ssd", "--size", "20", "--tag", "team=disks",
+    )  # fmt: skip
+    refused = renter.run(*asked)
+    assert refused.returncode == 2
+    assert "add --tag cost-center=VALUE" in refused.stderr
+    done = renter.run(*asked, "--tag", "cost-center=r42")
+    assert done.returncode == 0, done.stderr
+    assert gcp.left() == []
+
+
+def test_a_key_that_compute_engine_may_not_use_is_named_with_the_command(user: User) -> None:
+    with pytest.raises(AccessDenied) as refused:
+        user.rent(kms_key=KEY)
+    assert f"gcloud kms keys add-iam-policy-binding {KEY} " in refused.value.advice
+    release(user)
+
+
+def test_where_keys_are_demanded_the_option_that_names_one_is_told(user: User) -> None:
+    user.gcp.cloud.constraints.enforced.add("gcp.restrictNonCmekServices")
+    with pytest.raises(AccessDenied) as refused:
+        user.rent()
+    assert "--kms-key" in refused.value.advice
+    release(user)
+
+
+def test_a_key_in_another_form_is_refused_before_anything_is_asked(user: User) -> None:
+    with pytest.raises(InvalidValue, match="--kms-key 'my-key'"):
+        user.rent(kms_key="my-key")
+    assert user.gcp.faults.asked == []
+
+
+def test_a_disk_holds_what_its_snapshot_held(user: User) -> None:
+    cloud = user.gcp.cloud
+    path = f"projects/{cloud.project}/global/snapshots/filled"
+    cloud.snapshots[path] = Snapshot(10, b"filled before")
+    (told,) = user.rent(snapshot="filled").facts["volumes"]
+    assert told["snapshot"] == "filled"
+    with cloud.image(told["id"]).open("rb") as file:
+        assert file.read(13) == b"filled before"
+    release(user)
+
+
+@pytest.mark.parametrize(
+    ("size_gib", "says", "advice"),
+    [(None, "has no snapshot filled", "snapshots list"), (20, "holds 20 GiB", "--size 20")],
+)
+def test_a_snapshot_that_is_not_there_or_does_not_fit_is_refused_before_renting(
+    user: User, size_gib: int | None, says: str, advice: str
+) -> None:
+    path = f"projects/{user.gcp.cloud.project}/global/snapshots/filled"
+    if size_gib is not None:
+        user.gcp.cloud.snapshots[path] = Snapshot(size_gib)
+    with pytest.raises(InvalidValue, match=says) as refused:
+        user.rent(snapshot="filled")
+    assert advice in refused.value.advice
+    assert user.gcp.left() == []
+
+
+@pytest.mark.parametrize("disk", ["root", "local-ssd"])
+def test_only_disks_of_their_own_are_made_from_a_snapshot(user: User, disk: str) -> None:
+    with pytest.raises(InvalidValue, match="--from-snapshot"):
+        user.rent(disk=disk, size_gib=None, snapshot="filled")

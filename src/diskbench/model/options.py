@@ -69,7 +69,8 @@ class RentSpec(Frozen):
     come with the machine. `throughput_mib_per_s` is in the unit that the cloud sells (DiskSpec).
     `count` equal disks are attached; `stripe` makes one RAID 0 of them. `account` names what is
     paid by, in the provider's own terms; never a secret. `tags` are the user's own, put on
-    everything that is made; `kms_key` names the user's key in the cloud that encrypts the disks.
+    everything that is made; `kms_key` names the user's key in the cloud that encrypts the disks;
+    `snapshot` names one there that each disk is made from, which then holds data from the start.
 
     Options that a provider has of its own (model/options.py) stand beside these fields, by their
     group: `{"disk": "gp2", "lab": {"time_scale": 60.0}}`. Only what differs from its default is
@@ -134,6 +135,10 @@ class RentSpec(Frozen):
     ] = ()
     kms_key: Annotated[
         str | None, Typed("Your key in the cloud, to encrypt the disks with.", "ID", access=True)
+    ] = None
+    snapshot: Annotated[
+        str | None,
+        Typed("Snapshot id; each disk is made from it and holds its data.", "ID", "from_snapshot"),
     ] = None
     account: str | None = None
     endpoint_url: Annotated[

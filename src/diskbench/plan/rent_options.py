@@ -25,7 +25,7 @@ RENT_OPTIONS = tuple(option.name for option in rent_options())
 """Options that all renting providers share, besides `size`; each sets a field of RentSpec."""
 _OTHER_NAMES = {"size": "size_gib"} | {o.name: o.field for o in rent_options() if o.name != o.field}
 """Common rental options whose field of RentSpec has another name, with the unit or plural."""
-_FLAGS = {field: f"--{name}" for name, field in _OTHER_NAMES.items()}
+_FLAGS = {field: f"--{name.replace('_', '-')}" for name, field in _OTHER_NAMES.items()}
 _FIELDS = {"--set": "parameters", "--label": "labels", "--tag": "tags"}
 """Flags that set one pair of a mapping field."""
 

@@ -22,6 +22,7 @@ SPECS = st.builds(
     region=st.none() | TEXT,
     tags=st.dictionaries(TEXT, TEXT).map(lambda tags: tuple(sorted(tags.items()))),
     kms_key=st.none() | TEXT,
+    snapshot=st.none() | TEXT,
     account=st.none() | TEXT,
     lab=st.builds(
         EmulationOptions, time_scale=st.integers(1, 99).map(float), seed=st.integers(0, 9)

@@ -8,5 +8,5 @@ PLUGIN = Plugin(
     summary="A cloud in a directory of this machine, for trying and testing rentals.",
     provider="diskbench.providers.fake.cloud:FakeProvider",
     rents=True,
-    refuses={"tag": "nothing is really made here", "kms_key": "nothing is really made here"},
+    refuses=dict.fromkeys(("tag", "kms_key", "from_snapshot"), "nothing is really made here"),
 )

@@ -30,7 +30,7 @@ _KEPT = frozenset({
 """Fields of a subject that say what was measured and do not identify its owner."""
 _KEPT_OWN = frozenset({"cache", "time_scale"})
 """Provider options of that kind: `lab.time_scale`."""
-_NEVER = access_fields() | {"endpoint", "ca_file", "image"}
+_NEVER = access_fields() | {"endpoint", "ca_file", "image", "snapshot"}
 _OF_RUN = (
     "address", "hostname", "target_path", "target_device", "target_identity", "evidence_url",
     "machine_lease",

@@ -16,10 +16,10 @@ from diskbench.files import write_whole
 from diskbench.model.ids import short
 from diskbench.model.result import StepAudit
 from diskbench.model.run import Run
+from diskbench.report.assemble.facts import audit_line
 from diskbench.report.assemble.next_step import GO_ON, go_on
 from diskbench.report.assemble.subject import names_of
 from diskbench.report.assemble.threshold_lines import ThresholdLine
-from diskbench.report.assemble.facts import audit_line
 from diskbench.report.assemble.view import View, view_of
 from diskbench.report.terminal.result_text import (
     audit_style,
@@ -72,7 +72,7 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Show) -
         print_tables(session, shown, trials, show)
     elif show.output == "csv":
         all_ids = [run_id for ending in endings for run_id in ending.plan.run_ids]
-        sys.stdout.writelines(rows_as_csv(session.database, run_ids=run_ids))
+        sys.stdout.writelines(rows_as_csv(session.database, run_ids=all_ids))
     else:
         _print_document([trials[ending.plan.trial_id] for ending in endings])
     for ending in endings:

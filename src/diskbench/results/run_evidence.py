@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from diskbench.errors import DiskbenchError, StoreUnavailable, UnknownName
 from diskbench.fio.output import parse_output

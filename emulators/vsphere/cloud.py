@@ -122,6 +122,10 @@ class Vsphere:
         """As if everybody had looked often enough at what is there."""
         self.simulator.order("settle")
 
+    def template(self, kind: str) -> None:
+        """Make the template one with vApp properties ("vapp"), "encrypted", or with a "vtpm"."""
+        self.simulator.order("template", kind=kind)
+
     def accelerate(self) -> None:
         """Give the hosts VAAI for NAS: the filer makes thick disks, too."""
         self.simulator.order("vaai", times=1)
@@ -200,7 +204,8 @@ class Vsphere:
 
     def _boot(self, machine: Machine, now: dict[str, Any]) -> None:
         extra = now["extra"]
-        first = read_user_data(extra.get("guestinfo.userdata", ""))
+        # cloud-init asks its data source OVF before VMware, and takes any OVF environment.
+        first = read_user_data("" if now["ovf"] else extra.get("guestinfo.userdata", ""))
         guest = behaving(_guest(machine.name, first, self.time_scale), _tags(extra))
         machine.at_boot = frozenset(one["uuid"] for one in now["disks"])
         machine.disks.clear()

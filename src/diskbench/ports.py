@@ -356,9 +356,9 @@ class Foresees(Protocol):
 class Refreshes(Protocol):
     """A provider whose cloud has an API for limits and prices of its machines and disks."""
 
-    def refreshed(self, books: Books) -> Overlay:
+    def refreshed(self, books: Books, region: str | None = None) -> Overlay:
         """The cloud's present limits and prices of the entries in `books`, as an overlay of the
-        shipped catalogue. Read-only."""
+        shipped catalogue, in `region` (default: that of the shipped prices). Read-only."""
         ...
 
 

@@ -89,7 +89,7 @@ def test_a_session_that_ended_holds_no_connection(vsphere: Vsphere) -> None:
 @pytest.mark.parametrize(
     ("datastore", "model", "transports", "paths"),
     [
-        ("nvme", "Samsung SSD 960", [], 1),  # the simulator's API is older than PCIe in it
+        ("nvme", "Samsung SSD 960", ["Pcie"], 1),
         ("sata", "Crucial_CT1024M5", ["SerialAttached"], 1),
         ("freenas", "iSCSI Disk", ["InternetScsi"], 1),
         ("san", "COMSTAR", ["InternetScsi"], 2),

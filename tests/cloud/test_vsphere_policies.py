@@ -11,11 +11,11 @@ from emulators.vsphere.listing import operator
 from tests.contract.vsphere_cloud import VsphereCloud
 
 from diskbench.catalog.books import Books
-from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed
+from diskbench.errors import AccessDenied, InvalidValue, ReleaseFailed, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Rental
 from diskbench.providers.vsphere.options import VsphereOptions
-from diskbench.providers.vsphere.policy import OPTIONAL, privileges
+from diskbench.providers.vsphere.policy import privileges
 from diskbench.testing.rig import RigOnlooker, cell, claim
 
 pytestmark = pytest.mark.slow
@@ -26,18 +26,25 @@ RIGHTS = [(kind, one) for kind, names in privileges().items() for one in names]
 class User(VsphereCloud):
     """Somebody who rents, and gives everything back."""
 
+    tags: tuple[tuple[str, str], ...] = ()
+
     def resolved(self, size_gib: int = 1, **more: Any) -> Rental:
         trust = str(self.vsphere.simulator.ca_file)
         typed = VsphereOptions(**{"datastore": "nvme", "ca_file": trust, **more})
-        spec = RentSpec(size_gib=size_gib, endpoint_url=self.vsphere.endpoint, vsphere=typed)
+        spec = RentSpec(
+            size_gib=size_gib, endpoint_url=self.vsphere.endpoint, tags=self.tags, vsphere=typed
+        )
         self.provider.check(cell(self, spec))
         return self.provider.resolve(cell(self, spec), Books())
 
     def rent(self, lease: str = "one", **more: Any) -> Acquired:
-        return self.provider.acquire(claim(lease), self.resolved(**more), RigOnlooker())
+        carried = claim(lease).model_copy(update={"tags": self.tags})
+        return self.provider.acquire(carried, self.resolved(**more), RigOnlooker())
 
     def lease(self) -> None:
         """From the first question to the last release, with another disk between."""
+        self.vsphere.template("vapp")
+        self.tags = (("cost-center", "42"),)
         network = {"network": "VM Network", "iops_limit": 1000}
         self.rent(**network)
         rental = self.resolved(size_gib=2, **network)
@@ -57,7 +64,7 @@ def test_a_whole_lease_passes_under_exactly_the_printed_rights(user: User) -> No
 
 
 @pytest.mark.parametrize(
-    ("kind", "right"), [one for one in RIGHTS if one[0] not in OPTIONAL], ids=str
+    ("kind", "right"), [one for one in RIGHTS if one[1] != "StorageProfile.View"], ids=str
 )
 def test_without_any_one_right_something_is_refused_that_names_it(
     user: User, kind: str, right: str
@@ -107,3 +114,44 @@ def test_on_vsan_the_policy_decides_and_thin_is_no_difference(user: User) -> Non
     assert acquired.facts["volumes"][0]["thin"] is True
     with pytest.raises(InvalidValue, match="policy"):
         user.resolved(datastore="vsan", provisioning="eager-zeroed")
+
+
+def test_a_template_deployed_from_an_ovf_is_rented_without_its_vapp_properties(user: User) -> None:
+    user.vsphere.template("vapp")
+    acquired = user.rent()
+    assert acquired.facts["template"] == "debian-12"
+
+
+def test_a_policy_with_data_services_is_the_measured_disks_alone(user: User) -> None:
+    acquired = user.rent(datastore=None, storage_policy="VM Encryption Policy")
+    assert acquired.facts["storage_policy"] == "VM Encryption Policy"
+
+
+@pytest.mark.parametrize(("kind", "why"), [("encrypted", "is encrypted"), ("vtpm", "virtual TPM")])
+def test_a_template_whose_clone_needs_a_key_is_refused(user: User, kind: str, why: str) -> None:
+    user.vsphere.template(kind)
+    with pytest.raises(InvalidValue, match=f"debian-12.*{why}"):
+        user.resolved()
+
+
+def test_tags_are_custom_attributes_of_the_machine(user: User) -> None:
+    user.tags = (("cost-center", "42"), ("team", "storage"))
+    user.rent()
+    with operator(user.vsphere.endpoint, str(user.vsphere.simulator.ca_file)) as content:
+        from pyVmomi import vim
+
+        names = {field.key: field.name for field in content.customFieldsManager.field}
+        view = content.viewManager.CreateContainerView(
+            content.rootFolder, [vim.VirtualMachine], recursive=True
+        )
+        (ours,) = [vm for vm in view.view if vm.name == "diskbench-one-machine"]
+        assert {names[one.key]: one.value for one in ours.customValue} == dict(user.tags)
+
+
+@pytest.mark.parametrize("name", ["colour", "rack"])
+def test_a_tag_that_is_no_custom_attribute_of_machines_is_refused(user: User, name: str) -> None:
+    user.tags = ((name, "red"),)
+    with pytest.raises(UnknownName) as refused:
+        user.resolved()
+    assert "vCenter has cost-center, team" in refused.value.advice
+    assert f"govc fields.add -type VirtualMachine {name}" in refused.value.advice

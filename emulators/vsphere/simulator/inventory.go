@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	pbm "github.com/vmware/govmomi/pbm/simulator"
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
@@ -46,6 +48,52 @@ var datastores = []datastore{
 	{name: "vsan", fs: "vsan"},
 }
 
+// encrypting is the policy of the simulator's that has a data service: "VM Encryption Policy".
+const encrypting = pbm.DefaultEncryptionProfileID
+
+// becomesTemplate makes of the template one of a kind: "vapp" is deployed from an OVF with properties,
+// as Ubuntu's cloud image is, "encrypted" and "vtpm" are what their names say; "" is a plain one.
+func becomesTemplate(ctx *simulator.Context, kind string) {
+	for _, object := range ctx.Map.All("VirtualMachine") {
+		vm := object.(*simulator.VirtualMachine)
+		if vm.Name != templateName {
+			continue
+		}
+		devices := slices.DeleteFunc(slices.Clone(vm.Config.Hardware.Device), func(one types.BaseVirtualDevice) bool {
+			_, tpm := one.(*types.VirtualTPM)
+			return tpm
+		})
+		vm.Config.VAppConfig, vm.Config.KeyId = nil, nil
+		switch kind {
+		case "vapp":
+			vm.Config.VAppConfig = &types.VmConfigInfo{
+				Property: []types.VAppPropertyInfo{{
+					Key: 1, Id: "user-data", Type: "string", UserConfigurable: types.NewBool(true),
+				}},
+				OvfEnvironmentTransport: []string{"iso"},
+			}
+		case "encrypted":
+			vm.Config.KeyId = &types.CryptoKeyId{
+				KeyId: "1", ProviderId: &types.KeyProviderId{Id: "native"},
+			}
+		case "vtpm":
+			devices = append(devices, &types.VirtualTPM{VirtualDevice: types.VirtualDevice{Key: 11000}})
+		}
+		vm.Config.Hardware.Device = devices
+	}
+}
+
+// addAttributes defines custom attributes: of machines, of any object, and of hosts.
+func addAttributes(ctx *simulator.Context) {
+	ref := content(ctx).CustomFieldsManager
+	manager := ctx.Map.Get(*ref).(*simulator.CustomFieldsManager)
+	for key, one := range [][2]string{{"cost-center", "VirtualMachine"}, {"team", ""}, {"rack", "HostSystem"}} {
+		manager.Field = append(manager.Field, types.CustomFieldDef{
+			Key: int32(101 + key), Name: one[0], Type: "string", ManagedObjectType: one[1],
+		})
+	}
+}
+
 // furnish makes of the simulator's model an inventory with a template, a machine of somebody else's,
 // and datastores of several kinds.
 func furnish(ctx *simulator.Context) {
@@ -67,6 +115,7 @@ func furnish(ctx *simulator.Context) {
 		attachLuns(ctx, object.(*simulator.HostSystem))
 	}
 	accelerate(ctx, false)
+	addAttributes(ctx)
 	for _, object := range ctx.Map.All("VirtualMachine") {
 		vm := object.(*simulator.VirtualMachine)
 		if strings.HasSuffix(vm.Name, "_VM0") {

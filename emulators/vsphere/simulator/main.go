@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 
-	_ "github.com/vmware/govmomi/pbm/simulator"
 	"github.com/vmware/govmomi/simulator"
 )
 
@@ -30,6 +29,7 @@ func main() {
 	model.Datastore = 1 + len(datastores)
 	model.Machine, model.Autostart = 2, false
 	model.DelayConfig.Delay = *delay
+	model.ServiceContent.About.ApiVersion = "8.0.3.0"
 	if err := model.Create(); err != nil {
 		log.Fatal(err)
 	}

@@ -19,6 +19,7 @@ type order struct {
 	Address   string `json:"address"`
 	Method    string `json:"method"`
 	Fault     string `json:"fault"`
+	Kind      string `json:"kind"`
 	Times     int    `json:"times"`
 	Skip      int    `json:"skip"`
 	Datastore string `json:"datastore"`
@@ -97,6 +98,8 @@ func carryOut(service *simulator.Service, given *order) any {
 		seen.settle(seen.lag)
 	case "lag":
 		seen.settle(given.Times)
+	case "template":
+		becomesTemplate(ctx, given.Kind)
 	case "vaai":
 		accelerate(ctx, given.Times > 0)
 	case "reset":
@@ -104,6 +107,7 @@ func carryOut(service *simulator.Service, given *order) any {
 		lag := seen.lag
 		seen.settle(0)
 		accelerate(ctx, false)
+		becomesTemplate(ctx, "")
 		for _, name := range rented(ctx) {
 			if vm, ok := machineOf(ctx, name); ok {
 				power(ctx, vm, false)

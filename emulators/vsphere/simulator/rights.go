@@ -71,6 +71,8 @@ func needs(method *simulator.Method) []need {
 		}
 	case *types.ReconfigVM_Task:
 		found = append(found, ofConfig(this, &body.Spec)...)
+	case *types.SetField:
+		on("folder", body.Entity, "Global.SetCustomField")
 	case *types.PowerOnVM_Task:
 		on("folder", this, "VirtualMachine.Interact.PowerOn")
 	case *types.PowerOffVM_Task:
@@ -99,6 +101,9 @@ func ofConfig(machine types.ManagedObjectReference, spec *types.VirtualMachineCo
 	}
 	if len(spec.ExtraConfig) > 0 {
 		config("AdvancedConfig")
+	}
+	if spec.VAppConfigRemoved != nil {
+		found = append(found, need{"folder", machine, "VApp.ApplicationConfig"})
 	}
 	for _, change := range spec.DeviceChange {
 		one := change.GetVirtualDeviceConfigSpec()

@@ -12,11 +12,12 @@ import (
 )
 
 // keepRules has vSphere's rules kept that the simulator does not know: notes given to a clone are
-// the clone's, a thick disk needs its room, a disk hangs on a controller that is there, and unit 7 of
-// a SCSI controller is its own.
+// the clone's, and the template's vApp options are, too; a policy with data services is applied to no
+// clone; a thick disk needs its room, a disk hangs on a controller that is there, and unit 7 of a SCSI
+// controller is its own.
 func keepRules(ctx *simulator.Context, may *rights) {
 	authorize(ctx, may)
-	notes := &noteTaker{notes: map[string]string{}}
+	notes := &noteTaker{notes: map[string]string{}, options: map[string]types.BaseVmConfigInfo{}}
 	ctx.Map.AddHandler(notes)
 	ctx.Map.Handler = func(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
 		if fault := may.check(method); fault != nil {
@@ -28,21 +29,42 @@ func keepRules(ctx *simulator.Context, may *rights) {
 		}
 		switch body := method.Body.(type) {
 		case *types.CloneVM_Task:
-			notes.remember(body.Name, body.Spec.Config)
+			if fault := checkPolicies(&body.Spec); fault != nil {
+				return nil, fault
+			}
+			notes.remember(body.Name, body.Spec.Config, vm.Config.VAppConfig)
 			regenerate(vm, &body.Spec)
 		case *types.PowerOnVM_Task:
 			return nil, checkMAC(ctx, vm)
 		case *types.ReconfigVM_Task:
+			if removed := body.Spec.VAppConfigRemoved; removed != nil && *removed {
+				notes.withoutOptions(vm)
+			}
 			return nil, checkDisks(ctx, vm, body.Spec.DeviceChange)
 		}
 		return nil, nil
 	}
 }
 
-// noteTaker gives clones the notes they were made with, as soon as they are there.
+// checkPolicies refuses a clone that is to have a policy with data services: "Changing or applying VM
+// Storage Policies with Data Service capabilities during clone operations is disallowed"
+// (cluster-api-provider-vsphere 1146; with which fault is our choice).
+func checkPolicies(spec *types.VirtualMachineCloneSpec) types.BaseMethodFault {
+	for _, profile := range spec.Location.Profile {
+		if known, ok := profile.(*types.VirtualMachineDefinedProfileSpec); ok && known.ProfileId == encrypting {
+			return &types.InvalidArgument{InvalidProperty: "spec.location.profile"}
+		}
+	}
+	return nil
+}
+
+// noteTaker gives clones the notes they were made with and the vApp options of their template, as
+// soon as they are there. What a clone's own configuration says of those options is not looked at
+// (govmomi 2201).
 type noteTaker struct {
-	lock  sync.Mutex
-	notes map[string]string
+	lock    sync.Mutex
+	notes   map[string]string
+	options map[string]types.BaseVmConfigInfo
 }
 
 // Reference, PutObject, UpdateObject and RemoveObject are simulator.RegisterObject.
@@ -64,17 +86,29 @@ func (n *noteTaker) UpdateObject(_ *simulator.Context, object mo.Reference, _ []
 
 func (*noteTaker) RemoveObject(*simulator.Context, types.ManagedObjectReference) {}
 
-func (n *noteTaker) remember(name string, config *types.VirtualMachineConfigSpec) {
+func (n *noteTaker) remember(
+	name string, config *types.VirtualMachineConfigSpec, options types.BaseVmConfigInfo,
+) {
 	if config != nil {
 		n.lock.Lock()
 		defer n.lock.Unlock()
-		n.notes[name] = config.Annotation
+		n.notes[name], n.options[name] = config.Annotation, options
 	}
+}
+
+func (n *noteTaker) withoutOptions(vm *simulator.VirtualMachine) {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	delete(n.options, vm.Name)
+	vm.Config.VAppConfig = nil
 }
 
 func (n *noteTaker) give(vm *mo.VirtualMachine) {
 	n.lock.Lock()
 	defer n.lock.Unlock()
+	if vm.Config != nil && vm.Config.VAppConfig == nil {
+		vm.Config.VAppConfig = n.options[vm.Name]
+	}
 	if vm.Config != nil && vm.Config.Annotation == "" {
 		vm.Config.Annotation = n.notes[vm.Name]
 		vm.Summary.Config.Annotation = n.notes[vm.Name]

@@ -25,6 +25,7 @@ type machine struct {
 	Name  string            `json:"name"`
 	On    bool              `json:"on"`
 	Gone  bool              `json:"gone"`
+	OVF   bool              `json:"ovf"`
 	Extra map[string]string `json:"extra"`
 	Disks []disk            `json:"disks"`
 }
@@ -128,6 +129,9 @@ func described(ctx *simulator.Context, vm *simulator.VirtualMachine) machine {
 	now := machine{
 		ID: vm.Self.Value, Name: vm.Name, Extra: map[string]string{}, Disks: []disk{},
 		On: vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn,
+	}
+	if options := vm.Config.VAppConfig; options != nil {
+		now.OVF = len(options.GetVmConfigInfo().OvfEnvironmentTransport) > 0
 	}
 	for _, option := range vm.Config.ExtraConfig {
 		value := option.GetOptionValue()

@@ -10,7 +10,9 @@ is asked).
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from diskbench.catalog.machine_book import MachineBook, machine_book
 from diskbench.catalog.price_book import PriceBook, price_book
@@ -20,6 +22,7 @@ from diskbench.catalog.yaml_loader import (
     PRICES,
     Overlay,
     digest_of,
+    merged,
     parse_book,
     shipped,
     shipped_book,
@@ -29,16 +32,28 @@ from diskbench.errors import UnknownName
 
 @dataclass(frozen=True)
 class ProviderBook:
-    """The machines of one provider, and the prices of its machines and disks."""
+    """The machines of one provider, and the prices of its machines and disks in the region of the
+    shipped catalogue; `regional` are prices of other regions, by region."""
 
     machines: MachineBook
     prices: PriceBook
+    regional: Mapping[str, PriceBook] = field(default_factory=dict)
+
+    def prices_in(self, region: str) -> PriceBook:
+        """The prices of a region; those of the shipped one where they are not known."""
+        return self.regional.get(region, self.prices)
+
+    def asked_for(self, region: str | None) -> ProviderBook:
+        """The book as a provider asks its cloud for another region: what has a price is known."""
+        if region is None:
+            return self
+        return replace(self, prices=self.prices.model_copy(update={"region": region}))
 
 
 @dataclass(frozen=True)
 class Books:
-    """The machines and prices of all providers, patched with `overlays`: at most one per provider,
-    none for the shipped catalogue.
+    """The machines and prices of all providers, patched with `overlays`: at most one for a region
+    of a provider, none for the shipped catalogue.
 
     Each file is read on first use. `of` raises InvalidValue if a file with its overlay breaks the
     file's rules; `check` reads all files that have an overlay.
@@ -68,13 +83,25 @@ class Books:
         return {}
 
     def _read(self, cloud: str) -> ProviderBook:
-        patches = next((overlay.patches for overlay in self.overlays if overlay.cloud == cloud), {})
-        machines, prices = machine_book(cloud), price_book(cloud)
-        if (patch := patches.get(MACHINES)) and (text := shipped(cloud, MACHINES)) is not None:
-            machines = parse_book(MachineBook, text, where=f"{cloud}/{MACHINES}", patch=patch)
-        if (patch := patches.get(PRICES)) and (text := shipped(cloud, PRICES)) is not None:
-            prices = parse_book(PriceBook, text, where=f"{cloud}/{PRICES}", patch=patch)
-        return ProviderBook(machines, prices)
+        overlays = [overlay for overlay in self.overlays if overlay.cloud == cloud]
+        overlays.sort(key=lambda overlay: (overlay.made_on, overlay.region))
+        machines, home = machine_book(cloud), price_book(cloud)
+        limits: dict[str, Any] = {}  # of machines: the same in each region, the last answer counts
+        for overlay in overlays:
+            limits = merged(limits, overlay.patches.get(MACHINES, {}))
+        if limits and (text := shipped(cloud, MACHINES)) is not None:
+            machines = parse_book(MachineBook, text, where=f"{cloud}/{MACHINES}", patch=limits)
+        prices, regional, text = home, {}, shipped(cloud, PRICES)
+        for overlay in overlays:
+            patch = overlay.patches.get(PRICES)
+            if not patch or text is None:
+                continue
+            patched = parse_book(PriceBook, text, where=f"{cloud}/{PRICES}", patch=patch)
+            if overlay.region == home.region:
+                prices = patched
+            else:
+                regional[overlay.region] = patched.of_region(overlay.region, patch, home)
+        return ProviderBook(machines, prices, regional)
 
 
 class RegionBook(ProviderFile):

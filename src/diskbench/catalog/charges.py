@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
+from diskbench.catalog.price_book import AddressPrice
 from diskbench.catalog.sourced_figures import ProviderFile, SourcedFigure
 from diskbench.catalog.yaml_loader import CHARGES, shipped_book
 from diskbench.errors import UserError
@@ -87,12 +88,6 @@ class Transactions(SourcedFigure):
     def cost_usd(self, transactions: float) -> float:
         """Return the cost of `transactions` in USD."""
         return transactions / self.per * self.usd
-
-
-class AddressPrice(SourcedFigure):
-    """The hourly price of a public address while a machine uses it."""
-
-    usd_per_hour: float
 
 
 class Minimum(SourcedFigure):

@@ -10,7 +10,8 @@ are not counted.
 
 The hourly prices of the parts of a rental: machines, disks, a public address.
 
-Prices are in each provider's own files and hold for one region; for other regions none is assumed.
+Prices hold for one region: those of a provider's own files, or one that was refreshed. For other
+regions none is assumed.
 
 The monthly price of a disk, and its price per 1,000 IOPS and per 100 MB/s.
 
@@ -55,6 +56,7 @@ class CellCost(Frozen):
     `hourly_usd` and `total_usd` are None unless every price is known; `unknown` names the parts
     whose price is not, and `known_usd` is the sum of what is. `fixed_usd` is what the least billed
     time adds, `transactions_usd` what so many `transactions` cost. `source` is where prices stand.
+    `unpriced_region` is where prices are lacking that can be asked for.
     """
 
     seconds: float
@@ -66,6 +68,14 @@ class CellCost(Frozen):
     total_usd: float | None
     unknown: tuple[str, ...] = ()
     source: str = ""
+    unpriced_region: str | None = None
+
+    def unknown_words(self) -> str:
+        """The parts without a price, and what to do; empty where all are known."""
+        if not self.unknown:
+            return ""
+        where = self.unpriced_region
+        return no_price_words(self.unknown, () if where is None else (where,))
 
     def total_or(self, assume_price_usd_per_hour: float | None) -> float | None:
         """The total; with an unknown price what so many dollars an hour make, but never less than
@@ -73,6 +83,19 @@ class CellCost(Frozen):
         if not self.unknown or assume_price_usd_per_hour is None:
             return self.total_usd
         return max(self.known_usd, assume_price_usd_per_hour * self.seconds / HOUR_S)
+
+
+def no_price_words(parts: Iterable[str], regions: Sequence[str]) -> str:
+    """What has no price, and how to ask for the prices of `regions`."""
+    told = f"no price for {', '.join(parts)}"
+    if not regions:
+        return told
+    return f"{told}, in {', '.join(regions)}: {'; '.join(map(refresh_command, regions))}"
+
+
+def refresh_command(region: str) -> str:
+    """The command that asks a cloud for the prices of a region."""
+    return f"diskbench catalog prices --refresh --region {region}"
 
 
 class TrialCost(CellCost):
@@ -111,6 +134,7 @@ def cost_of(rental: Rental | None, seconds: float, work: Sequence[Work] = ()) ->
     by_the_hour = sum(usd for usd, _ in known) * seconds / HOUR_S
     fixed = sum(usd * max(0.0, least - seconds) for usd, least in known) / HOUR_S
     unknown = [part.name for part in parts if part.hourly_usd is None]
+    can_refresh = bool(unknown) and priced_region(rental.catalogue) is not None
     sources = [part.source for part in parts]
     transactions, usd = 0.0, 0.0
     disk, scope = rental.disk, rental.scope
@@ -133,6 +157,7 @@ def cost_of(rental: Rental | None, seconds: float, work: Sequence[Work] = ()) ->
         total_usd=None if unknown else total,
         unknown=tuple(unknown),
         source="; ".join(dict.fromkeys(source for source in sources if source)),
+        unpriced_region=scope.region if can_refresh else None,
     )
 
 
@@ -206,7 +231,7 @@ def monthly(
 
 
 def priced_region(cloud: str) -> str | None:
-    """Return the region that a cloud's prices hold for; None without prices."""
+    """Return the region that a cloud's shipped prices hold for; None without prices."""
     return price_book(cloud).region or None
 
 
@@ -215,9 +240,9 @@ def machine_part(books: Books, cloud: str, machine_type: str, region: str) -> Pr
     charges = shipped_book(Charges, cloud)
     return PricePart(
         name=f"machine {machine_type}",
-        hourly_usd=books.of(cloud).prices.machine_hourly_usd(machine_type, region),
+        hourly_usd=books.of(cloud).prices_in(region).machine_hourly_usd(machine_type, region),
         minimum_s=_seconds(charges.machine_minimum if charges else None),
-        source=_machine_source(books, cloud, machine_type),
+        source=_machine_source(books, cloud, machine_type, region),
     )
 
 
@@ -242,20 +267,24 @@ def disk_part(
         name=f"{what} {count}{disk.type or 'of any type'} of {disk.size_gib} GiB",
         hourly_usd=None if hourly_usd is None else hourly_usd * disk.count,
         minimum_s=_seconds(charges.disk_minimum if charges else None),
-        source=_disk_source(books, cloud, disk.type),
+        source=_disk_source(books, cloud, disk.type, region),
     )
 
 
-def address_part(cloud: str, region: str) -> PricePart:
+def address_part(books: Books, cloud: str, region: str) -> PricePart:
     """Return the price of a public address that a running machine uses."""
-    charges = shipped_book(Charges, cloud)
-    known = charges is not None and charges.address is not None and charges.region == region
-    address = charges.address if charges and known else None
-    return PricePart(
-        name="public address",
-        hourly_usd=address.usd_per_hour if address else None,
-        source=charges.sources[address.source].words() if charges and address else "",
-    )
+    charges, prices = shipped_book(Charges, cloud), books.of(cloud).prices_in(region)
+    if prices.region == region and prices.address is not None:
+        address, source = prices.address, prices.sources[prices.address.source]
+    elif (
+        charges is not None
+        and charges.address is not None
+        and (charges.address.everywhere or charges.region == region)
+    ):
+        address, source = charges.address, charges.sources[charges.address.source]
+    else:
+        return PricePart(name="public address", hourly_usd=None)
+    return PricePart(name="public address", hourly_usd=address.usd_per_hour, source=source.words())
 
 
 def sum_usd(parts: Iterable[PricePart]) -> float | None:
@@ -272,28 +301,33 @@ def disk_hourly_usd(
 
     Throughput is in the unit in which the type is sold, as in all of the catalogue.
     """
-    return books.of(cloud).prices.disk_hourly_usd(
-        disk.type,
-        disk.size_gib,
-        region,
-        iops=disk.iops,
-        throughput=disk.throughput_mib_per_s,
-        tier=tier or (limits.tier if (limits := disk_limits(cloud, disk)) else None),
+    return (
+        books.of(cloud)
+        .prices_in(region)
+        .disk_hourly_usd(
+            disk.type,
+            disk.size_gib,
+            region,
+            iops=disk.iops,
+            throughput=disk.throughput_mib_per_s,
+            tier=tier or (limits.tier if (limits := disk_limits(cloud, disk)) else None),
+        )
     )
 
 
-def _machine_source(books: Books, cloud: str, machine_type: str) -> str:
+def _machine_source(books: Books, cloud: str, machine_type: str, region: str) -> str:
     """Return the source of the machine's price, else that of the machine:
     `infracost …/x.golden (2024-07-01)`."""
     book = books.of(cloud)
-    if priced := book.prices.machine_price(machine_type):
-        return book.prices.sources[priced[1]].words()
+    prices = book.prices_in(region)
+    if priced := prices.machine_price(machine_type):
+        return prices.sources[priced[1]].words()
     entry = book.machines.types.get(machine_type)
     return book.machines.sources[entry.source].words() if entry else ""
 
 
-def _disk_source(books: Books, cloud: str, disk_type: str) -> str:
-    prices = books.of(cloud).prices
+def _disk_source(books: Books, cloud: str, disk_type: str, region: str) -> str:
+    prices = books.of(cloud).prices_in(region)
     price = prices.disks.get(disk_type)
     return prices.sources[price.source].words() if price else ""
 

@@ -245,6 +245,37 @@ def _value(value: Any) -> str:  # noqa: ANN401 - whatever stands in a figure
     return str(value)
 
 
+class PriceRow(Frozen):
+    """What disks of a type cost a month in a region, in the catalogue's words; of machines, how
+    many have a price an hour."""
+
+    cloud: str
+    region: str
+    name: str
+    price: str
+    source: str
+
+
+def price_rows(books: Books, cloud: str | None, region: str | None) -> Iterator[PriceRow]:
+    """Yield the prices that are known, of all regions or of one."""
+    for name, book in _read(cloud, books.of).items():
+        for prices in (book.prices, *(book.regional[key] for key in sorted(book.regional))):
+            if not prices.region or region not in (None, prices.region):
+                continue
+            for disk, price in prices.disks.items():
+                source = prices.sources[price.source].words()
+                yield PriceRow(
+                    cloud=name, region=prices.region, name=disk, price=_words(price), source=source
+                )
+            machines = {name for of_source in prices.machines.values() for name in of_source}
+            if machines:
+                sources = [prices.sources[key].words() for key in prices.machines]
+                yield PriceRow(
+                    cloud=name, region=prices.region, name="machines",
+                    price=f"{len(machines)} an hour", source="; ".join(sources),
+                )  # fmt: skip
+
+
 def _price_lines(books: Books, cloud: str, name: str) -> Iterator[ListingLine]:
     prices = books.of(cloud).prices
     if price := prices.disks.get(name):

@@ -8,6 +8,9 @@ hour of a disk    month / month_hours
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import Field, model_validator
 
 from diskbench.catalog.sourced_figures import ProviderFile, SourcedFigure
@@ -56,6 +59,22 @@ class PricedDisk(SourcedFigure):
         total += self.per_mib_per_s * max(0.0, throughput - self.free_mib_per_s)
         return total + self.per_mb_per_s * max(0.0, throughput - self.free_mb_per_s)
 
+    def is_in(self, prices: Mapping[str, Any]) -> bool:
+        """Whether `prices`, in the form of this entry, have every price that it has."""
+        parts = self.model_dump(include=set(_PRICES), exclude_defaults=True)
+        tiers = prices.get("tiers") or {}
+        return parts.keys() <= prices.keys() and self.tiers.keys() <= tiers.keys()
+
+
+_PRICES = frozenset({"tiers", "per_gib", "per_iops", "per_mib_per_s", "per_mb_per_s"})
+
+
+class AddressPrice(SourcedFigure):
+    """The hourly price of a public address while a machine uses it; `everywhere`: in any region."""
+
+    usd_per_hour: float
+    everywhere: bool = False
+
 
 class PriceBook(ProviderFile):
     """The file; its prices are those of `region`. `machines` are US dollars an hour on demand, by
@@ -69,6 +88,7 @@ class PriceBook(ProviderFile):
     month_hours: Month | None = None
     disks: dict[str, PricedDisk] = Field(default_factory=dict)
     machines: dict[str, dict[str, float]] = Field(default_factory=dict)
+    address: AddressPrice | None = None
 
     def named_sources(self) -> dict[str, str]:
         """Return the sources, those of the machines too."""
@@ -86,6 +106,22 @@ class PriceBook(ProviderFile):
             if machine_type in self.machines[key]:
                 return self.machines[key][machine_type], key
         return None
+
+    def of_region(self, region: str, patch: Mapping[str, Any], shipped: PriceBook) -> PriceBook:
+        """The prices of another region that `patch` names; this is `shipped` with that patch. A
+        disk counts only with all its prices: none of the shipped region is taken for another's."""
+        disks = patch.get("disks", {})
+        return self.model_copy(
+            update={
+                "region": region,
+                "machines": {key: self.machines[key] for key in patch.get("machines", {})},
+                "disks": {
+                    name: self.disks[name]
+                    for name, prices in disks.items()
+                    if name not in shipped.disks or shipped.disks[name].is_in(prices)
+                },
+            }
+        )
 
     def machine_hourly_usd(self, machine_type: str, region: str | None = None) -> float | None:
         """The price of a machine an hour in a region, this file's unless given; None where none is

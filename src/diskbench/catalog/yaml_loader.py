@@ -149,7 +149,7 @@ def digest_of(overlays: Sequence[Overlay]) -> str | None:
     (the shipped catalogue)."""
     if not overlays:
         return None
-    in_order = sorted(overlays, key=lambda overlay: overlay.cloud)
+    in_order = sorted(overlays, key=lambda overlay: (overlay.cloud, overlay.region))
     dumped = [overlay.model_dump(mode="json") for overlay in in_order]
     text = json.dumps(dumped, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

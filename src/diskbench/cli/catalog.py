@@ -12,13 +12,27 @@ from typing import Annotated, Any
 import typer
 
 from diskbench.catalog.books import Books
+from diskbench.catalog.cost import refresh_command
 from diskbench.catalog.entry import catalogue
-from diskbench.catalog.listing import CatalogItem, disk_entries, find, machine_rows, parts
+from diskbench.catalog.listing import (
+    CatalogItem,
+    disk_entries,
+    find,
+    machine_rows,
+    parts,
+    price_rows,
+)
 from diskbench.catalog.yaml_loader import check_catalogue
 from diskbench.cli import completion
 from diskbench.cli.terminal import TableOrJson, print_json
-from diskbench.errors import DiskbenchError
-from diskbench.report.terminal.catalog_text import disk_table, machine_table, part_table, thing_text
+from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.report.terminal.catalog_text import (
+    disk_table,
+    machine_table,
+    part_table,
+    price_table,
+    thing_text,
+)
 from diskbench.results import refreshed_catalogue
 
 FORMAT = 1
@@ -80,6 +94,34 @@ def instances(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson
         _print_json("instances", [machine.model_dump() for machine in machines])
 
 
+def prices(
+    cloud: Cloud = None,
+    region: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only this region, and --refresh for it (default: that of the shipped prices).",
+        ),
+    ] = None,
+    refresh: Refresh = False,
+    output: TableOrJson = "table",
+) -> None:
+    """List the known prices of disks, by region; --refresh asks the clouds."""
+    books = _open(cloud, refresh=refresh, region=region)
+    rows = list(price_rows(books, cloud, region and region.replace(" ", "").lower()))
+    if output == "json":
+        _print_json("prices", [row.model_dump() for row in rows])
+    elif rows:
+        _print(price_table(rows))
+    else:
+        raise InvalidValue(
+            f"no price is known in {region or cloud}",
+            advice=f"ask for them: {refresh_command(region)}"
+            if region
+            else "name another --provider",
+        )
+
+
 def show(
     name: Annotated[
         str,
@@ -99,22 +141,30 @@ def show(
     _print(line for item in items for line in thing_text(item, width))
 
 
-def _open(cloud: str | None, *, refresh: bool) -> Books:
-    """The catalogue with the stored refreshes; `refresh` queries the clouds first."""
+def _open(cloud: str | None, *, refresh: bool, region: str | None = None) -> Books:
+    """The catalogue with the stored refreshes; `refresh` queries the clouds first, for the prices
+    of `region` those that have it."""
     if cloud is not None:
         check_catalogue(cloud)
     if not refresh:
         return refreshed_catalogue.open_books()
     failures: list[DiskbenchError] = []
-    clouds = (cloud,) if cloud else refreshed_catalogue.refreshable()
+    if cloud:
+        clouds: tuple[str, ...] = (cloud,)
+    elif region:
+        clouds = refreshed_catalogue.refreshable_in(region)
+    else:
+        clouds = refreshed_catalogue.refreshable()
     for name in clouds:
         try:
-            overlay, path = refreshed_catalogue.refresh(name)
+            overlay, path = refreshed_catalogue.refresh(name, region)
         except DiskbenchError as error:
             typer.echo(f"{name}: {error.message}", err=True)
             failures.append(error)
         else:
-            typer.echo(f"{name}: as of {overlay.made_on}, kept in {path}", err=True)
+            typer.echo(
+                f"{name} {overlay.region}: as of {overlay.made_on}, kept in {path}", err=True
+            )
     # Few people are logged in to all clouds: when one answered, other failures are only printed.
     if len(failures) == len(clouds):
         raise failures[0]

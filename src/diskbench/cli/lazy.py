@@ -56,6 +56,7 @@ COMMANDS: Mapping[str, str] = {
     "catalog disks": "List the disk types: sizes, IOPS and throughput by formula, bursts; and "
     "other parts.",
     "catalog instances": "List the machines: what each sustains towards its disks, and its price.",
+    "catalog prices": "List the known prices of disks, by region; --refresh asks the clouds.",
     "catalog show": "Show all figures of one disk type or machine, each with its source and date.",
     "published": "Measurements of cloud disks that others published.",
     "published list": "List the figures, one per line; ! marks doubtful ones.",

@@ -32,7 +32,7 @@ def abilities(provider: Provider) -> Iterator[str]:
     if isinstance(instance, ports.Foresees):
         yield "names the machine that it would rent without a request to the cloud"
     if isinstance(instance, ports.Refreshes):
-        yield "gets limits and prices by API: diskbench catalog instances --refresh"
+        yield "gets limits and prices by API: diskbench catalog prices --refresh"
     checks = [
         word
         for word, kind in (

@@ -146,10 +146,6 @@ class RentSpec(Frozen):
             "Snapshot id; each disk is made from it and holds its data.", "ID", "from_snapshot"
         ),
     ] = None
-    snapshot: Annotated[
-        str | None,
-        Typed("Snapshot id; each disk is made from it and holds its data.", "ID", "from_snapshot"),
-    ] = None
     account: str | None = None
     endpoint_url: Annotated[
         str | None,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from diskbench.catalog.charges import Work, charge_of, expected_work
-from diskbench.catalog.cost import CellCost, cost_of
+from diskbench.catalog.cost import CellCost, cost_of, refresh_command
 from diskbench.errors import CostRefused
 from diskbench.fio.estimate import count, request_sizes
 from diskbench.fio.jobfile import Job, jobs, parse
@@ -119,9 +119,14 @@ def check_cost(
     known = [total for total in totals if total is not None]
     if len(known) < len(totals):
         names = dict.fromkeys(name for cost in costs for name in cost.unknown)
+        regions = dict.fromkeys(cost.unpriced_region for cost in costs if cost.unpriced_region)
+        commands = [refresh_command(region) for region in regions]
         raise CostRefused(
-            f"{limit_name} {limit_usd:g}: no price is known for {', '.join(names)}",
-            advice=f"say what an hour costs: {assume_name} USD",
+            f"{limit_name} {limit_usd:g}: no price is known for {', '.join(names)}"
+            + (f", in {', '.join(regions)}" if regions else ""),
+            advice="; ".join([*commands, f"or say what an hour costs: {assume_name} USD"])
+            if commands
+            else f"say what an hour costs: {assume_name} USD",
         )
     total = math.fsum(known)
     if not total <= limit_usd:

@@ -72,13 +72,15 @@ class CellOutlook(Frozen):
 
 class Bill(Frozen):
     """The cost of all cells of a provider, or of all providers (`all`). `known_usd` is the sum of
-    the known prices; `unknown` names the parts without one."""
+    the known prices; `unknown` names the parts without one, `unpriced_regions` where prices of them
+    can be asked for."""
 
     provider: str
     cells: int
     known_usd: float
     transactions_usd: float = 0.0
     unknown: tuple[str, ...] = ()
+    unpriced_regions: tuple[str, ...] = ()
 
 
 class MatrixOutlook(Frozen):
@@ -184,6 +186,7 @@ def _bills(blocks: Sequence[BlockOutlook]) -> tuple[Bill, ...]:
                     known_usd=block.cost.known_usd * block.replicates,
                     transactions_usd=block.cost.transactions_usd * block.replicates,
                     unknown=block.cost.unknown,
+                    unpriced_regions=tuple(filter(None, [block.cost.unpriced_region])),
                 )
                 for block in blocks
                 if block.provider == provider and block.cost is not None
@@ -200,6 +203,9 @@ def _sum(provider: str, bills: Sequence[Bill]) -> Bill:
         known_usd=math.fsum(bill.known_usd for bill in bills),
         transactions_usd=math.fsum(bill.transactions_usd for bill in bills),
         unknown=tuple(dict.fromkeys(name for bill in bills for name in bill.unknown)),
+        unpriced_regions=tuple(
+            dict.fromkeys(region for bill in bills for region in bill.unpriced_regions)
+        ),
     )
 
 

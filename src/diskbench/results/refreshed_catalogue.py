@@ -8,9 +8,10 @@ from pathlib import Path
 from platformdirs import user_cache_path
 from pydantic import ValidationError
 
-from diskbench.catalog.books import Books
+from diskbench.catalog.books import Books, check_region, regions
+from diskbench.catalog.price_book import price_book
 from diskbench.catalog.yaml_loader import Overlay, catalogues
-from diskbench.errors import InvalidValue
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.files import private_directory, write_private
 from diskbench.model.value_fault import value_faults
 from diskbench.plugins import working
@@ -24,6 +25,18 @@ def refreshable() -> tuple[str, ...]:
     return tuple(name for name, known in made.items() if isinstance(known, Refreshes))
 
 
+def refreshable_in(region: str) -> tuple[str, ...]:
+    """Those of them whose catalogue lists a region. Raises UnknownName where none does."""
+    listed = {cloud: regions(cloud) for cloud in refreshable()}
+    named = tuple(
+        cloud for cloud, known in listed.items() if region.replace(" ", "").lower() in known
+    )
+    if not named:
+        every = [known for of_cloud in listed.values() for known in of_cloud]
+        raise UnknownName("region", region, every, field="region")
+    return named
+
+
 def open_books() -> Books:
     """The catalogue as it is now: the shipped files overlaid with the user's cache.
 
@@ -34,12 +47,17 @@ def open_books() -> Books:
     return Books(read_overlays())
 
 
-def refresh(cloud: str) -> tuple[Overlay, Path]:
+def refresh(cloud: str, region: str | None = None) -> tuple[Overlay, Path]:
     """Ask a cloud for limits and prices, and cache the answer for sessions that are opened later.
+    The prices are those of `region`; by default, of the region of the shipped ones.
 
-    Raises InvalidValue for a cloud that cannot be asked and for an answer that breaks the rules of
-    the catalogue (which is not cached), and whatever the cloud's provider raises.
+    Raises UnknownName for a region that the cloud has not, InvalidValue for a cloud that cannot be
+    asked and for an answer that breaks the rules of the catalogue (which is not cached), and
+    whatever the cloud's provider raises.
     """
+    if region is not None:
+        check_region(cloud, region)
+        region = region.replace(" ", "").lower()
     before = open_books()
     with Providers() as providers:
         source = providers.named(cloud)
@@ -48,8 +66,12 @@ def refresh(cloud: str) -> tuple[Overlay, Path]:
                 f"--provider {cloud} has no API of limits and prices",
                 advice=f"leave --refresh out, or name one of {', '.join(refreshable())}",
             )
-        refreshed = source.refreshed(before)
-    others = tuple(overlay for overlay in before.overlays if overlay.cloud != cloud)
+        refreshed = source.refreshed(before, region)
+    others = tuple(
+        overlay
+        for overlay in before.overlays
+        if (overlay.cloud, overlay.region) != (cloud, refreshed.region)
+    )
     Books((*others, refreshed)).check()
     return refreshed, write_overlay(refreshed)
 
@@ -66,19 +88,22 @@ def read_overlays(directory: Path | None = None) -> tuple[Overlay, ...]:
         try:
             overlays.append(Overlay.model_validate_json(path.read_bytes()))
         except (ValidationError, OSError) as error:
+            cloud, _, region = path.stem.partition("-")
+            command = f"diskbench catalog prices --refresh --provider {cloud}"
             raise InvalidValue(
                 f"{path} is not a refreshed catalogue: {value_faults(error, 'file')}",
-                advice="remove it, or "
-                f"`diskbench catalog instances --refresh --provider {path.stem}`",
+                advice=f"remove it, or `{command}{f' --region {region}' if region else ''}`",
             ) from error
     return tuple(overlays)
 
 
 def write_overlay(overlay: Overlay, directory: Path | None = None) -> Path:
-    """Keep one, in place of that cloud's last one; other processes see the old one or the new."""
+    """Keep one, in place of the last one of that cloud and region; other processes see the old one
+    or the new."""
     where = directory or overlay_directory()
     private_directory(where)
-    path = where / f"{overlay.cloud}.json"
+    is_home = overlay.region == price_book(overlay.cloud).region
+    path = where / f"{overlay.cloud if is_home else f'{overlay.cloud}-{overlay.region}'}.json"
     beside = path.with_suffix(f".{os.getpid()}.part")
     write_private(beside, overlay.model_dump_json(indent=1).encode())
     beside.replace(path)

@@ -103,7 +103,7 @@ def test_a_trial_costs_all_its_parts_by_the_hour():
         machine_part(SHIPPED, "aws", "c4.xlarge", "us-east-1"),
         disk_part(SHIPPED, "aws", DiskSpec(type="gp3", size_gib=8), "us-east-1", what="root disk"),
         disk_part(SHIPPED, "aws", disk, "us-east-1"),
-        address_part("aws", "us-east-1"),
+        address_part(SHIPPED, "aws", "us-east-1"),
     )
     cost = cost_of(rental(disk=disk, prices=parts), 1800)
     hourly = 0.199 + 8 * 0.08 / 730 + 2 * (12.5 + 325) / 730 + 0.005

@@ -9,10 +9,11 @@ from pydantic import ValidationError
 from tests.books import SHIPPED
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.cost import machine_part
+from diskbench.catalog.cost import address_part, disk_part, machine_part
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.yaml_loader import PRICES, Overlay
 from diskbench.errors import InvalidValue
+from diskbench.model.rental import DiskSpec
 from diskbench.results.refreshed_catalogue import read_overlays, write_overlay
 
 SOURCE = {"title": "an API", "as_of": "2026-11-20"}
@@ -83,7 +84,7 @@ def test_an_overlay_of_another_format_is_refused_with_what_to_do(tmp_path: Path)
     (tmp_path / "aws.json").write_text(json.dumps(other))
     with pytest.raises(InvalidValue, match=r"aws\.json") as refused:
         read_overlays(tmp_path)
-    assert "diskbench catalog instances --refresh --provider aws" in refused.value.advice
+    assert "diskbench catalog prices --refresh --provider aws" in refused.value.advice
 
 
 def test_the_price_that_was_refreshed_goes_before_the_shipped_one():
@@ -93,3 +94,61 @@ def test_the_price_that_was_refreshed_goes_before_the_shipped_one():
     assert books.of("aws").prices.machine_price("m5.large") == (0.2, "refreshed")
     assert machine_part(books, "aws", "m5.large", "us-east-1").source == "an API (2026-11-20)"
     assert books.of("aws").prices.machine_price("c5.large") is not None
+
+
+FRANKFURT = "eu-central-1"
+ELSEWHERE = Overlay(
+    cloud="aws", region=FRANKFURT, made_on="2026-11-20",
+    patches={PRICES: {
+        "sources": {"refreshed": SOURCE},
+        "machines": {"refreshed": {"m5.large": 0.115}},
+        "disks": {
+            "gp2": {"per_gib": 0.119, "source": "refreshed"},
+            "gp3": {"per_gib": 0.0952, "source": "refreshed"},
+        },
+    }},
+)  # fmt: skip
+
+
+def hourly(books: Books, disk: str, region: str) -> float | None:
+    return disk_part(books, "aws", DiskSpec(type=disk, size_gib=730), region).hourly_usd
+
+
+def test_prices_of_another_region_count_there_and_nowhere_else():
+    books = Books((ELSEWHERE,))
+    assert machine_part(books, "aws", "m5.large", FRANKFURT).hourly_usd == 0.115
+    assert machine_part(books, "aws", "m5.large", FRANKFURT).source == "an API (2026-11-20)"
+    assert hourly(books, "gp2", FRANKFURT) == pytest.approx(0.119)
+    for disk in ("gp2", "gp3"):
+        assert hourly(books, disk, "us-east-1") == hourly(SHIPPED, disk, "us-east-1")
+    assert machine_part(books, "aws", "m5.large", "eu-west-1").hourly_usd is None
+
+
+def test_no_price_of_one_region_is_taken_for_another_s():
+    """The answer named neither c5.large nor what IOPS and throughput of gp3 cost there."""
+    books = Books((ELSEWHERE,))
+    assert machine_part(books, "aws", "c5.large", FRANKFURT).hourly_usd is None
+    assert hourly(books, "gp3", FRANKFURT) is None
+    assert hourly(books, "st1", FRANKFURT) is None
+
+
+def test_overlays_of_several_regions_stand_beside_each_other(tmp_path: Path):
+    home = overlay(FASTER)
+    for one in (home, ELSEWHERE):
+        write_overlay(one, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"aws.json", f"aws-{FRANKFURT}.json"}
+    books = Books(read_overlays(tmp_path))
+    assert books.of("aws").machines.types["c4.xlarge"].iops == 7000
+    assert hourly(books, "gp2", FRANKFURT) == pytest.approx(0.119)
+
+
+def test_an_address_costs_there_what_was_refreshed_or_what_it_costs_everywhere():
+    assert address_part(SHIPPED, "aws", FRANKFURT).hourly_usd == 0.005
+    assert address_part(SHIPPED, "gcp", "europe-west1").hourly_usd == 0.005
+    assert address_part(SHIPPED, "azure", "westeurope").hourly_usd is None
+    patch = {
+        "sources": {"refreshed": SOURCE}, "address": {"usd_per_hour": 0.006, "source": "refreshed"}
+    }  # fmt: skip
+    told = {"cloud": "azure", "region": "westeurope", "made_on": "", "patches": {PRICES: patch}}
+    part = address_part(Books((Overlay.model_validate(told),)), "azure", "westeurope")
+    assert (part.hourly_usd, part.source) == (0.006, "an API (2026-11-20)")

@@ -128,7 +128,14 @@ def test_a_refusal_is_the_users_and_says_what_transactions_are_of_it():
 def test_an_unknown_price_is_refused_by_name_unless_one_is_assumed():
     with pytest.raises(CostRefused, match=r"no price is known for machine x1\.big") as refused:
         check_cost([priced(0.5), DARK], 100, None)
-    assert "--assume-price USD" in refused.value.advice
+    assert refused.value.advice == "say what an hour costs: --assume-price USD"
+    abroad = DARK.model_copy(update={"unpriced_region": "westeurope"})
+    with pytest.raises(CostRefused, match=r"machine x1\.big, in westeurope") as refused:
+        check_cost([priced(0.5), abroad], 100, None)
+    assert refused.value.advice == (
+        "diskbench catalog prices --refresh --region westeurope; "
+        "or say what an hour costs: --assume-price USD"
+    )
     assert check_cost([priced(0.5), DARK], 100, 2.0) == pytest.approx(0.5 + 1.0)
     with pytest.raises(CostRefused, match=r"it may cost \$1\.50"):
         check_cost([priced(0.5), DARK], 1.4, 2.0)

@@ -7,10 +7,11 @@ import pytest
 from tests.books import SHIPPED
 from tests.rigs.cli import invoked
 
+from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
 from diskbench.cli.main import app
 from diskbench.engine.trial.planning import preview
-from diskbench.errors import AccessDenied, InvalidValue
+from diskbench.errors import AccessDenied, InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.plan.cells import Request
 from diskbench.providers.aws.cloud import AWSProvider
@@ -98,7 +99,7 @@ def test_the_command_tells_which_clouds_answered(monkeypatch: pytest.MonkeyPatch
     assert done.exit_code == 0
     rows = {one["type"]: one for one in json.loads(done.stdout)["instances"]}
     assert rows["c4.xlarge"]["iops"] == 5000
-    assert "aws: as of 2026-11-20, kept in" in done.stderr
+    assert "aws us-east-1: as of 2026-11-20, kept in" in done.stderr
     assert "azure: nobody is logged in" in done.stderr
 
 
@@ -108,3 +109,44 @@ def test_the_command_fails_when_the_cloud_that_was_named_does_not_answer(
     answers(monkeypatch, GOOD)
     done = invoked(app, "catalog", "instances", "--refresh", "--provider", "gcp", fails=True)
     assert isinstance(done.exception, AccessDenied)
+
+
+def test_the_command_asks_the_cloud_that_has_the_region_for_its_prices(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """The plan names the command; after it the plan has a price."""
+
+    def answer(_: object, books: Books, region: str | None = None) -> Overlay:
+        assert region is not None
+        known = books.of("aws").asked_for(region).prices
+        assert known.region == region
+        return Overlay(
+            cloud="aws", region=region, made_on="2026-11-20",
+            patches={"prices.yaml": {
+                "sources": {"refreshed": {"title": "an API", "as_of": "2026-11-20"}},
+                "machines": {"refreshed": {"c4.xlarge": 0.3}},
+                "disks": {"gp2": {"per_gib": 0.119, "source": "refreshed"},
+                        "gp3": {"per_gib": 0.0952, "per_iops": [{"usd": 0.006}],
+                                "per_mib_per_s": 0.0476, "source": "refreshed"}},
+            }},
+        )  # fmt: skip
+
+    monkeypatch.setattr(AWSProvider, "refreshed", answer)
+    plan = ["plan", "--offline", "--provider", "aws", "--region", "eu-central-1", "--disk", "gp2",
+            "--size", "20", "--instance-type", "c4.xlarge", "--profile", "quick"]  # fmt: skip
+    command = ["catalog", "prices", "--refresh", "--region", "eu-central-1"]
+    before = " ".join(invoked(app, *plan).stdout.split())
+    assert "cost unknown" in before
+    assert f"in eu-central-1: diskbench {' '.join(command)}" in before
+    done = invoked(app, *command)
+    assert "aws eu-central-1: as of 2026-11-20, kept in" in done.stderr
+    assert "gp2 per_gib 0.119" in " ".join(done.stdout.split())
+    after = invoked(app, *plan).stdout
+    assert "an hour, about $" in after
+    assert "cost unknown" not in after
+
+
+def test_a_region_that_no_cloud_has_is_refused():
+    done = invoked(app, "catalog", "prices", "--refresh", "--region", "eu-centra-1", fails=True)
+    assert isinstance(done.exception, UnknownName)
+    assert "eu-central-1" in done.exception.advice

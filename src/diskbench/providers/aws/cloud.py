@@ -78,8 +78,8 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
     def foresee(self, cell: Cell, books: Books) -> Rental:
         return foresee(books, *requested_disk(cell, disk_request))
 
-    def refreshed(self, books: Books) -> Overlay:
-        known = books.of("aws")
+    def refreshed(self, books: Books, region: str | None = None) -> Overlay:
+        known = books.of("aws").asked_for(region)
         aws = self.sessions.at(None, known.prices.region, None)
         return refreshed(aws, self.timing, known, today())
 

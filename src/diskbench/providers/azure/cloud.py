@@ -75,9 +75,9 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
     def foresee(self, cell: Cell, books: Books) -> Rental:
         return foresee(books, *requested_disk(cell, disk_request))
 
-    def refreshed(self, books: Books) -> Overlay:
+    def refreshed(self, books: Books, region: str | None = None) -> Overlay:
         edge = self.sessions.at(None, None).edge(self.timing)
-        return refreshed(edge, books.of("azure"), today())
+        return refreshed(edge, books.of("azure").asked_for(region), today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         order = self._order(claim, rental, watch)

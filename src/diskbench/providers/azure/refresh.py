@@ -45,6 +45,7 @@ _METERS = {
 }
 """The parts of Premium SSD v2, priced by the hour; each is listed for the free amount at 0 and for
 what is above it."""
+_ADDRESS = ("IP Addresses", "Standard IPv4 Static Public IP", "1 Hour")
 Item = dict[str, Any]
 
 
@@ -54,7 +55,8 @@ def refreshed(edge: AzureClient, known: ProviderBook, today: str, *, url: str = 
     skus = edge.listed(_ACTION, "compute", "resource_skus.list", filter=f"location eq '{region}'")
     machines = retail_prices(url, "Virtual Machines", region)
     disks = retail_prices(url, "Storage", region)
-    return overlay(known, skus, [*machines], [*disks], today)
+    addresses = retail_prices(url, "Virtual Network", region)
+    return overlay(known, skus, [*machines], [*disks], today, [*addresses])
 
 
 def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
@@ -98,6 +100,7 @@ def overlay(
     machines: Iterable[Item],
     disks: Iterable[Item],
     today: str,
+    addresses: Iterable[Item] = (),
 ) -> Overlay:
     """The overlay made from the answers, without sizes that have no disk figures."""
     region = known.prices.region
@@ -113,6 +116,12 @@ def overlay(
     skus_source = {_SKUS: {"title": f"Azure Resource SKUs, {region}", "as_of": today}}
     prices_source = {_PRICES: {"title": f"Azure Retail Prices, {region}", "as_of": today}}
     listed = {name: usd for name, usd in prices.items() if name in sizes}
+    asked = [
+        float(item["retailPrice"])
+        for item in addresses
+        if (item.get("productName"), item.get("meterName"), item.get("unitOfMeasure")) == _ADDRESS
+    ]
+    address = {"address": {"usd_per_hour": max(asked), "source": _PRICES}} if asked else {}
     return Overlay(
         cloud="azure",
         region=region,
@@ -123,6 +132,7 @@ def overlay(
                 "sources": prices_source,
                 "machines": {_PRICES: listed},
                 "disks": _disks(disks, known.prices),
+                **address,
             },
         },
     )

@@ -58,9 +58,9 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
     def foresee(self, cell: Cell, books: Books) -> Rental:
         return foresee(books, *requested_disk(cell, disk_request))
 
-    def refreshed(self, books: Books) -> Overlay:
+    def refreshed(self, books: Books, region: str | None = None) -> Overlay:
         compute = self.sessions.at(None, None, self.timing)
-        return refreshed(compute, books.of("gcp").prices, today())
+        return refreshed(compute, books.of("gcp").asked_for(region).prices, today())
 
     def acquire(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
         order = self._order(claim, rental, watch)

@@ -69,7 +69,7 @@ def price_parts(
         what = root_words if root is None else "disk"
         parts.append(disk_part(books, cloud, disk, region, what=what, tier=tier))
     parts += more
-    return (*parts, address_part(cloud, region)) if public else tuple(parts)
+    return (*parts, address_part(books, cloud, region)) if public else tuple(parts)
 
 
 MARGIN = 1.2

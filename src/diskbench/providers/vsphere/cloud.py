@@ -21,7 +21,7 @@ from diskbench.providers.vsphere.disk_request import (
 )
 from diskbench.providers.vsphere.doctor import examine, present, rehearse
 from diskbench.providers.vsphere.handover import hand_over
-from diskbench.providers.vsphere.inventory import found_leases, why_gone
+from diskbench.providers.vsphere.inventory import attribute_keys, found_leases, why_gone
 from diskbench.providers.vsphere.login import server_of
 from diskbench.providers.vsphere.lookup import resolve_details
 from diskbench.providers.vsphere.offer import foresee, rental
@@ -51,6 +51,7 @@ class VsphereProvider(CloudProvider[VsphereSessions, VsphereTiming]):
         server = server_of(spec)
         with while_looking():
             vsphere = self.sessions.at(server, self.reading)
+            attribute_keys(vsphere, spec.tags)
             details = resolve_details(vsphere, server, VsphereOptions.of(spec), requested)
             installation = str(vsphere.content.about.instanceUuid)
         return rental(spec, details, server, installation, cell.promise)

@@ -14,7 +14,7 @@ from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
 from diskbench.plan.rent_options import check_endpoint, field_of
-from diskbench.providers.asked import check_count, check_lab, check_own
+from diskbench.providers.asked import TagForm, check_count, check_lab, check_own, check_tags
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.skeleton.cloud import RentalDetails
 from diskbench.providers.vsphere.options import VsphereOptions
@@ -32,6 +32,14 @@ DEFAULT_MEMORY_GIB = 8.0
 """Enough for fio not to be the limit of an ordinary datastore; our choice."""
 MAX_SIZE_GIB = 62 * 1024
 """62 TB, the largest virtual disk (VMware, "Configuration Maximums", vSphere 5.5 and later)."""
+_TAGS = TagForm(
+    key=re.compile(r"\S(.*\S)?"),
+    value=re.compile(r".*"),
+    reserved=re.compile("diskbench-"),
+    most=50,
+    advice="the key is the name of a custom attribute in vCenter, the value one line",
+)
+"""A key is looked up in vCenter; the greatest number is our choice."""
 MAX_COUNT = 8
 """Disks on our own controller: fewer than any kind has units for (SCSI: 15 without unit 7)."""
 
@@ -81,6 +89,7 @@ def disk_request(spec: RentSpec | None) -> VsphereDiskRequest:
             f"--size {spec.size_gib}: a virtual disk has at most {MAX_SIZE_GIB:,} GiB", field="size"
         )
     check_count(spec, MAX_COUNT)
+    check_tags(spec, _TAGS, "vSphere")
     return VsphereDiskRequest(
         size_gib=spec.size_gib,
         count=spec.count,
@@ -165,7 +174,7 @@ class VsphereNetwork(Frozen):
 
 class Template(Frozen):
     """The template to clone. `buses` are the used SCSI bus numbers, `nvme_buses` those of NVMe;
-    `size_bytes` is the full size of its disks."""
+    `size_bytes` is the full size of its disks. `vapp`: it has vApp properties, as from an OVF."""
 
     id: str
     name: str
@@ -175,6 +184,7 @@ class Template(Frozen):
     buses: tuple[int, ...] = ()
     nvme_buses: tuple[int, ...] = ()
     network_card: int | None = None
+    vapp: bool = False
 
 
 class Policy(Frozen):

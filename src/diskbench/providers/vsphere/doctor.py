@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from diskbench.errors import AccessDenied, DiskbenchError, RentalFailed
-from diskbench.model.finding import Finding, FindingState, finding, refusal
+from diskbench.model.finding import Finding, finding, refusal
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.skeleton.doctor import DryRun, rehearsed, reported_time, skew
 from diskbench.providers.vsphere import policy
@@ -26,6 +26,7 @@ from diskbench.providers.vsphere.disk_request import Template, VspherePlace, Vsp
 from diskbench.providers.vsphere.sdk import sdk
 
 WHERE = "vsphere"
+_VAPP = "VApp.ApplicationConfig"
 _MOST = 200
 """The largest number of objects of a kind to query; our choice."""
 _KINDS = {
@@ -91,11 +92,15 @@ def judged(
         enough = sum(all(grants.get(name, False) for name in privileges) for grants in granted)
         summary = f"{kind}: all {len(privileges)} privileges on {enough} of {len(granted)}"
         return [finding("permissions", WHERE, "ok", summary)]
-    state: FindingState = "warning" if kind in policy.OPTIONAL else "problem"
     return [
-        finding("permissions", WHERE, state, f"{kind}: {name} is missing", _ADVICE)
+        finding(
+            "permissions", WHERE, "warning",
+            f"{kind}: {name} is missing, which {policy.OPTIONAL[name]} needs", _ADVICE,
+        )
+        if name in policy.OPTIONAL
+        else finding("permissions", WHERE, "problem", f"{kind}: {name} is missing", _ADVICE)
         for name in missing
-    ]
+    ]  # fmt: skip
 
 
 def _objects(vsphere: Vsphere, kind: str) -> list[Any]:
@@ -136,8 +141,10 @@ def rehearse(sessions: VsphereSessions, rental: Rental, timing: VsphereTiming) -
         vsphere.call("SessionManager", lambda: vsphere.content.sessionManager.currentSession).key
     )
     used = _used(vsphere, details)
+    needless = set() if rental.spec.tags else {"Global.SetCustomField"}
+    needed = policy.privileges(needless if details.template.vapp else {*needless, _VAPP})
     runs = [
-        _permitted(vsphere, session, kind, name, ref, policy.privileges()[kind])
+        _permitted(vsphere, session, kind, name, ref, needed[kind])
         for kind, (name, ref) in used.items()
     ]
     if vsphere.content.vmProvisioningChecker is not None:  # an ESXi host has none

@@ -252,9 +252,18 @@ def find_template(vsphere: Vsphere, root: Ref, typed: str | None) -> Template:
 def _described(vsphere: Vsphere, item: Item) -> Template:
     vim = sdk("vim")
 
-    hardware = vsphere.properties(item.ref, ("config.hardware.device",))
-    devices = (hardware.values.get("config.hardware.device") if hardware else None) or ()
+    config = vsphere.properties(
+        item.ref, ("config.hardware.device", "config.keyId", "config.vAppConfig")
+    )
+    values = config.values if config else {}
+    devices = values.get("config.hardware.device") or ()
     device = vim.vm.device
+    _check_cloneable(
+        item.name,
+        encrypted=values.get("config.keyId") is not None
+        or any(getattr(getattr(one, "backing", None), "keyId", None) for one in devices),
+        has_tpm=any(isinstance(one, device.VirtualTPM) for one in devices),
+    )
     cards = [item.key for item in devices if isinstance(item, device.VirtualEthernetCard)]
     return Template(
         id=item.id,
@@ -271,7 +280,45 @@ def _described(vsphere: Vsphere, item: Item) -> Template:
             item for item in devices if isinstance(item, device.VirtualNVMEController)
         ),
         network_card=cards[0] if cards else None,
+        vapp=values.get("config.vAppConfig") is not None,
     )
+
+
+def _check_cloneable(name: str, *, encrypted: bool, has_tpm: bool) -> None:
+    """Refuse a template whose clones need a key of vCenter's key provider. Raises InvalidValue."""
+    why = "has a virtual TPM" if has_tpm else "is encrypted" if encrypted else None
+    if why is not None:
+        raise InvalidValue(
+            f"template {name} {why}: its clone needs a key from vCenter's key provider",
+            advice="choose another --template, without encryption and virtual TPM",
+            field="template",
+        )
+
+
+def attribute_keys(vsphere: Vsphere, tags: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """vCenter's keys of the custom attributes that the tags set, by name. Raises UnknownName for
+    one that is not defined there: to define it is vCenter's administrator's."""
+    if not tags:
+        return {}
+    manager = vsphere.content.customFieldsManager
+    fields = vsphere.call("CustomFieldsManager", lambda: manager.field) if manager else ()
+    of_machines = {None, sdk("vim").VirtualMachine, sdk("vim").ManagedEntity}
+    keys = {
+        str(field.name): int(field.key)
+        for field in fields or ()
+        if field.managedObjectType in of_machines
+    }
+    for name, _ in tags:
+        if name not in keys:
+            raise UnknownName(
+                "custom attribute of machines in vCenter",
+                name,
+                keys,
+                advice=f"vCenter has {', '.join(sorted(keys)) or 'none'}; to define it: "
+                f"govc fields.add -type VirtualMachine {name}",
+                field="tags",
+            )
+    return {name: keys[name] for name, _ in tags}
 
 
 def hardware_version(template: Template) -> int | None:

@@ -47,6 +47,9 @@ PLUGIN = Plugin(
         "security_group": "name a --network; vSphere has no security groups",
         "placement": "name a --cluster or a --host",
         "spot": "nothing is sold here",
+        "kms_key": "name a --storage-policy that encrypts",
+        "from_snapshot": "vSphere makes snapshots of machines, not of disks; the cost of a first "
+        "touch shows with --provisioning thin",
         "ssh_cidr": "the network decides who reaches the machine",
         "account": "credentials are VSPHERE_USER and VSPHERE_PASSWORD",
     },

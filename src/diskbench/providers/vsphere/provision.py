@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from diskbench.errors import DiskbenchError, RentalFailed
@@ -14,7 +15,7 @@ from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.client import Ref, Vsphere, VsphereTiming, moid, reference
 from diskbench.providers.vsphere.disk_request import VsphereResolved
 from diskbench.providers.vsphere.errors import fault_name
-from diskbench.providers.vsphere.inventory import machines
+from diskbench.providers.vsphere.inventory import attribute_keys, machines
 from diskbench.providers.vsphere.requests import machine_name, mark
 from diskbench.providers.vsphere.sdk import sdk
 from diskbench.providers.waits import Still
@@ -44,6 +45,7 @@ def provision(order: VsphereOrder) -> Ref:
     the reason."""
     vm = existing(order) or _clone(order)
     _shown(order, vm)
+    _set_attributes(order, vm)
     _switch_on(order, vm)
     return vm
 
@@ -162,12 +164,29 @@ def _references(order: VsphereOrder, template: Ref) -> dict[str, Any]:
     return references
 
 
+def _set_attributes(order: VsphereOrder, vm: Ref) -> None:
+    """Set the user's tags, as custom attributes: no call that clones a machine takes them."""
+    keys = attribute_keys(order.vsphere, order.claim.tags)
+    manager = order.vsphere.content.customFieldsManager
+    for name, value in order.claim.tags:
+        order.vsphere.call(
+            "CustomFieldsManager.SetField",
+            partial(manager.SetField, entity=vm, key=keys[name], value=value),
+        )
+
+
 def _switch_on(order: VsphereOrder, vm: Ref) -> None:
-    machine = order.vsphere.properties(vm, ("runtime.powerState", "summary.runtime.bootTime"))
+    machine = order.vsphere.properties(vm, ("runtime.powerState", "config.vAppConfig"))
     if machine is None:
         raise gone_missing(vm)
     if str(machine.values.get("runtime.powerState")) == "poweredOn":
         return
+    if machine.values.get("config.vAppConfig") is not None:
+        order.watch.note("the template has vApp properties; the machine is made without")
+        order.vsphere.run(
+            "VirtualMachine.Reconfigure", f"vApp properties of {moid(vm)}",
+            lambda: vm.ReconfigVM_Task(spec=requests.without_vapp()), order.timing.disk_s,
+        )  # fmt: skip
     try:
         order.vsphere.run(
             "VirtualMachine.PowerOn", f"start of {moid(vm)}", vm.PowerOnVM_Task,

@@ -48,7 +48,8 @@ def clone(
     claim: Claim, details: VsphereResolved, user_data: str, lab: str, refs: Mapping[str, Any]
 ) -> Spec:
     """Clone a lease's machine: switched off, with our controller and no disk on it yet. `refs` are
-    the managed objects of pool, host and datastore.
+    the managed objects of pool, host and datastore. The storage policy is that of the disks to
+    measure alone: vSphere applies none that has data services to a clone.
 
     cloud-init reads its user data from guestinfo (cloud-init, "VMware" data source: base64, with
     the encoding in a second key).
@@ -58,8 +59,6 @@ def clone(
     location = vim.vm.RelocateSpec(
         pool=refs["pool"], host=refs.get("host"), datastore=refs["datastore"]
     )
-    if details.policy is not None:
-        location.profile = [_profile(details.policy)]
     changes = [_controller(details)]
     if details.network is not None:
         changes.append(_network_card(details, refs["card"], refs.get("network")))
@@ -132,6 +131,13 @@ def add_disks(
     if turn > 1:
         spec.extraConfig = [vim.option.OptionValue(key=TURN_OPTION, value=str(turn))]
     return spec
+
+
+def without_vapp() -> Spec:
+    """Take away the vApp properties of a machine that was never on. With them cloud-init takes its
+    data source OVF and never reads our user data. Not a part of the clone: what a clone's
+    configuration says of vApps was seen ignored (govmomi, issue 2201)."""
+    return sdk("vim").vm.ConfigSpec(vAppConfigRemoved=True)
 
 
 def new_expiry(annotation: str, expires_at: float) -> Spec:

@@ -124,8 +124,8 @@ def job_text(plan: Plan | None) -> str:
 def cost_line(cost: TrialCost) -> str:
     """The cost of a trial: `$0.0123 (12 min at $0.0612/h)`, transactions with their number."""
     if cost.unknown:
-        known = f", the rest {format_usd(cost.known_usd)}" if cost.known_usd else ""
-        return f"not known of {', '.join(cost.unknown)}{known}"
+        known = f" (the rest {format_usd(cost.known_usd)})" if cost.known_usd else ""
+        return f"cost unknown{known}: {cost.unknown_words()}"
     if not cost.total_usd:
         return "nothing"
     hourly = f"{format_duration_s(cost.seconds)} at {format_usd(cost.hourly_usd or 0)}/h"

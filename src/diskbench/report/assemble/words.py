@@ -130,7 +130,7 @@ SMALL_BLOCK = 64 * KIB
 def price_lines(price: DiskPrice) -> Iterator[str]:
     """The price of the disk per month, and per 1,000 IOPS and 100 MB/s."""
     if price.total_usd is None:
-        yield "what a month of it costs is not known"
+        yield "monthly price unknown"
         return
     month = f"{_usd(price.total_usd)} a month"
     if price.transactions_usd:

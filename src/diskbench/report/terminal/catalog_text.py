@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from diskbench.catalog.entry import DiskEntry
-from diskbench.catalog.listing import CatalogItem, MachineRow
+from diskbench.catalog.listing import CatalogItem, MachineRow, PriceRow
 from diskbench.catalog.sourced_figures import Quantity
 
 _DISKS = (("cloud", 6), ("disk type", 20), ("GiB", 13), ("IOPS", 19), ("throughput", 18))
@@ -52,6 +53,17 @@ def machine_table(rows: Iterable[MachineRow], notes: Iterable[str] = ()) -> Iter
         yield from _row(_MACHINES, cells, right=1)
     for note in notes:
         yield from ("", *textwrap.wrap(note, 80))
+
+
+def price_table(rows: Iterable[PriceRow]) -> Iterator[str]:
+    """A line per disk type with its price a month, below its provider and region."""
+    for (cloud, region), of_region in groupby(rows, key=lambda row: (row.cloud, row.region)):
+        yield f"{cloud} {region}, US dollars a month"
+        for row in of_region:
+            yield from _wrapped(
+                f"{row.name:<22}{row.price}", 80,
+                initial_indent="  ", subsequent_indent=" " * 26,
+            )  # fmt: skip
 
 
 _wrapped = functools.partial(textwrap.wrap, break_on_hyphens=False)

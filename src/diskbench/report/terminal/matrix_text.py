@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
+from diskbench.catalog.cost import no_price_words
 from diskbench.model.expectation import LIMIT_WORDS, DiskPrice, Expectation, ExpectedLevel
 from diskbench.plan.outlook import Bill, BlockOutlook, MatrixOutlook
 from diskbench.report.assemble.words import cut
@@ -62,7 +63,7 @@ def _figures(block: BlockOutlook) -> str:
     if block.cost is not None and block.cost.total_usd is not None:
         cost = format_usd(block.cost.total_usd)
     elif block.cost is not None:
-        cost = "not known"
+        cost = "unknown"
     time = format_duration_s(block.trial_s)
     return f"{block.replicates:>4}{time:>12}{cost:>11}  {_credit_words(block)}"
 
@@ -172,11 +173,13 @@ def _bill_words(bill: Bill) -> str:
         if bill.transactions_usd
         else ""
     )
-    unknown = ""
-    if bill.unknown:
-        shown = ", ".join(bill.unknown[:3]) + (", …" if len(bill.unknown) > 3 else "")
-        unknown = f", and what is not known: {shown}"
-    return f"{cells}, {format_usd(bill.known_usd)}{transactions}{unknown}"
+    known = f"{format_usd(bill.known_usd)}{transactions}"
+    if not bill.unknown:
+        return f"{cells}, {known}"
+    shown = [*bill.unknown[:3], *(["…"] if len(bill.unknown) > 3 else [])]
+    words = no_price_words(shown, bill.unpriced_regions)
+    rest = f" (the rest is {known})" if bill.known_usd else ""
+    return f"{cells}, cost unknown{rest}: {words}"
 
 
 def _quota_lines(outlook: MatrixOutlook) -> Iterator[str]:

@@ -11,7 +11,6 @@ from itertools import groupby
 from typing import TextIO
 
 from diskbench.analysis.setting import SHOWN_AS_BYTES
-from diskbench.catalog.cost import priced_region
 from diskbench.model.expectation import (
     LIMIT_WORDS,
     BeyondCredit,
@@ -249,9 +248,8 @@ def rental_price_lines(plan: Plan) -> Iterator[str]:
     """The price of a plan's rental per hour, and the estimate for this trial."""
     cost, longest = cost_of_plan(plan), cost_of_plan(plan, longest=True)
     if cost.unknown:
-        known = f"; the rest is about {_about(cost.known_usd)}" if cost.known_usd else ""
-        yield f"not known of {', '.join(cost.unknown)}{known}"
-        yield from _where_known(plan)
+        known = f" (the rest is about {_about(cost.known_usd)})" if cost.known_usd else ""
+        yield f"cost unknown{known}: {cost.unknown_words()}"
         return
     if not longest.total_usd:
         yield "nothing"
@@ -263,15 +261,6 @@ def rental_price_lines(plan: Plan) -> Iterator[str]:
     if cost.transactions_usd:
         about += f", {format_usd(cost.transactions_usd)} of it for transactions"
     yield about
-
-
-def _where_known(plan: Plan) -> Iterator[str]:
-    """The region whose prices were used, if it differs from the plan's region or none was given."""
-    if plan.rental is None:
-        return
-    known = priced_region(plan.rental.catalogue)
-    if known is not None and known != plan.rental.scope.region:
-        yield f"prices are known for {known} only: use --region {known}"
 
 
 def _about(usd: float) -> str:

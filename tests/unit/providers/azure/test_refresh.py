@@ -191,3 +191,19 @@ def test_a_price_list_that_does_not_answer_is_told(prices: str):
     Prices.status = 404
     with pytest.raises(HostUnavailable, match="HTTP 404"):
         list(retail_prices(prices, "Virtual Machines", "eastus"))
+
+
+def test_another_region_is_asked_for_by_name_with_its_address():
+    address = {
+        "productName": "IP Addresses", "meterName": "Standard IPv4 Static Public IP",
+        "unitOfMeasure": "1 Hour", "retailPrice": 0.006,
+    }  # fmt: skip
+    known = KNOWN.asked_for("westeurope")
+    prices = [machine_price("Standard_D2s_v3", 0.12)]
+    told = overlay(known, [PLAIN], prices, [disk_price("P10", 7.0)], TODAY, [address])
+    book = Books((told,)).of("azure")
+    assert book.prices == KNOWN.prices
+    there = book.prices_in("westeurope")
+    assert there.machine_hourly_usd("Standard_D2s_v3", "westeurope") == 0.12
+    assert (there.address and there.address.usd_per_hour, there.disks) == (0.006, {})
+    assert there.sources["refreshed-prices"].title == "Azure Retail Prices, westeurope"

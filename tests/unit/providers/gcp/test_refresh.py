@@ -91,3 +91,13 @@ def test_all_pages_are_read():
 def test_a_catalogue_that_refuses_is_told():
     with pytest.raises(HostUnavailable, match="HTTP 403"):
         list(skus(lambda *_: Answer(403, {})))
+
+
+def test_another_region_has_the_prices_of_its_own():
+    known = SHIPPED.of("gcp").asked_for("europe-west1").prices
+    rates = [*RATES, sku("N2 Instance Ram running in Belgium", 1, region="europe-west1")]
+    books = Books((overlay(known, [N2], rates, TODAY),))
+    part = machine_part(books, "gcp", "n2-standard-8", "europe-west1")
+    assert part.hourly_usd == pytest.approx(8 * 9 + 32 * 1)
+    home = machine_part(SHIPPED, "gcp", "n2-standard-8", "us-central1")
+    assert machine_part(books, "gcp", "n2-standard-8", "us-central1") == home

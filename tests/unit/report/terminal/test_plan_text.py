@@ -150,17 +150,11 @@ def test_a_loop_says_what_it_may_cost_at_most():
 def test_what_has_no_price_is_named():
     parts = (PricePart(name="machine x", hourly_usd=None), PricePart(name="disk", hourly_usd=1.0))
     (told,) = rental_price_lines(without_price(prices=parts))
-    assert told == "not known of machine x; the rest is about $0.13"
-    assert "price    not known of machine x" in render_plan([without_price(prices=parts)])
-
-
-def test_where_prices_are_known_is_told_where_they_are_not():
-    made = without_price(prices=(PricePart(name="machine x", hourly_usd=None),))
-    assert made.rental is not None
-    scope = made.rental.scope.model_copy(update={"region": "westeurope"})
-    rental = made.rental.model_copy(update={"scope": scope})
-    _, told = rental_price_lines(made.model_copy(update={"rental": rental}))
-    assert told == "prices are known for eastus only: use --region eastus"
+    command = "diskbench catalog prices --refresh --region eastus"
+    assert told == (
+        f"cost unknown (the rest is about $0.13): no price for machine x, in eastus: {command}"
+    )
+    assert "price    cost unknown" in render_plan([without_price(prices=parts)])
 
 
 def test_a_lab_host_costs_nothing():
@@ -189,7 +183,7 @@ def test_an_emulated_lease_cost_nobody_anything():
 
 def test_a_lease_without_a_price_says_of_what():
     dark = cost(hourly_usd=None, total_usd=None, unknown=("machine x",))
-    assert cost_line(dark) == "not known of machine x, the rest $0.0122"
+    assert cost_line(dark) == "cost unknown (the rest $0.0122): no price for machine x"
 
 
 def level(iops: float, counts: float = 1) -> ExpectedLevel:
@@ -271,7 +265,7 @@ def test_credit_that_is_gone_says_where_and_in_which_range():
 
 def test_a_price_that_is_not_known_is_said_to_be_so():
     unknown = DiskPrice(storage_usd=None, transactions_usd=0.0, total_usd=None)
-    assert list(price_lines(unknown)) == ["what a month of it costs is not known"]
+    assert list(price_lines(unknown)) == ["monthly price unknown"]
 
 
 def test_what_the_catalogue_does_not_know_is_named():

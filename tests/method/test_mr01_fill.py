@@ -44,9 +44,13 @@ def shipped(name, disk=NETWORK):
     return planned(profile, disk, filesystem=filesystem, size=None).steps
 
 
-@pytest.mark.parametrize("name", sorted({*shipped_names()} - {"bonnie"}))
+@pytest.mark.parametrize("name", sorted({*shipped_names()} - {"bonnie", "first-touch"}))
 def test_every_shipped_profile_writes_before_it_reads(name):
     assert doubts(shipped(name)) == {}
+
+
+def test_a_first_touch_reads_what_a_snapshot_holds_and_is_doubted_without_one():
+    assert set(doubts(shipped("first-touch")).values()) == {"unwritten"}
 
 
 def test_bonnie_reads_the_zeros_that_it_wrote_and_is_doubted_for_that():

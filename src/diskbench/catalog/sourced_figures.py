@@ -233,7 +233,7 @@ class Expanded(Frozen):
 
 
 class ExpandedTiers(SourcedFigure):
-    """The tiers that have higher limits for the asking (Azure's performance plus), by name."""
+    """The tiers that have higher limits for the asking, by name."""
 
     rows: dict[str, Expanded]
 

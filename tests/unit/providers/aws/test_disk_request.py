@@ -22,7 +22,7 @@ KEY = "1234abcd-12ab-34cd-56ef-1234567890ab"
         ({"disk": "gp4", "size_gib": 20}, "'gp4'", "did you mean gp"),
         ({"disk": "st1", "size_gib": 10}, "st1: size 10 GiB", "125 to 16,384 GiB"),
         ({"disk": "gp2", "size_gib": 20, "iops": 300}, "gp2 takes no --iops", "leave --iops out"),
-        ({"disk": "io1", "size_gib": 20}, "io1 needs --iops", "100 to 64,000"),
+        ({"disk": "io1", "size_gib": 20}, "io1 needs --iops", "100 to 1,000"),
         ({"disk": "io1", "size_gib": 20, "iops": 5000}, "250 per GiB", "at most 50 per GiB"),
         ({"disk": "io2", "size_gib": 4, "iops": 5000}, "per GiB", "at most 1000 per GiB"),
         (

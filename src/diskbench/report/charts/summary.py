@@ -202,7 +202,10 @@ def _latency_of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure
 def summary_picture(
     title: str, subtitle: str, lines: Sequence[StepLine], palette: Palette = PICTURE
 ) -> Spec:
-    """The Vega-Lite document of the picture."""
+    """The Vega-Lite document of the picture; without a latency there is no drawing of it."""
+    drawn = [*rate_charts(lines, palette)]
+    if any(line.p50_ns or line.max_ns for line in lines):
+        drawn.append(latency_chart(lines, palette))
     figures = [
         figure.on()
         | {
@@ -214,7 +217,7 @@ def summary_picture(
                 "offset": 10,
             },
         }
-        for figure in (*rate_charts(lines, palette), latency_chart(lines, palette))
+        for figure in drawn
     ]
     heading = {
         "text": title,

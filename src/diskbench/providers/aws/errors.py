@@ -168,8 +168,8 @@ TABLE: ErrorTable = (
     ErrorRow(
         InvalidValue, "a policy denies {named} without the tag {key!r}: {told}",
         "add --tag {key}=VALUE, or to tags in the settings (diskbench config)", codes=_DENIED,
-        said=_TAG_DEMANDED, found=(rf"{_NAMED}.*{_TAG_DEMANDED}",),
-        otherwise={"named": "{action}"},
+        said=_TAG_DEMANDED, found=(rf"{_NAMED}.*{_TAG_DEMANDED}", _TAG_DEMANDED),
+        otherwise={"named": "{action}", "key": "KEY"},
     ),
     ErrorRow(
         InvalidValue, "a policy denies {named} of a disk without encryption: {told}",

@@ -105,11 +105,16 @@ def svg(figure: ChartFigure, palette: Palette, *, log: bool | None = None) -> st
     """The drawing alone as SVG, for a page that writes title and subtitle itself.
 
     Vega escapes every text in it. Names inside are made the figure's own, so that several may stand
-    on one page.
+    on one page, and are counted anew: Vega goes on counting from drawing to drawing of a process.
     """
     drawn = _drawn(document(figure.on(log=log), palette))
     own = f"{figure.id}-log-" if log else f"{figure.id}-"
-    drawn = re.sub(r'(\bid="|url\(#)(clip|gradient)', rf"\g<1>{own}\2", drawn)
+    numbers: dict[str, int] = {}
+
+    def named(match: re.Match[str]) -> str:
+        return f"{match[1]}{own}{match[2]}{numbers.setdefault(match[3], len(numbers))}"
+
+    drawn = re.sub(r'(\bid="|url\(#)(clip|gradient_?)(\d+)', named, drawn)
     return _PLACES.sub(lambda match: _LONG.sub(_two_digits, match[0]), drawn)
 
 

@@ -7,4 +7,11 @@ exec 5<"$device"
 held=/proc/$$/fd/5
 guard_identity >/dev/null && guard_content "$uuid" >/dev/null || exit 0
 guard_use >&2 || exit 1
-wipefs -q -a "$held"
+# It opens with O_EXCL: what only inspects the disk at this moment, as udev does, closes it soon.
+looks=4
+until why=$(wipefs -q -a "$held" 2>&1); do
+    looks=$((looks - 1))
+    if [ "$looks" = 0 ]; then echo "$why" >&2; exit 1; fi
+    sleep 0.3
+    guard_content "$uuid" >/dev/null || exit 0
+done

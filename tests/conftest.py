@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 from tests.rigs.cli import all_ended
 from tests.rigs.dealing import in_order, unit_of
@@ -23,6 +24,8 @@ from tests.rigs.reporting import Progress, WorkerReport, add_options, is_worker
 from tests.rooms import is_thorough
 
 import diskbench
+from diskbench.store.database import open_database
+from diskbench.store.evidence import open_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadScopeScheduling
     from xdist.workermanage import WorkerController
 
+    from diskbench.ports import EvidenceStore
     from diskbench.store.example import ExampleData
 
 settings.register_profile(
@@ -112,6 +116,20 @@ def collected(request: pytest.FixtureRequest) -> list[str]:
 def golden(request: pytest.FixtureRequest) -> Golden:
     """The files that hold what pages and commands say (tests/rigs/golden.py)."""
     return Golden(PLACE, update=request.config.getoption("--update-golden"))
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[sa.Engine]:
+    """An empty database in the test's directory."""
+    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def evidence(tmp_path: Path) -> EvidenceStore:
+    """An empty store of evidence in the test's directory."""
+    return open_evidence((tmp_path / "evidence").as_uri())
 
 
 @pytest.fixture(scope="session")

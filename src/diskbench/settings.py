@@ -148,11 +148,6 @@ class TypedSettings:
     origins: Mapping[str, str]
     unknown_variables: tuple[str, ...]
 
-    @property
-    def are_urls_alone(self) -> bool:
-        """Whether nothing but URLs was typed, so that no other value can be wrong."""
-        return all(self.origins[name] == DEFAULT for name in NAMES if name not in _URLS)
-
 
 def typed_settings(
     flags: Mapping[str, str | None] | None = None,

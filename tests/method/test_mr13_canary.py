@@ -16,22 +16,8 @@ from diskbench.report.terminal.compare_text import replicate_lines
 from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.pool import off_trials
 from diskbench.results.replicate_set import replicates_of
-from diskbench.store.database import open_database
-from diskbench.store.evidence import open_evidence
 from diskbench.store.query import find_runs
 from diskbench.store.where import Filter
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
-
-
-@pytest.fixture
-def evidence(tmp_path):
-    return open_evidence((tmp_path / "evidence").as_uri())
 
 
 def fleet(values, what="checksum s"):

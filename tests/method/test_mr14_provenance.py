@@ -12,7 +12,6 @@ from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.spec import Plan
 from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.pool import CHECKED, alike, check_alike, facts_to_pool
-from diskbench.store.database import open_database
 
 FACTS = HostFacts(
     cpu=CpuFacts(model="EPYC", count=2),
@@ -51,13 +50,6 @@ def test_another_template_is_another_digest():
     assert isinstance(one, Profile)
     assert planned(one).profile.digest == one.digest
     assert shipped_profile("default").digest != one.digest
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
 
 
 OTHER = {

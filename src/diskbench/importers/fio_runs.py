@@ -67,12 +67,6 @@ def split_runs(
     )
 
 
-def split_steps(output: FioOutput) -> tuple[tuple[Step, FioOutput], ...]:
-    """The steps in one report, in order."""
-    (run,) = split_runs([output])
-    return run
-
-
 def _groups(output: FioOutput) -> tuple[_Group, ...]:
     by_number: dict[int, list[FioJob]] = {}
     for job in output.jobs:

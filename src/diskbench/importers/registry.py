@@ -18,7 +18,6 @@ from diskbench.importers.form import (
     Format,
     Imported,
     ImportedStep,
-    ImportKind,
     as_utf8,
     head_of,
 )
@@ -70,11 +69,6 @@ def format_of(data: bytes, *, name: str) -> Format:
         if form.recognises(data, name):
             return form
     raise InvalidValue(f"{name}: it looks like {_looks_like(data)}", advice=IMPORTABLE)
-
-
-def kind_of(data: bytes, *, name: str) -> ImportKind:
-    """The kind of a file; see `format_of`."""
-    return format_of(data, name=name).kind
 
 
 def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) -> Imported:

@@ -108,20 +108,9 @@ def machine_turns(database: Engine, campaign_id: str) -> dict[str, list[str]]:
 
 def give_machine(database: Engine, machine: MachineRecord, trial_id: str) -> MachineRecord | None:
     """The next turn on a machine (compare and swap); None when it is not to be had any more."""
-    table = schema.machine
-    with transaction(database) as connection:
-        swapped = connection.execute(
-            sa.update(table)
-            .where(
-                table.c.lease_id == machine.lease_id,
-                table.c.state == "open",
-                table.c.trial_id == machine.trial_id,
-            )
-            .values(trial_id=trial_id, turn=machine.turn + 1)
-        )
-    if swapped.rowcount != 1:
-        return None
-    return machine.model_copy(update={"trial_id": trial_id, "turn": machine.turn + 1})
+    change: dict[str, str | int] = {"trial_id": trial_id, "turn": machine.turn + 1}
+    is_given = _swap(database, machine, schema.machine.c.state == "open", **change)
+    return machine.model_copy(update=change) if is_given else None
 
 
 def keep_machine(database: Engine, lease_id: str, zone: str | None) -> None:
@@ -134,16 +123,21 @@ def keep_machine(database: Engine, lease_id: str, zone: str | None) -> None:
 def end_machine(database: Engine, machine: MachineRecord) -> bool:
     """Give the machine to no further trial, unless that happened meanwhile; returns whether it
     ends."""
+    return _swap(database, machine, state="ending")
+
+
+def _swap(
+    database: Engine,
+    machine: MachineRecord,
+    *conditions: sa.ColumnElement[bool],
+    **change: str | int,
+) -> bool:
+    """Change a machine that the same trial still has, as far as the `conditions` hold; whether it
+    was changed."""
     table = schema.machine
+    mine = table.c.lease_id == machine.lease_id, table.c.trial_id == machine.trial_id
     with transaction(database) as connection:
-        swapped = connection.execute(
-            sa.update(table)
-            .where(
-                table.c.lease_id == machine.lease_id,
-                table.c.trial_id == machine.trial_id,
-            )
-            .values(state="ending")
-        )
+        swapped = connection.execute(sa.update(table).where(*mine, *conditions).values(**change))
     return swapped.rowcount == 1
 
 

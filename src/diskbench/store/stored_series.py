@@ -47,7 +47,6 @@ SERIES_FILE = f"series-{SERIES_VERSION}.parquet"
 LATENCIES_VERSION = 1
 """Incremented when the same logs give other counts; older Parquet files are then unused."""
 LATENCIES_FILE = f"latencies-{LATENCIES_VERSION}.parquet"
-_LARGE_BYTES = 50_000_000
 _KINDS = ("hist", "lat", "clat")
 
 

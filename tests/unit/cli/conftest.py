@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from diskbench.cli import main
-from diskbench.store.database import open_database
 
 
 @pytest.fixture
@@ -35,11 +33,3 @@ def call(
         return code, *capfd.readouterr()
 
     return run
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[sa.Engine]:
-    """An empty database in the test's directory."""
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()

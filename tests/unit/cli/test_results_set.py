@@ -14,14 +14,8 @@ from tests.rigs.synthetic import Noise, bucket
 from diskbench.cli import main
 from diskbench.model.campaign import Replicates
 from diskbench.store.document import model_schema
-from diskbench.store.evidence import open_evidence
 
 BURST = bucket(870_000, 3000, 100, 900, Noise(sd=0.01), seed=1)
-
-
-@pytest.fixture
-def evidence(tmp_path):
-    return open_evidence((tmp_path / "evidence").as_uri())
 
 
 @pytest.fixture

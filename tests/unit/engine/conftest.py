@@ -4,11 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from diskbench.engine.session import Session, open_session
 from diskbench.providers.fake.cloud import VARIABLE
-from diskbench.store.database import open_database
 
 
 @pytest.fixture
@@ -18,11 +16,3 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session
     made = open_session(f"sqlite:///{tmp_path}/rows.db", (tmp_path / "evidence").as_uri())
     yield made
     made.close()
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[sa.Engine]:
-    """An empty database in the test's directory."""
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()

@@ -7,7 +7,7 @@ from tests.rigs.fio_reports import FORMS, Disk, Told, as_json, text
 
 from diskbench.fio.device import device_counts
 from diskbench.importers.fio_report import read_reports
-from diskbench.importers.fio_runs import split_runs, split_steps
+from diskbench.importers.fio_runs import split_runs
 
 KIND = {"text": "fio-text", "text without head": "fio-text", "terse": "fio-terse"}
 RANDOM = {"rw": "randread"}
@@ -17,7 +17,8 @@ IN_SEQUENCE = {"rw": "read"}
 def counts(jobs, disks, options=RANDOM, *, form="json", step=0):
     data = FORMS[form](jobs, disks).encode()
     (output,) = read_reports(KIND.get(form, "fio-json"), data, where="x")
-    return device_counts(split_steps(output)[step][1], [options])
+    ((*steps,),) = split_runs([output])
+    return device_counts(steps[step][1], [options])
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -10,7 +10,7 @@ from tests.rigs.searching import examples
 
 from diskbench.errors import InvalidValue
 from diskbench.importers.fio_report import check_log
-from diskbench.importers.registry import kind_of, read_imported
+from diskbench.importers.registry import format_of, read_imported
 
 CASES = Path(__file__).parents[2] / "cases"
 
@@ -95,8 +95,8 @@ def test_what_cannot_be_imported_is_named_with_its_cause(data, cause):
 
 
 def test_kinds_are_told_apart():
-    assert kind_of(b"", name="fio_bw.1.log") == "fio-log"
-    assert kind_of(b'{"jobs": [{"jobname": "x"}]}', name="x") == "fio-json"
+    assert format_of(b"", name="fio_bw.1.log").kind == "fio-log"
+    assert format_of(b'{"jobs": [{"jobname": "x"}]}', name="x").kind == "fio-json"
 
 
 @settings(max_examples=examples(150), deadline=None)

@@ -12,7 +12,7 @@ from diskbench.fio.declared import options_known
 from diskbench.fio.histogram import bucket_index, bucket_middle_ns, longest_ns
 from diskbench.fio.warnings import step_warnings
 from diskbench.importers.fio_report import job_text, read_reports
-from diskbench.importers.fio_runs import split_steps
+from diskbench.importers.fio_runs import split_runs
 from diskbench.importers.registry import read_imported
 from diskbench.model.facts import HostFacts
 from diskbench.plan.loads import asked_by
@@ -288,7 +288,7 @@ def test_percentiles_at_the_end_of_the_histogram_are_at_least_that(version, form
     assert (row.p90_ns, row.p99_ns) == (None, None)
     assert row.lat_max_ns == 60 * 10**9
     output = report(root)
-    ((step, part),) = split_steps(output)
+    (((step, part),),) = split_runs([output])
     doubts = step_warnings(step, (row,), part, HostFacts(), None)
     (said,) = [doubt for doubt in doubts if doubt.code == "histogram-end"]
     assert f"at least {longest_ns(output.version_numbers) / 1e9:.1f} s" in said.message
@@ -358,7 +358,7 @@ def test_a_text_does_not_say_whether_its_io_was_direct():
     (output,) = read_reports("fio-text", OLD.replace("VERSION", "fio-2.0.15").replace(
         "DIRECTION", "io=400000KB, bw=20000KB/s, iops=2500, runt= 20000msec").replace(
         "PERCENTILES", "").encode(), where="x")  # fmt: skip
-    ((step, part),) = split_steps(output)
+    (((step, part),),) = split_runs([output])
     step = step.model_copy(update={"job": job_text(part)})
     load = asked_by(step, capacity_bytes=None, says_direct=part.lists_options).stage.load
     assert load is not None

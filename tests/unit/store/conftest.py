@@ -7,24 +7,11 @@ from tests.rigs.plans import make_plan, run_fio
 from tests.rigs.postgres import running_postgres
 
 from diskbench.store.database import open_database
-from diskbench.store.evidence import open_evidence
 
 
 @pytest.fixture
 def plan():
     return make_plan()
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
-
-
-@pytest.fixture
-def evidence(tmp_path):
-    return open_evidence((tmp_path / "evidence").as_uri())
 
 
 @pytest.fixture(scope="session")

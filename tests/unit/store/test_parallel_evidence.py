@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from diskbench.store import parallel_evidence
-from diskbench.store.database import open_database
 from diskbench.store.evidence import ObjectEvidence, open_evidence
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import imported
@@ -70,13 +69,6 @@ def watched(monkeypatch, name):
 def store(request, tmp_path):
     url = request.param
     return open_evidence((tmp_path / "evidence").as_uri() if url == "file" else url)
-
-
-@pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    yield engine
-    engine.dispose()
 
 
 def test_import_and_rebuild_call_a_bucket_several_times_at_once(

@@ -18,15 +18,9 @@ from diskbench.model.rental import Rental, Scope
 from diskbench.model.spec import Step
 from diskbench.providers.options import EmulationOptions
 from diskbench.report.assemble.summary import headline
-from diskbench.store.evidence import open_evidence
 from diskbench.store.manifest import StepRecord
 from diskbench.store.phases import _arrays, _groups, _shortest_s, run_phases
 from diskbench.store.stored_series import SeriesColumns
-
-
-@pytest.fixture
-def evidence(tmp_path):
-    return open_evidence((tmp_path / "evidence").as_uri())
 
 
 def imported(evidence, place, series, name="disk"):

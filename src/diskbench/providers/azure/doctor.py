@@ -223,7 +223,7 @@ def rehearse(sessions: AzureSessions, rental: Rental, timing: AzureTiming) -> li
     azure = sessions.of_scope(rental.scope)
     order = AzureOrder(
         edge=azure.edge(timing),
-        claim=nobody().model_copy(update={"tags": rental.spec.tags}),
+        claim=nobody(rental.spec.tags),
         spec=rental.spec,
         details=details,
         keys=unused_keys(),

@@ -192,10 +192,14 @@ def latency_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
     )
 
 
+def _has_latency(lines: Sequence[StepLine]) -> bool:
+    return any(line.p50_ns or line.max_ns for line in lines)
+
+
 @chart("latency", title="median, tail and longest latency of each step", needs="one trial", rank=40)
 def _latency_of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     lines = data.single.lines if data.single else ()
-    if len(lines) > 1 and any(line.p50_ns or line.max_ns for line in lines):
+    if len(lines) > 1 and _has_latency(lines):
         yield latency_chart(lines, palette)
 
 
@@ -204,7 +208,7 @@ def summary_picture(
 ) -> Spec:
     """The Vega-Lite document of the picture; without a latency there is no drawing of it."""
     drawn = [*rate_charts(lines, palette)]
-    if any(line.p50_ns or line.max_ns for line in lines):
+    if _has_latency(lines):
         drawn.append(latency_chart(lines, palette))
     figures = [
         figure.on()

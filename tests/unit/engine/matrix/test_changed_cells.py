@@ -7,15 +7,12 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from diskbench.engine.matrix.campaign import changed_cells
 from diskbench.store import schema
 from diskbench.store.campaigns import save_campaign
-from diskbench.store.database import open_database
 
 
 @pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    save_campaign(engine, campaign_row(), [cell_row(n) for n in range(20)])
-    yield engine
-    engine.dispose()
+def database(database):
+    save_campaign(database, campaign_row(), [cell_row(n) for n in range(20)])
+    return database
 
 
 @pytest.fixture

@@ -12,18 +12,15 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.model.result import Tick
 from diskbench.store.claims import progress_of_trials
-from diskbench.store.database import open_database
 from diskbench.store.rows import save_plans
 
 PLAN = make_plan()
 
 
 @pytest.fixture
-def database(tmp_path):
-    engine = open_database(f"sqlite:///{tmp_path}/rows.db")
-    save_plan(engine, PLAN, "file:///evidence")
-    yield engine
-    engine.dispose()
+def database(database):
+    save_plan(database, PLAN, "file:///evidence")
+    return database
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
     told_fall = fell(stretch, setting) if stretch.lasts else ()
     measured, level = rate(stretch, setting), stretch.level
     if level is None or level.limited_by is None or not setting.knows_buckets:
-        unpromised = ("no limit of this disk is known",) if level is None else ()
+        unpromised = ("the limits of this disk are unknown",) if level is None else ()
         is_credit = told_fall and _is_like_credit(stretch, setting)
         return Limiter(name="credit", evidence=(*told_fall, *unpromised)) if is_credit else None
     if measured is None:
@@ -235,8 +235,8 @@ def _near_other(measured: float, level: ExpectedLevel) -> Bound | None:
 
 
 def _keeps(baseline: Bound, setting: Setting) -> str:
-    """`after its credit this disk keeps 13.1 MB/s (200 requests/s)`; of a limit of the machine
-    `after its credit this machine keeps 144 MB/s (VM throughput, 137 requests/s)`."""
+    """`without credit this disk sustains 13.1 MB/s (200 requests/s)`; of a limit of the machine
+    `without credit this machine sustains 144 MB/s (VM throughput, 137 requests/s)`."""
     shown = shown_rate(baseline.iops, setting)
     is_machine = baseline.limit.startswith("vm-")
     more = [LIMIT_WORDS[baseline.limit]] if is_machine else []
@@ -245,7 +245,7 @@ def _keeps(baseline: Bound, setting: Setting) -> str:
     if baseline.counts > 1:
         more.append(f"each counts as {baseline.counts:g} I/Os")
     words = f" ({', '.join(more)})" if more else ""
-    return f"after its credit this {'machine' if is_machine else 'disk'} keeps {shown}{words}"
+    return f"without credit this {'machine' if is_machine else 'disk'} sustains {shown}{words}"
 
 
 def _at(measured: float, cap: Bound, setting: Setting) -> str:

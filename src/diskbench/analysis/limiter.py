@@ -196,7 +196,7 @@ def _unknown(stretch: Stretch, setting: Setting) -> Limiter:
                 f"{shown_rate(most.iops, setting)}"
             )
     else:
-        evidence.append("no limit of this disk is known")
+        evidence.append("the limits of this disk are unknown")
     if stretch.kind == "burst" and level is None:
         evidence.append("the rate did not last")
     used = setting.processor

@@ -381,7 +381,7 @@ def _unsteady(measured: Measured, setting: Setting) -> Sequence[Reason]:
     if course.dips is not None:
         dips = course.dips
         falls = f"dips from {words(dips.usual)} to {words(dips.to)}"
-        falls = "does next to nothing" if dips.to < STALLED_AT * dips.usual else falls
+        falls = "does almost nothing" if dips.to < STALLED_AT * dips.usual else falls
         text = f"it {falls} every {dips.every_s:.0f} s, {dips.share:.0%} of the time"
         return (DIPS.reason(text, weight=None if dips.share >= MOST_STALLED else "note"),)
     if course.modes is not None:

@@ -57,7 +57,8 @@ class EarlierLimits(SourcedFigure):
 
 class DiskEntry(Frozen):
     """One disk type. `apart`: reads and writes have separate limits; the `write_…` figures apply to
-    writes where they differ. `unknown` says why there are no figures.
+    writes where they differ. `unknown` says why there are no figures; `names` are what people call
+    it beside the name that its cloud takes.
 
     The figures are known to hold from the day `from` on (None: for as long as the type exists), and
     `earlier` holds those of before, oldest first. The days between two are not known."""
@@ -65,6 +66,7 @@ class DiskEntry(Frozen):
     model_config = ConfigDict(populate_by_name=True)
 
     title: str
+    names: tuple[str, ...] = ()
     since: str | None = Field(default=None, alias="from", pattern=_DAY)
     earlier: tuple[EarlierLimits, ...] = ()
     place: Place = "network"
@@ -161,6 +163,19 @@ class Catalogue(ProviderFile):
     accounting: Accounting | None = None
     disks: dict[str, DiskEntry] = Field(default_factory=dict)
     parts: dict[str, dict[str, Part]] = Field(default_factory=dict)
+
+    def named(self, typed: str) -> str:
+        """Return the disk type that was typed in another case or by another name (`Premium SSD`);
+        the text itself if it is none."""
+        wanted = typed.casefold()
+        return next(
+            (
+                name
+                for name, entry in self.disks.items()
+                if wanted in (name.casefold(), *(other.casefold() for other in entry.names))
+            ),
+            typed,
+        )
 
     def disk(self, disk_type: str) -> DiskEntry:
         """Return a disk type by its name. Raises UnknownName."""

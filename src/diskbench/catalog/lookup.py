@@ -377,7 +377,7 @@ def check_within(
     """Refuse a value outside what is sold."""
     if not low <= value <= high:
         raise InvalidValue(
-            f"{name}: {quantity} {value:,g} {unit} is not sold",
-            advice=f"it goes from {low:,g} to {high:,g} {unit}",
+            f"{name}: {quantity} {value:,g} {unit} is too {'small' if value < low else 'large'}",
+            advice=f"{name} is available from {low:,g} to {high:,g} {unit}",
             field=field,
         )

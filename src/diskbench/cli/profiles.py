@@ -23,6 +23,7 @@ from diskbench.engine.profile_jobs import (
 from diskbench.errors import InvalidValue
 from diskbench.fio.offered import STAND_IN_IOPS, stand_in
 from diskbench.fio.profiles import Profile, shipped_names, shipped_profile
+from diskbench.report.assemble.words import counted
 from diskbench.report.terminal.screen import hanging, print_trimmed, screen
 from diskbench.store.profile_file import find_profile
 from diskbench.units import format_duration_s
@@ -42,7 +43,7 @@ Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Profile parameter.")
 ]
 PathOption = Annotated[
-    str | None, typer.Option("--path", metavar="DIR", help="Directory to measure in.")
+    str | None, typer.Option("--path", metavar="DIR", help="Directory to measure.")
 ]
 Device = Annotated[
     list[str] | None,
@@ -151,7 +152,8 @@ def validate(
     profile = find_profile(name)
     target = typed_target(profile, None, device or (), size, allow or ())
     steps, version = checked(name, profile, typed_parameters(settings), target)
-    typer.echo(f"{profile.name}: {len(steps)} steps, accepted by fio {version}")
+    them = "it" if len(steps) == 1 else "them"
+    typer.echo(f"{profile.name}: {counted(len(steps), 'step')}; fio {version} accepts {them}")
     if any(stand_in(step) is not step for step in steps):
         typer.echo(
             f"  rates that depend on an earlier step were checked with {STAND_IN_IOPS:g} IOPS"

@@ -22,17 +22,17 @@ def providers() -> None:
 def abilities(provider: Provider) -> Iterator[str]:
     """What the provider's type says it can do (ports.py)."""
     instance: object = provider
-    yield "rents" if isinstance(instance, ports.Renter) else "measures what is there"
+    yield "rents" if isinstance(instance, ports.Renter) else "measures existing machines"
     if isinstance(instance, ports.Provisions):
-        yield f"sells performance independent of size: {', '.join(instance.provisioned())}"
+        yield f"performance can be provisioned apart from size: {', '.join(instance.provisioned())}"
     if isinstance(instance, ports.Caches):
         yield f"caches disks on their host: --cache {'|'.join(instance.host_caches())}"
     if isinstance(instance, ports.EndsMachines):
-        yield f"ends resources that were not given back: {instance.ends_by()}"
+        yield f"leftover machines shut themselves down: {instance.ends_by()}"
     if isinstance(instance, ports.Foresees):
-        yield "names the machine that it would rent without a request to the cloud"
+        yield "can plan offline"
     if isinstance(instance, ports.Refreshes):
-        yield "gets limits and prices by API: diskbench catalog prices --refresh"
+        yield "can refresh limits and prices: diskbench catalog prices --refresh"
     checks = [
         word
         for word, kind in (
@@ -47,6 +47,6 @@ def abilities(provider: Provider) -> Iterator[str]:
     if isinstance(instance, ports.SwapsDisks):
         yield "can change the disks of a machine: reuse_host in a matrix"
     if isinstance(instance, ports.TellsTime):
-        yield "reports its time, by which gc decides what has expired"
+        yield "gc uses the cloud's clock to decide what has expired"
     if isinstance(instance, ports.HoldsCredit):
-        yield "holds burst credit while disks are filled"
+        yield "filling a disk spends no burst credit"

@@ -37,7 +37,7 @@ def delete(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Delete runs: their evidence and their rows. The id of a trial means all its runs.
+    """Delete runs: their evidence and their rows. A trial id deletes all of the trial's runs.
 
     Evidence is deleted only in the store of the settings, or in the one that --evidence-url names.
     """
@@ -85,7 +85,7 @@ def prune(
 ) -> None:
     """Remove the raw fio logs of old runs; their rows and per-second series are kept.
 
-    Without a selection all runs. Every command prints of a pruned run what it printed before, and
+    Without a selection all runs. Commands still show the same figures for pruned runs, and
     pruned.json in its evidence names each file. A run whose series cannot be made is left, and one
     whose evidence is in a store that neither the settings nor --evidence-url name.
     """

@@ -105,8 +105,6 @@ def _at_work(engine: Engine) -> set[str]:
 def _say_nothing(engine: Engine, *, filtered: bool) -> None:
     total = count_runs(engine) if filtered else 0
     text = (
-        f"no run matches, of {total:,} in all"
-        if total
-        else "no runs yet: measure with 'diskbench run'"
+        f"no run matches (of {total:,})" if total else "no runs yet: measure with 'diskbench run'"
     )
     print(text, file=sys.stderr)

@@ -22,6 +22,7 @@ from diskbench.errors import InvalidValue
 from diskbench.model.ids import short
 from diskbench.model.run import Run
 from diskbench.plan.limit_path import Hint
+from diskbench.report.assemble.facts import AUDIT_FAILED
 from diskbench.report.assemble.view import view_of
 from diskbench.report.terminal.compare_text import replicate_lines
 from diskbench.report.terminal.plots import Screen, print_plots
@@ -202,7 +203,7 @@ def _print_runs(trial: Trial, *, verbose: bool, pruned: Mapping[str, PrunedRun |
     console, view = screen(), view_of(trial)
     (print_view if verbose else print_brief)(view, console=console)
     for run in view.runs:
-        if not verbose and run.state == "done" and "does not hold" not in run.audit:
+        if not verbose and run.state == "done" and AUDIT_FAILED not in run.audit:
             continue
         style = "dim" if run.state == "done" else "yellow"
         console.print(Text(f"run {run.run_id} {run.state}, {run.when}", style))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from diskbench.cli.messages import print_error
 from diskbench.cli.opened import close_at_end
 from diskbench.cli.run_command import asked_for, with_run_options
+from diskbench.cli.run_options import SHOW
 from diskbench.cli.terminal import Show
 from diskbench.engine.trial.planning import Prepared, drafts, preparing, with_notes
 from diskbench.engine.trial.watch import Timing
@@ -52,11 +54,16 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
         junit=typed["junit"],
     )
     stores = TypedStores(typed["database_url"], typed["evidence_url"])
+    if typed.pop("dry_run"):
+        from diskbench.cli.plan import plan  # which other runs do not need
+
+        plan(**typed, offline=False)
+        return
     if typed["until_ci"] is not None:
         from diskbench.cli.until import start_until  # a matrix, which other runs do not need
 
         start_until(typed, show)
-    command = asked_for(typed)
+    command = asked_for(typed, writes=True)
     _start(
         command.request,
         show,
@@ -67,7 +74,21 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
     )
 
 
-command_for = partial(with_run_options, run)
+_DRY_RUN = inspect.Parameter(
+    "dry_run",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Measure nothing: show what `diskbench plan` shows.",
+            rich_help_panel=SHOW,
+        ),
+    ],
+)
+
+command_for = partial(with_run_options, run, more=(_DRY_RUN,))
 
 
 def _start(
@@ -138,7 +159,7 @@ def _start(
         names = ", ".join(cell.address or "this machine" for cell, _ in prepared.refused)
         count = len(prepared.plans)
         print(
-            f"{count} of {count + len(prepared.refused)} hosts measured; not: {names}",
+            f"{count} of {count + len(prepared.refused)} hosts measured; not measured: {names}",
             file=sys.stderr,
         )
     raise typer.Exit(code)

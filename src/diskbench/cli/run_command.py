@@ -228,8 +228,9 @@ class CommandRequest:
     limit: CostLimit
 
 
-def asked_for(typed: Mapping[str, Any]) -> CommandRequest:
-    """The request that the options of a command line say, by their names. Raises UserError."""
+def asked_for(typed: Mapping[str, Any], *, writes: bool = False) -> CommandRequest:
+    """The request that the options of a command line say, by their names. Without a target it is of
+    the working directory, unless the command `writes` there. Raises UserError."""
     for name in _WITH_UNTIL:
         if typed["until_ci"] is None and typed[name] is not None:
             flag = f"--{name.replace('_', '-')}"
@@ -248,7 +249,7 @@ def asked_for(typed: Mapping[str, Any]) -> CommandRequest:
         provider=provider,
         profile=typed["profile"],
         hosts=hosts,
-        path=path if rent else _here(path, devices, hosts),
+        path=path if rent or (writes and path is None) else _here(path, devices, hosts),
         devices=devices,
         identities=tuple(typed["destroy_data"] or ()),
         size_gib=None if rent else typed["size"],

@@ -15,12 +15,12 @@ from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import Output
 from diskbench.model.options import rent_options
 
-WHAT, _HOW, _SHOW = "What is measured", "How it is measured", "What is printed and kept"
+WHAT, _HOW, SHOW = "What is measured", "How it is measured", "What is printed and kept"
 RENT = "Renting"
 _ABOUT = {option.name: option.about for option in rent_options()}
 
 _what, _how, _show, _rent = (
-    partial(typer.Option, rich_help_panel=panel) for panel in (WHAT, _HOW, _SHOW, RENT)
+    partial(typer.Option, rich_help_panel=panel) for panel in (WHAT, _HOW, SHOW, RENT)
 )
 
 
@@ -42,7 +42,7 @@ def common(
     ] = None,
     path: Annotated[
         str | None,
-        _what(help="Directory to measure in (default here: the working directory).", metavar="DIR"),
+        _what(help="Directory to measure (plan: default is the current directory).", metavar="DIR"),
     ] = None,
     device: Annotated[
         list[str] | None,
@@ -127,8 +127,8 @@ def common(
     until_ci: Annotated[
         str | None,
         _how(
-            help="Replicates, ten at least, until the interval of the median is within this share "
-            "of it in every step: 5%.",
+            help="Add replicates (10 or more) until the median's confidence interval is within "
+            "this share of it in every step: 5%.",
             metavar="SHARE",
         ),
     ] = None,

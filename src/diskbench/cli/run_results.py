@@ -16,7 +16,7 @@ from diskbench.files import write_whole
 from diskbench.model.ids import short
 from diskbench.model.result import StepAudit
 from diskbench.model.run import Run
-from diskbench.report.assemble.facts import audit_line
+from diskbench.report.assemble.facts import AUDIT_FAILED, audit_line
 from diskbench.report.assemble.next_step import GO_ON, go_on
 from diskbench.report.assemble.subject import names_of
 from diskbench.report.assemble.threshold_lines import ThresholdLine
@@ -167,6 +167,6 @@ def print_table(view: View, audits: Sequence[StepAudit], *, verbose: bool) -> No
     console = screen()
     (print_view if verbose else print_brief)(view, console=console)
     line = audit_line(audits)
-    if line and (verbose or "does not hold" in line):
+    if line and (verbose or AUDIT_FAILED in line):
         console.print(Text(line, audit_style(line)))
     console.print()

@@ -71,7 +71,9 @@ def add(
     ] = "skip",
     backfill: Annotated[
         bool,
-        typer.Option("--backfill", help="Also run the due times that no worker was there to run."),
+        typer.Option(
+            "--backfill", help="Also run times that were missed for want of a running worker."
+        ),
     ] = False,
     budget: Annotated[
         float | None,

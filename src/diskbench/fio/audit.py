@@ -308,8 +308,8 @@ def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
             warnings.append(
                 RUNS_DISAGREE.warning(
                     f"the {direction} rates of {len(iops)} runs range from {_shown(of_runs[low])} "
-                    f"(run {low + 1}) to {_shown(of_runs[high])} (run {high + 1}) and vary by at "
-                    f"least {percent(least)}",
+                    f"(run {low + 1}) to {_shown(of_runs[high])} (run {high + 1}), a variation of "
+                    f"at least {percent(least)}",
                     step=name,
                 )
             )

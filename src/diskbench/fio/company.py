@@ -94,7 +94,7 @@ def counted_company(output: FioOutput, sections: Mapping[str, Options]) -> Itera
     extra = count.requests - caused
     if extra > max(MORE * caused, LEAST_IOPS * seconds, LEAST_IOS):
         yield OTHER_IO.warning(
-            f"the device did {count.requests / seconds:,.0f} reads a second, of which fio caused "
+            f"the device did {count.requests / seconds:,.0f} reads a second, and fio accounts for "
             f"at most {caused / seconds:,.0f}: another program used it"
         )
 
@@ -149,10 +149,10 @@ def _counted(
     if more_bytes or more_ios:
         moved = _sum([disk[way] for way in judged])
         yield OTHER_IO.warning(
-            f"the disk did {moved.ios / seconds:,.0f} I/Os and "
-            f"{format_mb_per_s(moved.bytes / seconds)} MB a second, of which fio caused at most "
-            f"{caused.ios / seconds:,.0f} and {format_mb_per_s(caused.bytes / seconds)}: another "
-            "program used it",
+            f"the disk did {moved.ios / seconds:,.0f} IOPS and "
+            f"{format_mb_per_s(moved.bytes / seconds)} MB/s, and fio accounts for at most "
+            f"{caused.ios / seconds:,.0f} IOPS and {format_mb_per_s(caused.bytes / seconds)} MB/s: "
+            "another program used it",
         )
 
 

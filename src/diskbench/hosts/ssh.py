@@ -187,7 +187,7 @@ class SshHost:
         and HostUnavailable where it was not run."""
         if framed.status == "unfed":
             raise HostUnavailable(
-                f"{self.name} reads away the standard input of commands at login",
+                f"{self.name} runs a login shell that consumes the standard input of commands",
                 advice=LOGIN_ADVICE,
             )
         if framed.status is not None:

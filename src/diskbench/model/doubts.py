@@ -247,7 +247,7 @@ BURST_ONLY = Doubt(
 )  # fmt: skip
 ABOVE_PROMISE = Doubt(
     "above-promise", "with care", "above the documented rate",
-    "do not plan with it; to measure what lasts, run --profile sustained",
+    "do not plan with it; to measure the sustained rate, run --profile sustained",
     shown="verdict",
 )  # fmt: skip
 BELOW_PROMISE = Doubt(

@@ -83,7 +83,7 @@ class RentSpec(Frozen):
 
     disk: Annotated[
         str | None,
-        RentFlag("Disk type to rent, in the provider's own words, as gp2 or root.", "TYPE"),
+        RentFlag("Disk type, by the provider's name: gp2, Premium_LRS, pd-ssd; or root.", "TYPE"),
     ] = None
     size_gib: int | None = Field(default=None, ge=1)
     region: Annotated[str | None, RentFlag("Region (default: the cloud's own configuration).")] = (

@@ -293,8 +293,11 @@ def _target_spec(request: Request) -> TargetSpec:
         )
     if not request.path:
         raise InvalidValue(
-            "neither a directory nor a device to measure is given",
-            advice="add --path DIR, or --device with --destroy-data",
+            "nothing to measure is named",
+            advice="name a directory, a machine or a disk to rent, such as\n"
+            "    diskbench run --profile quick --path /mnt/disk\n"
+            "    diskbench run --host user@host --path /mnt/disk\n"
+            "    diskbench run --provider aws --disk gp3 --size 100",
         )
     return TargetSpec(
         kind="directory",

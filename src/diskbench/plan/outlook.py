@@ -250,9 +250,9 @@ def _warnings(
     limits: Limits, makespan: float, total: Bill, blocks: Sequence[BlockOutlook]
 ) -> Iterable[str]:
     if limits.deadline_s is not None and makespan > limits.deadline_s:
-        yield "the deadline is too early for all cells: late ones will not begin"
+        yield "the deadline is too early for all cells: some will not start"
     if limits.budget_usd is not None and total.known_usd > limits.budget_usd:
-        yield "the budget does not cover all cells: those beyond it will not begin"
+        yield "the budget does not cover all cells: some will not start"
     if limits.budget_usd is not None and total.unknown and not limits.assume_price_usd_per_hour:
         yield "cells of unknown price are refused under a budget: give `assume_price`"
     over = [

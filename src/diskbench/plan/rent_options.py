@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from diskbench.catalog.entry import known_catalogue
 from diskbench.errors import InvalidValue
 from diskbench.limits import VALUE_CHARS
 from diskbench.model.options import (
@@ -116,6 +117,8 @@ def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
     common = {
         stored_name(name): options[name] for name in RENT_OPTIONS if options.get(name) is not None
     }
+    if "disk" in common and (known := known_catalogue(provider)) is not None:
+        common["disk"] = known.named(common["disk"])
     if "tags" in common:
         common["tags"] = key_values("--tag", common["tags"])
     own = given(provider, options)

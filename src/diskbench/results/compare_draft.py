@@ -116,7 +116,10 @@ def doubts(draft: Draft, flagged: Collection[str] = ()) -> Iterator[str]:
     if draft.ratio.n < draft.ratio.pairs and not one_machine:
         yield f"{draft.ratio.pairs} pairs count as {draft.ratio.n}: their machines were shared"
     if n := draft.unpaired:
-        yield f"{n} trial{'s'[: n != 1]} found no partner and did not count"
+        yield (
+            f"{n} trial{'s have' if n != 1 else ' has'} no counterpart on the other side and "
+            f"{'were' if n != 1 else 'was'} left out"
+        )
     yield from _of_canaries(draft, flagged)
 
 
@@ -126,17 +129,17 @@ def _of_canaries(draft: Draft, flagged: Collection[str]) -> Iterator[str]:
     names = [figure.trial_id for figure in (*draft.a, *draft.b) if figure.trial_id in flagged]
     if not names:
         return
+    trials = ", ".join(map(short, names))
     unflagged = [
         [figure for figure in side if figure.trial_id not in flagged] for side in (draft.a, draft.b)
     ]
-    yield f"the canary differs on the machine of {', '.join(map(short, names))}"
-    them = "it" if len(names) == 1 else "them"
+    yield f"the machine of {trials} differs from the others in the CPU check (canary)"
     if not all(unflagged):
-        yield f"nothing to compare is left without {them}"
+        yield f"without {trials} there is nothing to compare"
         return
     ratio, unflagged_ratio = draft.ratio.ratio, compare(paired(*unflagged)[0]).ratio
     if abs(unflagged_ratio / ratio - 1) >= LEAST_DIFFERENCE:
-        yield f"without {them} the ratio is {unflagged_ratio:.2f}, not {ratio:.2f}"
+        yield f"without {trials} the ratio would be {unflagged_ratio:.2f} instead of {ratio:.2f}"
 
 
 _NEVER_ACROSS = ("profile", "job")

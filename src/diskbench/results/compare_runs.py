@@ -152,7 +152,7 @@ def _check(sides: Sequence[Side], figures_by_side: Sequence[Sequence[LineFigure]
     for side, figures in zip(sides, figures_by_side, strict=True):
         if not figures:
             raise NoFigure(
-                f"{side.asked!r} has no finished run with that figure",
+                f"no finished run that matches {side.asked!r} has that figure",
                 advice="'diskbench results list' shows what there is; logs without fio's JSON "
                 "have levels ('diskbench results show RUN') and no figures",
             )

@@ -243,7 +243,7 @@ def _disagree(values: Sequence[float]) -> tuple[Reason, ...]:
     if least is None:
         return ()
     if least >= FAR_APART:
-        words = f"its runs vary by at least {least:.0%}, and no fall explains it"
+        words = f"its runs vary by {least:.0%} or more, and no fall explains it"
         return (RUNS_DISAGREE.reason(words, weight="with care"),)
     ordered = sorted(values)
     if len(values) >= _ODD:

@@ -140,7 +140,7 @@ def test_what_only_one_side_measured_is_named(database, call):
     ("arguments", "told"),
     [
         (("disk=gp2",), "compare takes two selections, not 1"),
-        (("disk=gp2", "disk=gp9"), "'disk=gp9' has no finished run"),
+        (("disk=gp2", "disk=gp9"), "no finished run that matches 'disk=gp9'"),
         (("disk=gp2", "colour=red"), "'colour' is not a valid key of a selection"),
         (("disk=gp2", "zzz"), "unknown run, trial or matrix 'zzz'"),
         (("disk=gp2", "profile=quick"), "A and B have trials in common: 10"),

@@ -17,8 +17,8 @@ def told(name: str) -> str:
         ("azure", ["PremiumV2_LRS, UltraSSD_LRS", "none|readonly|readwrite", "deallocates"], []),
         ("gcp", ["pd-extreme, hyperdisk-balanced", "maxRunDuration"], ["caches"]),
         ("vsphere", ["rents"], ["apart from size", "caches", "ends what nobody gives back"]),
-        ("lab", ["holds burst credit"], ["ends what nobody gives back"]),
-        ("ssh", ["measures what is there"], ["rents"]),
+        ("lab", ["spends no burst credit"], ["ends what nobody gives back"]),
+        ("ssh", ["measures existing machines"], ["rents"]),
     ],
 )
 def test_a_provider_can_what_its_type_can(name: str, can: list[str], cannot: list[str]) -> None:
@@ -37,7 +37,7 @@ def test_a_provider_of_somebody_elses_is_known_by_its_type_alone() -> None:
             return ("write-back",)
 
     assert list(abilities(Theirs())) == [
-        "measures what is there",
+        "measures existing machines",
         "caches disks on their host: --cache write-back",
     ]
 

@@ -42,7 +42,7 @@ def place(folder, *, size=4096, logged=1000):
 def test_a_sound_import_is_said_to_hold(typed, tmp_path):
     done = typed("import", place(tmp_path / "in"))
     assert done.exit_code == 0
-    line = "audit: bytes, rate, end, logs hold; not checked: percentiles"
+    line = "audit passed: bytes, rate, end, logs; not checked: percentiles"
     assert done.stderr == (
         "1 run of 1 step in 1 trial · bytes = I/Os × block ✓ · logs sum to JSON ✓ · "
         "date 2020-09-13 ✓\n"
@@ -68,4 +68,4 @@ def test_what_does_not_hold_is_named_and_makes_the_row_doubtful(typed, tmp_path,
     (doubt,) = [w for w in run["steps"][0]["warnings"] if w["code"] == "figures-disagree"]
     assert doubt["message"].startswith(f"{name}: ")
     assert run["verdicts"][0]["trust"] == "with care"
-    assert f"audit: {name} of step a does not hold" in typed("show").stdout
+    assert f"audit failed: {name} in step a" in typed("show").stdout

@@ -92,3 +92,13 @@ def test_help_imports_no_provider_that_is_not_named(line: str):
               and one.count(".") >= 2}  # fmt: skip
     assert loaded & set(plugin_names()) <= ({"azure"} if "azure" in line else set())
     assert not {"azure.core", "boto3", "pyVmomi"} & set(done.stderr.split())
+
+
+def test_a_run_without_a_target_writes_nothing_and_shows_three_examples(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for words in (["run"], ["run", "--profile", "quick"]):
+        with pytest.raises(InvalidValue) as refused:
+            invoked(app, *words)
+        assert refused.value.exit_code == 2
+        assert refused.value.advice.count("    diskbench run ") == 3
+    assert list(tmp_path.iterdir()) == []

@@ -157,9 +157,9 @@ def test_the_line_says_which_figure_of_which_step():
         StepAudit(run_id="r", step_index=at, step=name, checks=checks)
         for at, (name, checks) in enumerate((("a", good), ("b", bad)))
     ]
-    assert audit_line(steps[:1]) == "audit: bytes, end hold; not checked: rate, percentiles"
+    assert audit_line(steps[:1]) == "audit passed: bytes, end; not checked: rate, percentiles"
     assert audit_line(steps).startswith(
-        "audit: bytes of step b does not hold: job j counts 1 bytes of read and 1,000 I/Os"
+        "audit failed: bytes in step b: job j counts 1 bytes of read and 1,000 I/Os"
     )
     assert audit_line([]) == ""
 

@@ -22,7 +22,7 @@ def test_one_host_is_one_cell_per_replicate() -> None:
 
 
 def test_what_is_measured_must_be_named() -> None:
-    with pytest.raises(InvalidValue, match="neither a directory nor a device"):
+    with pytest.raises(InvalidValue, match="nothing to measure is named"):
         cells(a_request(path=None))
 
 

@@ -1,12 +1,13 @@
 import shlex
 from functools import cache
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.cli.lazy import load
 from diskbench.model.options import RentSpec
-from diskbench.plan.rent_options import typed, words
+from diskbench.plan.rent_options import rent_spec, typed, words
 from diskbench.providers.options import EmulationOptions
 
 TEXT = st.text("abcdefgh-0123", min_size=1, max_size=8).filter(lambda t: not t.startswith("-"))
@@ -60,3 +61,19 @@ def test_every_word_is_a_flag_that_run_knows(spec, provider):
 @cache
 def _run_flags(provider: str) -> set[str]:
     return {name for one in load("run", ["--provider", provider]).params for name in one.opts}
+
+
+@pytest.mark.parametrize(
+    ("provider", "typed", "disk"),
+    [
+        ("azure", "Premium SSD", "Premium_LRS"),
+        ("azure", "premium ssd v2", "PremiumV2_LRS"),
+        ("azure", "premium_lrs", "Premium_LRS"),
+        ("aws", "GP3", "gp3"),
+        ("aws", "no such disk", "no such disk"),
+    ],
+)
+def test_a_disk_type_is_found_by_what_people_call_it(provider, typed, disk):
+    spec = rent_spec(provider, {"disk": typed, "size": 64})
+    assert spec is not None
+    assert spec.disk == disk

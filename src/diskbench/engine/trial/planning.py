@@ -4,6 +4,7 @@ possible before anything is written.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from diskbench.catalog.cost import priced_region
 from diskbench.engine.processes import new_id
 from diskbench.engine.trial.probe import ParsedOnce, probe, queued_behind, without_canary_of_others
 from diskbench.engine.trial.watch import Timing
-from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
+from diskbench.errors import AccessDenied, DiskbenchError, ExtraMissing, InvalidValue
 from diskbench.fio.profiles import Profile
 from diskbench.hosts.ssh import host_at
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
@@ -97,6 +98,9 @@ def _assumed_facts(rental: Rental) -> HostFacts:
     )
 
 
+PLANNED_OFFLINE = "the cloud was not queried; figures are from the catalogue"
+
+
 def resolve_rental(
     renter: Renter, cell: Cell, books: Books, *, offline: bool
 ) -> tuple[Rental, bool, tuple[str, ...]]:
@@ -106,12 +110,11 @@ def resolve_rental(
     if not offline:
         try:
             return renter.resolve(cell, books), True, ()
-        except (AccessDenied, InvalidValue) as error:
-            denied = isinstance(error, AccessDenied)
-            if not isinstance(renter, Foresees) or not (denied or _lacks_region(cell, error)):
+        except (AccessDenied, ExtraMissing, InvalidValue) as error:
+            if not isinstance(renter, Foresees) or not _cannot_ask(cell, error):
                 raise
             rental, notes = _foreseen(renter, cell, books)
-            return rental, False, (f"not asked: {error.message}", *notes)
+            return rental, False, (f"{PLANNED_OFFLINE} ({error.message})", *notes)
     if isinstance(renter, Foresees):
         rental, notes = _foreseen(renter, cell, books)
         return rental, False, notes
@@ -122,8 +125,18 @@ def resolve_rental(
     )
 
 
-def _lacks_region(cell: Cell, error: DiskbenchError) -> bool:
-    return error.field == "region" and _named_region(cell) is None
+def _cannot_ask(cell: Cell, error: DiskbenchError) -> bool:
+    """Whether a cloud cannot be asked from here: its SDK, credentials, region, account or server is
+    missing. What was typed and is wrong is another matter."""
+    if not isinstance(error, InvalidValue):
+        return True
+    assert cell.rent is not None, "only rentals are looked up"
+    typed = {
+        "region": _named_region(cell),
+        "endpoint_url": cell.rent.endpoint_url,
+        plugin(cell.provider).account_option or "account": cell.rent.account,
+    }
+    return typed.get(error.field, error) is None
 
 
 def _named_region(cell: Cell) -> str | None:
@@ -138,15 +151,27 @@ def _foreseen(renter: Foresees, cell: Cell, books: Books) -> tuple[Rental, tuple
     """What the catalogue expects; without a region with the prices of the region that it has."""
     assert cell.rent is not None, "only rentals are looked up"
     named, priced = _named_region(cell), priced_region(cell.provider)
+    machine = _unknown_machine(cell, books)
     if named is not None:
         if cell.rent.endpoint_url is None:  # a private cloud has regions of its own
             check_region(cell.provider, named)
-        return renter.foresee(cell, books), ()
+        return renter.foresee(cell, books), machine
     if priced is None:
-        return renter.foresee(cell, books), ()
+        return renter.foresee(cell, books), machine
     rent = cell.rent.model_copy(update={"region": priced})
     note = f"no region is named: prices are those of {priced} (--region names another)"
-    return renter.foresee(cell.model_copy(update={"rent": rent}), books), (note,)
+    return renter.foresee(cell.model_copy(update={"rent": rent}), books), (note, *machine)
+
+
+def _unknown_machine(cell: Cell, books: Books) -> tuple[str, ...]:
+    """A note on a machine type that the catalogue lacks, with those that are near."""
+    typed = cell.rent.instance_type if cell.rent else None
+    known = books.of(cell.provider).machines.types
+    if not typed or not known or typed in known:
+        return ()
+    near = difflib.get_close_matches(typed, known, n=3)
+    hint = f": did you mean {' or '.join(near)}?" if near else ""
+    return (f"{typed} is not in the catalogue of machines{hint}",)
 
 
 def check_profile_suits(profile: Profile, cell: Cell) -> None:

@@ -319,7 +319,7 @@ def no_subscription() -> InvalidValue:
     """The error for a missing subscription: none was given, and the environment has none."""
     return InvalidValue(
         "no Azure subscription: neither --subscription nor AZURE_SUBSCRIPTION_ID is set",
-        advice="set AZURE_SUBSCRIPTION_ID (where there is the flag, --subscription does, too); "
+        advice="set AZURE_SUBSCRIPTION_ID or use --subscription; "
         "az account show --query id says which you use",
         field="subscription",
     )

@@ -105,7 +105,7 @@ def _group(order: AzureOrder) -> None:
 
     # A group that Azure does not list yet would be missed by a release.
     order.until(listed, f"resource-group {order.group}", order.timing.network_s)
-    order.watch.note(f"resource-group {order.group} is there")
+    order.watch.note(f"created resource group {order.group}")
 
 
 def _interface(order: AzureOrder) -> str:

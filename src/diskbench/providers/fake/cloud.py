@@ -150,7 +150,7 @@ class FakeProvider:
             "zone": zone,
         }
         _cloud().make(name, tags)
-        watch.note(f"{kind} {name} is there")
+        watch.note(f"created {kind} {name}")
 
     def _handed_over(self, claim: Claim, rental: Rental, zone: str) -> Acquired:
         assert rental.disk is not None

@@ -138,6 +138,10 @@ def cost_line(cost: TrialCost) -> str:
     return f"{format_usd(cost.total_usd)}{so_far} ({hourly}){paid}"
 
 
+AUDIT_FAILED = "audit failed:"
+"""How a line of checks begins of which one failed."""
+
+
 def audit_line(audits: Sequence[StepAudit]) -> str:
     """The checks that hold in all steps, those that fail and where, and those that could not be
     made; empty without a step."""
@@ -149,14 +153,14 @@ def audit_line(audits: Sequence[StepAudit]) -> str:
         if bad:
             first, check = bad[0]
             more = f" (and {len(bad) - 1} more steps)" if len(bad) > 1 else ""
-            wrong.append(f"{name} of step {first.step} does not hold: {check.message}{more}")
+            wrong.append(f"{name} in step {first.step}: {check.message}{more}")
         elif all(check.holds is None for _, check in pairs):
             unknown.append(name)
         else:
             good.append(name)
-    parts = wrong
+    parts = [f"{AUDIT_FAILED} {'; '.join(wrong)}"] if wrong else []
     if good:
-        parts.append(f"{', '.join(good)} hold" + ("s" if len(good) == 1 else ""))
+        parts.append(f"{'' if wrong else 'audit '}passed: {', '.join(good)}")
     if unknown:
-        parts.append(f"not checked: {', '.join(unknown)}")
-    return "audit: " + "; ".join(parts) if parts else ""
+        parts.append(f"{'' if parts else 'audit '}not checked: {', '.join(unknown)}")
+    return "; ".join(parts)

@@ -122,21 +122,21 @@ def _of_run(
         return past
     fell = has_fallen(verdicts)
     if any(_has(verdicts, doubt.code) for doubt in _DISTURBED):
-        reason = "something disturbed it; repeat it when the machine and its disk are quiet"
+        reason = "something disturbed the run; repeat it when the machine and its disk are idle"
         return NextStep(reason, run_again(subject, len(subject.run_ids)))
     if RUNS_DISAGREE.code in warned and not fell:
-        reason = "the runs go up and down and did not fall: noise; repeat it when it is quiet"
+        reason = "the runs differ without a downward trend; repeat when the machine is idle"
         return NextStep(reason, run_again(subject, max(RUNS, len(subject.run_ids))))
     if fell:
-        return _replicates(subject, "its credit ran out")
+        return _replicates(subject, "burst credit ran out")
     if subject.beyond is not None and _is_within_credit(verdicts):
         return _beyond(subject)
     if _has(verdicts, OTHER_DISK.code) or any(
         verdict.stands_for.limiter.name == "fixed-limit" for verdict in verdicts
     ):
-        return NextStep("find whose limit this is", f"diskbench identify {last}")
+        return NextStep("find out whose limit this is", f"diskbench identify {last}")
     if _has(verdicts, BELOW_PROMISE.code):
-        return _replicates(subject, "it is below its promise")
+        return _replicates(subject, "the disk was slower than promised")
     if subject.profile in SHORT:
         reason = "this run was short; measure longer"
         return NextStep(reason, _run_other(subject, DIRECT))
@@ -189,7 +189,7 @@ def _beyond(subject: Subject) -> NextStep:
     """The load that outlasts the credit of the disk: this profile for longer, or another."""
     beyond = subject.beyond
     assert beyond is not None
-    reason = "burst credit was left over; measure the rate that lasts"
+    reason = "the run ended before the burst credit did; to measure the sustained rate"
     if "--profile" in beyond.flags:
         return NextStep(reason, _joined("diskbench run", subject.target_flags, beyond.flags))
     profile = shlex.quote(subject.profile_typed or subject.profile)
@@ -204,7 +204,7 @@ def _replicates(subject: Subject, reason: str) -> NextStep | None:
     if not subject.rented:
         return None
     command = f"{run_again(subject, 1)} --replicates {REPLICATES}"
-    return NextStep(f"{reason}; one disk is one sample, so measure others", command)
+    return NextStep(f"{reason}; one disk is one sample; to measure six", command)
 
 
 def _has(verdicts: Sequence[Verdict], code: str, weight: str | None = None) -> bool:
@@ -227,8 +227,8 @@ def _without_rows(subject: Subject, last: str, *, on_page: bool) -> NextStep:
         return NextStep("look at what went wrong", f"diskbench results show {last}")
     if on_page:
         code = f'import diskbench; print(diskbench.load_series("{last}"))'
-        return NextStep("read the seconds", f"python -c {shlex.quote(code)}")
-    return NextStep("draw the seconds", f"diskbench report {last}")
+        return NextStep("read the per-second series", f"python -c {shlex.quote(code)}")
+    return NextStep("draw it second by second", f"diskbench report {last}")
 
 
 def _run_other(subject: Subject, profile: str) -> str:

@@ -160,9 +160,10 @@ BECAUSE: dict[LimiterName, str] = {
     "host-cache": "a cache below the machine answered part of it, not only the disk",
     "network": "the network between machine and disk sets that rate",
     "fixed-limit": "the rate does not vary, so a fixed, undocumented limit sets it",
-    "unknown": "nothing that was measured shows what limits it",
+    "unknown": "what limits it is unknown",
 }
 """The meaning of each limiter, as the end of a sentence."""
+_UNKNOWN_LIMITS = "The limits of this disk are unknown."
 
 
 @dataclass(frozen=True)
@@ -282,11 +283,13 @@ def _bought(trial: Facts) -> str:
             level.promised for verdict in trial.verdicts for level in verdict.stretches
         ):
             return f"Imported: {subject.title}, compared with the documented limits of {wished}."
-        return f"Imported: {subject.title}. No limits of its disk are known."
+        return f"Imported: {subject.title}. The limits of its disk are unknown."
     if promise is None:
         bought = subject.target or subject.disk or subject.machine
         is_known = any(level.promised for verdict in trial.verdicts for level in verdict.stretches)
-        return f"Measured: {bought}." + ("" if is_known else " No limits of this disk are known.")
+        return f"Measured: {bought}." + (
+            "" if is_known else " The limits of this disk are unknown."
+        )
     offer = promise.offer or subject.disk or subject.target
     if promise.offer:
         verb = "You tried" if "emulated" in subject.marks else "You bought"

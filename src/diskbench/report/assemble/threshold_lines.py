@@ -27,8 +27,8 @@ class ThresholdLine:
 
     @property
     def text(self) -> str:
-        """`not passed: commit sync p99 is 12.0 ms; asked: below 10.0 ms (etcd documentation)`."""
-        return f"{self.outcome}: {self.finding}; asked: {_asked(self.threshold)}"
+        """`not passed: commit sync p99 is 12.0 ms; required: below 10.0 ms (etcd)`."""
+        return f"{self.outcome}: {self.finding}; required: {_asked(self.threshold)}"
 
 
 def threshold_lines(
@@ -62,7 +62,7 @@ def _ratios(threshold: Threshold, verdicts: Sequence[Verdict]) -> Iterator[Thres
         yield _without(threshold)
     for step, ratios in by_step.items():
         if not ratios:
-            finding = f"{step} ratio: nothing documents what to expect"
+            finding = f"{step} ratio: this disk has no documented limit (give --promise)"
             yield ThresholdLine("not measured", finding, threshold, step)
             continue
         worst = max(ratios) if threshold.is_ceiling else min(ratios)

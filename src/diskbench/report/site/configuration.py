@@ -10,7 +10,13 @@ from itertools import groupby
 from markupsafe import Markup
 
 from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
-from diskbench.report.assemble.words import NO_INTERVAL, difference_text, figure_text
+from diskbench.report.assemble.words import (
+    NO_INTERVAL,
+    counted,
+    difference_text,
+    figure_text,
+    times,
+)
 from diskbench.report.charts.history import change_text, history_chart
 from diskbench.report.charts.palette import PAGE
 from diskbench.report.page.page import PageChart, drawn
@@ -138,20 +144,20 @@ def _job(track: MetricHistory) -> str:
 def _history(track: MetricHistory) -> str:
     """The changes that were found, and the smallest change that could be detected."""
     history = track.history
-    times = len(history.points)
+    measured = len(history.points)
     if history.visible is None:
-        return f"{times} times: too few to find a change, which needs six"
+        return f"measured {times(measured)}; at least six measurements are needed to find a change"
     count = len(history.changes)
     text = f"{count} change{'s'[: count != 1]}" if count else "no change"
     return (
-        f"{text} in {times} times; a step of {history.visible * 100:.0f} % would be found, "
-        f"noise {history.noise * 100:.1f} %"
+        f"{text} in {measured} measurements; a change of {history.visible * 100:.0f} % or more "
+        f"would have been detected, noise {history.noise * 100:.1f} %"
     )
 
 
 def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str]]) -> PageChart:
     show = figure_text(track.metric)
-    times, trials = len(track.history.points), len(track.sampled)
+    measured, trials = len(track.history.points), len(track.sampled)
     words = {
         trial.run_id: f"{show(trial.value)}, {moment(trial.at)}, run {trial.run_id}"
         for trial in track.sampled
@@ -163,11 +169,11 @@ def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str
         )
         for point in track.history.points
     }
-    of_trials = f", {trials} trials" if trials != times else ""
+    of_trials = f" in {trials} trials" if trials != measured else ""
     between = line.interval if track.now.interval is None else f"median {line.interval}"
     first, last = track.history.points[0], track.history.points[-1]
     span = day(first.at) if day(first.at) == day(last.at) else f"{day(first.at)} to {day(last.at)}"
-    subtitle = f"{_unit(track.metric)}; {times} times{of_trials}, {span}; {between}"
+    subtitle = f"{_unit(track.metric)}; measured {times(measured)}{of_trials}, {span}; {between}"
     figure = history_chart(
         track,
         PAGE,
@@ -253,10 +259,10 @@ def _field(name: str, value: str) -> tuple[str, str]:
 
 
 def _summary(configuration: Configuration) -> str:
-    runs, times, machines = len(configuration.runs), configuration.times, configuration.machines
+    runs, machines = len(configuration.runs), configuration.machines
+    on = f"{counted(runs, 'run')} on {counted(machines, 'machine')}"
     parts = [
-        f"{runs:,} run{'s'[: runs != 1]} at {times:,} time{'s'[: times != 1]}",
-        f"{machines:,} machine{'s'[: machines != 1]}",
+        f"measured {times(configuration.times)}: {on}",
         day(configuration.first)
         if day(configuration.first) == day(configuration.last)
         else f"{day(configuration.first)} to {day(configuration.last)}",

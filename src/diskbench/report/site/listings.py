@@ -64,7 +64,7 @@ def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> 
             "IOPS are those that last: medians over n machines since the level last changed, of "
             "the step with the most IOPS in that direction. Burst: the run ended before the credit "
             "did, so the lasting rate was not measured. The price is that of a month of the disk "
-            "when it was last measured; per 1,000 IOPS it is over the higher of both figures."
+            "when it was last measured; per 1,000 IOPS it uses the higher of read and write IOPS."
         ),
     )
 

@@ -25,6 +25,7 @@ from diskbench.report.assemble.words import (
     difference_text,
     figure_text,
     local_time,
+    times,
 )
 from diskbench.report.terminal.screen import sparkline, wrapped
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
@@ -43,7 +44,7 @@ _SIGNS: dict[Finding, str] = {"noise": "~", "too few": "?", "alike": "="}
 _SIGN_WORDS = {
     "~": "may be chance",
     "=": "alike within 5 %",
-    "?": "fewer than 6 pairs are too few for a test",
+    "?": "at least 6 pairs are needed for a test",
 }
 
 
@@ -236,7 +237,7 @@ def regression_lines(
 
 def _history(history: History, width: int) -> Iterator[str]:
     show = figure_text(history.metric)
-    yield from wrapped("", f"{_name(history)}: {len(history.points)} times", width)
+    yield from wrapped("", f"{_name(history)}: measured {times(len(history.points))}", width)
     yield f"  {sparkline([point.value for point in history.points][-_SPARK:])}"
     for change in history.changes:
         yield from wrapped(
@@ -244,7 +245,8 @@ def _history(history: History, width: int) -> Iterator[str]:
             f"{local_time(change.at)}  {'worse' if change.regression else 'better'}: "
             f"{show(change.median_before)} → {show(change.median_after)} "
             f"({'−' if change.change < 0 else '+'}{abs(change.change) * 100:.1f} %), "
-            f"seen {change.since} times; the last before it was {local_time(change.before)}",
+            f"measured {times(change.since)} since, "
+            f"the last before it was {local_time(change.before)}",
             width,
         )
         if change.differences:
@@ -260,15 +262,15 @@ def _name(history: History) -> str:
 def _nothing(history: History) -> str:
     count = len(history.points)
     if history.visible is None:
-        return f"{count} times are too few to find a change: at least six are needed"
-    return f"no change found in {count} times; {_limits(history)}"
+        return f"measured {times(count)}; at least six measurements are needed to find a change"
+    return f"no change in {count} measurements; {_limits(history)}"
 
 
 def _limits(history: History) -> str:
     step = (
         ""
         if history.visible is None
-        else f"a step of {history.visible * 100:.0f} % would be found, "
+        else f"a change of {history.visible * 100:.0f} % or more would have been detected, "
     )
     parts = [
         f"{step}noise {history.noise * 100:.1f} %, (max − min) / median {history.span * 100:.0f} %"
@@ -277,7 +279,7 @@ def _limits(history: History) -> str:
         parts.append(f"of {history.after_cliff} trials the level after a cliff counts")
     if out := sum(point.left_out for point in history.points):
         parts.append(
-            f"{out} trials did not count: another machine or level than the others of their time "
+            f"{out} trials were left out: another machine or level than the others of their time "
             "(--pool counts them)"
         )
     return "; ".join(parts)

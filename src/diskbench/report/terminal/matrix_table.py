@@ -62,7 +62,11 @@ def matrix_line(status: MatrixStatus, now: datetime | None = None) -> str:
         words.append("ended")
     elif not status.worked_on:
         command = "worker" if status.for_workers else "matrix resume"
-        words.append(f"no process works on it: diskbench {command}")
+        words.append(
+            f"no worker is running; start one with: diskbench {command}"
+            if status.for_workers
+            else f"interrupted; continue with: diskbench {command}"
+        )
     elif status.state == "cancelling":
         words.append("being cancelled")
     elif status.expected_end is not None:

@@ -208,7 +208,7 @@ def _time(plan: Plan) -> str:
     about = f"about {format_duration_s(plan.expected_s)}{shape if runs > 1 else ''}"
     foreseen = plan.expectation.seconds if plan.expectation else 0.0
     if foreseen > plan.expected_s * _MUCH_LONGER:
-        about += f" ({format_duration_s(foreseen)} at the rates expected)"
+        about += f", or {format_duration_s(foreseen)} at the disk's documented speed"
     return f"{about}, {more}plus start and checks"
 
 

@@ -121,7 +121,7 @@ def plot_seconds(
     )
     lines = [drawn, *(_cliff_words(cliff, screen) for cliff in cliffs)]
     if foreseen_s is not None and foreseen_s < step.n:
-        lines.append(f"  the plan foresaw that credit runs out at {clock(foreseen_s)}")
+        lines.append(f"  predicted: credit runs out at {clock(foreseen_s)}")
     return "\n".join(lines)
 
 

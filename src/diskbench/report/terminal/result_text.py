@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from diskbench.model.doubts import DOUBTS, WEIGHTS
+from diskbench.report.assemble.facts import AUDIT_FAILED
 from diskbench.report.assemble.lines import Spread, StepLine, WarningGroup, runs_words
 from diskbench.report.assemble.next_step import NextStep, for_hosts
 from diskbench.report.assemble.report_view import BesideRow, rows_of_views
@@ -364,4 +365,4 @@ def _ratio(row: BesideRow) -> str:
 
 def audit_style(line: str) -> str:
     """The rich style of the line."""
-    return "yellow" if "does not hold" in line else "dim"
+    return "yellow" if AUDIT_FAILED in line else "dim"

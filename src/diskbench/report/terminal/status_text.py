@@ -22,12 +22,18 @@ from diskbench.model.schedule import OccurrenceStatus, ScheduleStatus
 from diskbench.report.terminal.screen import Fitted, wrapped
 from diskbench.units import format_duration_s
 
+_NO_WORKER = "no worker is running; start one with: diskbench worker"
+
 
 def fleet_table(fleet: FleetDocument) -> RenderableType:
     """Workers, queues, running cells and rented resources; a line replaces each empty table."""
     parts: list[RenderableType] = []
     for title, empty, table in (
-        ("Workers", "no process works; start one with: diskbench worker", _workers(fleet.workers)),
+        (
+            "Workers",
+            "no worker is running; start one with: diskbench worker",
+            _workers(fleet.workers),
+        ),
         ("Queues", "no cell waits for a worker", _queues(fleet.queues)),
         ("Running", "nothing runs", _cells(fleet.cells)),
         (_title(fleet), "nothing is rented", _leases(fleet.leases)),

@@ -15,6 +15,7 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
+from diskbench.plan.rent_options import rent_spec
 from diskbench.plugins import plugins
 from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.providers.registry import Providers
@@ -117,3 +118,25 @@ def test_the_region_of_an_unknown_zone_is_refused_too() -> None:
 def test_a_private_cloud_has_regions_of_its_own() -> None:
     private = cell("aws", region="xx-here-1", endpoint_url="http://127.0.0.1:1")
     assert looked_up(private)[0].scope.region == "xx-here-1"
+
+
+@pytest.mark.parametrize("provider", ["aws", "azure", "vsphere"])
+def test_a_cloud_that_cannot_be_asked_is_planned_from_the_catalogue(provider, monkeypatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AZURE_SUBSCRIPTION_ID", "VSPHERE_SERVER"):
+        monkeypatch.delenv(name, raising=False)
+    wanted = cell("aws") if provider == "vsphere" else cell(provider)
+    if provider == "vsphere":
+        rent = rent_spec(provider, {"datastore": "nvme", "size": 64})
+        wanted = wanted.model_copy(update={"provider": provider, "rent": rent})
+    with Providers() as providers:
+        renter = providers.renter(provider)
+        assert renter is not None
+        _, asked, notes = resolve_rental(renter, wanted, SHIPPED, offline=False)
+    assert not asked
+    assert notes[0].startswith("the cloud was not queried; figures are from the catalogue (no ")
+
+
+def test_a_machine_that_the_catalogue_lacks_is_told_with_what_is_near() -> None:
+    _, _, notes = looked_up(cell("aws", region="us-east-1", instance_type="m5.lage"))
+    (note,) = notes
+    assert note.endswith("did you mean m5.large or m5d.large or m5.xlarge?")

@@ -177,9 +177,11 @@ def history_text(*histories):
 def test_a_change_is_told_with_day_size_and_what_changed_with_it():
     kernel = Difference(fact="kernel", a=("6.1",), b=("6.5",))
     shown = history_text(history([3000] * 4 + [2400] * 4, change(-0.2, differences=(kernel,))))
-    assert "aws gp2, rand read: 8 times" in shown
+    assert "aws gp2, rand read: measured 8 times" in shown
     assert "2026-11-05 " in shown
-    assert "worse: 3,000 IOPS → 2,400 IOPS (−20.0 %), seen 4 times" in " ".join(shown.split())
+    assert "worse: 3,000 IOPS → 2,400 IOPS (−20.0 %), measured 4 times since" in " ".join(
+        shown.split()
+    )
     assert "what changed with it: kernel 6.1 → 6.5" in shown
 
 
@@ -191,11 +193,11 @@ def test_more_iops_are_better():
 
 def test_no_change_is_said_with_the_number_of_times_and_what_would_be_seen():
     shown = " ".join(history_text(history([3000] * 9)).split())
-    assert "no change found in 9 times; a step of 5 % would be found, noise 1.2 %" in shown
+    assert "no change in 9 measurements; a change of 5 % or more would have been" in shown
 
 
 def test_too_few_times_say_so():
-    assert "3 times are too few" in history_text(history([3000] * 3, visible=None))
+    assert "measured 3 times; at least six" in history_text(history([3000] * 3, visible=None))
 
 
 def test_the_largest_change_comes_first_and_what_did_not_change_last():

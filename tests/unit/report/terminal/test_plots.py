@@ -56,7 +56,7 @@ def test_a_cliff_is_marked_where_it_is_and_told_in_words():
 def test_when_credit_was_to_run_out_is_told_below_unless_the_step_was_shorter():
     series = step(*[3000.0] * 60, *[100.0] * 60)
     foreseen = plot_seconds(series, PLAIN, foreseen_s=62.4).splitlines()[-1]
-    assert foreseen == "  the plan foresaw that credit runs out at 1:02"
+    assert foreseen == "  predicted: credit runs out at 1:02"
     assert "foresaw" not in plot_seconds(series, PLAIN, foreseen_s=1862.0)
     assert "foresaw" not in plot_seconds(series, PLAIN)
 

@@ -160,7 +160,7 @@ def test_a_finished_run_says_nothing_of_its_steps():
 def test_an_imported_log_without_rows_leads_to_its_series():
     subject = dataclasses.replace(subject_of_plan(plan()), marks=("imported",), state="done")
     found = text(subject, [], ())
-    assert f"draw the seconds:\n  diskbench report {short('01trial-run0')}\n" in found
+    assert f"draw it second by second:\n  diskbench report {short('01trial-run0')}\n" in found
     assert "no measured step finished" not in found
     on_page = next_step(subject, (), (), on_page=True)
     assert "load_series(" in on_page.command

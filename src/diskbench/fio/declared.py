@@ -7,7 +7,8 @@ The number is that of the job in the whole process, from 1; clones (numjobs) cou
 per_job_logs=0 there is no number.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +18,7 @@ from diskbench.fio.logs import LogKind, LogName
 from diskbench.fio.numbers import bytes_of, count_of
 from diskbench.fio.reported import FioJob, FioOutput
 from diskbench.model.result import Direction
+from diskbench.units import NS_PER_S
 
 _DEFAULT_BLOCK = "4k"
 _BLOCK_POSITION = {"read": 0, "write": 1, "trim": 2}
@@ -43,10 +45,56 @@ def declared(job_text: str) -> dict[str, Options]:
 
 
 def options_of(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) -> Options:
-    """The options of one reported job: from its section, else from fio's JSON."""
+    """The options of one reported job: from its section, else from fio's JSON. Of an entry that
+    sums up several sections, what they have in common."""
     if job.name in sections:
-        return sections[job.name]
+        own = sections[job.name]
+        return common(tuple(sections.values())) if sums_up_others(job, own) else own
     return first_names((*output.options.items(), *job.options.items()))
+
+
+_SUMMED_S = 1.0
+"""From this run time on, the sum of its members' run times tells their number."""
+
+
+def sums_up_others(job: FioJob, options: Options) -> bool:
+    """Whether an entry sums up jobs of other sections than the one with these options, as with
+    group_reporting: fio names the first section and lists the options of the last (stat.c). Its
+    job_runtime is then a sum over more jobs than the section starts. A verify phase adds to that of
+    a single job, so it tells nothing there."""
+    wall_ns = max((stats.runtime_ns for stats in job.directions.values()), default=0)
+    if not job.run_ms or wall_ns < _SUMMED_S * NS_PER_S or "verify" in options:
+        return False
+    return round(job.run_ms * 1_000_000 / wall_ns) > numjobs(options)
+
+
+def common(sections: Sequence[Options]) -> Options:
+    """What jobs that are summed up have in common. Blocks of several sizes are a range; a depth or
+    a pattern that differs is none."""
+    first, *others = sections
+    if not others:
+        return first
+    alike = {k: v for k, v in first.items() if all(other.get(k) == v for other in others)}
+    if len({rw_of(one) for one in sections}) > 1:
+        return {k: v for k, v in alike.items() if k not in PATTERN}
+    if len({tuple(map(one.get, _SIZES)) for one in sections}) > 1:
+        sizes = [size for one in sections for size in _sizes_of(one)]
+        alike |= {"bsrange": f"{min(sizes)}-{max(sizes)}"} if all(sizes) else {"rw": ""}
+    if len({one.get("iodepth", "1") for one in sections}) > 1:
+        alike["iodepth"] = ""
+    return alike | {"group_reporting": "1", "numjobs": str(sum(map(numjobs, sections)))}
+
+
+_SIZES = ("bs", "bsrange", "bssplit")
+PATTERN = frozenset({"rw", "iodepth", *_SIZES})
+"""The options that say what a load is; an entry that sums up several has none of its own."""
+
+
+def _sizes_of(options: Options) -> list[int]:
+    """The block sizes that options name; 0 for one that cannot be read."""
+    text = options.get("bssplit") or options.get("bsrange") or options.get("bs", _DEFAULT_BLOCK)
+    pieces = [piece.partition("/")[0] for piece in re.split("[,:-]", text)]
+    return [bytes_of(piece.strip() or _DEFAULT_BLOCK) or 0 for piece in pieces]
 
 
 def options_known(job: FioJob, output: FioOutput) -> bool:

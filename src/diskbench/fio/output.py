@@ -20,9 +20,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from diskbench.errors import FioOutputUnreadable
+from diskbench.fio.declared import PATTERN, Options, block_bytes, first_names, sums_up_others
 from diskbench.fio.document import MisshapenError, read_disks, read_jobs, read_options
 from diskbench.fio.repeated import continues, jobs_of
-from diskbench.fio.reported import MOST_RUNS, FioOutput
+from diskbench.fio.reported import MOST_RUNS, FioJob, FioOutput
 from diskbench.visible import UNKNOWN, unstorable, unstorable_words
 
 __all__ = ["FioOutput", "parse_output", "parse_runs"]
@@ -213,6 +214,7 @@ def _read(document: _Document, where: str, stream: _Stream) -> FioOutput:
     if not jobs:
         printed = f"; fio said: {stream.text.splitlines()[0][:200]}" if stream.text else ""
         raise _unreadable(where, f"it lists no job: fio ended before it started one{printed}")
+    jobs, options, lists_options = _of_sums(jobs, read_options(root.get("global options")))
     stamp = root.get("timestamp_ms")
     if stamp is None and type(root.get("timestamp")) is int:
         stamp = root["timestamp"] * 1000
@@ -223,12 +225,44 @@ def _read(document: _Document, where: str, stream: _Stream) -> FioOutput:
         where=where,
         version=str(root.get("fio version", "unknown")),
         jobs=jobs,
-        options=read_options(root.get("global options")),
+        options=options,
+        lists_options=lists_options,
         timestamp_ms=None if client else stamp,
         begun_ms=stamp if client else None,
         timeless=client,
         disks=disks,
         notes=(document.repaired,) if document.repaired else (),
+    )
+
+
+def _of_sums(
+    jobs: tuple[FioJob, ...], options: Mapping[str, str]
+) -> tuple[tuple[FioJob, ...], Mapping[str, str], bool]:
+    """The jobs and their common options, and whether what is not listed is known. An entry that
+    sums up several sections has the options of one of them: its pattern, blocks and depth stand for
+    all where the counts agree with them, and are unknown elsewhere."""
+    own = [first_names((*options.items(), *job.options.items())) for job in jobs]
+    sums = [sums_up_others(job, of_job) for job, of_job in zip(jobs, own, strict=True)]
+    if not any(sums):
+        return jobs, options, True
+    read, all_agree = [], True
+    for job, of_job, is_sum in zip(jobs, own, sums, strict=True):
+        kept = {**of_job, "group_reporting": "1"} if is_sum else dict(of_job)
+        if is_sum and not _agrees(job, of_job):
+            kept = {k: v for k, v in options.items() if k not in PATTERN}
+            kept, all_agree = {**first_names(kept.items()), "group_reporting": "1"}, False
+        elif is_sum and "iodepth" in job.options:
+            kept["iodepth"] = ""
+        read.append(replace(job, options=kept))
+    return tuple(read), {}, all_agree
+
+
+def _agrees(job: FioJob, options: Options) -> bool:
+    """Whether the counts of a job are of one block size that its options name."""
+    return all(
+        stats.bytes == stats.ios * block
+        for direction, stats in job.directions.items()
+        if stats.ios and direction != "sync" and (block := block_bytes(options, direction) or -1)
     )
 
 

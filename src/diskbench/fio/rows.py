@@ -290,22 +290,23 @@ def _block(part: _Part) -> int | None:
         return stated
     if part.options.get("rw"):
         return None
-    return whole_block(part.stats)
+    return whole_block(part.stats, may_be_mean=is_set(part.options, "group_reporting"))
 
 
-def whole_block(stats: DirectionStats) -> int | None:
+def whole_block(stats: DirectionStats, *, may_be_mean: bool = False) -> int | None:
     """The block that bytes / I/Os make: exactly, or whole sectors within half a percent, since a
     text rounds bytes, and after a ramp fio counts a few I/Os less; None for several sizes, and
     where I/Os are not counted and their rate, less than one rounded off, is too coarse for that."""
     if not stats.ios or not stats.bytes:
         return None
     block, remainder = divmod(stats.bytes, stats.ios)
-    if not remainder and stats.counted:
+    if not remainder and stats.counted and not (may_be_mean and block % _SECTOR):
         return block
     if not stats.counted and stats.ios * _OFF < stats.runtime_ns / NS_PER_S:
         return None
     mean, off = stats.bytes / stats.ios, max(_OFF, stats.rounding / stats.bytes)
-    nearest = (2 ** max(round(math.log2(mean)), 0), round(mean / _SECTOR) * _SECTOR)
+    sectors = () if may_be_mean else (round(mean / _SECTOR) * _SECTOR,)
+    nearest = (2 ** max(round(math.log2(mean)), 0), *sectors)
     return next((size for size in nearest if size and abs(mean / size - 1) <= off), None)
 
 

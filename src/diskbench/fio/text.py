@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
+from diskbench.fio.declared import common
 from diskbench.fio.repeated import TextBlock, TextReports, text_unreadable
 from diskbench.fio.reported import (
     ALL_CLIENTS,
@@ -156,8 +157,9 @@ def _outputs(lines: Sequence[str], where: str) -> Iterator[FioOutput]:
 def _block(match: re.Match[str], head: TextHead, where: str) -> TextBlock:
     group, jobs = int(match["group"]), int(match["jobs"])
     known = dict(head.options.get((match["name"], group), {}))
-    if jobs > 1:
-        known |= {"numjobs": str(jobs), "group_reporting": "1"}
+    if jobs > 1:  # a group: its other sections have their lines in the head
+        sections = [of_job for (_, of_group), of_job in head.options.items() if of_group == group]
+        known = {**common(sections or [{}]), "numjobs": str(jobs), "group_reporting": "1"}
     if jobs > JOBS:
         raise text_unreadable(where, f"{jobs:,} jobs in one group")
     job = FioJob(match["name"], 0, group, int(match["error"]), known, {})

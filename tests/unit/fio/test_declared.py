@@ -1,14 +1,19 @@
 """What a job file declares is what fio runs: one parser, every [global…], every alias."""
 
+import json
 import subprocess
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diskbench.fio.audit import audit_output, block_sizes
 from diskbench.fio.declared import block_bytes, declared, iodepth, is_set, options_of
 from diskbench.fio.jobfile import ALIASES
+from diskbench.fio.output import parse_output
 from diskbench.fio.reported import FioJob, FioOutput
+from diskbench.fio.rows import measurements
+from diskbench.model.spec import Step
 
 
 def test_every_section_that_begins_with_global_holds_for_the_jobs_after_it():
@@ -64,3 +69,42 @@ def test_fio_takes_an_alias_for_the_same_option(alias):
         return
     assert f"alias: {alias}\n" in shown[0]
     assert shown[0] == shown[1]
+
+
+def grouped(*, blocks=(4096, 65536), depths=(4, 8), runtime_ns=2 * 10**9):
+    """What fio writes of two sections that it sums up: the name of the first, the options of the
+    last (tried on fio 3.33)."""
+    ios = 1000
+    job = {
+        "jobname": "a", "groupid": 0, "error": 0, "job_runtime": 2 * runtime_ns // 10**6,
+        "job options": {"rw": "randread", "bs": str(blocks[1]), "iodepth": str(depths[1])},
+        "read": {"total_ios": 2 * ios, "io_bytes": ios * sum(blocks),
+                 "runtime": runtime_ns // 10**6, "clat_ns": {"mean": 1.0, "N": 2 * ios}},
+    }  # fmt: skip
+    return {"fio version": "fio-3.33", "global options": {"direct": "1"}, "jobs": [job]}
+
+
+def test_an_entry_that_sums_up_two_sections_has_no_block_or_depth_of_one_of_them():
+    output = parse_output(json.dumps(grouped()).encode(), where="x")
+    (job,) = output.jobs
+    options = options_of(job, output, {})
+    assert (options.get("direct"), options.get("rw"), iodepth(options)) == ("1", None, None)
+    (row, _) = measurements(
+        output, run_id="r", step=Step(index=0, name="a", role="measure", job="")
+    )
+    assert (row.jobs, row.block_bytes, row.iodepth) == (2, None, None)
+    assert {c.name: c.holds for c in audit_output(output, {}, end_known=True)}["bytes"] is None
+
+
+def test_sections_of_one_block_keep_it_and_lose_the_depth_that_may_differ():
+    output = parse_output(json.dumps(grouped(blocks=(4096, 4096))).encode(), where="x")
+    options = options_of(output.jobs[0], output, {})
+    assert (block_bytes(options, "read"), iodepth(options)) == (4096, None)
+
+
+def test_a_job_file_says_what_the_sections_have_in_common():
+    output = parse_output(json.dumps(grouped()).encode(), where="x")
+    job = "[global]\nrw=randread\ngroup_reporting\n[a]\nbs=4k\niodepth=4\n[b]\nbs=64k\niodepth=4\n"
+    options = options_of(output.jobs[0], output, declared(job))
+    assert (block_bytes(options, "read"), iodepth(options)) == (None, 4)
+    assert block_sizes(options, "read") == (4096, 65536)

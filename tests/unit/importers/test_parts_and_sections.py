@@ -2,13 +2,14 @@
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from diskbench.errors import InvalidValue
 from diskbench.fio.audit import audit_output
-from diskbench.fio.declared import options_known
+from diskbench.fio.declared import block_bytes, is_set, options_known, options_of
 from diskbench.fio.histogram import bucket_index, bucket_middle_ns, longest_ns
 from diskbench.fio.warnings import step_warnings
 from diskbench.importers.fio_report import job_text, read_reports
@@ -363,3 +364,23 @@ def test_a_text_does_not_say_whether_its_io_was_direct():
     load = asked_by(step, capacity_bytes=None, says_direct=part.lists_options).stage.load
     assert load is not None
     assert (load.direct, load.depth, load.block_bytes, load.random) == (None, 4, 8192, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["json+", "normal"])
+def test_a_group_of_two_block_sizes_is_read_without_a_contradiction(form, tmp_path):
+    (tmp_path / "two.fio").write_text(
+        f"[global]\nfilename={tmp_path}/f\nsize=8m\ntime_based\nruntime=2\n"
+        "rate_iops=500\ngroup_reporting\nrw=randread\n[a]\nbs=4k\n[b]\nbs=64k\n"
+    )
+    done = subprocess.run(
+        ["fio", f"--output-format={form}", "two.fio"], cwd=tmp_path, check=True,
+        capture_output=True, start_new_session=True,
+    )  # fmt: skip
+    kind = "fio-text" if form == "normal" else "fio-json"
+    (output,) = read_reports(kind, done.stdout, where="x")
+    assert [c.name for c in audit_output(output, {}, end_known=True) if c.holds is False] == []
+    job, options = output.jobs[0], options_of(output.jobs[0], output, {})
+    assert block_bytes(options, "read") is None
+    assert is_set(options, "group_reporting")
+    assert job.directions["read"].ios

@@ -110,7 +110,7 @@ def _missing_bytes(
 def _missing(way: Way, count: DeviceCount, *, is_direct: bool | None) -> Iterator[Warning]:
     """The doubt in I/O that the device's own count lacks."""
     share = count.share
-    if share is None and count.of_all is not None and count.of_all < DEVICE_SHARE:
+    if share is None and count.of_all is not None and count.of_all < DEVICE_SHARE - count.unseen:
         yield PAGE_CACHE.warning(
             f"of all steps together the device did {count.words} ({percent(count.of_all)}): some "
             "of it never reached it"

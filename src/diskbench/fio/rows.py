@@ -300,7 +300,7 @@ def whole_block(stats: DirectionStats, *, may_be_mean: bool = False) -> int | No
     if not stats.ios or not stats.bytes:
         return None
     block, remainder = divmod(stats.bytes, stats.ios)
-    if not remainder and stats.counted and not (may_be_mean and block % _SECTOR):
+    if not remainder and stats.counted and not (may_be_mean and block & (block - 1)):
         return block
     if not stats.counted and stats.ios * _OFF < stats.runtime_ns / NS_PER_S:
         return None

@@ -327,8 +327,8 @@ def _job(block: TextBlock) -> FioJob:
             stats, lat=latencies.get("lat"), clat=latencies.get("clat"), slat=latencies.get("slat")
         )
         size = sizes[place] if place < len(sizes) else sizes[-1]
-        exact = stats.ios * int(size) if size.isdigit() and stats.counted else stats.bytes
-        if not stats.short_ios and abs(exact - stats.bytes) <= stats.rounding:
+        exact = stats.ios * int(size) if size.isdigit() and stats.counted else None
+        if exact and not stats.short_ios and abs(exact - stats.bytes) <= stats.rounding:
             stats = replace(stats, bytes=exact, rounding=0)
         block.stats[direction] = stats
     return replace(block.job, directions=dict(block.stats))

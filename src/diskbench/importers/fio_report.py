@@ -7,6 +7,7 @@ their seconds by store/series.py.
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
@@ -20,7 +21,13 @@ from diskbench.fio.terse import TERSE, parse_terse
 from diskbench.fio.text import RESULT, parse_text
 from diskbench.fio.warnings import step_warnings
 from diskbench.importers.fio_runs import split_runs
-from diskbench.importers.fio_told import commands_in, with_told
+from diskbench.importers.fio_told import (
+    NO_JOB_FILE,
+    JobFile,
+    commands_in,
+    with_job_file,
+    with_told,
+)
 from diskbench.importers.form import (
     Format,
     Imported,
@@ -44,23 +51,25 @@ FIO_REPORTS: Final[tuple[ImportKind, ...]] = ("fio-json", "fio-terse", "fio-text
 """Kinds whose files hold what fio itself counted."""
 
 
-def read_reports(kind: str, data: bytes, *, where: str) -> tuple[FioOutput, ...]:
-    """What each fio in a file of one of FIO_REPORTS reports, one for each run. Raises
-    FioOutputUnreadable."""
+def read_reports(
+    kind: str, data: bytes, *, where: str, beside: JobFile = NO_JOB_FILE
+) -> tuple[FioOutput, ...]:
+    """What each fio in a file of one of FIO_REPORTS reports, one for each run; `beside` says what a
+    report leaves out. Raises FioOutputUnreadable."""
     data = as_utf8(data)
     if kind == "fio-json":
-        return parse_runs(data, where=where)
+        return with_job_file(parse_runs(data, where=where), beside)
     text = text_of(data, where)
     outputs = (parse_terse if kind == "fio-terse" else parse_text)(text.encode(), where=where)
-    return with_told(outputs, commands_in(text))
+    return with_job_file(with_told(outputs, commands_in(text)), beside)
 
 
 def report_steps(
-    kind: str, data: bytes, index: int, *, where: str
+    kind: str, data: bytes, index: int, *, where: str, beside: JobFile = NO_JOB_FILE
 ) -> tuple[tuple[Step, FioOutput], ...]:
     """The steps of run `index` in a file, each with what fio reports of it. Raises
     FioOutputUnreadable, also where the file has no such run."""
-    runs = split_runs(read_reports(kind, data, where=where))
+    runs = split_runs(read_reports(kind, data, where=where, beside=beside))
     if not 0 <= index < len(runs):
         raise FioOutputUnreadable(f"{where}: it has {len(runs)} runs and none of number {index}")
     return runs[index]
@@ -96,15 +105,20 @@ def _waits(job: FioJob) -> bool:
     return syncs.ios >= _EACH * writes.ios
 
 
-def _reader(kind: ImportKind) -> Callable[[bytes, str, Callable[[int], str]], Imported]:
-    def read(data: bytes, name: str, run_id_of: Callable[[int], str]) -> Imported:
-        if kind == "fio-json":
-            check_json(data, name)
-        outputs = read_reports(kind, data, where=name)
-        runs = tuple(_run(parts, run_id_of(at)) for at, parts in enumerate(split_runs(outputs)))
-        return Imported(kind, outputs[0].version, runs, _facts(outputs[0]))
-
-    return read
+def read_report(
+    kind: ImportKind,
+    data: bytes,
+    name: str,
+    run_id_of: Callable[[int], str],
+    beside: JobFile = NO_JOB_FILE,
+) -> Imported:
+    """The runs in a report of fio, with what a job file beside it says. Raises InvalidValue,
+    FioOutputUnreadable."""
+    if kind == "fio-json":
+        check_json(data, name)
+    outputs = read_reports(kind, data, where=name, beside=beside)
+    runs = tuple(_run(parts, run_id_of(at)) for at, parts in enumerate(split_runs(outputs)))
+    return Imported(kind, outputs[0].version, runs, _facts(outputs[0]))
 
 
 def _run(parts: Sequence[tuple[Step, FioOutput]], run_id: str) -> ImportedRun:
@@ -166,11 +180,16 @@ def _is_text(data: bytes, _: str) -> bool:
     return RESULT.search(head_of(data)) is not None
 
 
-FIO_JSON = Format("fio-json", "fio's --output-format=json or json+", _is_json, _reader("fio-json"))
-FIO_TERSE = Format(
-    "fio-terse", "fio's terse output (versions 3, 4, 5)", _is_terse, _reader("fio-terse")
+FIO_JSON = Format(
+    "fio-json", "fio's --output-format=json or json+", _is_json, partial(read_report, "fio-json")
 )
-FIO_TEXT = Format("fio-text", "fio's normal text", _is_text, _reader("fio-text"))
+FIO_TERSE = Format(
+    "fio-terse",
+    "fio's terse output (versions 3, 4, 5)",
+    _is_terse,
+    partial(read_report, "fio-terse"),
+)
+FIO_TEXT = Format("fio-text", "fio's normal text", _is_text, partial(read_report, "fio-text"))
 
 
 _FIRST_LINE = 1024

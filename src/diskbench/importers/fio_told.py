@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from diskbench.errors import ProfileError
@@ -23,6 +23,8 @@ from diskbench.fio.declared import (
     first_names,
     iodepth,
     is_direct,
+    options_known,
+    options_of,
     rw_of,
 )
 from diskbench.fio.reported import FioJob, FioOutput
@@ -57,6 +59,17 @@ def commands_in(text: str) -> list[Sections]:
     return found
 
 
+@dataclass(frozen=True)
+class JobFile:
+    """The text of a job file beside a report, and its name."""
+
+    name: str = ""
+    text: str = ""
+
+
+NO_JOB_FILE: Final = JobFile()
+
+
 def with_told(outputs: Sequence[FioOutput], told: Sequence[Sections]) -> tuple[FioOutput, ...]:
     """The reports with what commands or job files say of their jobs."""
     if not told:
@@ -64,6 +77,31 @@ def with_told(outputs: Sequence[FioOutput], told: Sequence[Sections]) -> tuple[F
     return tuple(
         _with(output, list(_for(output, at, outputs, told))) for at, output in enumerate(outputs)
     )
+
+
+def with_job_file(outputs: Sequence[FioOutput], job_file: JobFile) -> tuple[FioOutput, ...]:
+    """The reports with what a job file beside them says of their jobs, where a report does not say
+    it. Where both say something else, the report counts, and a note says so."""
+    sections = declared(job_file.text)
+    if not sections:
+        return tuple(outputs)
+    return tuple(_beside(output, sections, job_file.name) for output in outputs)
+
+
+def _beside(output: FioOutput, sections: Sections, name: str) -> FioOutput:
+    ours = [job for job in output.jobs if job.name in sections]
+    given = {job.name: options_of(job, output, sections) for job in ours}
+    unlike = [job.name for job in ours if not _agrees(job, output, given[job.name])]
+    if unlike:
+        words = f"{name} beside it has other options of job {unlike[0]}: the report counts"
+        reports = "; ".join(filter(None, (output.reports, words)))
+        return replace(output, notes=(*output.notes, words), reports=reports)
+    if len(ours) < len(output.jobs) or not ours:
+        return output
+    if output.lists_options and all(options_known(job, output) for job in output.jobs):
+        return output
+    reports = "; ".join(filter(None, (output.reports, f"options are from {name} beside it")))
+    return replace(_with(output, [given[job.name] for job in output.jobs]), reports=reports)
 
 
 def _for(

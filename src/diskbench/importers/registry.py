@@ -13,7 +13,15 @@ from diskbench.fio.terse import TERSE
 from diskbench.importers.bonnie import BONNIE
 from diskbench.importers.dd_hdparm import DD, HDPARM
 from diskbench.importers.diskspd import DISKSPD
-from diskbench.importers.fio_report import FIO_JSON, FIO_LOG, FIO_TERSE, FIO_TEXT
+from diskbench.importers.fio_report import (
+    FIO_JSON,
+    FIO_LOG,
+    FIO_REPORTS,
+    FIO_TERSE,
+    FIO_TEXT,
+    read_report,
+)
+from diskbench.importers.fio_told import NO_JOB_FILE, JobFile
 from diskbench.importers.form import (
     Format,
     Imported,
@@ -71,8 +79,14 @@ def format_of(data: bytes, *, name: str) -> Format:
     raise InvalidValue(f"{name}: it looks like {_looks_like(data)}", advice=IMPORTABLE)
 
 
-def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) -> Imported:
-    """The runs and rows in a file.
+def read_imported(
+    data: bytes,
+    *,
+    name: str,
+    run_id_of: Callable[[int], str],
+    beside: JobFile = NO_JOB_FILE,
+) -> Imported:
+    """The runs and rows in a file; `beside` says what a report of fio leaves out.
 
     A file may hold several runs; `run_id_of` gives the id of each, counted from 0. A log file has
     one run with one step and no rows. Raises InvalidValue naming file and cause.
@@ -80,7 +94,10 @@ def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) ->
     try:
         data = as_utf8(data)
         form = format_of(data, name=name)
-        imported = _doubted(form.read(data, name, run_id_of))
+        if form.kind in FIO_REPORTS:
+            imported = read_report(form.kind, data, name, run_id_of, beside)
+        else:
+            imported = _doubted(form.read(data, name, run_id_of))
         return _with_others(imported, form, data, name)
     except (FioOutputUnreadable, InvalidValue) as error:
         raise InvalidValue(error.message, advice=error.advice or IMPORTABLE) from error
@@ -93,7 +110,7 @@ def read_imported(data: bytes, *, name: str, run_id_of: Callable[[int], str]) ->
 
 def _doubted(imported: Imported) -> Imported:
     """What was read, with a doubt in steps of other tools that no disk did."""
-    if imported.kind.startswith("fio-"):
+    if imported.kind == "fio-log":
         return imported
     runs = tuple(
         replace(

@@ -13,7 +13,7 @@ from diskbench.fio.declared import is_direct
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import FioOutput
 from diskbench.fio.samples import parse_samples
-from diskbench.importers.fio_report import FIO_REPORTS, job_text, report_steps
+from diskbench.importers.fio_report import job_text
 from diskbench.model.phase import StepPhases
 from diskbench.model.processor import SampleSummary
 from diskbench.model.result import StepAudit
@@ -25,14 +25,13 @@ from diskbench.store.archive import (
     read_manifest,
     read_step,
     result_files,
-    run_prefix,
     step_folders,
 )
 from diskbench.store.audits import run_audits
-from diskbench.store.content import read_file
 from diskbench.store.derived import read_pruned
 from diskbench.store.evidence import open_evidence
 from diskbench.store.evidence_place import check_readable
+from diskbench.store.imported_report import imported_parts
 from diskbench.store.manifest import PrunedRun
 from diskbench.store.parallel_evidence import AT_ONCE, is_away
 from diskbench.store.parse_step import FIO_JSON, SAMPLES
@@ -177,20 +176,17 @@ def _known(
 def read_steps(evidence: EvidenceStore, run_id: str) -> tuple[StepEvidence, ...]:
     """The steps of a run in order. Raises UnknownName for a run without evidence, EvidenceDamaged
     and FioOutputUnreadable for files that were changed or cannot be parsed."""
-    manifest = read_manifest(evidence, run_id)
-    record = manifest.imported if manifest else None
-    if record is not None and record.kind in FIO_REPORTS:
-        data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
+    if parts := imported_parts(evidence, run_id):
         return tuple(
             StepEvidence(
                 step.model_copy(update={"job": job_text(part)}),
                 part,
                 says_direct=all(is_direct(job, part, {}) is not None for job in part.jobs),
             )
-            for step, part in report_steps(record.kind, data, record.index, where=record.name)
+            for step, part in parts
         )
     steps = tuple(_closed(evidence, run_id))
-    if not steps and manifest is None:
+    if not steps and read_manifest(evidence, run_id) is None:
         raise UnknownName("run", run_id, (), advice=f"{evidence.url} has no finished step of it")
     return steps
 

@@ -10,17 +10,18 @@ and reported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
-from diskbench.fio.declared import NamedLogs, group_of, named_logs
+from diskbench.fio.declared import NamedLogs, declared, group_of, named_logs
 from diskbench.fio.logs import LogName, log_name
 from diskbench.importers.fio_report import FIO_REPORTS, check_log, read_reports
+from diskbench.importers.fio_told import NO_JOB_FILE, JobFile
 from diskbench.importers.form import Imported
 from diskbench.importers.registry import IMPORTABLE, read_imported
 from diskbench.limits import IMPORT_BYTES, IMPORT_FILES, PARSED_BYTES
-from diskbench.units import format_bytes
+from diskbench.units import MIB, format_bytes
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class ImportSource:
     """One file that holds runs (or the first of several logs), what was read from it, and the logs
     that belong to it.
 
-    `steps` maps the name of a log to the index of its step, in a file of several steps.
+    `steps` maps the name of a log to the index of its step, in a file of several steps; `beside` is
+    the job file of a report of fio.
     """
 
     name: str
@@ -36,6 +38,12 @@ class ImportSource:
     parsed: Imported
     logs: Mapping[str, bytes]
     steps: Mapping[str, int] = field(default_factory=dict)
+    beside: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def job_file(self) -> str | None:
+        """The name of the job file that says what the report leaves out."""
+        return next(iter(self.beside), None)
 
 
 @dataclass(frozen=True)
@@ -70,28 +78,32 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
     left_out: list[Left] = []
     typed, in_folders = _listed(paths)
     contents: dict[Path, bytes] = {}
-    parsed = _read_results(typed, in_folders, contents, left_out)
+    job_files = _job_files(typed, in_folders, contents)
+    typed, in_folders = (
+        [path for path in found if path not in job_files] for found in (typed, in_folders)
+    )
+    parsed, beside = _read_results(typed, in_folders, job_files, contents, left_out)
     fio = {
         path: _report(path, result.kind, contents[path])
         for path, result in parsed.items()
         if result.kind in FIO_REPORTS
     }
     logs = [path for path in (*typed, *in_folders) if log_name(path.name)]
-    beside = [log for log in _beside(fio) if log not in logs]
+    near = [log for log in _logs_beside(fio) if log not in logs]
     owner: dict[Path, tuple[_Report, int]] = {}
     alone: list[Path] = []
-    for log in (*logs, *beside):
+    for log in (*logs, *near):
         mine = [document for document in fio.values() if document.path.parent == log.parent]
-        owned, why = _owner(log, mine, searched=log in beside)
+        owned, why = _owner(log, mine, searched=log in near)
         if owned:
             owner[log] = owned
         elif log in typed or not mine:
             alone.append(log)
         else:
             left_out.append(Left(log, why))
-    chosen = [log for log in (*logs, *beside) if log in owner or log in alone]
+    chosen = [log for log in (*logs, *near) if log in owner or log in alone]
     only = typed[0] if len(paths) == 1 and typed else None
-    left_out += _read_logs(chosen, typed, beside, contents, only=only)
+    left_out += _read_logs(chosen, typed, near, contents, only=only)
     sources = []
     for path, result in parsed.items():
         places = {
@@ -100,9 +112,12 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
             if document.path == path and log in contents
         }
         several = path in fio and len(fio[path].groups) > 1
-        sources.append(_source(path, result, places, contents, several=several))
+        source = _source(path, result, places, contents, several=several)
+        if job_file := beside.get(path):
+            source = replace(source, beside={job_file.name: job_files[job_file]})
+        sources.append(source)
     for first, *following in _by_prefix([log for log in alone if log in contents]):
-        result = _parsed(first, contents[first])
+        result = _parsed(first, contents[first], None, {})
         sources.append(_source(first, result, dict.fromkeys(following, 0), contents, several=False))
     if not sources:
         names = ", ".join(map(str, paths))
@@ -138,13 +153,16 @@ def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 def _read_results(
     typed: Sequence[Path],
     in_folders: Sequence[Path],
+    job_files: Mapping[Path, bytes],
     contents: dict[Path, bytes],
     left_out: list[Left],
-) -> dict[Path, Imported]:
+) -> tuple[dict[Path, Imported], dict[Path, Path]]:
     """Read all files that are no logs into `contents`, whole before anything is stored: an import
-    that is refused keeps nothing. A file from a folder that is no result, or is damaged, is added
-    to `left_out`; one that was typed raises InvalidValue."""
+    that is refused keeps nothing; returns what each holds, and the job file that was read with it.
+    A file from a folder that is no result, or is damaged, is added to `left_out`; one that was
+    typed raises InvalidValue."""
     parsed: dict[Path, Imported] = {}
+    beside: dict[Path, Path] = {}
     for path in (*typed, *in_folders):
         if log_name(path.name):
             continue
@@ -159,18 +177,64 @@ def _read_results(
                 advice="with group_reporting, or json in place of json+, fio writes less",
             )
         try:
-            parsed[path] = _parsed(path, data)
+            job_file = _job_file_of(path, job_files)
+            parsed[path] = _parsed(path, data, job_file, job_files)
+            if job_file and job_file.name in _reports_of(parsed[path]):
+                beside[path] = job_file
         except InvalidValue as error:
             if path in typed:
                 raise
             left_out.append(Left(path, error.message.removeprefix(f"{path.name}: ")))
             continue
         contents[path] = data
-    return parsed
+    return parsed, beside
 
 
-def _parsed(path: Path, data: bytes) -> Imported:
-    return read_imported(data, name=path.name, run_id_of=lambda _: "")
+def _parsed(
+    path: Path, data: bytes, job_file: Path | None, job_files: Mapping[Path, bytes]
+) -> Imported:
+    beside = NO_JOB_FILE
+    if job_file is not None:
+        beside = JobFile(job_file.name, job_files[job_file].decode(errors="replace"))
+    return read_imported(data, name=path.name, run_id_of=lambda _: "", beside=beside)
+
+
+def _reports_of(parsed: Imported) -> str:
+    return "; ".join(run.reports for run in parsed.runs)
+
+
+_JOB_FILES = frozenset({".fio", ".job", ".ini", ".cfg"})
+_JOB_FILE_BYTES = MIB
+
+
+def _job_files(
+    typed: Sequence[Path], in_folders: Sequence[Path], contents: Mapping[Path, bytes]
+) -> dict[Path, bytes]:
+    """The job files of fio among the files, and beside the typed ones."""
+    near = [
+        path
+        for folder in dict.fromkeys(path.parent for path in typed)
+        if folder.is_dir()
+        for path in sorted(folder.iterdir())
+    ]
+    found = {}
+    for path in dict.fromkeys((*typed, *in_folders, *near)):
+        if path.suffix.lower() not in _JOB_FILES or not path.is_file():
+            continue
+        if path.stat().st_size <= _JOB_FILE_BYTES:
+            data = _read(path, contents)
+            if declared(data.decode(errors="replace")):
+                found[path] = data
+    return found
+
+
+def _job_file_of(path: Path, job_files: Mapping[Path, bytes]) -> Path | None:
+    """The job file in the folder of a report that has its name, else the only one there."""
+    there = [job_file for job_file in job_files if job_file.parent == path.parent]
+    named = [job_file for job_file in there if _stem(job_file) == _stem(path)]
+    if len(named) == 1 or len(there) == 1:
+        return (named or there)[0]
+    return None
 
 
 def _read_logs(
@@ -230,7 +294,7 @@ def _report(path: Path, kind: str, data: bytes) -> _Report:
     return _Report(path, named_logs(outputs[0]), groups)
 
 
-def _beside(results: Iterable[Path]) -> list[Path]:
+def _logs_beside(results: Iterable[Path]) -> list[Path]:
     """The logs in the folders of these files."""
     folders = dict.fromkeys(path.parent for path in results)
     return [

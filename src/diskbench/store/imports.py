@@ -206,9 +206,12 @@ def _keep_run(
     # An undated run's folders are closed at the time of the import; its rows have no time at all.
     started, finished = run.times
     started, finished = started or at, finished or at
-    files = {source.name: source.data, **source.logs}
+    files = {source.name: source.data, **source.logs, **source.beside}
     is_single = len(run.steps) == 1
-    places = {name: 0 if is_single else source.steps.get(name) for name in files}
+    places = {
+        name: 0 if is_single and name not in source.beside else source.steps.get(name)
+        for name in files
+    }
     apart = {name: files[name] for name, place in places.items() if place is None}
     records = archive.put_originals(evidence, archive.run_prefix(run_id), apart)
     for place, imported_step in enumerate(run.steps):
@@ -239,6 +242,7 @@ def _keep_run(
         tool_version=parsed.tool_version,
         created_at=run.started_at or run.finished_at or at,
         local_time=run.local_time,
+        job_file=source.job_file,
         files=records,
     )
     return archive.write_manifest(

@@ -81,7 +81,8 @@ class ImportRecord(_Record):
     """Where imported numbers came from. `files` are the originals; their keys lie under the run.
 
     `name` is the file that holds the numbers (the first log where there is none), as it was given;
-    `index` counts the runs in it. `local_time` is a time in it whose zone it does not say.
+    `index` counts the runs in it; `job_file` is the one among `files` that says what a report of
+    fio leaves out. `local_time` is a time in it whose zone it does not say.
     """
 
     kind: str
@@ -90,6 +91,7 @@ class ImportRecord(_Record):
     tool_version: str
     created_at: str
     local_time: str | None = None
+    job_file: str | None = None
     files: dict[str, FileRecord]
 
 

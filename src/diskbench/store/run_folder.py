@@ -21,6 +21,7 @@ from diskbench.ports import EvidenceStore
 from diskbench.store import archive
 from diskbench.store.audits import audited, doubted, run_audits
 from diskbench.store.content import read_file
+from diskbench.store.imported_report import original
 from diskbench.store.manifest import ImportRecord, Manifest, StepEntry, StepRecord
 from diskbench.store.parse_step import step_result
 from diskbench.store.rows import ending
@@ -191,11 +192,9 @@ def _imported(
 
 
 def _original(evidence: EvidenceStore, manifest: Manifest, record: ImportRecord) -> Imported:
-    if record.name not in record.files:
-        raise EvidenceDamaged(f"the manifest of run {manifest.run_id} has no file {record.name!r}")
-    prefix, file = archive.run_prefix(manifest.run_id), record.files[record.name]
-    data = read_file(evidence, prefix, record.name, file, limit=IMPORT_BYTES)
-    return read_imported(data, name=record.name, run_id_of=lambda _: manifest.run_id)
+    data, beside = original(evidence, manifest.run_id, record, limit=IMPORT_BYTES)
+    run_id = manifest.run_id
+    return read_imported(data, name=record.name, run_id_of=lambda _: run_id, beside=beside)
 
 
 def _imported_steps(

@@ -18,12 +18,12 @@ from diskbench.errors import UnknownName
 from diskbench.fio.logs import log_name
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import FioOutput, totals_of
-from diskbench.importers.fio_report import FIO_REPORTS, report_steps
 from diskbench.model.spec import Step
 from diskbench.ports import EvidenceStore
-from diskbench.store.archive import read_manifest, read_step, run_prefix, step_folders
+from diskbench.store.archive import read_step, run_prefix, step_folders
 from diskbench.store.content import read_file
 from diskbench.store.derived import read_from_logs
+from diskbench.store.imported_report import imported_parts
 from diskbench.store.log_counts import write_latencies
 from diskbench.store.log_scan import database, literal
 from diskbench.store.manifest import StepRecord
@@ -69,7 +69,7 @@ def step_outputs(
     evidence: EvidenceStore, run_id: str, step: str | None
 ) -> Iterator[tuple[Step, FioOutput]]:
     """fio's report on each step. An imported document of several steps is one file."""
-    pairs = _imported_parts(evidence, run_id)
+    pairs = imported_parts(evidence, run_id)
     if pairs:
         if step is not None and all(known.name != step for known, _ in pairs):
             raise UnknownName("step", step, {known.name for known, _ in pairs})
@@ -81,16 +81,6 @@ def step_outputs(
             yield closed.step, output
 
 
-def _imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, FioOutput], ...]:
-    """The steps of a run that was imported from a report of fio; empty for any other run."""
-    manifest = read_manifest(evidence, run_id)
-    record = manifest.imported if manifest else None
-    if not record or record.kind not in FIO_REPORTS:
-        return ()
-    data = read_file(evidence, run_prefix(run_id), record.name, record.files[record.name])
-    return report_steps(record.kind, data, record.index, where=record.name)
-
-
 def output_of(
     evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord
 ) -> FioOutput | None:
@@ -98,7 +88,7 @@ def output_of(
     FioOutputUnreadable."""
     file = record.files.get(FIO_JSON)
     if file is None:  # one step of an imported document of several, or a step with logs only
-        parts = _imported_parts(evidence, run_id)
+        parts = imported_parts(evidence, run_id)
         return next((part for step, part in parts if step == record.step), None)
     data = read_file(evidence, f"{run_prefix(run_id)}/{folder}", FIO_JSON, file)
     return parse_output(data, where=f"{folder}/{FIO_JSON}")

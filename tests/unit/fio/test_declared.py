@@ -89,9 +89,8 @@ def test_an_entry_that_sums_up_two_sections_has_no_block_or_depth_of_one_of_them
     (job,) = output.jobs
     options = options_of(job, output, {})
     assert (options.get("direct"), options.get("rw"), iodepth(options)) == ("1", None, None)
-    (row, _) = measurements(
-        output, run_id="r", step=Step(index=0, name="a", role="measure", job="")
-    )
+    step = Step(index=0, name="a", role="measure", job="", expected_s=2)
+    (row, _) = measurements(output, run_id="r", step=step)
     assert (row.jobs, row.block_bytes, row.iodepth) == (2, None, None)
     assert {c.name: c.holds for c in audit_output(output, {}, end_known=True)}["bytes"] is None
 

@@ -3,10 +3,14 @@
 import json
 
 import pytest
+from tests.rigs.fio_reports import Disk, Told, text
 from tests.rigs.taken_in import taken_in
 
 import diskbench
 from diskbench.errors import InvalidValue
+from diskbench.fio.declared import options_of
+from diskbench.importers.fio_report import report_steps
+from diskbench.importers.fio_told import JobFile
 from diskbench.store import import_sources
 from diskbench.store.import_sources import read_sources
 
@@ -40,8 +44,8 @@ def document(*jobs, version="fio-3.33", common=None):
 
 def place(folder, **files):
     folder.mkdir(exist_ok=True)
-    for name, text in files.items():
-        (folder / name).write_text(text)
+    for name, written in files.items():
+        (folder / name).write_text(written)
     return folder
 
 
@@ -184,3 +188,29 @@ def test_a_folder_of_too_many_files_is_refused(tmp_path, monkeypatch):
     place(tmp_path, a="", b="", c="")
     with pytest.raises(InvalidValue, match="more than 2 files"):
         read_sources([tmp_path])
+
+
+JOB_FILE = "[r]\nrw=randread\nbs=4k\niodepth=8\nioengine=libaio\ndirect=1\n"
+
+
+@pytest.mark.parametrize(
+    ("job_file", "direct", "said"),
+    [
+        (JOB_FILE, "1", "options are from j.fio beside it"),
+        (JOB_FILE.replace("bs=4k", "bs=64k"), None, "j.fio beside it has other options of job r"),
+        ("[other]\nrw=read\n", None, ""),
+        ("no job file", None, ""),
+    ],
+)
+def test_a_job_file_beside_a_report_says_what_the_report_leaves_out(
+    tmp_path, job_file, direct, said
+):
+    (tmp_path / "j.txt").write_text(text([Told(name="r", depth=8)], [Disk(reads=180_000)]))
+    (tmp_path / "j.fio").write_text(job_file)
+    (source,) = read_sources([tmp_path / "j.txt"]).sources
+    (run,) = source.parsed.runs
+    assert said in run.reports
+    assert (source.job_file == "j.fio") is bool(said)
+    beside = JobFile("j.fio", job_file)
+    ((_, output),) = report_steps("fio-text", source.data, 0, where="j.txt", beside=beside)
+    assert options_of(output.jobs[0], output, {}).get("direct") == direct

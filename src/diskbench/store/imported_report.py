@@ -1,0 +1,42 @@
+"""The files of a run that somebody else measured, as they lie in its evidence: the file with the
+numbers, the job file beside it, and the steps of a report of fio."""
+
+from __future__ import annotations
+
+from diskbench.errors import EvidenceDamaged
+from diskbench.fio.reported import FioOutput
+from diskbench.importers.fio_report import FIO_REPORTS, report_steps
+from diskbench.importers.fio_told import NO_JOB_FILE, JobFile
+from diskbench.limits import PARSED_BYTES
+from diskbench.model.spec import Step
+from diskbench.ports import EvidenceStore
+from diskbench.store.archive import read_manifest, run_prefix
+from diskbench.store.content import read_file
+from diskbench.store.manifest import ImportRecord
+
+
+def original(
+    evidence: EvidenceStore, run_id: str, record: ImportRecord, *, limit: int = PARSED_BYTES
+) -> tuple[bytes, JobFile]:
+    """The bytes of the file that holds the numbers, and the job file that says what it leaves out.
+    Raises EvidenceDamaged, LimitExceeded."""
+
+    def file(name: str) -> bytes:
+        if name not in record.files:
+            raise EvidenceDamaged(f"the manifest of run {run_id} has no file {name!r}")
+        return read_file(evidence, run_prefix(run_id), name, record.files[name], limit=limit)
+
+    if record.job_file is None:
+        return file(record.name), NO_JOB_FILE
+    text = file(record.job_file).decode(errors="replace")
+    return file(record.name), JobFile(record.job_file, text)
+
+
+def imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, FioOutput], ...]:
+    """The steps of a run that was imported from a report of fio; empty for any other run."""
+    manifest = read_manifest(evidence, run_id)
+    record = manifest.imported if manifest else None
+    if not record or record.kind not in FIO_REPORTS:
+        return ()
+    data, beside = original(evidence, run_id, record)
+    return report_steps(record.kind, data, record.index, where=record.name, beside=beside)

@@ -29,9 +29,12 @@ from diskbench.engine.schedule.schedules import (
 )
 from diskbench.errors import UnknownName
 from diskbench.model.schedule import ScheduleDocument, ScheduleStatus
+from diskbench.report.terminal.screen import hanging
 from diskbench.report.terminal.status_text import schedule_lines
+from diskbench.results.replicate_set import replicates_of
 from diskbench.store.campaigns import find_campaign
 from diskbench.store.schedules import list_schedules
+from diskbench.store.where import Filter, any_of
 
 
 @offering
@@ -195,7 +198,8 @@ def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> Sch
 
 
 def print_last(engine: sa.Engine, status: ScheduleStatus) -> None:
-    """Print the newest matrix of a schedule that is over: figures, cost, and where its page is."""
+    """Print the newest matrix of a schedule that is over: figures, cost, and where its page is;
+    and how many of its measurements kept the promise, where there are ten or more."""
     over = [
         occurrence.campaign_id
         for occurrence in status.occurrences
@@ -205,6 +209,10 @@ def print_last(engine: sa.Engine, status: ScheduleStatus) -> None:
         print()
         last = matrix_status(engine, find_campaign(engine, over[0]))
         print_matrix_status(engine, last, "table")
+        together = any_of([[Filter("campaign_id", "=", one)] for one in over if one])
+        for line in replicates_of(engine, together, canaries=False).lines:
+            if line.verdict is not None and (kept := line.verdict.kept) is not None:
+                print(hanging(f"{line.block}, {line.step}: ", kept.words()))
 
 
 def _print(statuses: list[ScheduleStatus], output: str = "table") -> None:

@@ -198,7 +198,9 @@ class SiteRunLine(Frozen):
     `limiter` are of its verdicts: the worst, and what the most steps ran into; None and empty where
     there is no verdict. `on_credit` are the steps that ended before the disk's burst credit did,
     `lasting` those that reached the level behind it. `usd_a_month` is the price of its disk when it
-    was measured (None: not known)."""
+    was measured (None: not known). `ratio` is the least of its steps that asked for all of the
+    promise (None: no step did), `designed` the share of the time for which the disk is designed to
+    keep it."""
 
     run_id: str
     trial_id: str
@@ -219,6 +221,8 @@ class SiteRunLine(Frozen):
     read: Best | None = None
     write: Best | None = None
     usd_a_month: float | None = None
+    ratio: float | None = None
+    designed: float | None = None
 
 
 class ConfigurationLine(Frozen):

@@ -131,7 +131,7 @@ def _with_share_of_runs(verdicts: Sequence[Verdict], designed: float | None) -> 
     shares = {
         step: share_of_runs([one.stands_for.ratio or 0.0 for one in of], designed)
         for step, of in verdicts_by_step(verdicts).items()
-        if _asks_all(shown(of)) and all(one.kept is None for one in of)
+        if asks_all(shown(of)) and all(one.kept is None for one in of)
     }
     return [
         one if (share := shares.get(one.step)) is None else one.model_copy(update={"kept": share})
@@ -142,7 +142,7 @@ def _with_share_of_runs(verdicts: Sequence[Verdict], designed: float | None) -> 
 _LESS = frozenset({"latency", "offered", "queue-depth"})
 
 
-def _asks_all(verdict: Verdict) -> bool:
+def asks_all(verdict: Verdict) -> bool:
     """Whether a step asked for all that is promised."""
     main = verdict.stands_for
     return main.promised is not None and not {main.promised.limited_by, main.limiter.name} & _LESS

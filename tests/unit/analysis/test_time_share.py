@@ -15,6 +15,7 @@ from diskbench.catalog.expect import expect_on, path_of
 from diskbench.catalog.lookup import limits
 from diskbench.catalog.machine import MachineLimits
 from diskbench.model.expectation import Load
+from diskbench.report.assemble.summary import shares_of_time
 from diskbench.report.terminal.verdict_text import verdict_lines
 
 
@@ -88,3 +89,5 @@ def test_a_long_planned_step_says_its_share_beside_that_of_the_disk():
     text = " ".join(" ".join(line.text for line in verdict_lines([found])).split())
     assert "soak: 98.9% of 3,599 s at 90% of the promise or more" in text
     assert "worst spell 40 s; designed for" in text
+    (share,) = shares_of_time([found])
+    assert share.startswith("soak: 98.9% of 3,599 s"), "what pages and Markdown say, too"

@@ -230,6 +230,16 @@ def trust_sentence(verdicts: Sequence[Verdict]) -> str:
     return f"Doubtful figures: {'; '.join(doubted)}{f' and {more} more' if more > 0 else ''}."
 
 
+def shares_of_time(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    """For how much of its seconds each step kept its promise; of runs only where some did not."""
+    kept = ((step, shown(of_step).kept) for step, of_step in verdicts_by_step(verdicts).items())
+    return tuple(
+        f"{step}: {share.words()}"
+        for step, share in kept
+        if share is not None and (share.unit == "s" or share.kept < share.of)
+    )
+
+
 def slowed(trial: Facts) -> tuple[str, ...]:
     """Why it slowed down, in a few plain sentences; empty if it did not, or if unknown."""
     fall = fall_of(trial.verdicts)

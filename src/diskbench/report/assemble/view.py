@@ -33,6 +33,7 @@ from diskbench.report.assemble.summary import (
     LastingFall,
     fall_of,
     headline,
+    shares_of_time,
     slowed,
     trust_sentence,
     two_sentences,
@@ -137,6 +138,11 @@ class View(Facts):
     def slowed(self) -> tuple[str, ...]:
         """Why it slowed down."""
         return slowed(self)
+
+    @property
+    def promise_kept(self) -> tuple[str, ...]:
+        """For how much of the time each step kept its promise."""
+        return shares_of_time(self.verdicts)
 
     @property
     def unfinished(self) -> str:

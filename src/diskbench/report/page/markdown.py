@@ -64,6 +64,9 @@ def _single(view: View) -> Iterable[str]:
         yield f"## Measured{beside}\n\n{results_table(view.rows)}"
     if view.thresholds:
         yield "\n".join(f"- {escaped(threshold.text)}" for threshold in view.thresholds)
+    if view.promise_kept:
+        lines = "\n".join(f"- {escaped(share)}" for share in view.promise_kept)
+        yield f"## How much of the time it kept its promise\n\n{lines}"
     if view.slowed:
         yield "## Why it slowed down\n\n" + "\n\n".join(map(escaped, view.slowed))
     if view.figures:

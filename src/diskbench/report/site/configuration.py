@@ -9,6 +9,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
+from diskbench.analysis.time_share import share_of_runs
 from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
 from diskbench.report.assemble.words import (
     NO_INTERVAL,
@@ -79,6 +80,7 @@ def configuration_page(
         up=_UP,
         one=configuration,
         summary=_summary(configuration),
+        kept=kept_words(runs),
         fields=[_field(*field) for field in configuration.fields],
         changes=[
             change
@@ -93,6 +95,14 @@ def configuration_page(
         found=[(_fact(name), _values(values)) for name, values in configuration.facts],
         table=runs_table(runs, up=_UP, one_subject=True),
     )
+
+
+def kept_words(runs: Sequence[SiteRunLine]) -> str:
+    """For how many of the runs (newest first) every step kept its promise; empty for few runs."""
+    judged = [run for run in reversed(runs) if run.ratio is not None]
+    designed = next((run.designed for run in judged if run.designed is not None), None)
+    share = share_of_runs([run.ratio or 0.0 for run in judged], designed)
+    return "" if share is None else share.words()
 
 
 def _part(

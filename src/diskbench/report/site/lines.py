@@ -12,6 +12,7 @@ from diskbench.model.verdict import Trust, Verdict
 from diskbench.report.assemble.lines import StepLine
 from diskbench.report.assemble.view import View
 from diskbench.report.terminal.lists import disk as disk_bought
+from diskbench.results.verdicts import asks_all
 from diskbench.units import format_bytes
 
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")
@@ -36,6 +37,7 @@ def run_line(
         for verdict in (view.verdicts if view is not None else ())
         if verdict.run_id == row.run_id
     ]
+    asked_all = [verdict for verdict in verdicts if asks_all(verdict)]
     on_credit = {verdict.step for verdict in verdicts if verdict.stands_for.kind == "burst"}
     of_levels = {verdict.step for verdict in verdicts if verdict.stands_for.kind is not None}
     lasting = of_levels - on_credit
@@ -65,6 +67,8 @@ def run_line(
         read=_best(lines, "read", on_credit),
         write=_best(lines, "write", on_credit),
         usd_a_month=price.total_usd if price is not None else None,
+        ratio=min((ratio for one in asked_all if (ratio := one.stands_for.ratio)), default=None),
+        designed=next((p.designed for one in asked_all if (p := one.stands_for.promised)), None),
     )
 
 

@@ -327,6 +327,8 @@ def _line(line: ReplicateLine, width: int) -> Iterator[str]:
     yield from wrapped("    ", replicated_text(line.replicated, show), width)
     if line.verdict is not None:
         yield from wrapped("    = ", _verdict(line.verdict), width)
+        if line.verdict.kept is not None:
+            yield from wrapped("    = ", line.verdict.kept.words(), width)
     if line.after_cliff:
         text = f"level after the cliff in {line.after_cliff} of {line.replicated.trials} trials"
         yield from wrapped("    ! ", f"{text} ({line.level}), no mean over both", width)

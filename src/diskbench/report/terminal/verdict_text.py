@@ -17,7 +17,6 @@ from diskbench.analysis.shown import (
     doubted_run,
     limit_of,
     reasons_over,
-    shown,
     shown_stretch,
     trust_of,
     verdict_doubts,
@@ -27,6 +26,7 @@ from diskbench.model.doubts import OTHER_DISK, Reason, doubt_of, doubt_words
 from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.model.verdict import Judged, LimiterName, Trust, Verdict
 from diskbench.report.assemble.phases import clock
+from diskbench.report.assemble.summary import shares_of_time
 from diskbench.report.assemble.words import NONE, cut, figure, short_limit
 
 WIDTH = 80
@@ -147,15 +147,12 @@ def _grounds(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]
 
 
 def _below_the_table(steps: dict[str, list[Verdict]]) -> Iterator[str]:
-    """Which of two runs is shown, and for how much of the time a step kept its
-    promise (of runs only where some did not)."""
+    """Which of two runs is shown, and for how much of the time a step kept its promise."""
     groups = [group for of_runs in steps.values() for group in _groups(of_runs)]
     if any(len(group) == _TWO for group in groups):
         yield "  of two runs the lower one is shown"
-    for name, of_runs in steps.items():
-        kept = shown(of_runs).kept
-        if kept is not None and (kept.unit == "s" or kept.kept < kept.of):
-            yield from _folded(f"{name}: {kept.words()}")
+    for share in shares_of_time([verdict for of_runs in steps.values() for verdict in of_runs]):
+        yield from _folded(share)
 
 
 def _is_printed(step: str, reason: Reason, below: Collection[tuple[str, str]]) -> bool:

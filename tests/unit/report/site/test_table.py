@@ -4,6 +4,7 @@ import pytest
 
 from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.model.history import Best, Configuration, ConfigurationLine, NewLevel, SiteRunLine
+from diskbench.report.site.configuration import kept_words
 from diskbench.report.site.lines import configuration_line
 from diskbench.report.site.table import configurations_table, runs_table
 
@@ -141,3 +142,14 @@ def test_a_configuration_lasts_as_soon_as_one_of_its_runs_did(lasting, on_credit
     line = configuration_line(subject, told)
     assert line.read == Best(value=3000.0, step="rand-read", n=2, on_credit=on_credit)
     assert line.rest == (("size", "1 GiB"),)
+
+
+def test_a_configuration_says_how_many_of_its_runs_kept_the_promise():
+    newest_first = [
+        run(f"r{n}", ratio=0.5 if n in (3, 4) else 1.0, designed=0.99) for n in range(20)
+    ]
+    told = kept_words(newest_first)
+    assert told.startswith("90% of 20 runs at 90% of the promise or more (")
+    assert told.endswith("worst spell 2 runs; designed for 99% of the time")
+    assert kept_words(newest_first[:9]) == "", "few runs have no share"
+    assert kept_words([run(f"r{n}") for n in range(20)]) == "", "no run asked for the promise"

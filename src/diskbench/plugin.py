@@ -35,6 +35,9 @@ class GuestIdentity:
     """(output of `proof`, instance id) → whether it is that machine; None: it cannot be proved."""
     needs_root: bool = False
     """Whether `proof` runs as root."""
+    machine_type: str = ""
+    """A POSIX shell script that runs inside the guest, without credentials, and prints the name of
+    its machine type, or a path that ends in it."""
     type_in_product: bool = False
     """Whether DMI's `product_name` is the instance type itself (`m5.large`)."""
     network_nvme_models: tuple[str, ...] = ()

@@ -38,10 +38,20 @@ from diskbench.plugins import plugin, plugin_names
 from diskbench.settings import load_settings
 
 _RARE = frozenset(
-    {"max_replicates", "deadline", "timing", "junit", "promise", "if_busy", "allow", "assume_price"}
+    {
+        "max_replicates",
+        "deadline",
+        "timing",
+        "junit",
+        "promise",
+        "if_busy",
+        "allow",
+        "assume_price",
+        "ask_metadata",
+    }
 )
 """Common options that plain help leaves out."""
-_THERE = frozenset({"host", "path", "device", "destroy_data", "allow"})
+_THERE = frozenset({"host", "path", "device", "destroy_data", "allow", "ask_metadata"})
 """Common options that name an existing machine or disk: a provider that rents has no use for
 them."""
 _OF_RENTERS = frozenset({"disk", "region", "max_cost", "assume_price", "replicates", "until_ci"})
@@ -263,6 +273,7 @@ def asked_for(typed: Mapping[str, Any], *, writes: bool = False) -> CommandReque
         if_busy=typed["if_busy"],
         fail_if=tuple(typed["fail_if"] or ()),
         allow=tuple(typed["allow"] or ()),
+        ask_metadata=bool(typed["ask_metadata"]),
     )
     return CommandRequest(request, limit)
 

@@ -77,6 +77,14 @@ def common(
             metavar="iops=N,mb_per_s=N",
         ),
     ] = None,
+    ask_metadata: Annotated[
+        bool,
+        _what(
+            "--ask-metadata",
+            help="Let the machine ask its cloud's metadata service for its type: its limits then "
+            "count beside --promise; no credentials are read.",
+        ),
+    ] = False,
     disk: Annotated[
         str | None,
         _rent(

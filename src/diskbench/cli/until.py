@@ -110,7 +110,8 @@ _LIMITS = {
 """Option of `run` → field of a matrix's limits."""
 _NOT_FIELDS = frozenset(
     {*_LIMITS, "until_ci", "replicates", "output", "quiet", "verbose", "detach", "install_fio",
-     "timing", "database_url", "evidence_url", "set_", "label", "tag", "promise", "host"}
+     "timing", "database_url", "evidence_url", "set_", "label", "tag", "promise", "host",
+     "ask_metadata"}
 )  # fmt: skip
 
 

@@ -336,6 +336,25 @@ def _type_is_product(dmi: Mapping[str, str]) -> bool:
     return any(guest.type_in_product and _is_named(guest, dmi) for guest in guests)
 
 
+_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+def with_machine_type(host: Host, facts: HostFacts) -> HostFacts:
+    """The facts with the machine type that the cloud's metadata service names, where neither
+    firmware nor cloud-init did. The guest asks, without credentials, the cloud that its firmware
+    names; an answer that is no name is none. Raises ConnectionLost."""
+    plugin = known_plugin(facts.cloud.vendor or "")
+    guest = plugin.guest if plugin else None
+    if facts.cloud.instance_type is not None or guest is None or not guest.machine_type:
+        return facts
+    printed = host.run(guest.machine_type, timeout_s=_PROOF_S, root=False).text.strip()
+    named = printed.rpartition("/")[2]
+    if not _TYPE.fullmatch(named):
+        return facts
+    cloud = facts.cloud.model_copy(update={"instance_type": named})
+    return facts.model_copy(update={"cloud": cloud})
+
+
 def _cloud_init(lines: list[str]) -> dict[str, Any]:
     with contextlib.suppress(ValueError, RecursionError):
         return _mapping(json.loads("\n".join(lines)))

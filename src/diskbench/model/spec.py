@@ -74,6 +74,8 @@ class Cell(Frozen):
     """What the figures have to keep to, or the command fails."""
     allowed: tuple[str, ...] = ()
     """Options of a job file that the owner of this machine allows (fio/options.py: ALLOWABLE)."""
+    ask_metadata: bool = False
+    """Whether an existing machine may ask its cloud's metadata service for its type."""
 
     @property
     def has_host_cache(self) -> bool:

@@ -46,6 +46,7 @@ class Request:
     if_busy: str = "wait"
     fail_if: Sequence[str] = ()
     allow: Sequence[str] = ()
+    ask_metadata: bool = False
 
 
 def cells(request: Request) -> tuple[Cell, ...]:
@@ -111,6 +112,7 @@ def cells(request: Request) -> tuple[Cell, ...]:
             if_busy=busy,
             fail_if=conditions,
             allowed=allowed,
+            ask_metadata=request.ask_metadata,
         )
         for replicate in range(request.replicates)
         for host in (request.hosts or (None,))
@@ -297,7 +299,7 @@ def _target_spec(request: Request) -> TargetSpec:
             advice="name a directory, a machine or a disk to rent, such as\n"
             "    diskbench run --profile quick --path /mnt/disk\n"
             "    diskbench run --host user@host --path /mnt/disk\n"
-            "    diskbench run --provider aws --disk gp3 --size 100",
+            "    diskbench run --provider NAME --disk TYPE --size 100",
         )
     return TargetSpec(
         kind="directory",

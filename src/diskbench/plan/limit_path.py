@@ -33,6 +33,7 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import CUSTOM, DiskSpec, Rental
 from diskbench.model.spec import EMULATED_PROVIDERS, Plan
 from diskbench.plan.cells import read_promise
+from diskbench.plugins import known_plugin, network_nvme_models
 from diskbench.units import MIB
 
 _CACHES: dict[str, Cache] = {
@@ -60,7 +61,7 @@ def limit_path_of(plan: Plan, books: Books, *, disks: int | None = None) -> Limi
     rental, promise = plan.rental, plan.cell.promise
     count = disks or max(len(plan.target.disks), 1)
     if rental is None:
-        return promised_limit_path(promise, plan.cell.provider, count) if promise else None
+        return _owned(plan, promise, count, books) if promise else None
     if disks is not None and rental.disk is not None:
         rental = rental.model_copy(update={"disk": rental.disk.model_copy(update={"count": disks})})
     limit = rental.spec.number("iops_limit")
@@ -70,6 +71,24 @@ def limit_path_of(plan: Plan, books: Books, *, disks: int | None = None) -> Limi
     if rented is not None and rented.path.gates:
         return rented
     return promised_limit_path(promise, rental.catalogue, count) if promise is not None else None
+
+
+def _owned(plan: Plan, promise: Promise, count: int, books: Books) -> LimitPath:
+    """Return the path to disks with promised limits on an existing machine: with those of its type
+    towards network disks, where the cloud, the type and the kind of disk are known."""
+    cloud, disk = plan.facts.cloud, plan.facts.disk
+    limit_path = promised_limit_path(promise, plan.cell.provider, count)
+    network = disk is not None and any(name in (disk.model or "") for name in network_nvme_models())
+    if not (network and cloud.vendor and cloud.instance_type and known_plugin(cloud.vendor)):
+        return limit_path
+    on = machine_of(books, cloud.vendor, cloud.instance_type, "")
+    gates = tuple(gate for gate in on.gates if gate.limit in ("vm-iops", "vm-throughput"))
+    return replace(
+        limit_path,
+        path=Path((*limit_path.path.gates, *gates)),
+        sources=(*limit_path.sources, *(gate.source for gate in gates)),
+        unknown=() if gates else (f"limits of {cloud.instance_type}",),
+    )
 
 
 def promised_limit_path(promise: Promise, cloud: str, count: int = 1) -> LimitPath:

@@ -8,8 +8,8 @@ import textwrap
 
 import pytest
 
-from diskbench.hosts.facts import vouched
-from diskbench.model.facts import CloudFacts
+from diskbench.hosts.facts import vouched, with_machine_type
+from diskbench.model.facts import CloudFacts, HostFacts
 from diskbench.ports import Completed
 from diskbench.providers.aws.plugin import GUEST
 
@@ -25,11 +25,19 @@ METADATA_SERVICE = textwrap.dedent("""
             if self.path.startswith("/metadata/instance/compute/vmId?api-version="):
                 known = self.headers.get("Metadata") == "true"
                 return self.answer(200 if known else 400, sys.argv[1])
+            if self.path.startswith("/metadata/instance/compute/vmSize?api-version="):
+                known = self.headers.get("Metadata") == "true"
+                return self.answer(200 if known else 400, sys.argv[1])
+            if self.path == "/computeMetadata/v1/instance/machine-type":
+                known = self.headers.get("Metadata-Flavor") == "Google"
+                return self.answer(200 if known else 403, "projects/1/machineTypes/" + sys.argv[1])
             if self.path == "/computeMetadata/v1/instance/id":
                 known = self.headers.get("Metadata-Flavor") == "Google"
                 return self.answer(200 if known else 403, sys.argv[1])
             if self.headers.get("X-aws-ec2-metadata-token") != TOKEN:
                 return self.answer(401, "")
+            if self.path == "/latest/meta-data/instance-type":
+                return self.answer(200, sys.argv[1])
             self.answer(200, json.dumps({"instanceId": sys.argv[1], "region": "us-east-1"}))
         def answer(self, code, text):
             self.send_response(code)
@@ -142,3 +150,32 @@ class TestVsphere:
     @pytest.mark.parametrize("text", ["421d0f2e-3c5b-7a69-8877-665544332212", "", "Not Specified"])
     def test_another_one_is_not(self, text):
         assert not self.shows(text)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "machine"),
+    [("aws", "m5.large"), ("azure", "Standard_D2s_v5"), ("gcp", "n2-standard-8")],
+)
+def test_a_machine_asks_its_clouds_metadata_service_for_its_type(tmp_path, vendor, machine):
+    facts = HostFacts(cloud=CloudFacts(vendor=vendor))
+    found = with_machine_type(Guest(tmp_path, machine), facts)
+    assert found.cloud.instance_type == machine
+    assert with_machine_type(Guest(tmp_path), facts) == facts, "no service, no type"
+
+
+@pytest.mark.parametrize("answer", [b"", b"<html>x</html>", b"a b", b"../x y", b"x" * 80, b"\xff"])
+def test_an_answer_that_is_no_name_of_a_machine_type_is_none(answer):
+    class Odd:
+        def run(self, *_, **__):
+            return Completed(0, answer, b"")
+
+    facts = HostFacts(cloud=EC2)
+    assert with_machine_type(Odd(), facts) == facts
+
+
+@pytest.mark.parametrize(
+    "cloud",
+    [CloudFacts(), CloudFacts(vendor="qemu"), CloudFacts(vendor="aws", instance_type="m5.large")],
+)
+def test_what_the_firmware_says_or_no_cloud_is_not_asked(cloud):
+    assert with_machine_type(None, HostFacts(cloud=cloud)).cloud == cloud

@@ -1,6 +1,7 @@
 """What steps should find: by a plan before, and from what was measured afterwards."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from tests.books import SHIPPED
@@ -10,11 +11,12 @@ from diskbench.catalog.expect import expect_on
 from diskbench.catalog.path import Path, promise_gates
 from diskbench.fio.profiles import shipped_names
 from diskbench.model.expectation import Expectation, ExpectedLevel, Load, PlanExpectation, Promise
+from diskbench.model.facts import CloudFacts, DiskFacts, HostFacts
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Scope
-from diskbench.model.spec import Step
+from diskbench.model.spec import Cell, Step, TargetSpec
 from diskbench.plan.expectation import PastStep, expected_afterwards
-from diskbench.plan.limit_path import Hint, limit_paths_of_words
+from diskbench.plan.limit_path import Hint, limit_path_of, limit_paths_of_words
 from diskbench.plan.loads import asked_by
 from diskbench.providers.azure.options import AzureOptions
 from diskbench.providers.options import EmulationOptions
@@ -376,3 +378,23 @@ def test_the_machine_that_a_run_recorded_counts_for_a_disk_of_its_cloud(
 ):
     hint = Hint(as_disk="aws:gp3:100", as_machine=typed)
     assert hint.on_machine(cloud, machine).as_machine == used
+
+
+@pytest.mark.parametrize(
+    ("model", "machine", "limits"),
+    [
+        ("Amazon Elastic Block Store", "m5.large", {"disk-iops", "vm-iops", "vm-throughput"}),
+        ("Amazon EC2 NVMe Instance Storage", "i3.large", {"disk-iops"}),
+        ("Amazon Elastic Block Store", None, {"disk-iops"}),
+    ],
+)
+def test_an_existing_machine_of_a_known_type_limits_the_network_disk_that_its_owner_promised(
+    model, machine, limits
+):
+    disk = DiskFacts(name="nvme1n1", path="/dev/nvme1n1", size_bytes=2**40, model=model)
+    facts = HostFacts(disk=disk, cloud=CloudFacts(vendor="aws", instance_type=machine))
+    cell = Cell(provider="ssh", target=TargetSpec(kind="device", path="/dev/nvme1n1"),
+                profile="quick", promise=Promise(iops=90_000))  # fmt: skip
+    plan = SimpleNamespace(rental=None, cell=cell, facts=facts, target=SimpleNamespace(disks=(1,)))
+    found = limit_path_of(plan, SHIPPED)
+    assert {gate.limit for gate in found.path.gates} == limits

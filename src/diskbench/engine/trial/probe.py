@@ -21,7 +21,7 @@ from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused
 from diskbench.fio.offered import stand_in
 from diskbench.hosts.device import check_devices
 from diskbench.hosts.directory import LOOK, require_absolute, usable_bytes
-from diskbench.hosts.facts import gather, gather_and_look
+from diskbench.hosts.facts import gather, gather_and_look, with_machine_type
 from diskbench.hosts.installed_fio import install_fio as install
 from diskbench.hosts.installed_fio import parse_only
 from diskbench.model.facts import DiskFacts, HostFacts
@@ -47,6 +47,8 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> HostFacts:
         install(host)
         facts, looked = gather_and_look(host, spec.path, device=is_device, look=look)
     facts = _with_others(facts, host, spec)
+    if cell.ask_metadata:
+        facts = with_machine_type(host, facts)
     _check_fio(facts, host.name)
     _check_tools(facts, host.name)
     _check_free(cell, facts)

@@ -7,14 +7,15 @@ import json
 
 from diskbench.plugin import GuestIdentity, Plugin, Redaction
 
-_PROOF = """
+_ASK = """
 curl=$(command -v curl) || exit 0
 url=http://169.254.169.254/latest
 token=$("$curl" -sf -m 3 -X PUT -H 'X-aws-ec2-metadata-token-ttl-seconds: 60' $url/api/token) ||
     exit 0
 printf 'X-aws-ec2-metadata-token: %s\\n' "$token" |
-    "$curl" -sf -m 3 -H @- $url/dynamic/instance-identity/document
-"""
+    "$curl" -sf -m 3 -H @- $url/"""
+_PROOF = f"{_ASK}dynamic/instance-identity/document\n"
+_MACHINE_TYPE = f"{_ASK}meta-data/instance-type\n"
 """IMDSv2: a token first, then the identity document (AWS EC2 User Guide, instance identity
 documents). The token is passed by standard input: all users can read arguments."""
 
@@ -34,6 +35,7 @@ GUEST = GuestIdentity(
         {"product_version": r"\.amazon$"},
     ),
     proof=_PROOF,
+    machine_type=_MACHINE_TYPE,
     is_instance=_is_instance,
     network_nvme_models=("Amazon Elastic Block Store",),
     type_in_product=True,

@@ -2,11 +2,12 @@
 
 from diskbench.plugin import GuestIdentity, Plugin, Redaction
 
-_PROOF = """
+_ASK = """
 curl=$(command -v curl) || exit 0
 "$curl" -sf -m 3 --noproxy '*' -H 'Metadata: true' \\
-    'http://169.254.169.254/metadata/instance/compute/vmId?api-version=2021-02-01&format=text'
+    'http://169.254.169.254/metadata/instance/compute/{}?api-version=2021-02-01&format=text'
 """
+_PROOF, _MACHINE_TYPE = _ASK.format("vmId"), _ASK.format("vmSize")
 """The header is required, and proxies are refused (Azure Instance Metadata Service, "Security and
 authentication")."""
 
@@ -20,6 +21,7 @@ GUEST = GuestIdentity(
     # The asset tag of every Azure guest (cloud-init's ds-identify).
     firmware=({"chassis_asset_tag": "^7783-7084-3265-9085-8269-3286-77$"},),
     proof=_PROOF,
+    machine_type=_MACHINE_TYPE,
     is_instance=_is_instance,
     network_nvme_models=("MSFT NVMe Accelerator",),
 )

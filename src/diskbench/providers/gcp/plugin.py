@@ -2,11 +2,12 @@
 
 from diskbench.plugin import GuestIdentity, Plugin, Redaction
 
-_PROOF = """
+_ASK = """
 curl=$(command -v curl) || exit 0
 "$curl" -sf -m 3 --noproxy '*' -H 'Metadata-Flavor: Google' \\
-    http://169.254.169.254/computeMetadata/v1/instance/id
+    http://169.254.169.254/computeMetadata/v1/instance/{}
 """
+_PROOF, _MACHINE_TYPE = _ASK.format("id"), _ASK.format("machine-type")
 """The header excludes forged requests from a guest (Compute Engine, "VM metadata")."""
 
 
@@ -18,6 +19,7 @@ def _is_instance(printed: str, instance_id: str) -> bool:
 GUEST = GuestIdentity(
     firmware=({"sys_vendor": "^Google$", "product_name": "Google"},),
     proof=_PROOF,
+    machine_type=_MACHINE_TYPE,
     is_instance=_is_instance,
     network_nvme_models=("nvme_card-pd",),
 )

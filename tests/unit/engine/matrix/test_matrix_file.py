@@ -116,7 +116,7 @@ CELLS = {
     "size": (
         {**AWS, "size": 99999},
         "size",
-        "gp2: size 99,999 GiB is not sold; it goes from 1 to 16,384",
+        "gp2: size 99,999 GiB is too large; gp2 is available from 1 to 16,384",
     ),
     "whole": ({**AWS, "size": 0.5}, "size", "size 0.5: a disk is rented in whole GiB"),
     "no size": ({"provider": "aws", "disk": "gp2"}, "disk", "disk gp2 needs a size; add size GIB"),

@@ -85,20 +85,21 @@ def read_imported(
     name: str,
     run_id_of: Callable[[int], str],
     beside: JobFile = NO_JOB_FILE,
+    kind: str | None = None,
 ) -> Imported:
-    """The runs and rows in a file; `beside` says what a report of fio leaves out.
+    """The runs and rows in a file; `beside` says what a report of fio leaves out, `kind` which tool
+    is read of a file of several (default: the first that is recognised).
 
     A file may hold several runs; `run_id_of` gives the id of each, counted from 0. A log file has
     one run with one step and no rows. Raises InvalidValue naming file and cause.
     """
     try:
         data = as_utf8(data)
-        form = format_of(data, name=name)
+        named = (form for form in FORMATS if form.kind == kind)
+        form = next(named, None) or format_of(data, name=name)
         if form.kind in FIO_REPORTS:
-            imported = read_report(form.kind, data, name, run_id_of, beside)
-        else:
-            imported = _doubted(form.read(data, name, run_id_of))
-        return _with_others(imported, form, data, name)
+            return read_report(form.kind, data, name, run_id_of, beside)
+        return _doubted(form.read(data, name, run_id_of))
     except (FioOutputUnreadable, InvalidValue) as error:
         raise InvalidValue(error.message, advice=error.advice or IMPORTABLE) from error
     except OverflowError as error:
@@ -130,18 +131,24 @@ def _beyond(step: ImportedStep) -> tuple[Warning, ...]:
     return tuple(doubt.model_copy(update=of_step) for doubt in beyond_a_disk(step.measurements))
 
 
-def _with_others(imported: Imported, chosen: Format, data: bytes, name: str) -> Imported:
-    """What was read, with a word on the results of other tools in the same file. fio may print one
-    result in several forms."""
-    tools = {_tool(form): form.words for form in FORMATS if form.recognises(data, name)}
+def others_in(
+    data: bytes, first: Imported, *, name: str, run_id_of: Callable[[int], str]
+) -> tuple[tuple[Imported, ...], tuple[str, ...]]:
+    """What a file holds of other tools than the one that was read of it `first`; and what cannot be
+    read, in words. fio may print one result in several forms, which is one tool."""
+    data = as_utf8(data)
+    chosen = next(form for form in FORMATS if form.kind == first.kind)
+    if chosen in (FIO_LOG, PERFKIT):
+        return (), ()
+    found, left = [], []
+    tools = {_tool(form): form for form in FORMATS if form.recognises(data, name)}
     tools.pop(_tool(chosen), None)
-    if not tools or chosen in (FIO_LOG, PERFKIT) or not imported.runs:
-        return imported
-    left = f"results of {' and '.join(tools.values())} in it are left out: give them their own file"
-    first, *others = imported.runs
-    reports = "; ".join(filter(None, (first.reports, left)))
-    first = replace(first, reports=reports, notes=(*first.notes, left))
-    return replace(imported, runs=(first, *others))
+    for form in tools.values():
+        try:
+            found.append(read_imported(data, name=name, run_id_of=run_id_of, kind=form.kind))
+        except InvalidValue as error:
+            left.append(f"results of {form.words} in it are left out: {error.message}")
+    return tuple(found), tuple(left)
 
 
 def _tool(form: Format) -> str:

@@ -19,7 +19,7 @@ from diskbench.fio.logs import LogName, log_name
 from diskbench.importers.fio_report import FIO_REPORTS, check_log, read_reports
 from diskbench.importers.fio_told import NO_JOB_FILE, JobFile
 from diskbench.importers.form import Imported
-from diskbench.importers.registry import IMPORTABLE, read_imported
+from diskbench.importers.registry import IMPORTABLE, others_in, read_imported
 from diskbench.limits import IMPORT_BYTES, IMPORT_FILES, PARSED_BYTES
 from diskbench.units import MIB, format_bytes
 
@@ -39,6 +39,8 @@ class ImportSource:
     logs: Mapping[str, bytes]
     steps: Mapping[str, int] = field(default_factory=dict)
     beside: Mapping[str, bytes] = field(default_factory=dict)
+    is_further: bool = False
+    """Whether another tool's results were read of the same file before."""
 
     @property
     def job_file(self) -> str | None:
@@ -115,7 +117,11 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
         source = _source(path, result, places, contents, several=several)
         if job_file := beside.get(path):
             source = replace(source, beside={job_file.name: job_files[job_file]})
-        sources.append(source)
+        others, left = others_in(contents[path], result, name=path.name, run_id_of=lambda _: "")
+        sources.append(_with_left_out(source, left))
+        sources += [
+            ImportSource(path.name, contents[path], other, {}, is_further=True) for other in others
+        ]
     for first, *following in _by_prefix([log for log in alone if log in contents]):
         result = _parsed(first, contents[first], None, {})
         sources.append(_source(first, result, dict.fromkeys(following, 0), contents, several=False))
@@ -364,6 +370,16 @@ def _source(
     logs = {log.name: contents[log] for log in places}
     steps = {log.name: place for log, place in places.items()} if several else {}
     return ImportSource(path.name, contents[path], parsed, logs, steps)
+
+
+def _with_left_out(source: ImportSource, left: Sequence[str]) -> ImportSource:
+    """The source, whose first run says what else in its file could not be read."""
+    if not left or not source.parsed.runs:
+        return source
+    first, *others = source.parsed.runs
+    reports = "; ".join(filter(None, (first.reports, *left)))
+    first = replace(first, reports=reports)
+    return replace(source, parsed=replace(source.parsed, runs=(first, *others)))
 
 
 def _by_prefix(logs: Sequence[Path]) -> list[list[Path]]:

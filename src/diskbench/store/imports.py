@@ -118,7 +118,8 @@ def _windows(found: Iterable[_Known], most: int) -> Iterator[list[_Known]]:
 def _read(
     store: EvidenceStore, source: ImportSource, manifest: Manifest, index: int
 ) -> tuple[ReadImport, RunRows]:
-    is_same = manifest.imported is not None and manifest.imported.name == source.name
+    kept = manifest.imported
+    is_same = kept is not None and (kept.name, kept.kind) == (source.name, source.parsed.kind)
     rows = rows_of(store, manifest, source.parsed if is_same else None)
     run = ReadImport(
         source=source,
@@ -182,7 +183,8 @@ class _KeptRuns:
 
 def _digest(source: ImportSource, index: int) -> bytes:
     """The 80 bits of an id that depend on the bytes alone."""
-    digest = hashlib.sha256(f"{index}\n".encode() + source.data)
+    place = f"{source.parsed.kind} {index}" if source.is_further else f"{index}"
+    digest = hashlib.sha256(f"{place}\n".encode() + source.data)
     for name, data in sorted(source.logs.items()):
         digest.update(f"\n{name}\n".encode() + hashlib.sha256(data).digest())
     return digest.digest()[:10]

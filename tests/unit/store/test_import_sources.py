@@ -214,3 +214,21 @@ def test_a_job_file_beside_a_report_says_what_the_report_leaves_out(
     beside = JobFile("j.fio", job_file)
     ((_, output),) = report_steps("fio-text", source.data, 0, where="j.txt", beside=beside)
     assert options_of(output.jobs[0], output, {}).get("direct") == direct
+
+
+DD = "1024+0 records out\n1073741824 bytes (1.1 GB) copied, 2.14748 s, 500 MB/s\n"
+HDPARM = "/dev/sda:\n Timing buffered disk reads: 1500 MB in  3.00 seconds = 500.00 MB/sec\n"
+
+
+def test_a_file_of_several_tools_gives_the_figures_of_each(tmp_path):
+    file = place(tmp_path, **{"log.txt": DD + HDPARM + text([Told()], [Disk(reads=180_000)])})
+    sources = read_sources([file / "log.txt"]).sources
+    assert sorted(source.parsed.kind for source in sources) == ["dd", "fio-text", "hdparm"]
+    assert [source.is_further for source in sources] == [False, True, True]
+
+
+def test_what_cannot_be_read_of_a_file_of_several_tools_is_named(tmp_path):
+    broken = HDPARM.replace("500.00", "900.00")
+    (source,) = read_sources([place(tmp_path, **{"log.txt": DD + broken}) / "log.txt"]).sources
+    assert "hdparm" in source.parsed.runs[0].reports
+    assert "left out" in source.parsed.runs[0].reports

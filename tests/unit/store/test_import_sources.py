@@ -228,7 +228,7 @@ def test_a_file_of_several_tools_gives_the_figures_of_each(tmp_path):
 
 
 def test_what_cannot_be_read_of_a_file_of_several_tools_is_named(tmp_path):
-    broken = HDPARM.replace("500.00", "900.00")
-    (source,) = read_sources([place(tmp_path, **{"log.txt": DD + broken}) / "log.txt"]).sources
-    assert "hdparm" in source.parsed.runs[0].reports
+    broken = DD.replace("2.14748", "99999999999")
+    (source,) = read_sources([place(tmp_path, **{"log.txt": broken + HDPARM}) / "log.txt"]).sources
+    assert "dd" in source.parsed.runs[0].reports
     assert "left out" in source.parsed.runs[0].reports

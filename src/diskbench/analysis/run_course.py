@@ -8,7 +8,8 @@ least cliff). A single run far from its neighbours costs itself: it is taken for
 
     σ        = the standard deviation of all runs around the levels that they are part of
     errors   = difference of two neighbouring levels in standard errors, at the correlation φ
-    a change : errors ≥ 3.5, for few runs at the same probability by Student's t
+    a change : errors / (1 + (φ − 0.44) / 2) ≥ 3.0 for up to 10 runs, 3.6 from 18 on; for few runs
+               at the same probability by Student's t
 
 Steps of one run spend one bucket and change together: where another step changed, one that did the
 same at that run (or one beside it) changed there by a twentieth or more and 2.5 standard errors
@@ -43,7 +44,11 @@ _PHI = 0.44
 """The lag-1 correlation of runs on one machine that is assumed at least; our choice, from series of
 2018."""
 _MOST_PHI = 0.95
-_LEAST_ERRORS = 3.5
+_LEAST_ERRORS = (3.0, 3.6)
+_FEW, _MANY = 10, 18
+"""Chance has more places for a cut in a longer series."""
+_DOUBT_OF_PHI = 0.5
+"""The correlation that is left around two levels is less than that around one."""
 _LEAST_SIGMA = 1e-3
 _BESIDE = 0.05
 _BESIDE_ERRORS = 2.5
@@ -209,6 +214,7 @@ def _changes(values: Sequence[float], *, least_change: float = LEAST_CHANGE) -> 
 
     kept = _without_odd(np.log(np.asarray(values, dtype=np.float64)))
     cuts = segment(kept, _SHORTEST)
+    least = float(np.interp(len(values), (_FEW, _MANY), _LEAST_ERRORS))
     while cuts:
         edges = [0, *cuts, len(values)]
         levels = [median(values[a:b]) for a, b in pairwise(edges)]
@@ -218,7 +224,7 @@ def _changes(values: Sequence[float], *, least_change: float = LEAST_CHANGE) -> 
         chance = min(range(len(errors)), key=errors.__getitem__)
         if ratios[alike] > 1 - least_change:
             del cuts[alike]
-        elif errors[chance] < _LEAST_ERRORS:
+        elif errors[chance] < least:
             del cuts[chance]
         else:
             break
@@ -259,7 +265,8 @@ def _errors(logs: Floats, edges: Sequence[int], at: int) -> float:
     scale = math.sqrt(sum(1 / (side.size * independent) for side in sides))
     t = abs(float(np.mean(sides[1]) - np.mean(sides[0]))) / (sigma * scale)
     # The normal figure that is as unlikely (Wallace 1959).
-    return math.sqrt(free * math.log1p(t * t / free)) * (8 * free + 1) / (8 * free + 3)
+    errors = math.sqrt(free * math.log1p(t * t / free)) * (8 * free + 1) / (8 * free + 3)
+    return errors / (1 + _DOUBT_OF_PHI * (phi - _PHI))
 
 
 def _first(values: Sequence[float], cuts: Sequence[int], at: int) -> int:

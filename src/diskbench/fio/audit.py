@@ -9,7 +9,8 @@ bytes        bytes = I/Os x block for each job and direction: between the smalle
              a few digits
 rate         IOPS x runtime = I/Os and bandwidth x runtime = bytes, as fio itself writes them,
              within 1 % (fio 2 rounds IOPS to whole ones)
-percentiles  a higher percentile is no shorter time
+percentiles  a higher percentile is no shorter time, and completion latency no longer than the
+             whole latency that it is a part of
 end          when fio ended is known: a time in an imported document, and its last document whole
 logs         the seconds of the logs sum up to the JSON within 5 % and one second's worth: fio's
              windows are a little late, and each counts as a whole second
@@ -62,6 +63,8 @@ LOGS_SHARE = 0.05
 _LEAST_RATE = 1.0
 """IOPS, which fio 2 rounds to whole numbers. For bandwidth the least is 2 KiB/s."""
 _KIB = 1024
+_ROUNDED_NS = 10_000.0
+"""A text prints latencies of 1 s and more in hundredths of a millisecond."""
 _COUNTS_BYTES = (3, 2)
 _POSITIONS: tuple[Direction, ...] = ("read", "write", "trim")
 _FROM_ELSEWHERE = ("read_iolog", "profile")
@@ -247,6 +250,18 @@ def _percentiles(output: FioOutput) -> Iterator[str | None]:
             if latency is None or len(latency.percentiles) < 2:
                 continue
             yield _falling(sorted(latency.percentiles.items()), f"{kind} of {direction}", job)
+        if stats.lat is not None and stats.clat is not None:
+            yield _longer_part(stats.lat.mean_ns, stats.clat.mean_ns, direction, job)
+
+
+def _longer_part(lat_ns: float, clat_ns: float, direction: Direction, job: FioJob) -> str | None:
+    """Whether completion took longer than the whole I/O that it ends, beyond what a text rounds."""
+    if clat_ns <= lat_ns * (1 + RATE_SHARE) + _ROUNDED_NS:
+        return None
+    return (
+        f"job {job.name}: clat of {direction} is {clat_ns:,.0f} ns on average, longer than the "
+        f"{lat_ns:,.0f} ns of lat, which it is a part of"
+    )
 
 
 def _falling(pairs: Sequence[tuple[float, int]], latency: str, job: FioJob) -> str | None:

@@ -83,7 +83,7 @@ def parse_text(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     Raises FioOutputUnreadable where no job has results, or a figure cannot be.
     """
     text = data.decode("utf-8", errors="replace").replace("\0", UNKNOWN)
-    lines = [HOST.sub("", line, count=1) for line in text.splitlines()]
+    lines = [HOST.sub("", line, count=1) for line in without_times(text.splitlines())]
     outputs: list[FioOutput] = []
     for part in _processes(lines):
         outputs += _outputs(part, where)
@@ -92,6 +92,24 @@ def parse_text(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     if not outputs:
         raise text_unreadable(where, "no job in it has results")
     return tuple(outputs)
+
+
+_TIME: Final = re.compile(
+    r"(?:\[?\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?"
+    r"(?:[ \t]{1,2}|$)"
+)
+_MOST_TIMED: Final = 0.9
+
+
+def without_times(lines: Sequence[str]) -> Sequence[str]:
+    """The lines without the time that the log of a CI job writes before each; as they are where
+    most lines do not begin with one."""
+    filled = [line for line in lines if line.strip()]
+    timed = sum(_TIME.match(line) is not None for line in filled)
+    if not filled or timed < _MOST_TIMED * len(filled):
+        return lines
+    width = min(match.end() for line in filled if (match := _TIME.match(line)))
+    return [line[width:] if _TIME.match(line) else line for line in lines]
 
 
 def _processes(lines: Sequence[str]) -> Iterator[list[str]]:

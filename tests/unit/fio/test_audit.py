@@ -187,3 +187,9 @@ def test_one_odd_run_of_many_is_no_disagreement():
 
 def test_a_fall_is_a_disagreement():
     assert (least_variation([3000.0] * 17 + [100.0] * 5) or 0.0) > 0.2
+
+
+@pytest.mark.parametrize(("clat_ns", "expected"), [(199.0, True), (5e6, False)])
+def test_completion_is_no_longer_than_the_whole_io(clat_ns, expected):
+    lat, clat = (ReportedLatency(1000, 1, 400, mean, 1.0) for mean in (200.0, clat_ns))
+    assert holds(output(lat=lat, clat=clat), "percentiles") is expected

@@ -6,11 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.rigs.fio_reports import Disk, Told, text
 
 from diskbench.errors import InvalidValue
 from diskbench.fio.audit import audit_output
 from diskbench.fio.declared import block_bytes, is_set, options_known, options_of
 from diskbench.fio.histogram import bucket_index, bucket_middle_ns, longest_ns
+from diskbench.fio.text import without_times
 from diskbench.fio.warnings import step_warnings
 from diskbench.importers.fio_report import job_text, read_reports
 from diskbench.importers.fio_runs import split_runs
@@ -384,3 +386,18 @@ def test_a_group_of_two_block_sizes_is_read_without_a_contradiction(form, tmp_pa
     assert block_bytes(options, "read") is None
     assert is_set(options, "group_reporting")
     assert job.directions["read"].ios
+
+
+@pytest.mark.parametrize(
+    "time",
+    ["00:14:33.770  ", "[2026-11-28T06:00:00.123Z] ", "2026-11-28T06:00:00.1234567Z ",
+     "2026-11-28 06:00:00,123 "],
+)  # fmt: skip
+def test_the_times_that_a_ci_job_writes_before_each_line_are_left_out(time):
+    plain = text([Told()], [Disk(reads=180_000)])
+    logged = "\n".join(f"{time}{line}" for line in plain.splitlines())
+    assert rows(logged)["read"] == rows(plain)["read"]
+
+
+def test_a_single_line_with_a_time_stays_as_it_is():
+    assert without_times(["00:14:33  a", "b", "c"]) == ["00:14:33  a", "b", "c"]

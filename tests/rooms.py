@@ -51,7 +51,6 @@ ROOMS = (
             "test_site.py::test_the_index_leads_*",
             "test_published_charts.py::test_a_mark_leads_*",
         ),
-        ("test_rig.py::test_other_tests_can_start_*",),
     ),
     Room(
         "tests/cloud/",
@@ -199,11 +198,9 @@ ROOMS = (
             "test_python.py::*",
             "test_device.py::test_[a]*",
             "test_interrupt.py::test_one_ctrl_c_*[[]SIGINT]",
-            "test_interrupt.py::test_cancel_stops_*",
             "test_interrupt.py::*[[]step 2 of 3-2]",
             "test_local.py::test_a*",
             "test_local.py::test_rows_are_rebuilt_*",
-            "test_local.py::test_two_runs_*",
             "test_matrix_reuse.py::test_three_disks_*",
             "test_rented.py::test_a_lab_disk_is_made*",
             "test_rented.py::test_cancelled_while_renting_*",
@@ -307,13 +304,6 @@ ROOMS = (
         "all; of random series the first twenty of each kind",
         ("*",),
         ("*[[]50]",),
-    ),
-    Room(
-        "tests/unit/hosts/test_several_disks.py::",
-        "`hosts/scripts/`",
-        "all; what happens to one of two disks also happens to the second",
-        ("*",),
-        ("TestEach::*[[]first]",),
     ),
     Room(
         "tests/unit/importers/test_hostile_files.py::",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import sqlite3
 import stat
@@ -16,7 +15,6 @@ from tests.drills.book import drill
 from tests.rigs.advised import Advised, advised, fault
 from tests.rigs.cli import Cli
 from tests.rigs.plans import make_plan
-from tests.rigs.postgres import running_postgres
 
 from diskbench.model.ids import short
 
@@ -110,34 +108,6 @@ def test_a_suspended_run_is_continued_and_not_started_again(cause, capsys):
 
 
 @drill(
-    done="the process of a run is killed, and the run is shown afterwards",
-    holds="the next command it names is resume; the parser accepts it, and it finishes the run",
-    quick=False,
-)
-def test_a_killed_run_is_shown_with_the_command_that_resumes_it(cli):
-    (cli.home / "disk").mkdir()
-    job = cli.home / "j.fio"
-    job.write_text(
-        "[w]\nrw=write\nsize=1m\nbs=4k\nioengine=psync\nrate=256k\ntime_based\nruntime=12\n"
-    )
-    process = cli.start("run", "--path", "disk", "--profile", str(job))
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "step 1" in line:
-            break
-    process.kill()
-    process.communicate(timeout=240)
-    (run,) = cli.json("results", "list")["runs"]
-    shown = cli.call("results", "show", run["run_id"])
-    assert f"diskbench resume {short(run['trial_id'])}" in shown.stdout
-    assert "look again when it is finished" not in shown.stdout
-    line = next(one for one in shown.stdout.splitlines() if "diskbench resume" in one)
-    done = cli.run(*shlex.split(line)[1:], "--quiet")
-    assert done.returncode == 0, done.stderr
-    assert [run["state"] for run in cli.json("results", "list")["runs"]] == ["done"]
-
-
-@drill(
     done="the evidence has names with control characters or without UTF-8, a manifest that is a "
     "directory, a manifest of another form, and a run without its files",
     holds="rebuild makes every other run again, names each bad one, and exits 1",
@@ -202,31 +172,6 @@ def test_a_piped_table_is_whole(cli, capsys, monkeypatch):
     printed = capsys.readouterr().out
     for whole in (name, "h" * 120, "q" * 90, "1 of 2", "alive"):
         assert whole in printed
-
-
-@drill(
-    done="a run is measured with the database on PostgreSQL, in a new home and in one whose data "
-    "directory was left open by an earlier version",
-    holds="the data directory has mode 700; files of evidence and the secret have mode 600",
-)
-@pytest.mark.parametrize("before", ["new", "open"])
-def test_the_data_directory_is_private_beside_postgresql(cli, before):
-    (cli.home / "disk").mkdir()
-    if before == "open":
-        data(cli).mkdir(parents=True, mode=0o755)
-        (data(cli) / "evidence").mkdir(mode=0o755)
-        data(cli).chmod(0o755)
-    job = cli.home / "j.fio"
-    job.write_text("[w]\nrw=write\nsize=1m\nbs=64k\nioengine=psync\n")
-    with running_postgres() as url:
-        cli.extra_env["DISKBENCH_DATABASE_URL"] = url
-        done = cli.run("run", "--path", "disk", "--profile", str(job), "--quiet")
-    assert done.returncode == 0, done.stderr
-    assert stat.S_IMODE(data(cli).stat().st_mode) == 0o700
-    assert stat.S_IMODE((data(cli) / "evidence").stat().st_mode) == 0o700
-    files = [path for path in data(cli).rglob("*") if path.is_file()]
-    assert files
-    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
 
 @drill(

@@ -162,38 +162,6 @@ def test_a_claim_without_an_end_is_not_read_to_its_end(unit: Unit, their_claim: 
 
 
 @drill(
-    done="a program named fio has 3,000 files of another disk open while a step begins",
-    holds="checking them takes moments, and nothing is reported",
-)
-def test_a_fio_with_many_files_is_checked_in_moments(unit: Unit) -> None:
-    many = Path("/dev/shm") / f"many-{secrets.token_hex(6)}"
-    many.mkdir()
-    code = (
-        "import resource, sys\n"
-        "resource.setrlimit(resource.RLIMIT_NOFILE, (4000, 4000))\n"
-        "files = [open(f'{sys.argv[1]}/{n}', 'w') for n in range(3000)]\n"
-        "open('/proc/self/comm', 'w').write('fio')\n"
-        "print(flush=True)\n"
-        "input()\n"
-    )
-    with subprocess.Popen(
-        ["python3", "-c", code, str(many)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as other:
-        assert other.stdout is not None
-        other.stdout.readline()
-        end = watched(unit)
-        other.communicate(b"\n")
-    assert end.fio_exit == 0
-    said = Path(unit.directory, "live.tsv").read_text().splitlines()
-    # One sign of life a second: 3,000 looks take minutes where other work goes on beside.
-    assert len(said) < 30
-    assert "beside" not in Path(unit.directory, "lock.txt").read_text()
-    for file in many.iterdir():
-        file.unlink()
-    many.rmdir()
-
-
-@drill(
     done="a stop arrives at the moment when the step opens the disk",
     holds="the step ends as stopped, not as refused, and fio never starts",
 )

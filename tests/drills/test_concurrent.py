@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import os
@@ -17,7 +16,6 @@ from pathlib import Path
 import pytest
 from tests.drills.book import drill
 from tests.rigs.cli import Cli
-from tests.rigs.sshd import running_sshd
 from tests.rigs.waiting import read_until
 
 from diskbench.hosts.scripts import script
@@ -147,18 +145,6 @@ def test_four_at_once_are_refused_by_choice(tmp_path: Path) -> None:
 
 
 @drill(
-    done="two users measure one directory by its path and by a symbolic link to it",
-    holds="they measure one after the other: the disk counts, not the path",
-)
-def test_another_path_of_the_same_disk_is_the_same_disk(tmp_path: Path) -> None:
-    target, link = tmp_path / "target", tmp_path / "link"
-    target.mkdir()
-    link.symlink_to(target)
-    first, second = at_once(tmp_path, [target, link])
-    assert_apart(first, second)
-
-
-@drill(
     done="one user measures a loop device's filesystem, another the disk that holds its file",
     holds="they measure one after the other: both use the same physical disk",
 )
@@ -169,51 +155,6 @@ def test_a_loop_and_the_disk_below_it_are_one_disk(
     target.mkdir()
     first, second = at_once(tmp_path, [target, loop("upper")])
     assert_apart(first, second)
-
-
-@drill(
-    done="the process group of a measurement is killed with SIGKILL while another one waits for it",
-    holds="the other one continues as soon as the fio of the first has ended",
-)
-def test_a_killed_measurement_leaves_no_lock(tmp_path: Path) -> None:
-    target = tmp_path / "target"
-    target.mkdir()
-    killed, waiting = users(tmp_path, 2)
-    first = killed.start(*command(killed, target, seconds=300))
-    said = read_until(first, "step 2 of 2")
-    second = waiting.start(*command(waiting, target))
-    said += read_until(second, "waits for the disk")
-    os.killpg(first.pid, signal.SIGKILL)
-    first.communicate()
-    (state,) = _state_of(target)
-    for pid in _processes_in(state):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    out, err = second.communicate(timeout=180)
-    assert second.returncode == 0, err
-    assert json.loads(out)["runs"][0]["state"] == "done"
-    assert killed.run("gc", "--yes", timeout_s=180).returncode in (0, 2), said
-
-
-@drill(
-    done="SIGINT is sent to a run that waits for the disk",
-    holds="it ends at once with 130, fio never starts for it, and the other run continues",
-)
-def test_a_stop_ends_the_waiting(tmp_path: Path) -> None:
-    target = tmp_path / "target"
-    target.mkdir()
-    measuring, waiting = users(tmp_path, 2)
-    first = measuring.start(*command(measuring, target, seconds=20))
-    read_until(first, "step 2 of 2")
-    second = waiting.start(*command(waiting, target))
-    read_until(second, "waits for the disk")
-    second.send_signal(signal.SIGINT)
-    _, err = second.communicate(timeout=240)
-    assert second.returncode == 130, err
-    assert first.poll() is None
-    out, err = first.communicate(timeout=240)
-    assert first.returncode == 0, err
-    assert json.loads(out)["runs"][0]["state"] == "done"
 
 
 @drill(
@@ -348,33 +289,6 @@ def test_a_crowd_never_shares_the_disk(tmp_path: Path) -> None:
 
 
 @drill(
-    done="two addresses of one machine are given to --host",
-    holds="both addresses are named, and they are measured one after the other",
-)
-def test_two_addresses_of_one_machine_take_turns(tmp_path: Path) -> None:
-    done = two_addresses(tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "one and other reach the same machine" in " ".join(done.stderr.split())
-    runs = json.loads(done.stdout)["runs"]
-    assert [run["state"] for run in runs] == ["done", "done"]
-    first, second = sorted(
-        (run["steps"][0]["started_at"], run["steps"][-1]["finished_at"]) for run in runs
-    )
-    assert first[1] <= second[0]
-
-
-@drill(
-    done="two addresses of one machine are given to --host with --if-busy fail",
-    holds="the second is refused before anything runs, with both addresses named",
-)
-def test_two_addresses_of_one_machine_are_refused_by_choice(tmp_path: Path) -> None:
-    done = two_addresses(tmp_path, "--if-busy", "fail")
-    assert done.returncode == 2
-    assert "one and other reach the same machine" in done.stderr
-    assert len(json.loads(done.stdout)["runs"]) == 1
-
-
-@drill(
     done="another user's dd reads and writes the disk while fio measures a file on it",
     holds="the figure is doubted: the disk did more than fio",
 )
@@ -412,20 +326,6 @@ def assert_apart(*ended: subprocess.CompletedProcess[str]) -> None:
         assert end <= begin
 
 
-def two_addresses(tmp_path: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    """A run with two names of this machine's sshd."""
-    (user,) = users(tmp_path, 1)
-    target = tmp_path / "target"
-    target.mkdir()
-    with running_sshd(tmp_path / "sshd") as server:
-        config = user.home / "ssh_config"
-        config.write_text(server.config_block("one") + server.config_block("other"))
-        config.chmod(0o600)
-        user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
-        hosts = ("--provider", "ssh", "--host", "one", "--host", "other")
-        return user.run(*command(user, target, *hosts, *more), timeout_s=240)
-
-
 def shell(directory: Path, name: str, body: str, **values: str) -> subprocess.CompletedProcess[str]:
     """What `body` does with lock.sh as trial `name` in `directory`."""
     return subprocess.run(
@@ -438,20 +338,3 @@ def _script(directory: Path, name: str, body: str, **values: str) -> str:
     given = {"trial": name, "state_dir": str(directory), "if_busy": "wait", "stopped": "0"} | values
     head = "".join(f"{key}={shlex.quote(value)}\n" for key, value in given.items())
     return head + script("block.sh") + script("lock.sh") + body
-
-
-def _state_of(target: Path) -> list[Path]:
-    return [Path("/var/tmp") / one.name for one in target.glob("diskbench-*") if _units(one.name)]
-
-
-def _units(name: str) -> list[Path]:
-    return list((Path("/var/tmp") / name).glob("run-*/step-*/fio.pid"))
-
-
-def _processes_in(state: Path) -> list[int]:
-    found = []
-    for link in Path("/proc").glob("[0-9]*/cwd"):
-        with contextlib.suppress(OSError):
-            if str(link.readlink()).startswith(str(state)):
-                found.append(int(link.parent.name))
-    return found

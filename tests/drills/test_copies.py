@@ -15,7 +15,6 @@ import pytest
 import sqlalchemy as sa
 from tests.drills.book import drill
 from tests.rigs.cli import WRITE_THEN_READ, Cli
-from tests.rigs.postgres import running_postgres
 
 from diskbench.store.database import open_database
 from diskbench.store.query import find_runs
@@ -181,22 +180,6 @@ def test_a_store_that_was_typed_is_changed(homes: Homes) -> None:
     assert done.returncode == 0, done.stderr
     assert kept.as_uri() in done.stdout
     assert not list((kept / "runs").glob("*/manifest.json"))
-
-
-@drill(
-    done="the rows are in PostgreSQL, the data directory with the evidence is copied, and its copy "
-    "deletes",
-    holds="refused, and the original keeps every byte",
-    quick=False,
-)
-def test_a_copy_beside_a_shared_database_deletes_nothing(homes: Homes) -> None:
-    with running_postgres() as url:
-        homes.imported(DISKBENCH_DATABASE_URL=url)
-        homes.copied()
-        before = content(homes.first)
-        refused = homes.there(homes.second, DISKBENCH_DATABASE_URL=url).run(*DELETE)
-    assert refused.returncode == 2, refused.stderr
-    assert content(homes.first) == before
 
 
 @drill(

@@ -155,22 +155,6 @@ def test_endless_output_beside_fio_fills_no_disk(user: Cli, target: Path) -> Non
 
 
 @drill(
-    done="fio is measured through its own output file, and its progress is followed",
-    holds="each interim document gives a line of progress, and the last one is the result",
-)
-def test_progress_still_comes_second_by_second(user: Cli, target: Path) -> None:
-    wrap_fio(user, WRAPPERS["between"])
-    run = measure(user, target, seconds=4)
-    assert_honest(run)
-    (kept,) = user.home.rglob("live.tsv")
-    lines = [line.split("\t") for line in kept.read_text().splitlines() if "\t" in line]
-    assert len(lines) >= 3
-    counts = [int(line[2]) for line in lines]
-    assert counts == sorted(counts)
-    assert counts[-1] == merged_rows(run)[0]["ios"]
-
-
-@drill(
     done="a script named fio prints a forged result around the canary, too",
     holds="the canary's figure is that of the real fio",
 )

@@ -26,7 +26,6 @@ from tests.rigs.loops import (
 from tests.rigs.windows import (
     BEFORE_FIO,
     CACHE_DROP,
-    CANARY,
     FIO,
     Done,
     Window,
@@ -243,23 +242,6 @@ def test_a_disk_that_changes_while_caches_are_dropped_is_not_written_to(
     assert done.exit == 0, done.said
     assert is_empty(stage.other)
     assert change == "written to" or is_empty(stage.disk.image)
-
-
-@drill(
-    done="the disk is moved in its file, grown or shared by a second loop device during the canary",
-    holds="fio is not started, and not a byte is written",
-    quick=False,
-)
-@pytest.mark.parametrize(
-    "change", ["moved in its file", "grown", "another loop device on a hard link"]
-)
-def test_a_disk_that_changes_during_the_canary_is_not_written_to(stage: Stage, change: str) -> None:
-    do, words = CHANGES[change]
-    done = stage.when(CANARY, do(stage))
-    with pytest.raises(MeasurementFailed, match=f"refused: .*{words}"):
-        stage.raw_step()
-    assert done.exit == 0, done.said
-    assert is_empty(stage.disk.image)
 
 
 # --- A change while fio runs

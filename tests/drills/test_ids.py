@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -275,19 +274,6 @@ def test_not_mine_alone_is_refused(user: Cli) -> None:
     assert left.exists()
 
 
-@drill(
-    done="gc --provider lists leases of others, expired ones and not",
-    holds="each is shown with its full id, its owner and its age; an unexpired lease stays",
-)
-def test_leases_of_others_are_listed_with_owner_and_age(user: Cli) -> None:
-    left = rented(user, ONE, expires=time.time() + 3600)
-    done = gc(user)
-    assert done.returncode == 0, done.stderr
-    for told in (ONE, "bob@laptop", " old", "kept"):
-        assert told in done.stdout
-    assert left.exists()
-
-
 COPIES = pytest.mark.parametrize(
     "name", ["prod-database", f"diskbench-{TWO}-disk", f"x-{ONE}-disk"]
 )
@@ -307,24 +293,6 @@ def test_tags_copied_by_hand_make_nothing_ours(user: Cli, name: str) -> None:
     assert name in done.stdout
     assert copied.exists()
     assert not made.exists()
-
-
-@COPIES
-@drill(
-    done="a lease is given back by its full id while another resource has its tags",
-    holds="the lease's resources are deleted, the one with copied tags stays; its own full id "
-    "deletes it",
-)
-def test_a_full_lease_id_does_not_reach_what_copied_its_tags(user: Cli, name: str) -> None:
-    copied, made = rented(user, ONE, name=name), rented(user, ONE)
-    assert gc(user, "--not-mine", ONE).returncode == 0
-    assert (copied.exists(), made.exists()) == (True, False)
-    for part in (name[:-1], name[:4]):
-        assert gc(user, part).returncode == 2
-    assert copied.exists()
-    done = gc(user, name)
-    assert done.returncode == 0, done.stderr
-    assert not copied.exists()
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
@@ -364,23 +332,6 @@ def test_given_back_leases_are_reported_when_the_cloud_cannot_be_listed(
 
 
 @drill(
-    done="a run rents and gives back while another resource has its tags",
-    holds="the run's release does not delete it, and names it",
-)
-def test_a_run_that_ends_leaves_what_copied_its_tags(user: Cli) -> None:
-    from diskbench.model.rental import Scope
-    from diskbench.providers.fake.cloud import FakeProvider
-
-    copied, made = rented(user, ONE, name="prod-database"), rented(user, ONE)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv(VARIABLE, user.extra_env[VARIABLE])
-        FakeProvider().release(ONE, Scope(provider="fake"))
-        (found,) = FakeProvider().found(Scope(provider="fake"))
-    assert (copied.exists(), made.exists()) == (True, False)
-    assert (found.resources, found.not_ours) == ((), ("prod-database",))
-
-
-@drill(
     done="status shows a lease that no process uses, and names gc --dry-run",
     holds="that command shows the abandoned run, and how to resume it or give it back",
 )
@@ -395,22 +346,3 @@ def test_what_status_advises_shows_the_abandoned_run(user: Cli) -> None:
     assert done.returncode == 0, done.stderr
     assert "resume with 'diskbench resume'" in done.stderr
     assert f"diskbench gc {short(plan.trial_id)}" in done.stderr
-
-
-@drill(
-    done="gc --dry-run where the lease of an abandoned run expired",
-    holds="it would be given back, and is not listed as unexpired",
-)
-def test_an_expired_abandoned_run_is_reported_once(user: Cli) -> None:
-    plan = make_plan((ONE,))
-    lease = Lease(
-        lease_id=plan.trial_id,
-        provider="ssh",
-        run_ids=(ONE,),
-        expires_at="2026-01-01T00:00:00+00:00",
-    )
-    save_plan(database(user), plan, "file:///e", owner="gone", lease=lease)
-    done = user.call("gc", "--dry-run")
-    assert done.returncode == 0, done.stderr
-    assert "would give back" in done.stdout
-    assert "not expired" not in done.stderr

@@ -148,19 +148,6 @@ def test_csv_cells_are_never_formulas(cli, tmp_path):
 
 
 @drill(
-    done="a fio result whose job is named with ESC, OSC and bidi characters is imported and shown",
-    holds="stdout and stderr show the name with its control characters replaced",
-)
-def test_an_imported_job_name_moves_no_cursor(cli, tmp_path):
-    source = imported_name(tmp_path, f"job{TITLE}{BLINK}\u202eend")
-    done = cli.call("results", "import", str(source), "--label", f"a=b{TITLE}")
-    assert done.returncode == 0, done.stderr
-    shown = cli.call("results", "show")
-    assert unseen(done.stdout + done.stderr + shown.stdout + shown.stderr) == []
-    assert "job␛]0;pwned␇" in shown.stdout
-
-
-@drill(
     done="hostile text is typed as an option, a file, a host, a filter, a label and a profile",
     holds="the refusal shows it replaced, for a person and as JSON, and forges no second line",
 )
@@ -299,16 +286,3 @@ def test_bytes_that_are_no_text_are_refused_with_words(cli, arguments, variable)
     assert done.returncode == 2, done.stderr
     assert b"is not valid UTF-8" in done.stderr
     assert not list(cli.home.rglob("*.db"))
-
-
-@drill(
-    done="a matrix file names cells and labels with a NUL and with ESC sequences",
-    holds="the mistakes are printed with their lines, without control characters",
-)
-def test_a_matrix_file_moves_no_cursor(cli, tmp_path):
-    path = tmp_path / "m.yaml"
-    path.write_text('name: "x\\e]0;pwned\\a"\nlabels: {team: "a\\0b"}\nblocks:\n- "\\x9b2J": 1\n')
-    done = cli.call("matrix", "plan", str(path))
-    assert done.returncode == 2
-    assert unseen(done.stdout + done.stderr) == []
-    assert "NUL" in done.stderr

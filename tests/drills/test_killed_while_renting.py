@@ -150,23 +150,3 @@ def test_gc_gives_back_what_was_half_rented(
     until(lambda: aws.left() == [])
     (row,) = renter.json("results", "list")["runs"]
     assert row["state"] == "cancelled"
-
-
-@drill(
-    done="a whole rental in an emulated AWS is recorded",
-    holds="every call that changes something is among the moments of these drills",
-    quick=False,
-)
-def test_every_changing_call_of_a_rental_is_drilled(
-    aws: Aws, renter: Cli, words: tuple[str, ...]
-) -> None:
-    done = renter.run(*words)
-    assert done.returncode == 0, done.stderr
-    changing = {
-        one.action
-        for one in aws.faults.asked
-        if one.service == "ec2" and not one.action.startswith(("Describe", "Get", "Search"))
-        if not one.params.get("DryRun")
-    }
-    assert changing == {*RENTING, *GIVING_BACK}
-    rented_once_and_given_back(aws, renter)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import threading
 import time
 from pathlib import Path
@@ -84,50 +83,6 @@ def test_a_last_word_that_no_unit_says_ends_the_step(word: str) -> None:
 
 
 # --- Files and evidence
-
-
-@drill(
-    done="a host leaves a file of 48 MiB that does not compress, and a log of 300 MiB that does",
-    holds="both are streamed to disk and into the evidence store within 200 MiB of memory",
-    quick=False,
-)
-def test_a_large_file_is_never_held_in_memory(tmp_path: Path) -> None:
-    directory = tmp_path / "unit"
-    directory.mkdir()
-    with (directory / "noise.bin").open("wb") as file:
-        for _ in range(48):
-            file.write(os.urandom(2**20))
-    row = b"1000, 0, 0, 4096" + b", 0" * 1856 + b"\n"
-    with (directory / "fio_clat_hist.1.log").open("wb") as file:
-        for _ in range(300 * 2**20 // len(row)):
-            file.write(row)
-    for name, text in (("fio.exit", "0\n"), ("fio.json", "{}")):
-        (directory / name).write_text(text)
-    done = run_python(
-        f"""
-from pathlib import Path
-from diskbench.hosts.collect import collect
-from diskbench.hosts.local import LocalHost
-from diskbench.hosts.unit import Unit
-from diskbench.model.spec import Step
-from diskbench.store.archive import read_step, write_step_evidence
-from diskbench.store.evidence import open_evidence
-class Here(Unit):
-    @property
-    def directory(self): return "{directory}"
-unit = Here(trial_id="t", run_index=0, name="000-x", state_dir="/none", job="")
-paths = collect(LocalHost(), unit, Path("{tmp_path}/got"))
-store = open_evidence("file://{tmp_path}/evidence")
-step = Step(index=0, name="x", job="", expected_s=1)
-kept = write_step_evidence(
-    store, "{RUN_IDS[0]}", step, {{p.name: p for p in paths}}, started_at="a", finished_at="b")
-print(kept.record.files["noise.bin"].bytes, kept.record.files["fio_clat_hist.1.log"].bytes)
-""",
-        seconds=500,
-    )
-    assert done.exit == 0, done.err
-    assert [int(word) > 47 * 2**20 for word in done.out.split()] == [True, True]
-    assert done.peak_mib < 200
 
 
 def kept_step(user: Cli) -> Path:
@@ -465,28 +420,3 @@ print(parse_samples(kept.files["samples.txt"]).seconds)
     assert done.exit == 0, done.err
     assert float(done.out) == 35_999
     assert done.peak_mib < 250
-
-
-@drill(
-    done="a day of histogram rows of an idle disk is stored and read back",
-    holds="the files of real steps are within every limit, the ratio of compression included",
-    quick=False,
-)
-def test_a_day_of_histograms_passes_every_limit(tmp_path: Path) -> None:
-    from diskbench.limits import EXPANSION
-    from diskbench.store import archive
-    from diskbench.store.content import copy_as_kept
-    from diskbench.store.evidence import open_evidence
-
-    log, zeros = tmp_path / "fio_clat_hist.1.log", ", 0" * 1855
-    with log.open("w") as file:
-        for second in range(86_400):
-            file.write(f"{1000 * second}, {second % 2}, 4096, {second % 7}{zeros}\n")
-    store = open_evidence(f"file://{tmp_path}/evidence")
-    record = archive.write_step_evidence(
-        store, "r", make_step(), {log.name: log}, started_at="a", finished_at="b"
-    ).record
-    file_record = record.files[log.name]
-    copy_as_kept(store, f"runs/r/{archive.step_folder(make_step())}", file_record, tmp_path / "c")
-    assert file_record.bytes / (tmp_path / "c").stat().st_size < EXPANSION / 4
-    assert subprocess.run(["zstd", "-t", "-q", str(tmp_path / "c")], check=False).returncode == 0

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from tests.cloud.rented import until
 from tests.drills.book import drill
 from tests.rigs.chaos import Chaos
 from tests.rigs.flaky_proxy import flaky_proxy
-from tests.rigs.sshd import SSHD, running_sshd
+from tests.rigs.sshd import running_sshd
 
 from diskbench.providers.lab.places import VARIABLE
 from diskbench.providers.lab.processes import find_groups, init_of
@@ -74,55 +72,6 @@ def test_a_host_that_dies_fails_only_its_own_cell(
     assert first["error"]
     books = chaos.books()
     assert (books.done, books.failed, books.wrong) == (1, 1, ())
-
-
-@drill(
-    done="sshd and all of its sessions are killed while fio runs, and sshd starts again on the "
-    "same port",
-    holds="fio keeps running; the run ends with every row once, and nothing is left on the host",
-)
-def test_an_sshd_that_is_killed_and_comes_back_costs_a_run_nothing(
-    chaos: Chaos, tmp_path: Path
-) -> None:
-    target = tmp_path / "target"
-    target.mkdir()
-    with running_sshd(tmp_path / "sshd") as server:
-        config = chaos.user.home / "ssh_config"
-        config.write_text(server.config_block("box"))
-        config.chmod(0o600)
-        chaos.user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
-        file = chaos.matrix("ssh", host="box", path=str(target), seconds=15)
-        process = chaos.user.start("matrix", "run", file)
-        until(lambda: chaos.steps() == ["read"], within_s=240)
-        for number in (*sessions(server.pid), server.pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
-        until(lambda: not answers(server.port))
-        again = subprocess.Popen([SSHD, "-D", "-f", str(server.directory / "sshd_config")])
-        try:
-            _, said = process.communicate(timeout=200)
-        finally:
-            again.terminate()
-            again.wait()
-    assert process.returncode == 0, said
-    books = chaos.books()
-    assert (books.cells, books.done, books.rows, books.wrong) == (1, 1, 4, ())
-    assert list(target.iterdir()) == []
-
-
-def sessions(number: int) -> list[int]:
-    """The processes of an sshd for its connections; not what was started in them."""
-    argv = ["ps", "-e", "-o", "pid=,ppid=,comm="]
-    listed = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()
-    rows = [line.split(maxsplit=2) for line in listed]
-    found = [int(pid) for pid, parent, name in rows if int(parent) == number and "sshd" in name]
-    return [one for child in found for one in (*sessions(child), child)]
-
-
-def answers(port: int) -> bool:
-    """Whether somebody listens there."""
-    with socket.socket() as sock:
-        return sock.connect_ex(("127.0.0.1", port)) == 0
 
 
 @drill(

@@ -128,25 +128,6 @@ def store(tmp_path: Path) -> Iterator[Path]:
 
 
 @drill(
-    done="the filesystem of the evidence store becomes read-only while a step is measured, as "
-    "after an I/O error, and is repaired",
-    holds="the cell says so and waits; every row once, nothing rented",
-)
-def test_an_evidence_store_that_turns_read_only_is_waited_for(chaos: Chaos, store: Path) -> None:
-    evidence = store / "evidence"
-    chaos.user.extra_env["DISKBENCH_EVIDENCE_URL"] = evidence.as_uri()
-    process = chaos.user.start("matrix", "run", chaos.matrix(seconds=8))
-    until(lambda: chaos.steps() == ["read"], within_s=240)
-    subprocess.run(["mount", "-o", "remount,ro", str(store)], check=True)
-    until(lambda: "Read-only" in (chaos.cells()[0]["note"] or ""), within_s=240)
-    subprocess.run(["mount", "-o", "remount,rw", str(store)], check=True)
-    _, said = process.communicate(timeout=200)
-    assert process.returncode == 0, said
-    books = chaos.books(evidence=evidence)
-    assert (books.cells, books.done, books.wrong) == (2, 2, ())
-
-
-@drill(
     done="the evidence store or the directory of the database is read-only from the beginning",
     holds="exit 2 with the reason before anything is rented",
 )

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
 import signal
-import sqlite3
 import subprocess
 import time
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from tests.drills.book import drill
 from tests.rigs.cli import Cli
 from tests.rigs.postgres import running_postgres
@@ -54,23 +50,6 @@ def test_a_password_of_any_letters_is_never_printed(cli, password):
     cli.extra_env["DISKBENCH_DATABASE_URL"] = f"postgresql://me:{password}@127.0.0.1:1/d"
     for arguments in (("config", "--output", "json"), ("--debug", "results", "list")):
         assert SECRET not in all_text(cli.call(*arguments), cli.home)
-
-
-@drill(
-    done="the same passwords are percent-encoded",
-    holds="the URL is accepted, config shows *** for each, and diskbench connects to the server",
-)
-def test_a_percent_encoded_password_is_taken(cli):
-    for password in PASSWORDS:
-        url = f"postgresql://me:{quote(password, safe='')}@127.0.0.1:1/d"
-        cli.extra_env["DISKBENCH_DATABASE_URL"] = url
-        done = cli.call("config", "--output", "json")
-        shown = json.loads(done.stdout)["settings"]["database_url"]["value"]
-        assert shown == "postgresql://me:***@127.0.0.1:1/d"
-    done = cli.call("--debug", "results", "list")
-    assert done.returncode == 2
-    assert "me:***@127.0.0.1:1/d" in done.stderr
-    assert SECRET not in all_text(done, cli.home)
 
 
 @drill(
@@ -192,58 +171,3 @@ def command_lines() -> set[str]:
         except OSError:  # it ended
             continue
     return found
-
-
-@drill(
-    done="two hundred URLs with random passwords are read, printed and refused (hypothesis)",
-    holds="no message, advice, cause or traceback has six letters of a password",
-)
-def test_no_random_password_is_printed():
-    import traceback
-
-    from diskbench.errors import DiskbenchError
-    from diskbench.store.database import parse_url
-    from diskbench.store.evidence import open_evidence
-    from diskbench.store.urls import printable
-
-    letters = st.sampled_from("QWZ7#?/@:%&=+[]! é密\n\x1b")
-    shapes = ["postgresql://u:{}@h/d", "postgresql:/u:{}@h/d", "host=h password={}", "u:{}@h",
-              "postgresql://h/d?password={}", "s3://k:{}@b/x",
-              "https://h/c?sig={}", "az://c/x?{}", "sqlite://u:{}@h", "{}"]  # fmt: skip
-
-    @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(st.text(letters, min_size=6, max_size=16), st.sampled_from(shapes))
-    def told(password, shape):
-        url = shape.format(password)
-        if re.match(r"^[\w ./~]", url) and shape == "{}":
-            return  # a path, which is told
-        said = [printable(url)]
-        for read in (parse_url, open_evidence):
-            try:
-                said.append(repr(read(url)))
-            except DiskbenchError as error:
-                said += traceback.format_exception(error)
-        parts = {password[i : i + 6] for i in range(len(password) - 5)}
-        own = "\n".join(line for line in "\n".join(said).splitlines() if "File " not in line)
-        assert not [one for one in parts if one in own]
-
-    told()
-
-
-@drill(
-    done="paths with blanks, @ and # are given for the database and the evidence",
-    holds="each is the file or directory of exactly that name",
-)
-def test_a_path_stays_a_path(cli):
-    place = cli.home / "a b@c#d%e"
-    place.mkdir()
-    cli.extra_env |= {
-        "DISKBENCH_DATABASE_URL": str(place / "rows 1.db"),
-        "DISKBENCH_EVIDENCE_URL": str(place / "kept"),
-    }
-    done = cli.call("results", "rebuild")
-    assert done.returncode == 0, done.stderr
-    assert {one.name for one in place.iterdir()} == {"kept", "rows 1.db"}
-    with sqlite3.connect(place / "rows 1.db") as plain:
-        assert plain.execute("SELECT count(*) FROM diskbench_run").fetchone() == (0,)
-    plain.close()

@@ -95,19 +95,3 @@ def test_no_command_of_a_controller_that_rents_holds_a_secret(
     done = watched.run("-v", *words, timeout_s=280)
     assert done.returncode == 0, done.stderr
     nothing_told(watched, done.stdout + done.stderr, at_least=2)
-
-
-@drill(
-    done="config, doctor, status and a failing command are run with a database password and a "
-    "shared secret, verbose and as JSON",
-    holds="none of them is printed or logged",
-)
-@pytest.mark.parametrize(
-    "words",
-    [("config",), ("status",), ("results", "list"), ("--debug", "results", "show", "nothing")],
-)
-def test_no_command_prints_a_secret(user: Cli, words: tuple[str, ...], url: str) -> None:
-    watched = Watched(user.home, {"DISKBENCH_DATABASE_URL": url, "DISKBENCH_SECRET": SECRET})
-    done = watched.run(*words)
-    assert done.returncode in {0, 2}, done.stderr
-    nothing_told(watched, done.stdout + done.stderr, at_least=1)

@@ -122,20 +122,3 @@ def wait_until_final(user: Cli, run_id: str) -> str:
         state: str = listed["runs"][0]["state"]
         if state not in {"planned", "running"}:
             return state
-
-
-def test_two_runs_side_by_side_never_touch_each_others_cells(
-    user: Cli, target: Path, profile: Path
-) -> None:
-    first = user.start(*run_args(target, profile), "--quiet", "--output", "json")
-    second = user.start(*run_args(target, profile), "--quiet", "--output", "json")
-    documents = []
-    for process in (first, second):
-        out, err = process.communicate(timeout=240)
-        assert process.returncode == 0, err
-        documents.append(json.loads(out))
-    ids = [d["runs"][0]["run_id"] for d in documents]
-    assert len(set(ids)) == 2
-    for document in documents:
-        assert [m["step"] for m in merged_rows(document["runs"][0])] == ["write", "read"]
-    assert list(target.iterdir()) == []

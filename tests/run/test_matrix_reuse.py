@@ -118,7 +118,3 @@ def test_a_machine_that_something_went_wrong_on_is_not_handed_on(user, monkeypat
     assert again.returncode == 0, again.stderr
     assert len({one["machine_lease"] for one in runs(user)}) == 2, "the second had a new machine"
     assert rented(user) == []
-
-
-def resources(user: Cli) -> list[Path]:
-    return list((Path(user.extra_env[FAKE_DIR]) / "resources").glob("*"))

@@ -105,21 +105,6 @@ def test_a_lab_disk_is_made_measured_marked_and_given_back(user, profile):
     assert "outside fio" in user.call("results", "show", "--timing").stdout
 
 
-def test_replicates_are_new_machines_with_new_disks(user, profile):
-    done = user.run("run", *LAB, "--profile", profile(1), "--replicates", "2", "--output", "json")
-    assert done.returncode == 0, done.stderr
-    runs = user.json("results", "list")["runs"]
-    assert {run["replicate"] for run in runs} == {0, 1}
-    assert len({run["target_identity"] for run in runs}) == 2
-    assert len({run["trial_id"] for run in runs}) == 2
-
-
-def test_a_profile_with_a_filesystem_measures_on_the_new_disk(user, profile):
-    done = user.run("run", *LAB, "--profile", profile(1), "--filesystem", "ext4")
-    assert done.returncode == 0, done.stderr
-    assert the_run(user)["filesystem"] == "ext4"
-
-
 def test_killed_and_given_up_gc_takes_everything_away(user, profile):
     process = user.start("run", *LAB, "--profile", profile(600))
     read_until(process, "step 1 of 2")
@@ -217,32 +202,6 @@ def test_what_cannot_be_given_back_ends_with_3_and_is_kept_for_gc(user, profile)
     plan_fault(user, "release", "fake-1a", None)
     assert user.run("gc").returncode == 0
     assert rented(user) == []
-
-
-def test_a_machine_that_is_switched_off_meanwhile_fails_the_run_with_the_reason(user, profile):
-    process = user.start("run", *LAB, "--profile", profile(600))
-    read_until(process, "step 2 of 2")
-    switch_off(user)
-    _, err = process.communicate(timeout=240)
-    assert process.returncode == 1, err
-    assert "the machine is gone: lab host" in err
-    run = the_run(user)
-    assert run["state"] == "failed"
-    shown = user.json("results", "show", run["run_id"])["runs"][0]
-    assert [row["step"] for row in merged_rows(shown)] == ["first"], "what was finished is kept"
-    assert rented(user) == []
-
-
-def test_detached_it_is_rented_and_given_back_in_the_background(user, profile):
-    done = user.run("run", *FAKE, "--profile", profile(1), "--detach")
-    assert done.returncode == 0, done.stderr
-    run_id = done.stdout.strip()
-    for _ in range(240):
-        shown = user.json("results", "show", run_id)["runs"][0]
-        if shown["state"] in ("done", "failed") and not rented(user):
-            break
-        subprocess.run(["sleep", "0.25"], check=True)
-    assert shown["state"] == "done"
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, a_user, merged_rows, over_ssh
+from tests.rigs.cli import Cli, a_user, merged_rows
 from tests.rigs.loops import Loop, attached, empty_image, is_empty
-from tests.rigs.sshd import running_sshd
 
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
 
@@ -109,51 +108,15 @@ def test_each_device_of_the_file_is_one_of_ones_own_disks(
     assert both["bytes"] == 16 * 2**20
 
 
-@pytest.mark.parametrize("which", [0, 1], ids=["first", "second"])
-@pytest.mark.parametrize("fault", ["mounted", "data", "foreign", "link to the other"])
-def test_each_disk_is_refused_for_what_a_single_one_is(
-    user: Cli, pair: tuple[Loop, Loop], profile: Path, tmp_path: Path, which: int, fault: str
-) -> None:
-    disk, other = pair[which], pair[1 - which]
-    flags, told = named(*pair), "is refused"
-    if fault == "foreign":
-        flags[4 * which + 3] = "somebody-elses"
-    elif fault == "link to the other":
-        link = tmp_path / "link"
-        link.symlink_to(other.path)
-        flags[4 * which + 1], flags[4 * which + 3] = str(link), other.identity
-        told = "is the same disk as"
-    else:
-        subprocess.run(["mkfs.ext4", "-q", disk.path], check=True)
+def test_data_on_one_of_them_refuse_both(user: Cli, pair: tuple[Loop, Loop], profile: Path) -> None:
+    """What else refuses one of several: tests/unit/hosts/test_several_disks.py."""
+    subprocess.run(["mkfs.ext4", "-q", pair[1].path], check=True)
     before = [one.image.read_bytes() for one in pair]
-    at = tmp_path / "at"
-    at.mkdir()
-    if fault == "mounted":
-        subprocess.run(["mount", "-o", "ro", disk.path, str(at)], check=True)
-    try:
-        done = run(user, profile, *flags)
-    finally:
-        if fault == "mounted":
-            subprocess.run(["umount", str(at)], check=True)
+    done = run(user, profile, *named(*pair))
     assert done.returncode == 2, done.stderr
-    assert told in done.stderr
-    if fault != "mounted":  # a mount may touch the journal of its own filesystem
-        assert [one.image.read_bytes() for one in pair] == before
+    assert "is refused" in done.stderr
+    assert [one.image.read_bytes() for one in pair] == before
     assert user.json("results", "list")["runs"] == []
-
-
-def test_disks_of_a_machine_over_ssh(
-    user: Cli, pair: tuple[Loop, Loop], profile: Path, tmp_path: Path
-) -> None:
-    one, two = pair
-    with running_sshd(tmp_path / "sshd") as server:
-        over_ssh(user, server.config_block("box"))
-        done = run(user, profile, "--host", "box", *named(two, one))
-    assert done.returncode == 0, done.stderr
-    assert [line.rpartition(" ")[2] for line in mapped(done.stderr)] == [two.path, one.path]
-    (row,) = user.json("results", "list")["runs"]
-    assert (row["state"], row["address"]) == ("done", "box")
-    assert [is_empty(disk.image) for disk in pair] == [False, False]
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -49,19 +47,4 @@ def test_replicates_go_on_until_the_interval_is_narrow_and_no_longer(user):
     assert "reached: within ±" in done.stdout
     assert "after 10 replicates, ±90 % was wanted" in done.stdout
     assert len(user.json("results", "list")["runs"]) == 10
-    assert left(user) == []
-
-
-def test_killed_it_is_gone_on_with_and_nothing_is_measured_twice(user):
-    flags = ("--profile", "steady.fio", "--until-ci", "90%", "--max-replicates", "14")
-    process = user.start(*FAKE[:-1], *flags)
-    assert process.stderr is not None
-    next(line for line in process.stderr if "#2: done" in line)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    done = user.run("matrix", "resume", timeout_s=300)
-    assert done.returncode == 0, done.stderr
-    assert "reached: within ±" in done.stdout
-    runs = user.json("results", "list")["runs"]
-    assert sorted(run["replicate"] for run in runs) == list(range(10))
     assert left(user) == []

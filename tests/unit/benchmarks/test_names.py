@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from benchmarks import house_counts
 
 ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / "src"
@@ -52,18 +53,6 @@ def test_what_is_imported_is_there(file: Path) -> None:
     assert missing(file.read_text("utf-8")) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "lost"),
-    [
-        ("from diskbench.units import GIB, NO_UNIT", ["diskbench.units.NO_UNIT"]),
-        ("from diskbench.nowhere import a", ["diskbench.nowhere.a"]),
-        ("from diskbench import load_runs, fio", []),
-    ],
-)
-def test_what_is_not_there_is_found(text: str, lost: list[str]) -> None:
-    assert missing(text) == lost
-
-
 SCRIPT = re.compile(r"benchmarks/(\w+)\.py|-m benchmarks\.(\w+)")
 
 
@@ -79,3 +68,11 @@ def test_a_benchmark_that_a_page_or_a_docstring_names_is_there() -> None:
         if not (ROOT / "benchmarks" / f"{found[1] or found[2]}.py").is_file()
     }
     assert lost == set()
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param("src/diskbench", marks=pytest.mark.slow), "benchmarks", "emulators"]
+)
+def test_no_two_files_import_each_other(name: str) -> None:
+    sources = house_counts.sources(ROOT / name)
+    assert house_counts.circles(house_counts.imports(sources, Path(name).name)) == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import re
 import signal
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -57,6 +58,9 @@ ALLOWED_SKIPS: dict[str, str] = {}
 
 _skipped: list[tuple[str, str]] = []
 
+SLOW = re.compile(r"tests/(browser|cloud|drills|lab|qemu|run/(?!test_python\.py))")
+"""Whose tests have the marker `slow`; a run by each Python is among the fast ones."""
+
 COLLECTED = pytest.StashKey[list[str]]()
 """The ids of all tests that were collected, also of those that `-m` left out."""
 
@@ -97,6 +101,8 @@ def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Iterator[None]:
     for item in items:
+        if SLOW.match(item.nodeid):
+            item.add_marker(pytest.mark.slow)
         if is_thorough(item.nodeid):
             item.add_marker(pytest.mark.thorough)
     config.stash[COLLECTED] = ids_of(items)

@@ -1,9 +1,7 @@
 """The rig sees what a page does wrong: else all other tests here could not fail."""
 
-import pytest
 from tests.browser.watched import Watched, serious_violations
 
-pytestmark = pytest.mark.slow
 HEAD = "<!doctype html><html lang=en><meta charset=utf-8><title>t</title>"
 
 

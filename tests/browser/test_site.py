@@ -15,8 +15,6 @@ from diskbench.cli import main
 from diskbench.store.database import open_database
 from diskbench.store.query import find_measurements
 
-pytestmark = pytest.mark.slow
-
 NIGHTS = 12
 SCRIPT = "<script>document.title='owned'</script>"
 LEVELS = {"gp2": 3000.0, "gp3": 3000.0, "io1": 8000.0}

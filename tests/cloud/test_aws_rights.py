@@ -32,8 +32,6 @@ from diskbench.testing.rig import (
     scope_of,
 )
 
-pytestmark = pytest.mark.slow
-
 KEY = "arn:aws:kms:us-east-1:123456789012:key/1234"
 LEASE = "one"
 NEVER_SEEN = {

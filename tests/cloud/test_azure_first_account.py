@@ -20,8 +20,6 @@ from diskbench.providers.azure.errors import retry_after_s
 from diskbench.providers.azure.policy import SWITCH
 from diskbench.providers.options import NetworkOptions
 
-pytestmark = pytest.mark.slow
-
 GROUP = "Microsoft.Resources/subscriptions/resourceGroups/write"
 SKUS = "Microsoft.Compute/skus/read"
 BOTH, NVME_ONLY = "Standard_E4bds_v5", "Standard_D4s_v6"

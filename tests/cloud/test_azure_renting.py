@@ -28,8 +28,6 @@ from diskbench.errors import (
 from diskbench.providers.azure import policy
 from diskbench.providers.azure.cloud import AzureProvider
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
 MACHINE = "Microsoft.Compute/virtualMachines/write"
 DISK = "Microsoft.Compute/disks/write"

@@ -21,8 +21,6 @@ from tests.cloud.rented import ZONE, Aws, Keys, Login, make_keys, until
 from tests.cloud.rented_azure import Azure
 from tests.cloud.rented_gcp import Gcp
 
-pytestmark = pytest.mark.slow  # an emulated cloud answers over HTTP
-
 OTHER_ZONE = "us-east-1b"
 
 

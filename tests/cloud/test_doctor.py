@@ -40,8 +40,6 @@ from diskbench.providers.gcp.cloud import GCPProvider
 from diskbench.providers.vsphere.policy import privileges
 from diskbench.testing.rig import scope_of
 
-pytestmark = pytest.mark.slow
-
 OF_THE_TESTER = (
     "AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "CLOUDSDK_COMPUTE_REGION",
     "CLOUDSDK_COMPUTE_ZONE",

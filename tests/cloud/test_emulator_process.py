@@ -18,8 +18,6 @@ from tests.cloud.rented import UBUNTU
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def state() -> Iterator[Path]:

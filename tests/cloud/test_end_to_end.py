@@ -29,8 +29,6 @@ from tests.rigs.rates import held_at
 
 from diskbench.units import GIB
 
-pytestmark = pytest.mark.slow
-
 WRITE_AND_READ = """[global]
 filename=data
 size=4m

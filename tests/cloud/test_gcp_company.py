@@ -15,8 +15,6 @@ from tests.cloud.test_gcp_policies import User
 from diskbench.errors import AccessDenied, InvalidValue, QuotaExceeded
 from diskbench.testing.rig import scope_of
 
-pytestmark = pytest.mark.slow
-
 KEY = "projects/keys/locations/us-central1/keyRings/ring/cryptoKeys/disks"
 
 

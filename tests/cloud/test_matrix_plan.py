@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from tests.cloud.rented import REGION, Aws
 from tests.rigs.cli import Cli
-
-pytestmark = pytest.mark.slow
 
 MATRIX = """\
 name: mine

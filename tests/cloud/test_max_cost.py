@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from tests.cloud.rented import REGION, Aws
 from tests.rigs.cli import Cli
-
-pytestmark = pytest.mark.slow
 
 MAGNETIC = ("--disk", "standard", "--size", "20", "--instance-type", "m5.large")
 

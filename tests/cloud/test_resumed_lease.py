@@ -32,8 +32,6 @@ from diskbench.store.moments import iso
 from diskbench.store.rows import load_plan
 from diskbench.testing.rig import Rig, guest_of
 
-pytestmark = pytest.mark.slow
-
 EAGER = str(Path(__file__).with_name("eager.py"))
 PROFILE = """[read]
 filename=data

@@ -17,8 +17,6 @@ from diskbench.providers.vsphere.cloud import VsphereProvider
 from diskbench.providers.vsphere.disk_request import VsphereResolved
 from diskbench.providers.vsphere.options import VsphereOptions
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def look(vsphere: Vsphere, monkeypatch: pytest.MonkeyPatch) -> Any:

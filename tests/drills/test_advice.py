@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
 from tests.rigs.advised import Advised, advised, fault
 from tests.rigs.cli import Cli
 from tests.rigs.plans import make_plan
@@ -38,11 +37,9 @@ def data(cli: Cli) -> Path:
     return cli.home / ".local" / "share" / "diskbench"
 
 
-@drill(
-    done="every command line in every text of the program is given to the parser",
-    holds="each names a command, subcommands and options that exist",
-)
 def test_no_advice_names_an_unknown_command():
+    """Every command line in every text of the program is given to the parser: each names a
+    command, subcommands and options that exist."""
     found = list(advised())
     assert len(found) > 100
     assert [(one, wrong) for one in found if (wrong := fault(one))] == []
@@ -50,12 +47,10 @@ def test_no_advice_names_an_unknown_command():
         assert fault(Advised("", line, quoted=True)), f"{line} is none, and is found to be none"
 
 
-@drill(
-    done="the SQLite file is overwritten in the middle, at its beginning, and cut",
-    holds="the advice is to rebuild, not to look for a server; the rebuild restores the results",
-)
 @pytest.mark.parametrize("damage", ["middle", "beginning", "cut"])
 def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
+    """The SQLite file is overwritten in the middle, at its beginning, and cut: the advice is to
+    rebuild, not to look for a server; the rebuild restores the results."""
     run_id = imported(cli)
     file = data(cli) / "diskbench.db"
     with sqlite3.connect(file) as plain:
@@ -79,12 +74,10 @@ def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
     assert run_id[-8:] in cli.call("results", "list").stdout
 
 
-@drill(
-    done="a run is suspended because its host or its database no longer answers",
-    holds="stdout and stderr name one command, diskbench resume TRIAL, and none starts a new run",
-)
 @pytest.mark.parametrize("cause", ["host", "database"])
 def test_a_suspended_run_is_continued_and_not_started_again(cause, capsys):
+    """A run is suspended because its host or its database no longer answers: stdout and stderr
+    name one command, diskbench resume TRIAL, and none starts a new run."""
     from diskbench.cli.run_results import print_problems, print_table
     from diskbench.engine.matrix.run_cells import TrialEnding
     from diskbench.errors import ConnectionLost, StoreUnavailable
@@ -107,12 +100,10 @@ def test_a_suspended_run_is_continued_and_not_started_again(cause, capsys):
         assert "diskbench run" not in text
 
 
-@drill(
-    done="the evidence has names with control characters or without UTF-8, a manifest that is a "
-    "directory, a manifest of another form, and a run without its files",
-    holds="rebuild makes every other run again, names each bad one, and exits 1",
-)
 def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
+    """The evidence has names with control characters or without UTF-8, a manifest that is a
+    directory, a manifest of another form, and a run without its files: rebuild makes every other
+    run again, names each bad one, and exits 1."""
     run_id = imported(cli)
     runs = data(cli) / "evidence" / "runs"
     (runs / "bad\x01key").mkdir()
@@ -140,11 +131,9 @@ def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
     assert run_id[-8:] in cli.call("results", "list").stdout
 
 
-@drill(
-    done="status, results, matrices and tables with long names are piped, without a given width",
-    holds="no column is left out and no cell is cut",
-)
 def test_a_piped_table_is_whole(cli, capsys, monkeypatch):
+    """Status, results, matrices and tables with long names are piped, without a given width: no
+    column is left out and no cell is cut."""
     from diskbench.model.campaign import FleetDocument, WorkerSeen
     from diskbench.report.terminal.screen import print_trimmed, screen
     from diskbench.report.terminal.status_text import fleet_table
@@ -174,11 +163,9 @@ def test_a_piped_table_is_whole(cli, capsys, monkeypatch):
         assert whole in printed
 
 
-@drill(
-    done="the evidence is stored in a directory to which other users have access",
-    holds="the modes of the directory and of its files do not change",
-)
 def test_a_shared_evidence_directory_stays_shared(cli):
+    """The evidence is stored in a directory to which other users have access: the modes of the
+    directory and of its files do not change."""
     shared = cli.home / "shared"
     shared.mkdir()
     shared.chmod(0o775)

@@ -22,7 +22,6 @@ from emulators.gcp import cloud as gcp_cloud
 from emulators.gcp import server as gcp_server
 from emulators.vsphere import cloud as vsphere_cloud
 from tests.cloud import eager
-from tests.drills.book import drill
 from tests.rigs import bad_api as bad
 from tests.rigs.bad_api import DEEDS, bad_api
 from tests.rigs.chaos import Chaos
@@ -91,15 +90,13 @@ def state() -> Iterator[Path]:
         yield Path(directory)
 
 
-@drill(
-    done="60 % of the changing calls to a cloud's API fail, hang, lose their answer, arrive "
-    "twice or late, or are throttled",
-    holds="the matrix ends with every cell done once, and nothing is left rented",
-)
 @pytest.mark.parametrize("name", CLOUDS)
 def test_a_matrix_survives_a_cloud_api_that_fails_in_every_way(
     chaos: Chaos, state: Path, name: str
 ) -> None:
+    """60 % of the changing calls to a cloud's API fail, hang, lose their answer, arrive twice or
+    late, or are throttled: the matrix ends with every cell done once, and nothing is left
+    rented."""
     serve, manner = CLOUDS[name]
     (state / "proxy").mkdir()
     with serve(state) as world, bad_api(world.endpoint, manner, state / "proxy", seed=5) as api:

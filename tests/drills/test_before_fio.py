@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 import ulid
 from tests.cloud.rented import until
-from tests.drills.book import drill
 
 from diskbench.errors import MeasurementFailed
 from diskbench.hosts import unit as units
@@ -110,12 +109,9 @@ def watched(unit: Unit, should_stop: Any = lambda: False, **more: Any) -> UnitEx
     return start_and_watch(HERE, unit, lambda _: None, should_stop, **more)
 
 
-@drill(
-    done="a stop arrives while the step waits for a locked claim on the disk that names no trial",
-    holds="the step ends as stopped within seconds, fio never starts, and the step gives up its "
-    "own claim",
-)
 def test_a_stop_arrives_while_a_claim_names_no_trial(unit: Unit, their_claim: Path) -> None:
+    """A stop arrives while the step waits for a locked claim on the disk that names no trial: the
+    step ends as stopped within seconds, fio never starts, and the step gives up its own claim."""
     asked = threading.Event()
 
     def stage(name: str) -> None:
@@ -131,12 +127,9 @@ def test_a_stop_arrives_while_a_claim_names_no_trial(unit: Unit, their_claim: Pa
     assert not (CLAIMS / f"diskbench-{unit.trial_id}.claim").exists()
 
 
-@drill(
-    done="the same claim blocks a run that may not wait, and a run that waits",
-    holds="the first is refused and names the claim; the second reports it, and continues when "
-    "the claim is released",
-)
 def test_a_claim_that_names_no_trial_is_reported(unit: Unit, their_claim: Path) -> None:
+    """The same claim blocks a run that may not wait, and a run that waits: the first is refused
+    and names the claim; the second reports it, and continues when the claim is released."""
     notes: list[str] = []
     with locked(their_claim):
         with pytest.raises(MeasurementFailed, match=r"names no trial \(user root\)"):
@@ -152,22 +145,18 @@ def test_a_claim_that_names_no_trial_is_reported(unit: Unit, their_claim: Path) 
     assert [end.fio_exit for end in ends] == [0]
 
 
-@drill(
-    done="a claim of another user is a file of a terabyte without a line end",
-    holds="only a small part of it is read: the step takes the disk, and fio runs",
-)
 def test_a_claim_without_an_end_is_not_read_to_its_end(unit: Unit, their_claim: Path) -> None:
+    """A claim of another user is a file of a terabyte without a line end: only a small part of it
+    is read: the step takes the disk, and fio runs."""
     os.truncate(their_claim, 2**40)
     assert watched(unit).fio_exit == 0
 
 
-@drill(
-    done="a stop arrives at the moment when the step opens the disk",
-    holds="the step ends as stopped, not as refused, and fio never starts",
-)
 def test_a_stop_while_the_disk_is_opened_is_a_stop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A stop arrives at the moment when the step opens the disk: the step ends as stopped, not as
+    refused, and fio never starts."""
     from tests.drills.test_guard import Stage
     from tests.rigs.loops import attached, empty_image
 
@@ -210,13 +199,11 @@ exec {real.strip()} "$@"
     assert end.seconds_in_fio == 0
 
 
-@drill(
-    done="a unit has asked for its permission for an hour before a process follows it",
-    holds="only the newest request is answered, so that fio starts at once",
-)
 def test_a_unit_that_asked_for_long_is_answered_once(
     unit: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A unit has asked for its permission for an hour before a process follows it: only the newest
+    request is answered, so that fio starts at once."""
     start(HERE, unit)
     until(lambda: "? " in live(unit))
     with Path(unit.directory, "live.tsv").open("a") as file:
@@ -235,15 +222,12 @@ def test_a_unit_that_asked_for_long_is_answered_once(
     assert len(answers) < 60
 
 
-@drill(
-    done="a unit waits for its permission and no process follows it, as after its command was "
-    "killed; another run measures the same disk",
-    holds="the other run waits a minute at most; a process that later follows the first unit "
-    "measures it",
-)
 def test_a_unit_without_a_follower_does_not_block_the_disk(
     unit: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A unit waits for its permission and no process follows it, as after its command was killed;
+    another run measures the same disk: the other run waits a minute at most; a process that later
+    follows the first unit measures it."""
     monkeypatch.setattr(units, "TURN_LIMIT_S", 2)
     start(HERE, unit)
     until(lambda: "? " in live(unit))
@@ -269,15 +253,12 @@ def test_a_unit_without_a_follower_does_not_block_the_disk(
     assert watched(unit).fio_exit == 0
 
 
-@drill(
-    done="a unit waits for its permission and no process follows it for longer than it waits, as "
-    "after its command was killed",
-    holds="nothing of the unit stays on the host but its files; a process that follows it later "
-    "starts it again and measures it",
-)
 def test_a_unit_without_a_follower_ends_and_can_be_started_again(
     unit: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A unit waits for its permission and no process follows it for longer than it waits, as after
+    its command was killed: nothing of the unit stays on the host but its files; a process that
+    follows it later starts it again and measures it."""
     monkeypatch.setattr(units, "TURN_LIMIT_S", 1)
     monkeypatch.setattr(units, "GO_LIMIT_S", 1)
     start(HERE, unit)
@@ -292,12 +273,10 @@ def test_a_unit_without_a_follower_ends_and_can_be_started_again(
     assert ran_fio(unit)
 
 
-@drill(
-    done="a unit ends because the connection of the process that follows it was broken for longer "
-    "than it waits; the process has seen thousands of its lines",
-    holds="the process starts the unit again, and sees its lines from the first on",
-)
 def test_a_follower_whose_unit_ended_starts_it_again_from_its_first_line(unit: Unit) -> None:
+    """A unit ends because the connection of the process that follows it was broken for longer than
+    it waits; the process has seen thousands of its lines: the process starts the unit again, and
+    sees its lines from the first on."""
     lines: list[str] = []
     follower = _Follower(lambda _: lines.append("tick"), lines.append, lines.append)
     follower.lines = 5000
@@ -307,13 +286,11 @@ def test_a_follower_whose_unit_ended_starts_it_again_from_its_first_line(unit: U
     assert follower.lines == live(unit).count("\n")
 
 
-@drill(
-    done="a unit is launched and never begins: its shell cannot start",
-    holds="the step fails with this reason after a limited time",
-)
 def test_a_unit_that_never_begins_is_not_waited_for(
     unit: Unit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A unit is launched and never begins: its shell cannot start: the step fails with this reason
+    after a limited time."""
     monkeypatch.setattr(units, "BEGIN_LIMIT_S", 2)
     shim = tmp_path / "shims" / "setsid"
     shim.parent.mkdir()
@@ -335,12 +312,9 @@ def test_a_unit_that_never_begins_is_not_waited_for(
     assert "did not begin within 2 s; setsid: no more processes" in str(ends[0])
 
 
-@drill(
-    done="the unit, its fio and the process that holds its disk get SIGTERM in the moment before"
-    " fio runs",
-    holds="the step is failed by the signal, not stopped by the user",
-)
 def test_a_shutdown_while_a_unit_waits_for_permission_is_reported(unit: Unit) -> None:
+    """The unit, its fio and the process that holds its disk get SIGTERM in the moment before fio
+    runs: the step is failed by the signal, not stopped by the user."""
     start(HERE, unit)
     until(lambda: "? " in live(unit))
     os.kill(int(Path(unit.directory, "pid").read_text().split()[0]), signal.SIGTERM)

@@ -14,7 +14,6 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
 from tests.rigs.cli import Cli
 from tests.rigs.waiting import read_until
 
@@ -110,11 +109,9 @@ def warnings(done: subprocess.CompletedProcess[str]) -> set[str]:
     return {one["code"] for step in run["steps"] for one in step["warnings"]}
 
 
-@drill(
-    done="four users measure one directory at the same time",
-    holds="each trial runs alone from its first step to its last, and says whom it waits for",
-)
 def test_four_at_once_on_one_path_take_turns(tmp_path: Path) -> None:
+    """Four users measure one directory at the same time: each trial runs alone from its first step
+    to its last, and says whom it waits for."""
     target = tmp_path / "target"
     target.mkdir()
     ended = at_once(tmp_path, [target] * 4)
@@ -123,12 +120,9 @@ def test_four_at_once_on_one_path_take_turns(tmp_path: Path) -> None:
     assert not any("measured beside trial" in one.stdout for one in ended)
 
 
-@drill(
-    done="four users measure one directory at the same time with --if-busy fail",
-    holds="a run that finds the disk in use is refused and names the other trial; no two share "
-    "the disk",
-)
 def test_four_at_once_are_refused_by_choice(tmp_path: Path) -> None:
+    """Four users measure one directory at the same time with --if-busy fail: a run that finds the
+    disk in use is refused and names the other trial; no two share the disk."""
     target = tmp_path / "target"
     target.mkdir()
     ended = at_once(tmp_path, [target] * 4, "--if-busy", "fail")
@@ -144,24 +138,20 @@ def test_four_at_once_are_refused_by_choice(tmp_path: Path) -> None:
     assert list(target.iterdir()) == []
 
 
-@drill(
-    done="one user measures a loop device's filesystem, another the disk that holds its file",
-    holds="they measure one after the other: both use the same physical disk",
-)
 def test_a_loop_and_the_disk_below_it_are_one_disk(
     tmp_path: Path, loop: Callable[[str], Path]
 ) -> None:
+    """One user measures a loop device's filesystem, another the disk that holds its file: they
+    measure one after the other: both use the same physical disk."""
     target = tmp_path / "target"
     target.mkdir()
     first, second = at_once(tmp_path, [target, loop("upper")])
     assert_apart(first, second)
 
 
-@drill(
-    done="a run may wait one second for a disk that is measured for longer",
-    holds="it fails after one second and names the run that measures, and fio never starts for it",
-)
 def test_a_wait_has_the_bound_that_was_asked_for(tmp_path: Path) -> None:
+    """A run may wait one second for a disk that is measured for longer: it fails after one second
+    and names the run that measures, and fio never starts for it."""
     target = tmp_path / "target"
     target.mkdir()
     measuring, waiting = users(tmp_path, 2)
@@ -174,12 +164,10 @@ def test_a_wait_has_the_bound_that_was_asked_for(tmp_path: Path) -> None:
     first.communicate(timeout=240)
 
 
-@drill(
-    done="--if-busy is given invalid words and times",
-    holds="each is refused with exit code 2 and the value",
-)
 @pytest.mark.parametrize("text", ["", "maybe", "-1s", "0", "99999d", "1e400", "wait; rm"])
 def test_an_invalid_choice_of_if_busy_is_refused(tmp_path: Path, text: str) -> None:
+    """--if-busy is given invalid words and times: each is refused with exit code 2 and the
+    value."""
     (user,) = users(tmp_path, 1)
     done = user.call_refused("run", "--path", str(tmp_path), "--if-busy", text)
     assert done.returncode == 2
@@ -187,13 +175,10 @@ def test_an_invalid_choice_of_if_busy_is_refused(tmp_path: Path, text: str) -> N
     assert "Traceback" not in done.stderr
 
 
-@drill(
-    done="a link, a FIFO, a directory or another user's file is at the path of the claim",
-    holds="nothing is written through it, the step does not hang, and it reports that the claim "
-    "has no lock",
-)
 @pytest.mark.parametrize("trap", ["link", "fifo", "directory", "foreign"])
 def test_a_trap_where_the_claim_is_made_harms_nothing(tmp_path: Path, trap: str) -> None:
+    """A link, a FIFO, a directory or another user's file is at the path of the claim: nothing is
+    written through it, the step does not hang, and it reports that the claim has no lock."""
     precious = tmp_path / "precious"
     precious.write_text("keep me")
     name = f"01{secrets.token_hex(12)}"
@@ -219,17 +204,14 @@ def test_a_trap_where_the_claim_is_made_harms_nothing(tmp_path: Path, trap: str)
     assert precious.read_text() == "keep me"
 
 
-@drill(
-    done="claims of other users contain control characters, shell code, huge numbers and no end",
-    holds="they are read as data: nothing runs, nothing is printed raw, and the step takes the "
-    "disk",
-)
 @pytest.mark.parametrize(
     "text",
     ["ticket 1\ntrial $(touch pwned)\n", "ticket 1;touch pwned\n", "user \x1b[31mred\n" * 2000,
      "ticket 99999999999999999999\ndisks x\n", "\x00\xff" * 5000, "disks\n\nticket\n"],
 )  # fmt: skip
 def test_hostile_claims_are_data(tmp_path: Path, text: str) -> None:
+    """Claims of other users contain control characters, shell code, huge numbers and no end: they
+    are read as data: nothing runs, nothing is printed raw, and the step takes the disk."""
     name = f"01{secrets.token_hex(12)}"
     theirs = Path("/run/lock") / f"diskbench-00{secrets.token_hex(12)}.claim"
     theirs.write_text(text, errors="surrogateescape")
@@ -243,11 +225,9 @@ def test_hostile_claims_are_data(tmp_path: Path, text: str) -> None:
     assert not (tmp_path / "pwned").exists()
 
 
-@drill(
-    done="a host has no flock(1), and two units want its disk",
-    holds="the second sees the first by its process, and the evidence says so",
-)
 def test_without_flock_the_process_identifies_a_claim(tmp_path: Path) -> None:
+    """A host has no flock(1), and two units want its disk: the second sees the first by its
+    process, and the evidence says so."""
     names = sorted(f"01{secrets.token_hex(12)}" for _ in range(2))
     begin = "command() { case $2 in flock) return 1 ;; esac; }\n"
     hold = begin + "disk_take . && echo taken && read -r go; disk_drop"
@@ -265,11 +245,9 @@ def test_without_flock_the_process_identifies_a_claim(tmp_path: Path) -> None:
     assert "method pid" in free.stdout
 
 
-@drill(
-    done="twelve units of twelve trials try to claim one disk at the same moment, repeatedly",
-    holds="no two of them have it at the same time",
-)
 def test_a_crowd_never_shares_the_disk(tmp_path: Path) -> None:
+    """Twelve units of twelve trials try to claim one disk at the same moment, repeatedly: no two
+    of them have it at the same time."""
     body = (
         "for turn in 1 2; do\n"
         "  disk_take . || exit 1\n"
@@ -288,11 +266,9 @@ def test_a_crowd_never_shares_the_disk(tmp_path: Path) -> None:
     assert [out for out, _ in told] == ["fine\n"] * 12, told
 
 
-@drill(
-    done="another user's dd reads and writes the disk while fio measures a file on it",
-    holds="the figure is doubted: the disk did more than fio",
-)
 def test_another_user_of_the_disk_is_noticed(tmp_path: Path, loop: Callable[[str], Path]) -> None:
+    """Another user's dd reads and writes the disk while fio measures a file on it: the figure is
+    doubted: the disk did more than fio."""
     target = loop("busy")
     other = target / "other"
     other.write_bytes(os.urandom(16 * 2**20))
@@ -307,11 +283,8 @@ def test_another_user_of_the_disk_is_noticed(tmp_path: Path, loop: Callable[[str
     assert "other-io" in warnings(done)
 
 
-@drill(
-    done="no other process uses a disk while fio measures a file on it",
-    holds="the figure has no doubt",
-)
 def test_a_disk_of_ones_own_is_not_doubted(tmp_path: Path, loop: Callable[[str], Path]) -> None:
+    """No other process uses a disk while fio measures a file on it: the figure has no doubt."""
     (user,) = users(tmp_path, 1)
     done = user.run(*command(user, loop("own"), seconds=4))
     assert done.returncode == 0, done.stderr

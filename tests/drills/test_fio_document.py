@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.drills.book import drill
 from tests.rigs.cli import Cli, a_user, merged_rows
 
 from diskbench.fio.recorded import parse_canary
@@ -111,23 +110,19 @@ WRAPPERS = {
 }
 
 
-@drill(
-    done="a script named fio prints a forged result before, after and while the real fio runs",
-    holds="the figures are those of the real fio, and the forged result is in no row",
-)
 @pytest.mark.parametrize("when", WRAPPERS)
 def test_json_that_a_wrapper_of_fio_prints_replaces_nothing(
     user: Cli, target: Path, when: str
 ) -> None:
+    """A script named fio prints a forged result before, after and while the real fio runs: the
+    figures are those of the real fio, and the forged result is in no row."""
     wrap_fio(user, WRAPPERS[when])
     assert_honest(measure(user, target))
 
 
-@drill(
-    done="a script named fio prints a forged result, runs nothing and exits with 0",
-    holds="the run fails, and no row is stored",
-)
 def test_a_result_without_fio_is_not_stored(user: Cli, target: Path) -> None:
+    """A script named fio prints a forged result, runs nothing and exits with 0: the run fails, and
+    no row is stored."""
     wrap_fio(user, 'cat "$forged"; exit 0\n')
     profile = user.home / "mine.fio"
     profile.write_text(PROFILE.format(seconds=1))
@@ -137,11 +132,9 @@ def test_a_result_without_fio_is_not_stored(user: Cli, target: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@drill(
-    done="a script named fio prints without end to stdout and stderr while the real fio runs",
-    holds="the run ends with fio's figures, and the other output is kept only up to a limit",
-)
 def test_endless_output_beside_fio_fills_no_disk(user: Cli, target: Path) -> None:
+    """A script named fio prints without end to stdout and stderr while the real fio runs: the run
+    ends with fio's figures, and the other output is kept only up to a limit."""
     wrap_fio(
         user,
         "yes 'fill the disk' | head -c 64000000 & yes 'fill the disk' | head -c 64000000 >&2 &\n"
@@ -154,11 +147,9 @@ def test_endless_output_beside_fio_fills_no_disk(user: Cli, target: Path) -> Non
     assert list(target.iterdir()) == []
 
 
-@drill(
-    done="a script named fio prints a forged result around the canary, too",
-    holds="the canary's figure is that of the real fio",
-)
 def test_json_around_the_canary_replaces_nothing(user: Cli, target: Path) -> None:
+    """A script named fio prints a forged result around the canary, too: the canary's figure is
+    that of the real fio."""
     wrap_fio(user, WRAPPERS["everywhere"], also="--name=null")
     run = measure(user, target)
     assert_honest(run)

@@ -16,7 +16,6 @@ from tests.cloud.conftest import aws as aws
 from tests.cloud.conftest import aws_server as aws_server
 from tests.cloud.eager import __file__ as eager
 from tests.cloud.rented import REGION, Aws, until
-from tests.drills.book import drill
 from tests.rigs.cli import Cli, merged_rows
 
 WRITE_THEN_READ = """[global]
@@ -100,16 +99,14 @@ def rented_once_and_given_back(aws: Aws, user: Cli, *, lost: str = "") -> None:
     ]
 
 
-@drill(
-    done="SIGKILL at each call that makes, attaches, detaches or deletes something in an "
-    "emulated AWS: before the cloud receives it, and before its answer arrives",
-    holds="resume ends with one machine, one disk, every row once, and nothing left",
-    quick=False,
-)
+@pytest.mark.thorough
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_kill_at_any_call_to_the_cloud_leaks_and_doubles_nothing(
     aws: Aws, renter: Cli, words: tuple[str, ...], moment: str
 ) -> None:
+    """SIGKILL at each call that makes, attaches, detaches or deletes something in an emulated AWS:
+    before the cloud receives it, and before its answer arrives: resume ends with one machine, one
+    disk, every row once, and nothing left."""
     killed_at(aws, renter, moment, *words)
     done = renter.run("resume")
     assert done.returncode == 0, done.stderr
@@ -117,14 +114,12 @@ def test_a_kill_at_any_call_to_the_cloud_leaks_and_doubles_nothing(
     rented_once_and_given_back(aws, renter, lost=action if when == "lost" else "")
 
 
-@drill(
-    done="one run is killed at four calls to the cloud, from the machine to the disk's end, each "
-    "resume at the next",
-    holds="the last resume ends with one machine, one disk, every row once, and nothing left",
-)
 def test_a_run_killed_four_times_leaks_and_doubles_nothing(
     aws: Aws, renter: Cli, words: tuple[str, ...]
 ) -> None:
+    """One run is killed at four calls to the cloud, from the machine to the disk's end, each
+    resume at the next: the last resume ends with one machine, one disk, every row once, and
+    nothing left."""
     killed_at(aws, renter, "done RunInstances", *words)
     for moment in ("lost CreateVolume", "done AttachVolume", "done TerminateInstances"):
         killed_at(aws, renter, moment, "resume")
@@ -133,16 +128,13 @@ def test_a_run_killed_four_times_leaks_and_doubles_nothing(
     rented_once_and_given_back(aws, renter, lost="CreateVolume")
 
 
-@drill(
-    done="SIGKILL at each call that makes or attaches something, and no resume: gc gets the "
-    "lease's id",
-    holds="gc ends with 0, the run is cancelled, and nothing is left in the cloud",
-    quick=False,
-)
+@pytest.mark.thorough
 @pytest.mark.parametrize("action", RENTING)
 def test_gc_gives_back_what_was_half_rented(
     aws: Aws, renter: Cli, words: tuple[str, ...], action: str
 ) -> None:
+    """SIGKILL at each call that makes or attaches something, and no resume: gc gets the lease's
+    id: gc ends with 0, the run is cancelled, and nothing is left in the cloud."""
     killed_at(aws, renter, f"done {action}", *words)
     (row,) = renter.json("results", "list")["runs"]
     done = renter.run("gc", row["trial_id"])

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from tests.cloud.rented import until
-from tests.drills.book import drill
 from tests.rigs.chaos import Chaos
 from tests.rigs.flaky_proxy import flaky_proxy
 from tests.rigs.sshd import running_sshd
@@ -19,13 +18,11 @@ from diskbench.providers.lab.places import VARIABLE
 from diskbench.providers.lab.processes import find_groups, init_of
 
 
-@drill(
-    done="SSH is cut, then hangs, then refuses connections while fio runs",
-    holds="the run ends with every row once, no step is cut short, and nothing is left on the host",
-)
 def test_ssh_that_is_cut_hung_and_refused_costs_a_matrix_nothing(
     chaos: Chaos, tmp_path: Path
 ) -> None:
+    """SSH is cut, then hangs, then refuses connections while fio runs: the run ends with every row
+    once, no step is cut short, and nothing is left on the host."""
     target = tmp_path / "target"
     target.mkdir()
     with running_sshd(tmp_path / "sshd") as server, flaky_proxy(server.port) as proxy:
@@ -51,13 +48,11 @@ def test_ssh_that_is_cut_hung_and_refused_costs_a_matrix_nothing(
     assert list(target.iterdir()) == []
 
 
-@drill(
-    done="the host dies while fio runs",
-    holds="its cell fails with a reason, the other cell is measured, nothing stays rented",
-)
 def test_a_host_that_dies_fails_only_its_own_cell(
     chaos: Chaos, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The host dies while fio runs: its cell fails with a reason, the other cell is measured,
+    nothing stays rented."""
     monkeypatch.setenv(VARIABLE, chaos.user.extra_env[VARIABLE])
     process = chaos.user.start("matrix", "run", chaos.matrix("lab", seconds=15))
     until(lambda: chaos.steps() == ["read"])
@@ -74,14 +69,11 @@ def test_a_host_that_dies_fails_only_its_own_cell(
     assert (books.done, books.failed, books.wrong) == (1, 1, ())
 
 
-@drill(
-    done="another user fills the measured filesystem while fio writes",
-    holds="the run fails with fio's reason, its evidence is kept, and only its own files are "
-    "removed",
-)
 def test_a_full_disk_fails_the_run_and_keeps_the_files_of_others(
     chaos: Chaos, tmp_path: Path
 ) -> None:
+    """Another user fills the measured filesystem while fio writes: the run fails with fio's
+    reason, its evidence is kept, and only its own files are removed."""
     image, target = tmp_path / "disk.img", tmp_path / "disk"
     with image.open("wb") as file:
         file.truncate(256 * 2**20)

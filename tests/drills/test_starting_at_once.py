@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
 from tests.rigs.cli import Cli
 from tests.rigs.postgres import running_postgres
 
@@ -15,15 +14,12 @@ AT_ONCE = 6
 JOB = "[a]\nrw=write\nsize=256k\nbs=64k\nioengine=psync\n"
 
 
-@drill(
-    done="six processes start at the same moment on an empty home, or on an empty PostgreSQL, and "
-    "measure one directory each",
-    holds="all end with 0 and every run is there once with its rows",
-)
 @pytest.mark.parametrize("database", ["SQLite", "PostgreSQL"])
 def test_processes_that_start_at_once_share_an_empty_database(
     user: Cli, tmp_path: Path, database: str
 ) -> None:
+    """Six processes start at the same moment on an empty home, or on an empty PostgreSQL, and
+    measure one directory each: all end with 0 and every run is there once with its rows."""
     profile = tmp_path / "mine.fio"
     profile.write_text(JOB)
     with ExitStack() as stack:

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 from tests.cloud.rented import until
-from tests.drills.book import drill
 from tests.rigs.ailing import Ailing, ailing_host, reached_by_ssh
 from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user, merged_rows
 
@@ -136,15 +135,13 @@ def gone(user: Cli) -> bool:
 # --- Stops
 
 
-@drill(
-    done="SIGINT, SIGTERM or 'diskbench cancel' while the first step's sync, or its canary, waits",
-    holds="the run ends as interrupted (130), reports no broken connection, and fio never starts",
-)
 @pytest.mark.parametrize("stage", ["sync", "head"])
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "cancel"])
 def test_a_stop_before_the_first_line_of_fio_keeps_fio_from_starting(
     host: Ailing, user: Cli, target: Path, run: Any, stage: str, how: str
 ) -> None:
+    """SIGINT, SIGTERM or 'diskbench cancel' while the first step's sync, or its canary, waits: the
+    run ends as interrupted (130), reports no broken connection, and fio never starts."""
     host.hold(stage)
     process = run()
     until(lambda: host.has_begun(stage))
@@ -163,15 +160,12 @@ def test_a_stop_before_the_first_line_of_fio_keeps_fio_from_starting(
     assert list(target.iterdir()) == []
 
 
-@drill(
-    done="the connection is refused while sync waits, then SIGINT, and sync ends after the "
-    "command ended",
-    holds="the command says that the stop did not arrive; fio does not start; gc removes "
-    "everything",
-)
 def test_fio_does_not_start_after_a_stop_that_could_not_be_delivered(
     host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
 ) -> None:
+    """The connection is refused while sync waits, then SIGINT, and sync ends after the command
+    ended: the command says that the stop did not arrive; fio does not start; gc removes
+    everything."""
     host.hold("sync")
     with reached_by_ssh(host, user, tmp_path / "sshd") as proxy:
         process = run("--provider", "ssh", "--host", "box")
@@ -192,14 +186,12 @@ def test_fio_does_not_start_after_a_stop_that_could_not_be_delivered(
     assert list(target.iterdir()) == []
 
 
-@drill(
-    done="the command is killed (SIGKILL, or a second Ctrl-C at once) while sync waits; sync ends",
-    holds="fio does not start; 'resume' finishes the run, 'gc' removes everything",
-)
 @pytest.mark.parametrize("how", ["SIGKILL", "twice"])
 def test_fio_does_not_start_after_its_command_was_killed(
     host: Ailing, user: Cli, target: Path, run: Any, how: str
 ) -> None:
+    """The command is killed (SIGKILL, or a second Ctrl-C at once) while sync waits; sync ends: fio
+    does not start; 'resume' finishes the run, 'gc' removes everything."""
     host.hold("sync")
     process = run(seconds=1)
     until(lambda: host.has_begun("sync"))
@@ -231,14 +223,11 @@ def test_fio_does_not_start_after_its_command_was_killed(
     assert list(target.iterdir()) == []
 
 
-@drill(
-    done="a cell of a matrix passes max_cell_time while sync waits",
-    holds="the cell fails as TookTooLong, its run says so, and not that a user stopped it; fio "
-    "never starts",
-)
 def test_a_deadline_arrives_before_the_first_line_of_fio(
     host: Ailing, user: Cli, target: Path
 ) -> None:
+    """A cell of a matrix passes max_cell_time while sync waits: the cell fails as TookTooLong, its
+    run says so, and not that a user stopped it; fio never starts."""
     host.hold("sync")
     (user.home / "mine.fio").write_text(WRITE_THEN_READ.format(seconds=1))
     (user.home / "matrix.yaml").write_text(
@@ -258,13 +247,11 @@ def test_a_deadline_arrives_before_the_first_line_of_fio(
     host.release("sync")
 
 
-@drill(
-    done="SIGINT while mkfs runs on its disk",
-    holds="mkfs is ended, the run ends as interrupted (130), fio never starts, the disk is free",
-)
 def test_a_stop_while_the_filesystem_is_made_ends_mkfs(
     host: Ailing, user: Cli, run_on_disk: Any
 ) -> None:
+    """SIGINT while mkfs runs on its disk: mkfs is ended, the run ends as interrupted (130), fio
+    never starts, the disk is free."""
     host.hold("mkfs.ext4")
     process = run_on_disk()
     until(lambda: host.has_begun("mkfs.ext4"))
@@ -278,15 +265,12 @@ def test_a_stop_while_the_filesystem_is_made_ends_mkfs(
 # --- What is no stop
 
 
-@drill(
-    done="SIGTERM to a step's unit on the host, or to all of its processes, as at a shutdown",
-    holds="the run fails (1): ended by signal 15, with fio's output, and not as the user's "
-    "interrupt",
-)
 @pytest.mark.parametrize("whom", ["unit", "all"])
 def test_a_signal_on_the_host_is_not_the_users(
     user: Cli, target: Path, run: Any, whom: str
 ) -> None:
+    """SIGTERM to a step's unit on the host, or to all of its processes, as at a shutdown: the run
+    fails (1): ended by signal 15, with fio's output, and not as the user's interrupt."""
     process = run()
     until(lambda: is_measuring(target))
     unit = unit_of(target)
@@ -305,14 +289,12 @@ def test_a_signal_on_the_host_is_not_the_users(
     assert the_run(user)["state"] == "failed"
 
 
-@drill(
-    done="the host restarts while fio runs: orderly (SIGTERM), or all at once (SIGKILL)",
-    holds="the run fails (1), and says that the boot id changed",
-)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_restart_of_the_host_is_reported_as_one(
     host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any, number: signal.Signals
 ) -> None:
+    """The host restarts while fio runs: orderly (SIGTERM), or all at once (SIGKILL): the run fails
+    (1), and says that the boot id changed."""
     with reached_by_ssh(host, user, tmp_path / "sshd") as proxy:
         process = run("--provider", "ssh", "--host", "box")
         until(lambda: is_measuring(target))
@@ -329,11 +311,9 @@ def test_a_restart_of_the_host_is_reported_as_one(
     assert the_run(user)["state"] == "failed"
 
 
-@drill(
-    done="another process on the host kills fio",
-    holds="the run fails (1) and says so; what else ends a fio: tests/unit/fio/test_recorded.py",
-)
 def test_the_end_of_fio_is_reported_with_its_cause(host: Ailing, user: Cli, run: Any) -> None:
+    """Another process on the host kills fio: the run fails (1) and says so; what else ends a fio:
+    tests/unit/fio/test_recorded.py."""
     host.fio_does("kill -KILL $$")
     code, said = ended(run(seconds=1))
     assert code == 1, said
@@ -341,13 +321,11 @@ def test_the_end_of_fio_is_reported_with_its_cause(host: Ailing, user: Cli, run:
     assert the_run(user)["state"] == "failed"
 
 
-@drill(
-    done="the kernel kills fio for its memory (the host's own count of such kills goes up)",
-    holds="the run fails (1) and says out of memory",
-)
 def test_a_fio_that_the_kernel_killed_for_its_memory_is_reported_as_that(
     host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
 ) -> None:
+    """The kernel kills fio for its memory (the host's own count of such kills goes up): the run
+    fails (1) and says out of memory."""
     with reached_by_ssh(host, user, tmp_path / "sshd"):
         process = run("--provider", "ssh", "--host", "box")
         until(lambda: is_measuring(target))
@@ -361,15 +339,12 @@ def test_a_fio_that_the_kernel_killed_for_its_memory_is_reported_as_that(
 # --- Clocks
 
 
-@drill(
-    done="the clock of the host is set back or forward by two hours while fio runs",
-    holds="the step ends after it began; no duration changes; a warning says how far the clock "
-    "moved",
-)
 @pytest.mark.parametrize("moved", [-7200, 7200])
 def test_a_clock_that_is_moved_changes_no_duration(
     host: Ailing, user: Cli, target: Path, run: Any, moved: int
 ) -> None:
+    """The clock of the host is set back or forward by two hours while fio runs: the step ends
+    after it began; no duration changes; a warning says how far the clock moved."""
     process = run("--timing", seconds=4)
     until(lambda: is_measuring(target))
     host.move_clock(moved)

@@ -27,8 +27,6 @@ from diskbench.providers.lab.processes import find_groups, members
 from diskbench.providers.lab.request import LabRequest
 from diskbench.units import MIB
 
-slow = pytest.mark.slow
-
 MS = 100.0
 """Long enough that what a machine adds to it is little, unless it is very busy."""
 
@@ -53,7 +51,6 @@ def test_without_fuse_the_error_says_so(lab: Lab, monkeypatch: pytest.MonkeyPatc
 # -- what a disk does --------------------------------------------------------------------------
 
 
-@slow
 @pytest.mark.parametrize("direction", ["read", "write"])
 def test_the_median_is_the_one_asked_for_and_nothing_comes_earlier(
     lab: Lab, direction: str
@@ -65,7 +62,6 @@ def test_the_median_is_the_one_asked_for_and_nothing_comes_earlier(
             return
 
 
-@slow
 def test_requests_overlap(lab: Lab) -> None:
     host = lab.machines.acquire("one", custom(latency_ms=MS))
     for done in when_left_alone(host, "--rw=randread", "--iodepth=32"):
@@ -74,7 +70,6 @@ def test_requests_overlap(lab: Lab) -> None:
             return
 
 
-@slow
 def test_what_was_written_is_read_back(lab: Lab) -> None:
     host = lab.machines.acquire("one", custom(latency_ms=1, latency_jitter=0.5))
     given_by_fio = fio(
@@ -84,7 +79,6 @@ def test_what_was_written_is_read_back(lab: Lab) -> None:
     assert given_by_fio["read_bytes"] > 0
 
 
-@slow
 def test_what_is_discarded_takes_no_room_on_this_machine(lab: Lab) -> None:
     host = lab.machines.acquire("one", custom(latency_ms=0.5))
     fio(host, "--rw=write", "--bs=1m", "--size=64m")
@@ -95,7 +89,6 @@ def test_what_is_discarded_takes_no_room_on_this_machine(lab: Lab) -> None:
     assert room_of_disk() < 64 * MIB
 
 
-@slow
 def test_a_disk_that_is_plugged_in_is_as_late_and_goes_again(lab: Lab) -> None:
     lab.machines.acquire("one", LabRequest(latency_ms=1))
     disk = DiskSpec(type="gp3", size_gib=4)
@@ -112,7 +105,6 @@ def test_a_disk_that_is_plugged_in_is_as_late_and_goes_again(lab: Lab) -> None:
 # -- what is left of it ------------------------------------------------------------------------
 
 
-@slow
 def test_each_disk_has_its_own_server_and_all_go_with_the_host(lab: Lab) -> None:
     lab.machines.acquire("one", custom(latency_ms=1, count=3))
     assert len(servers()) == len(fuse_file.mounted(lab.base)) == len(devices.find(lab.base)) == 3
@@ -121,7 +113,6 @@ def test_each_disk_has_its_own_server_and_all_go_with_the_host(lab: Lab) -> None
     assert lab.left() == []
 
 
-@slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_server_that_is_killed_or_hangs_under_load_leaves_nothing(
     lab: Lab, number: signal.Signals
@@ -137,7 +128,6 @@ def test_a_server_that_is_killed_or_hangs_under_load_leaves_nothing(
     assert lab.left() == []
 
 
-@slow
 def test_a_mounted_filesystem_does_not_hold_the_host(lab: Lab) -> None:
     host = lab.machines.acquire("one", custom(latency_ms=1))
     ssh(host, f"mkfs.ext4 -q {host.device} && mount {host.device} /mnt && echo a >/mnt/f")

@@ -18,8 +18,6 @@ from diskbench.providers.lab import devices, fuse_file, processes
 from diskbench.providers.lab.processes import find_groups, init_of, members
 from diskbench.providers.lab.supervisor.orders import read_report
 
-pytestmark = pytest.mark.slow
-
 CREATE = """
 import sys
 from diskbench.model.rental import DiskSpec

@@ -19,8 +19,6 @@ from diskbench.providers.lab.request import Cache, LabMachine, LabRequest
 from diskbench.providers.lab.supervisor.orders import read_report
 from diskbench.units import MIB
 
-pytestmark = pytest.mark.slow
-
 SHORT = ("--runtime=4", "--time_based", "--ramp_time=1")
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from tests.rigs.cli import Cli
-
-pytestmark = pytest.mark.slow
 
 JOB = "[a]\nrw=write\nsize=1m\nexec_prerun=touch {marker}\n"
 

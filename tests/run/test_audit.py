@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli
-
-pytestmark = pytest.mark.slow
 
 
 def test_the_audit_of_a_run_is_a_line_at_its_end_and_data_in_json(

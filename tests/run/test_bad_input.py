@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from tests.rigs.cli import Cli
 
-pytestmark = pytest.mark.slow
-
 
 def refused(user: Cli, *args: str) -> str:
     done = user.call_refused("run", *args)

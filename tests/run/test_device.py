@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from tests.rigs.cli import Cli, merged_rows
 
-pytestmark = pytest.mark.slow
-
 PROFILE = """[global]
 size=16m
 [write]

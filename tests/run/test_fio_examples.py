@@ -19,8 +19,6 @@ from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
 from diskbench.units import TIB
 
-pytestmark = pytest.mark.slow
-
 PAGE = Path(__file__).parents[2] / "docs/evidence/fio-examples.md"
 BEGIN, END = "<!-- examples -->\n", "<!-- end of examples -->"
 TARGETS = {

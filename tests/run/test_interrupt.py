@@ -16,8 +16,6 @@ import pytest
 from tests.rigs.cli import Cli, merged_rows
 from tests.rigs.waiting import read_until
 
-pytestmark = pytest.mark.slow
-
 SHORT_THEN_LONG = """[global]
 size=4m
 direct=0

@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from tests.rigs.cli import Cli, merged_rows
 
-pytestmark = pytest.mark.slow
-
 ONE_STEP = """[global]
 size=8m
 direct=0

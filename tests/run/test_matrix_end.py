@@ -12,8 +12,6 @@ from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user
 
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 
-pytestmark = pytest.mark.slow
-
 MATRIX = """name: two
 defaults: {provider: fake, disk: plain, profile: ./short.fio}
 axes:

@@ -16,8 +16,6 @@ from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.providers.fake.cloud import plan_fault
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
 
-pytestmark = pytest.mark.slow
-
 WRITE_THEN_READ = """[global]
 filename=data
 size=8m

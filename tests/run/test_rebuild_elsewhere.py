@@ -18,8 +18,6 @@ from diskbench.cli.main import app
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.store.site_folder import MANIFEST
 
-pytestmark = pytest.mark.slow
-
 FAILING = WRITE_THEN_READ + "[verify]\nstonewall\nrw=read\nbs=4k\nverify=crc32c\nverify_only\n"
 IMPORTED = Path(__file__).parents[1] / "cases" / "imported"
 

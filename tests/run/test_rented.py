@@ -17,8 +17,6 @@ from tests.rigs.waiting import read_until
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
 
-pytestmark = pytest.mark.slow
-
 FILL_THEN_READ = """[global]
 filename=data
 size=8m

@@ -21,8 +21,6 @@ from diskbench.model.campaign import CampaignState
 from diskbench.model.schedule import OccurrenceStatus
 from diskbench.store.database import open_database
 
-pytestmark = pytest.mark.slow
-
 MATRIX = """name: nightly
 defaults: {provider: fake, disk: plain, size: 1, profile: ./short.fio}
 """

@@ -14,8 +14,6 @@ from tests.rigs.loops import Loop, attached, empty_image, is_empty
 
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
 
-pytestmark = pytest.mark.slow
-
 JOB = """[global]
 ioengine=libaio
 direct=1

@@ -11,8 +11,6 @@ from tests.rigs.cli import WRITE_THEN_READ, Cli, merged_rows, over_ssh
 from tests.rigs.flaky_proxy import FlakyProxy
 from tests.rigs.sshd import Sshd, running_sshd
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def sshd(tmp_path: Path) -> Iterator[Sshd]:

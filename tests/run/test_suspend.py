@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli
-
-pytestmark = pytest.mark.slow
 
 
 def test_a_step_that_fails_ends_the_run_with_1_keeps_its_evidence_and_cleans_up(

@@ -9,8 +9,6 @@ from tests.rigs.cli import Cli, a_user
 
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 
-pytestmark = pytest.mark.slow
-
 AT_A_RATE = """[global]
 filename=data
 size=1m

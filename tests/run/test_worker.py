@@ -31,8 +31,6 @@ from diskbench.store.query import find_runs
 from diskbench.store.rows import find_plan
 from diskbench.store.step_rows import load_results
 
-pytestmark = pytest.mark.slow
-
 THREE_STEPS = """[global]
 filename=data
 size=1m

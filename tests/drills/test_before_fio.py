@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import os
 import secrets
-import signal
 import subprocess
 import threading
 import time
@@ -145,13 +144,6 @@ def test_a_claim_that_names_no_trial_is_reported(unit: Unit, their_claim: Path) 
     assert [end.fio_exit for end in ends] == [0]
 
 
-def test_a_claim_without_an_end_is_not_read_to_its_end(unit: Unit, their_claim: Path) -> None:
-    """A claim of another user is a file of a terabyte without a line end: only a small part of it
-    is read: the step takes the disk, and fio runs."""
-    os.truncate(their_claim, 2**40)
-    assert watched(unit).fio_exit == 0
-
-
 def test_a_stop_while_the_disk_is_opened_is_a_stop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,29 +189,6 @@ exec {real.strip()} "$@"
             cleanup(HERE, target)
     assert end.stopped
     assert end.seconds_in_fio == 0
-
-
-def test_a_unit_that_asked_for_long_is_answered_once(
-    unit: Unit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A unit has asked for its permission for an hour before a process follows it: only the newest
-    request is answered, so that fio starts at once."""
-    start(HERE, unit)
-    until(lambda: "? " in live(unit))
-    with Path(unit.directory, "live.tsv").open("a") as file:
-        up = int(float(Path("/proc/uptime").read_text().split()[0]))
-        file.write("".join(f"? {max(0, number)}\n" for number in range(up - 3605, up - 5)))
-    answers: list[str] = []
-    run = LocalHost.run
-
-    def counted(self: LocalHost, script: str, **more: Any) -> Any:
-        if "asked=" in script:
-            answers.append(script)
-        return run(self, script, **more)
-
-    monkeypatch.setattr(LocalHost, "run", counted)
-    assert watched(unit).fio_exit == 0
-    assert len(answers) < 60
 
 
 def test_a_unit_without_a_follower_does_not_block_the_disk(
@@ -310,14 +279,3 @@ def test_a_unit_that_never_begins_is_not_waited_for(
     follows.join(HURRY_S)
     assert ends, "it is still waited for"
     assert "did not begin within 2 s; setsid: no more processes" in str(ends[0])
-
-
-def test_a_shutdown_while_a_unit_waits_for_permission_is_reported(unit: Unit) -> None:
-    """The unit, its fio and the process that holds its disk get SIGTERM in the moment before fio
-    runs: the step is failed by the signal, not stopped by the user."""
-    start(HERE, unit)
-    until(lambda: "? " in live(unit))
-    os.kill(int(Path(unit.directory, "pid").read_text().split()[0]), signal.SIGTERM)
-    end = watched(unit)
-    assert (end.stopped, end.signal) == (False, 15)
-    assert not ran_fio(unit)

@@ -26,7 +26,7 @@ from diskbench.model.spec import Cell, TargetSpec
 from diskbench.store import schema
 from diskbench.store.campaigns import save_campaign
 from diskbench.store.cells import load_cells
-from diskbench.store.claims import beat, list_executors, register_executor
+from diskbench.store.claims import beat, register_executor
 from diskbench.store.database import database_time, open_database
 from diskbench.store.leases import Lease, list_leases
 from diskbench.store.moments import iso
@@ -86,18 +86,6 @@ def test_every_command_reports_a_clock_that_is_off(
     said = re.findall(SAID.format(way="ahead of" if seconds > 0 else "behind"), done.stderr)
     assert len(said) == 1, done.stderr
     assert "clock is" not in done.stdout
-
-
-@pytest.mark.parametrize("backend", ["postgresql with the right clock", "sqlite five minutes off"])
-def test_a_clock_that_agrees_is_not_reported(backend: str, user: Cli, tmp_path: Path) -> None:
-    """A command opens a database whose clock is this machine's: no message about clocks: SQLite
-    uses the clock of the machine with the file."""
-    if backend.startswith("sqlite"):
-        user.extra_env["DISKBENCH_DATABASE_URL"] = f"sqlite:///{tmp_path}/a.db"
-        user = shifted(user, AHEAD_S)
-    done = user.run("status")
-    assert done.returncode == 0
-    assert "clock" not in done.stderr
 
 
 def elsewhere(database: sa.Engine, name: str, *, beat_s_ago: float) -> None:
@@ -199,18 +187,6 @@ def test_a_worker_whose_clock_is_off_takes_nothing_over(
     right = work(user)
     until(lambda: owners(database)[OURS] != "theirs", "the takeover", right)
     assert "takes over no cells" not in right.read_text()
-
-
-def test_a_heartbeat_uses_the_clock_of_the_database(
-    user: Cli, database: sa.Engine, work: Callable[[Cli], Path]
-) -> None:
-    """A worker one hour ahead writes a heartbeat into PostgreSQL: the heartbeat has the time of
-    the database's clock, not of its own."""
-    log = work(shifted(user, 3600))
-    (worker,) = until(lambda: list_executors(database), "the worker's row", log)
-    off = datetime.fromisoformat(worker.beat_at) - database_time(database)
-    assert abs(off.total_seconds()) < 600
-    assert 0 <= worker.silent_s() < 600
 
 
 @pytest.mark.parametrize("seconds", [-7200, 7200])

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import shutil
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.rigs.chaos import Chaos
 from tests.rigs.cli import WRITE_THEN_READ, Cli
 
 GOBONNIEGO = Path(__file__).parents[1] / "cases/imported/gobonniego-1.0.9.json"
@@ -57,28 +55,6 @@ def test_what_a_run_leaves_is_for_its_owner_alone(user: Cli, target: Path, umask
     assert (user.home / ".local/share/diskbench/evidence/runs").is_dir()
     assert open_to_others(*tops) == []
     assert list(target.iterdir()) == []
-
-
-@UMASKS
-def test_a_lab_host_works_under_any_umask(chaos: Chaos, umask: int) -> None:
-    """Umask 000 or 077 while a lab host is built and measured: its directory is 700 while it runs,
-    and the run ends well."""
-    seen: list[str] = []
-    process = chaos.user.start("matrix", "run", chaos.matrix("lab", seconds=4), umask=umask)
-    while process.poll() is None:
-        if chaos.steps() and (chaos.place / "lab").exists():
-            seen += open_at_top(chaos.place / "lab")
-            break
-    _, err = process.communicate(timeout=240)
-    assert process.returncode == 0, err
-    assert seen == []
-
-
-def open_at_top(base: Path) -> Iterator[str]:
-    """What others may enter of the directory of lab hosts and of each host."""
-    for path in (base, *base.glob("[!.]*")):
-        if path.is_dir() and path.stat().st_mode & 0o077:
-            yield f"{stat.S_IMODE(path.stat().st_mode):03o} {path}"
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077], ids=["022", "077"])

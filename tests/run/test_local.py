@@ -68,13 +68,6 @@ def test_the_plan_is_said_on_stderr_and_the_result_on_stdout(
     assert "trust" in done.stdout
 
 
-def test_consecutive_runs_are_stored_one_by_one(user: Cli, target: Path, profile: Path) -> None:
-    document = user.json(*run_args(target, profile), "--quiet", "--runs", "3")
-    assert [r["run_index"] for r in document["runs"]] == [0, 1, 2]
-    assert len({r["run_id"] for r in document["runs"]}) == 3
-    assert len({r["trial_id"] for r in document["runs"]}) == 1
-
-
 def test_csv_has_one_row_a_step_and_direction(user: Cli, target: Path, profile: Path) -> None:
     done = user.run(*run_args(target, profile), "--quiet", "--output", "csv")
     assert done.returncode == 0, done.stderr
@@ -92,17 +85,6 @@ def test_rows_are_rebuilt_from_evidence_into_an_empty_database(
     after = user.call("results", "export", "--format", "csv", "--database-url", other)
     assert before.stdout == after.stdout
     assert before.stdout.count("\n") > 1
-
-
-def test_labels_are_kept_and_filter(user: Cli, target: Path, profile: Path) -> None:
-    user.run(*run_args(target, profile), "--quiet", "--label", "team=db")
-    found = json.loads(
-        user.call("results", "list", "--filter", "label.team=db", "--output", "json").stdout
-    )
-    none = json.loads(
-        user.call("results", "list", "--filter", "label.team=web", "--output", "json").stdout
-    )
-    assert (len(found["runs"]), len(none["runs"])) == (1, 0)
 
 
 def test_a_detached_run_goes_on_by_itself(user: Cli, target: Path, profile: Path) -> None:

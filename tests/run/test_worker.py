@@ -24,7 +24,6 @@ from diskbench.model.campaign import CellRow, CellSeen
 from diskbench.model.result import StepResult
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import load_cells
-from diskbench.store.claims import list_executors
 from diskbench.store.database import open_database
 from diskbench.store.figures import load_headlines
 from diskbench.store.query import find_runs
@@ -269,18 +268,3 @@ def test_one_cell_can_be_cancelled_and_the_others_go_on(user, worker):
     until(lambda: all_over(user), "the end of the matrix")
     states = {"three600" in cell.key: cell.state for cell in cells(user)}
     assert states == {True: "cancelled", False: "done"}
-
-
-def test_a_worker_that_cannot_go_on_ends_and_does_not_only_seem_to_live(user, worker):
-    queue(user, seconds=600)
-    broken = worker("broken")
-    until(lambda: running(user, "long"), "its cell")
-    with seen_by(user).begin() as connection:
-        connection.execute(sa.text("UPDATE diskbench_matrix SET limits = '[]'"))
-    assert broken.process.wait(timeout=WAIT_S) == 1
-    assert list_executors(seen_by(user)) == []
-    with seen_by(user).begin() as connection:
-        connection.execute(sa.text("UPDATE diskbench_matrix SET limits = '{}'"))
-    worker("other")
-    assert user.run("matrix", "cancel").returncode == 0
-    until(lambda: all_over(user), "the end of the matrix")

@@ -22,10 +22,16 @@ from emulators.vsphere.cloud import SPEEDS
 from tests.cloud import rented, rented_azure, rented_gcp
 from tests.cloud.conftest import of, table
 from tests.cloud.eager import GIVES_UP
-from tests.cloud.measured import WRITE_THEN_READ, a_renter, document, is_measuring, read_iops
+from tests.cloud.measured import (
+    WRITE_THEN_READ,
+    a_renter,
+    document,
+    held_at,
+    is_measuring,
+    read_iops,
+)
 from tests.cloud.rented import until
 from tests.rigs.cli import Cli, merged_rows
-from tests.rigs.rates import held_at
 
 from diskbench.units import GIB
 

@@ -144,53 +144,6 @@ def test_a_claim_that_names_no_trial_is_reported(unit: Unit, their_claim: Path) 
     assert [end.fio_exit for end in ends] == [0]
 
 
-def test_a_stop_while_the_disk_is_opened_is_a_stop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A stop arrives at the moment when the step opens the disk: the step ends as stopped, not as
-    refused, and fio never starts."""
-    from tests.drills.test_guard import Stage
-    from tests.rigs.loops import attached, empty_image
-
-    shims = tmp_path / "shims"
-    shims.mkdir()
-    for name in ("python3", "perl", "sh"):  # what opens the disk waits; whatever else goes on
-        real = subprocess.run(["which", name], capture_output=True, text=True, check=True).stdout
-        (shims / name).write_text(
-            f"""#!/bin/sh
-case "$*" in *O_EXCL* | *'exec 5<"$1"'*)
-    : >{tmp_path}/opening
-    while ! [ -e {tmp_path}/released ]; do sleep 0.05; done ;;
-esac
-exec {real.strip()} "$@"
-"""
-        )
-        (shims / name).chmod(0o755)
-    memory = tmp_path / "memory"
-    memory.mkdir()
-    with on_tmpfs(memory), attached(empty_image(memory / "disk.img")) as disk:
-        stage = Stage(disk, tmp_path / "none", tmp_path, monkeypatch)
-        target = stage.target()
-        make_workspace(HERE, target)
-        monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
-        opening = tmp_path / "opening"
-        given: list[UnitExit] = []
-        original = start_and_watch
-
-        def stopping(host: Any, unit: Any, on_tick: Any, _: Any) -> UnitExit:
-            given.append(original(host, unit, on_tick, opening.exists))
-            return given[-1]
-
-        monkeypatch.setattr("tests.drills.test_guard.start_and_watch", stopping)
-        try:
-            end = stage.step(target)
-        finally:
-            (tmp_path / "released").touch()
-            cleanup(HERE, target)
-    assert end.stopped
-    assert end.seconds_in_fio == 0
-
-
 def test_a_unit_without_a_follower_does_not_block_the_disk(
     unit: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,6 @@ from tests.cloud.test_gc_aws import leave
 from tests.rigs.cli import Cli, a_user
 from tests.rigs.matrix_rows import campaign_row, cell_row
 from tests.rigs.plans import make_plan, save_plan
-from tests.rigs.postgres import running_postgres
 from tests.rigs.shifted import shifted
 
 from diskbench.model.spec import Cell, TargetSpec
@@ -38,23 +37,17 @@ SAID = r"this machine's clock is \d+ s {way} the database's; set it"
 OURS = "01m826hgj2rdd41zy5qqp5re4j"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with running_postgres() as url:
-        yield url
-
-
 @pytest.fixture
-def url(server: str) -> str:
+def url(postgres: str) -> str:
     """A database of the drill's own, on the server that all share."""
     name = f"drill_{time.monotonic_ns()}"
     admin = sa.create_engine(
-        server.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
+        postgres.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
     )
     with admin.connect() as connection:
         connection.execute(sa.text(f"CREATE DATABASE {name}"))
     admin.dispose()
-    return server.replace("/postgres?", f"/{name}?")
+    return postgres.replace("/postgres?", f"/{name}?")
 
 
 @pytest.fixture

@@ -9,12 +9,13 @@ import secrets
 import shlex
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 from tests.rigs.cli import Cli
+from tests.rigs.loops import filesystem
 from tests.rigs.waiting import read_until
 
 from diskbench.hosts.scripts import script
@@ -37,30 +38,10 @@ runtime={seconds}
 
 
 @pytest.fixture
-def loop(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
-    """Makes a loop device with ext4 on it and mounts it; the files of each are a disk of theirs."""
-    mounted: list[Path] = []
-    devices: list[str] = []
-
-    def make(name: str) -> Path:
-        image, at = tmp_path / f"{name}.img", tmp_path / name
-        with image.open("wb") as file:
-            file.truncate(4 * 2**30)  # sparse; a part is left alone
-        subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
-        done = subprocess.run(
-            ["losetup", "-f", "--show", str(image)], check=True, capture_output=True, text=True
-        )
-        devices.append(done.stdout.strip())
-        at.mkdir()
-        subprocess.run(["mount", devices[-1], str(at)], check=True)
-        mounted.append(at)
-        return at
-
-    yield make
-    for at in mounted:
-        subprocess.run(["umount", str(at)], check=True)
-    for device in devices:
-        subprocess.run(["losetup", "-d", device], check=True)
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A directory whose files are a disk of their own."""
+    with filesystem(tmp_path / "disk", 4096) as directory:  # sparse; a part is left alone
+        yield directory
 
 
 def users(tmp_path: Path, count: int) -> list[Cli]:
@@ -138,14 +119,12 @@ def test_four_at_once_are_refused_by_choice(tmp_path: Path) -> None:
     assert list(target.iterdir()) == []
 
 
-def test_a_loop_and_the_disk_below_it_are_one_disk(
-    tmp_path: Path, loop: Callable[[str], Path]
-) -> None:
+def test_a_loop_and_the_disk_below_it_are_one_disk(tmp_path: Path, disk: Path) -> None:
     """One user measures a loop device's filesystem, another the disk that holds its file: they
     measure one after the other: both use the same physical disk."""
     target = tmp_path / "target"
     target.mkdir()
-    first, second = at_once(tmp_path, [target, loop("upper")])
+    first, second = at_once(tmp_path, [target, disk])
     assert_apart(first, second)
 
 
@@ -266,27 +245,26 @@ def test_a_crowd_never_shares_the_disk(tmp_path: Path) -> None:
     assert [out for out, _ in told] == ["fine\n"] * 12, told
 
 
-def test_another_user_of_the_disk_is_noticed(tmp_path: Path, loop: Callable[[str], Path]) -> None:
+def test_another_user_of_the_disk_is_noticed(tmp_path: Path, disk: Path) -> None:
     """Another user's dd reads and writes the disk while fio measures a file on it: the figure is
     doubted: the disk did more than fio."""
-    target = loop("busy")
-    other = target / "other"
+    other = disk / "other"
     other.write_bytes(os.urandom(16 * 2**20))
     script = f"while :; do dd if={other} of=/dev/null bs=4k iflag=direct status=none; done"
     (user,) = users(tmp_path, 1)
     with subprocess.Popen(["sh", "-c", script], start_new_session=True) as stranger:
         try:
-            done = user.run(*command(user, target, seconds=4))
+            done = user.run(*command(user, disk, seconds=4))
         finally:
             os.killpg(stranger.pid, signal.SIGKILL)
     assert done.returncode == 0, done.stderr
     assert "other-io" in warnings(done)
 
 
-def test_a_disk_of_ones_own_is_not_doubted(tmp_path: Path, loop: Callable[[str], Path]) -> None:
+def test_a_disk_of_ones_own_is_not_doubted(tmp_path: Path, disk: Path) -> None:
     """No other process uses a disk while fio measures a file on it: the figure has no doubt."""
     (user,) = users(tmp_path, 1)
-    done = user.run(*command(user, loop("own"), seconds=4))
+    done = user.run(*command(user, disk, seconds=4))
     assert done.returncode == 0, done.stderr
     assert not {"other-io", "disk-unlocked"} & warnings(done)
 

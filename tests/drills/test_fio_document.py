@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.cli import Cli, merged_rows
 
 from diskbench.fio.recorded import parse_canary
 from diskbench.store.archive import read_step, run_prefix, step_folders
@@ -47,18 +47,6 @@ def forged() -> str:
         "jobs": [{"jobname": "forged", "groupid": 0, "error": 0, "job_runtime": 1000, "read": way}],
     }
     return json.dumps(document, indent=2).replace('":', '" :')
-
-
-@pytest.fixture
-def user(tmp_path: Path) -> Cli:
-    return a_user(tmp_path)
-
-
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    directory = tmp_path / "target"
-    directory.mkdir()
-    return directory
 
 
 def wrap_fio(user: Cli, body: str, *, also: str = "job.fio") -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.rigs.cli import Cli, over_ssh
-from tests.rigs.loops import empty_image
+from tests.rigs.loops import filesystem
 from tests.rigs.sshd import running_sshd
 
 from diskbench.errors import MeasurementFailed
@@ -114,12 +114,7 @@ def test_a_full_directory_of_claims_does_not_end_a_step(user: Cli, tmp_path: Pat
 def test_a_stop_on_a_read_only_host_ends_fio(tmp_path: Path) -> None:
     """Ctrl-C while fio runs, on a host whose disk turned read-only in that second: fio ends, and
     the command ends without a second Ctrl-C."""
-    mount = tmp_path / "mount"
-    mount.mkdir()
-    image = empty_image(tmp_path / "image", 16)
-    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
-    subprocess.run(["mount", "-o", "loop", str(image), str(mount)], check=True)
-    try:
+    with filesystem(tmp_path / "mount", 16) as mount:
         state, work = mount / "diskbench-state1", tmp_path / "work"
         state.mkdir(mode=0o700)
         work.mkdir(mode=0o700)
@@ -143,5 +138,3 @@ def test_a_stop_on_a_read_only_host_ends_fio(tmp_path: Path) -> None:
         with pytest.raises(MeasurementFailed, match=r"cannot write to .*Read-only file system"):
             start_and_watch(LocalHost(), unit, tick, lambda: stopped)
         assert not subprocess.run(["pgrep", "-f", str(work)], capture_output=True).stdout
-    finally:
-        subprocess.run(["umount", str(mount)], check=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import ulid
-from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.cli import Cli, merged_rows
 from tests.rigs.loops import (
     MIB,
     Loop,
@@ -116,11 +116,6 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
                 subprocess.run(["umount", "-l", at], check=False)
     for one in tmp_path.glob("*.img"):
         detach_all(one)
-
-
-@pytest.fixture
-def user(tmp_path: Path) -> Cli:
-    return a_user(tmp_path)
 
 
 def run_args(stage: Stage) -> list[str]:

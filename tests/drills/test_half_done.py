@@ -6,13 +6,13 @@ import hashlib
 import os
 import re
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.rigs import dying
 from tests.rigs.cli import Cli
+from tests.rigs.loops import filesystem
 
 from diskbench.store.site_folder import MANIFEST
 
@@ -180,13 +180,7 @@ def test_an_export_that_was_killed_leaves_the_earlier_file(
 @pytest.fixture
 def full(tmp_path: Path) -> Iterator[Path]:
     """A filesystem without room for another file, on a loop device; it holds `kept.csv`."""
-    image, directory = tmp_path / "full.img", tmp_path / "full"
-    with image.open("wb") as file:
-        file.truncate(4 * 2**20)
-    directory.mkdir()
-    subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
-    subprocess.run(["mount", "-o", "loop", str(image), str(directory)], check=True)
-    try:
+    with filesystem(tmp_path / "full", 4) as directory:
         (directory / "kept.csv").write_text("the earlier one")
         filler = os.open(directory / "filler", os.O_WRONLY | os.O_CREAT)
         try:
@@ -197,8 +191,6 @@ def full(tmp_path: Path) -> Iterator[Path]:
         finally:
             os.close(filler)
         yield directory
-    finally:
-        subprocess.run(["umount", str(directory)], check=True)
 
 
 def test_an_export_without_room_leaves_the_earlier_file(user: Cli, full: Path) -> None:

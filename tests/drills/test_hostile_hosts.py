@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import Cli
 from tests.rigs.memory import run_python
 
 JOB = """[write]
@@ -34,11 +34,6 @@ echo small >twin.zst
 """
 """What the host's fio leaves beside its own files: names of records, names that collide in another
 case or once compressed, and what is no file."""
-
-
-@pytest.fixture
-def user(tmp_path: Path) -> Cli:
-    return a_user(tmp_path)
 
 
 def run_with_fio(user: Cli, tmp_path: Path, after: str, *more: str) -> tuple[int, str, str]:

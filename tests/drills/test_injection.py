@@ -25,7 +25,6 @@ from tests.rigs.hostile import (
     unseen,
 )
 from tests.rigs.plans import make_plan
-from tests.rigs.postgres import running_postgres
 
 FIO = Path(__file__).parents[1] / "cases" / "fio_output" / "v3.33-two-jobs.out"
 
@@ -33,12 +32,6 @@ FIO = Path(__file__).parents[1] / "cases" / "fio_output" / "v3.33-two-jobs.out"
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory):
     return hostile_stores(tmp_path_factory.mktemp("hostile"))
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    with running_postgres() as url:
-        yield url
 
 
 @pytest.fixture

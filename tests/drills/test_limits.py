@@ -9,18 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import Cli
 from tests.rigs.memory import run_diskbench, run_python
 from tests.rigs.plans import RUN_IDS, make_plan, make_step
 
 from diskbench.errors import LimitExceeded, MeasurementFailed, UserError
 from diskbench.hosts.local import LocalHost
-
-
-@pytest.fixture
-def user(tmp_path: Path) -> Cli:
-    return a_user(tmp_path)
-
 
 # --- Streams
 

@@ -12,6 +12,7 @@ import pytest
 from tests.cloud.rented import until
 from tests.rigs.chaos import Chaos
 from tests.rigs.flaky_proxy import flaky_proxy
+from tests.rigs.loops import filesystem
 from tests.rigs.sshd import running_sshd
 
 from diskbench.providers.lab.places import VARIABLE
@@ -74,13 +75,7 @@ def test_a_full_disk_fails_the_run_and_keeps_the_files_of_others(
 ) -> None:
     """Another user fills the measured filesystem while fio writes: the run fails with fio's
     reason, its evidence is kept, and only its own files are removed."""
-    image, target = tmp_path / "disk.img", tmp_path / "disk"
-    with image.open("wb") as file:
-        file.truncate(256 * 2**20)
-    target.mkdir()
-    subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
-    subprocess.run(["mount", "-o", "loop", str(image), str(target)], check=True)
-    try:
+    with filesystem(tmp_path / "disk", 256) as target:
         profile = chaos.user.home / "slow.fio"
         profile.write_text(
             "[write]\nrw=write\nbs=64k\nsize=32m\nrate=2m\nioengine=psync\nfallocate=none\n"
@@ -105,5 +100,3 @@ def test_a_full_disk_fails_the_run_and_keeps_the_files_of_others(
         assert run["state"] == "failed"
         kept = chaos.user.home / ".local/share/diskbench/evidence/runs" / run["run_id"]
         assert list(kept.glob("steps/*/step.json"))
-    finally:
-        subprocess.run(["umount", str(target)], check=True)

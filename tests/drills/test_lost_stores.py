@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from tests.cloud.rented import until
 from tests.rigs import dying
 from tests.rigs.chaos import Chaos
+from tests.rigs.loops import filesystem
 from tests.rigs.postgres import postgres_server
 
 
@@ -108,16 +109,8 @@ def measured(url: str) -> int:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Path]:
     """An evidence store on a filesystem of its own, on a loop device."""
-    image, directory = tmp_path / "store.img", tmp_path / "store"
-    with image.open("wb") as file:
-        file.truncate(16 * 2**20)
-    directory.mkdir()
-    subprocess.run(["mkfs.ext4", "-q", str(image)], check=True)
-    subprocess.run(["mount", "-o", "loop", str(image), str(directory)], check=True)
-    try:
+    with filesystem(tmp_path / "store", 16) as directory:
         yield directory
-    finally:
-        subprocess.run(["umount", str(directory)], check=True)
 
 
 @pytest.mark.parametrize("which", ["evidence", "database"])

@@ -10,14 +10,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
 from tests.rigs import signatures
 from tests.rigs.cli import Cli
+from tests.rigs.disk_states import backing, exclusive, mounted, swap
 from tests.rigs.loops import MIB, Loop, attached, empty_image
 
 from diskbench.hosts.device import check_device, inspect
@@ -83,51 +83,6 @@ def formatted(*words: str) -> State:
     return made
 
 
-@contextmanager
-def mounted(disk: Loop) -> Iterator[None]:
-    at = disk.image.parent / "mounted here"
-    at.mkdir()
-    run("mkfs.ext4", "-q", disk.path)
-    run("mount", disk.path, str(at))
-    try:
-        (at / "kept").write_text("kept")
-        run("mount", "-o", "remount,ro", str(at))  # ext4 itself writes now and then
-        yield
-        assert (at / "kept").read_text() == "kept"
-        assert str(at).replace(" ", "\\040") in Path("/proc/self/mounts").read_text()
-    finally:
-        run("umount", str(at))
-
-
-@contextmanager
-def swapped(disk: Loop) -> Iterator[None]:
-    run("mkswap", disk.path)
-    run("swapon", disk.path)
-    try:
-        yield
-        assert disk.path in Path("/proc/swaps").read_text()
-    finally:
-        run("swapoff", disk.path)
-
-
-@contextmanager
-def held(disk: Loop, flags: int) -> Iterator[None]:
-    opened = os.open(disk.path, flags)
-    try:
-        holder = subprocess.Popen(["sleep", "infinity"], pass_fds=[opened])
-    finally:
-        os.close(opened)
-    try:
-        yield
-    finally:
-        holder.kill()
-        holder.wait()
-
-
-def below(disk: Loop) -> AbstractContextManager[object]:
-    return attached(Path(disk.path))
-
-
 OWNERS = {
     "a DOS partition table": (signatures.write_mbr, "has a partition table (dos)"),
     "a GUID partition table": (signatures.write_gpt, "has a partition table (gpt)"),
@@ -147,12 +102,15 @@ STATES: dict[str, tuple[State, str]] = {
     "xfs": (formatted("mkfs.xfs", "-q"), "xfs"),
     "ext2": (formatted("mkfs.ext4", "-q", "-b", "1024", "-O", "^has_journal"), "ext"),
     "swap space": (formatted("mkswap"), "swap"),
-    "mounted": (mounted, "is mounted on"),
-    "swap in use": (swapped, "is in use as swap"),
-    "open to read": (partial(held, flags=os.O_RDONLY), "is held open by process"),
-    "open exclusively": (partial(held, flags=os.O_RDONLY | os.O_EXCL), "is held open by process"),
-    "open to write": (partial(held, flags=os.O_RDWR | os.O_EXCL), "is held open by process"),
-    "below another device": (below, "is the backing device of"),
+    "mounted": (lambda d: mounted(d.path, d.image.parent / "mounted here"), "is mounted on"),
+    "swap in use": (lambda d: swap(d.path), "is in use as swap"),
+    "open to read": (lambda d: exclusive(d.path, os.O_RDONLY), "is held open by process"),
+    "open exclusively": (lambda d: exclusive(d.path), "is held open by process"),
+    "open to write": (
+        lambda d: exclusive(d.path, os.O_RDWR | os.O_EXCL),
+        "is held open by process",
+    ),
+    "below another device": (lambda d: backing(d.path), "is the backing device of"),
 }
 
 

@@ -16,6 +16,7 @@ import yaml
 from tests.cloud.rented import until
 from tests.rigs.ailing import Ailing, ailing_host, reached_by_ssh
 from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user, merged_rows
+from tests.rigs.loops import attached, empty_image
 
 HURRY_S = 100
 """Far longer than any of it takes on an idle machine, far shorter than what is waited for."""
@@ -31,13 +32,6 @@ def user(tmp_path: Path, host: Ailing) -> Cli:
     user = a_user(tmp_path)
     user.extra_env["PATH"] = host.path
     return user
-
-
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    directory = tmp_path / "target"
-    directory.mkdir()
-    return directory
 
 
 @pytest.fixture
@@ -63,26 +57,11 @@ def run(user: Cli, target: Path) -> Iterator[Any]:
 @pytest.fixture
 def run_on_disk(user: Cli, tmp_path: Path) -> Iterator[Any]:
     """Start `diskbench run` on an ext4 of a loop device of its own."""
-    image = tmp_path / "disk.img"
-    with image.open("wb") as file:
-        file.truncate(64 * 2**20)
-    attach = ["losetup", "-f", "--show", str(image)]
-    device = subprocess.run(attach, check=True, capture_output=True, text=True).stdout.strip()
-    started: list[subprocess.Popen[str]] = []
-
-    def start() -> subprocess.Popen[str]:
+    with attached(empty_image(tmp_path / "disk.img", 64)) as disk:
         profile = user.home / "mine.fio"
         profile.write_text(WRITE_THEN_READ.format(seconds=60))
-        words = ("--device", device, "--destroy-data", str(image), "--filesystem", "ext4")
-        started.append(user.start("run", *words, "--profile", str(profile)))
-        return started[-1]
-
-    yield start
-    for process in started:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-    subprocess.run(["losetup", "-d", device], check=True)
+        words = ("--device", disk.path, "--destroy-data", str(disk.image), "--filesystem", "ext4")
+        yield lambda: user.start("run", *words, "--profile", str(profile))
 
 
 def runs(user: Cli) -> list[Any]:

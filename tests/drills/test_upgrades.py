@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 from tests.rigs.cli import a_user
-from tests.rigs.postgres import running_postgres
 
 from diskbench.store.database import open_database
 from diskbench.store.schema_revision import HEAD, VERSION_TABLE
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    with running_postgres() as url:
-        yield url
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])

@@ -13,7 +13,6 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 from tests.rigs.cli import Cli
-from tests.rigs.postgres import running_postgres
 
 SECRET = "Hunter2"  # noqa: S105 - what must not be told
 PASSWORDS = ["Hunter2#x", "Hunter2?x=1", "Hunter2/x", "x@Hunter2", "Hunter2:x", "100%Hunter2",
@@ -23,13 +22,6 @@ PASSWORDS = ["Hunter2#x", "Hunter2?x=1", "Hunter2/x", "x@Hunter2", "Hunter2:x", 
 @pytest.fixture
 def cli(tmp_path):
     return Cli(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    """A server that asks for a password: the URL of its database without one, and its socket."""
-    with running_postgres() as url:
-        yield url
 
 
 def all_text(done: subprocess.CompletedProcess[str], place: Path) -> str:

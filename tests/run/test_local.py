@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.cli import WRITE_THEN_READ, Cli, merged_rows
 
 ONE_STEP = """[global]
 size=8m
@@ -102,3 +102,66 @@ def wait_until_final(user: Cli, run_id: str) -> str:
         state: str = listed["runs"][0]["state"]
         if state not in {"planned", "running"}:
             return state
+
+
+def test_a_step_that_fails_ends_the_run_with_1_keeps_its_evidence_and_cleans_up(
+    user: Cli, target: Path, tmp_path: Path
+) -> None:
+    profile = tmp_path / "mine.fio"
+    profile.write_text(
+        WRITE_THEN_READ.format(seconds=2)
+        + "[verify]\nstonewall\nrw=read\nbs=4k\nverify=crc32c\nverify_only\n"
+    )
+    done = user.run("run", "--path", str(target), "--profile", str(profile), "--runs", "2")
+    assert done.returncode == 1, done.stderr
+    assert "verify" in done.stderr
+    runs = user.json("results", "list")["runs"]
+    assert sorted(r["state"] for r in runs) == ["cancelled", "failed"]
+    failed = next(r for r in runs if r["state"] == "failed")
+    evidence = user.home / ".local/share/diskbench/evidence/runs" / failed["run_id"]
+    assert any("002-verify" in str(p) for p in evidence.rglob("job.fio"))
+    assert list(target.iterdir()) == []
+
+
+PRERUN = "[a]\nrw=write\nsize=1m\nexec_prerun=touch {marker}\n"
+
+
+def test_an_allowed_program_runs_and_the_evidence_says_that_it_was_allowed(
+    user: Cli, target: Path, tmp_path: Path
+) -> None:
+    marker, job = tmp_path / "marker", tmp_path / "job.fio"
+    job.write_text(PRERUN.format(marker=marker))
+    asked = ["run", "--path", str(target), "--profile", str(job), "--quiet"]
+    refused = user.run(*asked)
+    assert refused.returncode == 2
+    assert not marker.exists()
+    (run,) = user.json(*asked, "--allow", "exec_prerun")["runs"]
+    assert run["state"] == "done"
+    assert marker.exists()
+    (plan,) = user.home.rglob("plan.json")
+    kept = json.loads(plan.read_text("utf-8"))
+    assert kept["cell"]["allowed"] == ["exec_prerun"]
+    assert any("--allow exec_prerun" in line for line in kept["changes"])
+
+
+def test_the_audit_of_a_run_is_a_line_at_its_end_and_data_in_json(
+    user: Cli, target: Path, tmp_path: Path
+) -> None:
+    profile = tmp_path / "mine.fio"
+    profile.write_text(WRITE_THEN_READ.format(seconds=2))
+    done = user.run("run", "--path", str(target), "--profile", str(profile), "-v")
+    assert done.returncode == 0, done.stderr
+    (line,) = [text for text in done.stdout.splitlines() if "audit: " in text]
+    assert "hold" in line
+    assert "does not hold" not in line
+    (run,) = user.json("results", "show")["runs"]
+    assert [one["step"] for one in run["audits"]] == ["write", "read"]
+    names = {check["name"]: check["holds"] for check in run["audits"][1]["checks"]}
+    assert names == {"bytes": True, "rate": True, "percentiles": True, "end": True, "logs": True}
+
+    page = tmp_path / "page.html"
+    assert user.call("report", "last", "-o", str(page)).returncode == 0
+    assert "audit: bytes, rate" in page.read_text()
+    site = tmp_path / "site"
+    assert user.call("publish", str(site), "--quiet").returncode == 0
+    assert any("audit: bytes, rate" in one.read_text() for one in site.rglob("*.html"))

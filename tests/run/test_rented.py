@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.books import in_directories
+from tests.rigs.chaos import Chaos
+from tests.rigs.cli import Cli, merged_rows
 from tests.rigs.waiting import read_until
 
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
@@ -38,33 +37,17 @@ FAKE = ("--provider", "fake", "--disk", "plain", "--size", "1")
 
 
 @pytest.fixture
-def user(tmp_path: Path) -> Iterator[Cli]:
-    """A user with a lab and a fake cloud of their own; both must be empty in the end."""
-    made = a_user(tmp_path)
-    # On a disk, for direct I/O; where /tmp is a tmpfs, tmp_path would be none.
-    with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory:
-        made.extra_env |= {LAB_DIR: f"{directory}/lab", FAKE_DIR: f"{directory}/fake"}
-        try:
-            yield made
-        finally:
-            left = rented(made)
-            if left:
-                runs = made.json("results", "list")["runs"]
-                made.run("gc", *{run["trial_id"] for run in runs})
-        assert left == [], "a test leaves nothing rented behind"
+def user(renting: Chaos) -> Cli:
+    return renting.user
 
 
 def rented(user: Cli) -> list[str]:
     """What is there of the user's leases, looked at behind diskbench's back."""
-    lab, fake = (Path(user.extra_env[name]) for name in (LAB_DIR, FAKE_DIR))
-    found = [*lab.glob("*/*"), *(fake / "resources").glob("*")]
+    found = in_directories(*(Path(user.extra_env[name]) for name in (LAB_DIR, FAKE_DIR)))
     # The fake's machine is this one, and a trial's files on it are named after the trial.
     for run in user.json("results", "list")["runs"]:
-        found += Path("/var/tmp").glob(f"diskbench-{run['trial_id']}")
-    loops = subprocess.run(["losetup", "-l", "-n", "-O", "BACK-FILE"], capture_output=True)
-    return [str(p) for p in found] + [
-        line for line in loops.stdout.decode().splitlines() if line.startswith(str(lab))
-    ]
+        found += map(str, Path("/var/tmp").glob(f"diskbench-{run['trial_id']}"))
+    return found
 
 
 @pytest.fixture

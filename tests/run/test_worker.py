@@ -8,13 +8,12 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.rigs.chaos import Chaos
 from tests.rigs.cli import Cli
-from tests.rigs.fake_cloud import a_user_of_the_fake_cloud
 from tests.rigs.postgres import Server, postgres_server
 from tests.rigs.waiting import WAIT_S, until
 
@@ -62,10 +61,10 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def user(tmp_path: Path, server: Server) -> Iterator[Cli]:
+def user(renting: Chaos, server: Server) -> Cli:
     """A user whose rows are in PostgreSQL, with a fake cloud that must be empty in the end."""
-    with a_user_of_the_fake_cloud(tmp_path, server.url) as made:
-        yield made
+    renting.user.extra_env["DISKBENCH_DATABASE_URL"] = server.url
+    return renting.user
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from tests.rigs.cli import all_ended
 from tests.rigs.dealing import in_order, unit_of
 from tests.rigs.golden import PLACE, Golden
 from tests.rigs.own_locks import forget_claims, have_own_locks
-from tests.rigs.reporting import Progress, WorkerReport, add_options, is_worker
+from tests.rigs.reporting import Progress, add_options, is_worker
 from tests.rooms import is_thorough
 
 import diskbench
@@ -75,10 +75,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # So a shell starts what it puts in the background; tests send it to what they start.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     worker = is_worker(config)
-    config.pluginmanager.register(WorkerReport(config) if worker else Progress(config))
-    if worker:
-        # A stray SIGTERM then ends the session with the test and the line that it hit.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if not worker:
+        config.pluginmanager.register(Progress(config))
     if worker or not config.getvalue("numprocesses"):
         have_own_locks()
         # Importing the tests makes millions of objects that stay: to look through them again and

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
-import subprocess
-import sys
-from pathlib import Path
 
 from tests.docs.kinds import ELSEWHERE, is_light, is_name, kind
 from tests.docs.pages import PAGES, ROOT, Command, commands
 from tests.docs.setups import SETUPS
 from tests.rigs.advised import SOURCE, Advised, fault
+from tests.rigs.cli import a_user
+from tests.rigs.limited import limited
 
 ALL = [one for page in PAGES for one in commands(page)]
 OURS = [one for one in ALL if one.words[:1] == ["diskbench"]]
@@ -83,11 +81,11 @@ def light_lines() -> dict[tuple[str, ...], str]:
 def test_light_commands_end_with_what_they_imply(tmp_path):
     lines = light_lines()
     assert len(lines) > 30
-    answers = answered(list(lines), tmp_path)
+    answers = limited(a_user(tmp_path), list(lines))
     failed = [
-        f"{where}: diskbench {shlex.join(words)}: {code}\n{said[-1000:]}"
-        for (words, where), (code, _, said) in zip(lines.items(), answers, strict=True)
-        if code
+        f"{where}: diskbench {shlex.join(words)}: {ended.returncode}\n{ended.stderr[-1000:]}"
+        for (words, where), ended in zip(lines.items(), answers, strict=True)
+        if ended.returncode
     ]
     assert failed == []
 
@@ -95,21 +93,3 @@ def test_light_commands_end_with_what_they_imply(tmp_path):
 def _written(one: Command) -> Command:
     """Without what its page wants changed."""
     return Command(one.page, one.line, one.text, one.in_block)
-
-
-def answered(lines: list[tuple[str, ...]], home: Path) -> list[tuple[int, str, str]]:
-    """Exit code, stdout and stderr of light commands, in an empty home."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("DISKBENCH_", "XDG_"))}
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.docs.light"],
-        input="".join(json.dumps(words) + "\n" for words in lines),
-        cwd=home, env=kept | {"HOME": str(home), "PYTHONPATH": _path()},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(answers) == len(lines), done.stderr
-    return answers
-
-
-def _path() -> str:
-    return os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -39,12 +39,14 @@ RENTING = (
 GIVING_BACK = (
     "TerminateInstances", "DeleteVolume", "DeleteSecurityGroup", "DeleteKeyPair",
 )  # fmt: skip
-MOMENTS = [
-    f"{when} {action}"
-    for action in (*RENTING, *GIVING_BACK)
-    for when in ("lost", "done")
-    if (when, action) != ("done", "DeleteVolume")  # the volume went with its machine
-]
+TABLE = [
+    *((f"{when} {action}", "resume")
+      for action in (*RENTING, *GIVING_BACK)
+      for when in ("lost", "done")
+      if (when, action) != ("done", "DeleteVolume")),  # the volume went with its machine
+    *((f"done {action}", "gc") for action in RENTING),
+]  # fmt: skip
+"""At which call the process is killed, and what is wished then."""
 
 
 @pytest.fixture
@@ -100,18 +102,25 @@ def rented_once_and_given_back(aws: Aws, user: Cli, *, lost: str = "") -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize(("moment", "wish"), TABLE)
 def test_a_kill_at_any_call_to_the_cloud_leaks_and_doubles_nothing(
-    aws: Aws, renter: Cli, words: tuple[str, ...], moment: str
+    aws: Aws, renter: Cli, words: tuple[str, ...], moment: str, wish: str
 ) -> None:
-    """SIGKILL at each call that makes, attaches, detaches or deletes something in an emulated AWS:
-    before the cloud receives it, and before its answer arrives: resume ends with one machine, one
-    disk, every row once, and nothing left."""
+    """SIGKILL at each call that makes, attaches, detaches or deletes something in an emulated AWS,
+    before the cloud receives it and before its answer arrives: resume ends with one machine, one
+    disk, every row once, and nothing left; gc, given the lease's id, cancels the run and leaves
+    nothing."""
     killed_at(aws, renter, moment, *words)
-    done = renter.run("resume")
+    (row,) = renter.json("results", "list")["runs"]
+    done = renter.run(wish, *([row["trial_id"]] if wish == "gc" else []))
     assert done.returncode == 0, done.stderr
-    when, action = moment.split()
-    rented_once_and_given_back(aws, renter, lost=action if when == "lost" else "")
+    if wish == "resume":
+        when, action = moment.split()
+        rented_once_and_given_back(aws, renter, lost=action if when == "lost" else "")
+        return
+    until(lambda: aws.left() == [])
+    (row,) = renter.json("results", "list")["runs"]
+    assert row["state"] == "cancelled"
 
 
 def test_a_run_killed_four_times_leaks_and_doubles_nothing(
@@ -126,19 +135,3 @@ def test_a_run_killed_four_times_leaks_and_doubles_nothing(
     done = renter.run("resume")
     assert done.returncode == 0, done.stderr
     rented_once_and_given_back(aws, renter, lost="CreateVolume")
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("action", RENTING)
-def test_gc_gives_back_what_was_half_rented(
-    aws: Aws, renter: Cli, words: tuple[str, ...], action: str
-) -> None:
-    """SIGKILL at each call that makes or attaches something, and no resume: gc gets the lease's
-    id: gc ends with 0, the run is cancelled, and nothing is left in the cloud."""
-    killed_at(aws, renter, f"done {action}", *words)
-    (row,) = renter.json("results", "list")["runs"]
-    done = renter.run("gc", row["trial_id"])
-    assert done.returncode == 0, done.stderr
-    until(lambda: aws.left() == [])
-    (row,) = renter.json("results", "list")["runs"]
-    assert row["state"] == "cancelled"

@@ -233,7 +233,6 @@ ROOMS = (
             "test_half_done.py::test_an_import_without_room_*",
             "test_hostile_archives.py::*",
             "test_hostile_hosts.py::test_an_archive_*",
-            "test_hostile_hosts.py::test_names_*",
             "test_hostile_job_files.py::*",
             "test_ids.py::*",
             "test_injection.py::*",

@@ -158,19 +158,6 @@ def test_an_archive_of_a_host_holds_plain_files_only(
     assert [path.name for path in (tmp_path / "around").iterdir()] == ["in"]
 
 
-def test_names_that_differ_in_case_alone_overwrite_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two files of a host have names that differ only in letter case: the first is kept, the
-    second is listed, on every filesystem alike."""
-    archive = tar_of(
-        ("fio.json", tarfile.REGTYPE, b"first"), ("FIO.JSON", tarfile.REGTYPE, b"second")
-    )
-    kept = collected(tmp_path, archive, monkeypatch)
-    assert kept == {"fio.json", "SHA256SUMS", "left-out.txt"}
-    assert (tmp_path / "around/in/fio.json").read_bytes() == b"first"
-
-
 @pytest.mark.parametrize("kind", ["sparse", "name", "chain"])
 def test_a_header_of_an_archive_makes_nothing_large(kind: str, tmp_path: Path) -> None:
     """A header in a host's archive claims 4 EiB, a name of 3 GB, or a chain of 5,000 names: the

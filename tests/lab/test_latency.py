@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import signal
-import stat
 import subprocess
 import time
 from collections.abc import Iterator
@@ -25,7 +24,6 @@ from diskbench.providers.lab import devices, fuse_file
 from diskbench.providers.lab.hotplug import plug_in, pull_out
 from diskbench.providers.lab.processes import find_groups, members
 from diskbench.providers.lab.request import LabRequest
-from diskbench.units import MIB
 
 MS = 100.0
 """Long enough that what a machine adds to it is little, unless it is very busy."""
@@ -77,16 +75,6 @@ def test_what_was_written_is_read_back(lab: Lab) -> None:
         "--verify=crc32c", "--verify_fatal=1", "--do_verify=1", "--blockalign=4k",
     )  # fmt: skip
     assert given_by_fio["read_bytes"] > 0
-
-
-def test_what_is_discarded_takes_no_room_on_this_machine(lab: Lab) -> None:
-    host = lab.machines.acquire("one", custom(latency_ms=0.5))
-    fio(host, "--rw=write", "--bs=1m", "--size=64m")
-    assert room_of_disk() >= 64 * MIB
-    assert ssh(host, f"blkdiscard {host.device} && od -An -tx1 -N4 {host.device}").split() == (
-        ["00"] * 4
-    )
-    assert room_of_disk() < 64 * MIB
 
 
 def test_a_disk_that_is_plugged_in_is_as_late_and_goes_again(lab: Lab) -> None:
@@ -174,13 +162,6 @@ def servers() -> tuple[int, ...]:
             if b"diskbench.providers.lab.latency" in argv:
                 found.append(pid)
     return tuple(found)
-
-
-def room_of_disk() -> int:
-    """What the host's only disk takes on this machine: its server alone sees the file itself."""
-    (server,) = servers()
-    files = [link.stat() for link in Path(f"/proc/{server}/fd").iterdir()]
-    return max(file.st_blocks * 512 for file in files if stat.S_ISREG(file.st_mode))
 
 
 @contextlib.contextmanager

@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -26,7 +25,6 @@ from diskbench.hosts import jobs
 from diskbench.hosts.collect import collect
 from diskbench.hosts.jobs import start_and_watch, stop
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.ssh import SshHost
 from diskbench.hosts.workspace import cleanup, directories_script, make_workspace
 
 pytestmark = pytest.mark.slow
@@ -403,30 +401,3 @@ def test_cleanup_removes_nothing_beneath_a_mount_whose_path_holds_blanks(target,
 def test_cleanup_removes_nothing_that_does_not_carry_a_trials_name(target, path):
     with pytest.raises(ReleaseFailed, match="does not carry a trial's name"):
         cleanup(FakeHost(), target.model_copy(update={"work_dir": path}))
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("ssh_config")
-def test_a_killed_controller_is_followed_by_another_that_attaches(make_unit, tmp_path):
-    unit = make_unit(4)
-    code = (
-        "import sys\n"
-        "from diskbench.hosts.jobs import *\n"
-        "from diskbench.hosts.ssh import SshHost\n"
-        "unit = Unit.model_validate_json(sys.stdin.read())\n"
-        "start_and_watch(SshHost('direct'), unit, lambda t: print('tick', flush=True), bool)\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as first:
-        first.stdin.write(unit.model_dump_json())
-        first.stdin.close()
-        assert first.stdout.readline() == "tick\n"
-        first.kill()
-    host = SshHost("direct")
-    end = watch(host, unit)
-    assert end.fio_exit == 0
-    assert 3.9 < end.seconds_in_fio < 200
-    assert fio_starts(unit) == 1
-    collect(host, unit, tmp_path / "got")
-    host.close()

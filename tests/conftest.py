@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import re
 import signal
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -18,9 +19,8 @@ from hypothesis import HealthCheck, settings
 from tests.rigs.cli import all_ended
 from tests.rigs.dealing import in_order, unit_of
 from tests.rigs.golden import PLACE, Golden
-from tests.rigs.leftovers import State
 from tests.rigs.own_locks import forget_claims, have_own_locks
-from tests.rigs.reporting import Progress, WorkerReport, add_options, is_worker
+from tests.rigs.reporting import Progress, add_options, is_worker
 from tests.rooms import is_thorough
 
 import diskbench
@@ -57,6 +57,9 @@ ALLOWED_SKIPS: dict[str, str] = {}
 
 _skipped: list[tuple[str, str]] = []
 
+SLOW = re.compile(r"tests/(browser|cloud|drills|lab|qemu|run/(?!test_python\.py))")
+"""Whose tests have the marker `slow`; a run by each Python is among the fast ones."""
+
 COLLECTED = pytest.StashKey[list[str]]()
 """The ids of all tests that were collected, also of those that `-m` left out."""
 
@@ -72,10 +75,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # So a shell starts what it puts in the background; tests send it to what they start.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     worker = is_worker(config)
-    config.pluginmanager.register(WorkerReport(config) if worker else Progress(config))
-    if worker:
-        # A stray SIGTERM then ends the session with the test and the line that it hit.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if not worker:
+        config.pluginmanager.register(Progress(config))
     if worker or not config.getvalue("numprocesses"):
         have_own_locks()
         # Importing the tests makes millions of objects that stay: to look through them again and
@@ -97,6 +98,8 @@ def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Iterator[None]:
     for item in items:
+        if SLOW.match(item.nodeid):
+            item.add_marker(pytest.mark.slow)
         if is_thorough(item.nodeid):
             item.add_marker(pytest.mark.thorough)
     config.stash[COLLECTED] = ids_of(items)
@@ -154,11 +157,8 @@ def example(cache_home: Path) -> ExampleData:
 @pytest.fixture(autouse=True)
 def _nothing_of_an_earlier_test() -> Iterator[None]:
     forget_claims()
-    before = State()
     with all_ended():
         yield
-    left = before.left()
-    assert not left, f"a later test would be blamed (tests/rigs/leftovers.py): {', '.join(left)}"
 
 
 def skip_is_allowed(test_id: str) -> bool:

@@ -9,8 +9,6 @@ from tests.browser.watched import overflowing, serious_violations
 from diskbench.cli.main import main
 from diskbench.report.published.charts import POST_CHARTS
 
-pytestmark = pytest.mark.slow
-
 KINDS = {chart.kind: chart for chart in reversed(POST_CHARTS)}
 """One of each kind."""
 

@@ -9,8 +9,6 @@ from tests.browser.watched import overflowing, printed, serious_violations, shot
 from tests.rigs.plans import RUN_IDS
 from tests.rigs.replicates import measured
 
-pytestmark = pytest.mark.slow
-
 # Scrolls, and waits until whoever listens for it has heard of it.
 SCROLLED = """by => new Promise(heard => {
   document.addEventListener('scroll', () => requestAnimationFrame(heard), { once: true });

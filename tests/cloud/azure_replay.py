@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,6 @@ from emulators.azure import cloud as emulated
 from emulators.azure.identity import CLIENT, token_for
 from tests.cloud.azure_recordings import SUBSCRIPTION, Recording
 from tests.cloud.rented_azure import Azure
-from tests.cloud.shapes import shape
 
 from diskbench.model.finding import Exchange
 
@@ -148,3 +148,33 @@ def _ours(body: Any) -> Any:
     if isinstance(body, list):
         return [_ours(value) for value in body]
     return body.replace(SUBSCRIPTION, emulated.SUBSCRIPTION) if isinstance(body, str) else body
+
+
+def shape(document: Any) -> dict[str, set[str]]:
+    """Path → types found there. Lists count as one element that has the members of all; what is
+    below `tags` is data."""
+    found: dict[str, set[str]] = {}
+    for path, kind in _walk(document, ""):
+        found.setdefault(path, set()).add(kind)
+    return found
+
+
+def _walk(document: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(document, dict):
+        yield path, "object"
+        if path.endswith(".tags"):
+            return
+        for name, value in document.items():
+            yield from _walk(value, f"{path}.{name}")
+    elif isinstance(document, list):
+        yield path, "array"
+        for value in document:
+            yield from _walk(value, f"{path}[]")
+    else:
+        yield path, _named(document)
+
+
+def _named(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return "null" if value is None else "boolean"
+    return "number" if isinstance(value, int | float) else "string"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import subprocess
 import time
@@ -192,10 +191,6 @@ class Login:
         printed = self.run(f"cd /tmp && {argv}")
         found: dict[str, Any] = json.loads(printed[printed.index("{") :])["jobs"][0]
         return found
-
-
-def encoded(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
 
 
 @contextmanager

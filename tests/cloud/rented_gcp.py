@@ -97,12 +97,6 @@ def well(gcp: Gcp, operation: Any) -> Any:
     return found
 
 
-def error_of(gcp: Gcp, operation: Any) -> Any:
-    """The one error with which the operation ends."""
-    (error,) = done(gcp, operation).error.errors
-    return error
-
-
 def disk(
     gcp: Gcp,
     name: str = "data",
@@ -152,18 +146,6 @@ def launch(gcp: Gcp, keys: Keys | None = None, **more: Any) -> Any:
 
 def instance(gcp: Gcp, name: str = "machine", zone: str = ZONE) -> Any:
     return gcp.call("Instances", "get", zone=zone, instance=name)
-
-
-def attach(gcp: Gcp, source: str, name: str = "machine", **more: Any) -> Any:
-    """The operation that attaches a disk."""
-    asked = {"source": source, **more}
-    where = {"zone": ZONE, "instance": name}
-    return gcp.call("Instances", "attach_disk_unary", **where, attached_disk_resource=asked)
-
-
-def detach(gcp: Gcp, device: str, name: str = "machine") -> Any:
-    where = {"zone": ZONE, "instance": name, "device_name": device}
-    return gcp.call("Instances", "detach_disk_unary", **where)
 
 
 def let_in(gcp: Gcp, **more: Any) -> Any:

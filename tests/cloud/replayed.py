@@ -10,10 +10,9 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import ssl
 import threading
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -30,8 +29,6 @@ _VARIES = re.compile(
     r'versionId="[^"]*"|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|\b\d{9,}\b|'
     r"\b(private|user|role|token|project|name|group)-\d+(@example\.com)?|\b198\.1[89]\.\d+\.\d+|removed"
 )
-Extra = Callable[[str, str, bytes, str], tuple[int, dict[str, str], bytes] | None]
-"""What no recording holds (logins): method, path, body and the server's URL to an answer."""
 
 
 def read_recording(file: Path) -> Recording:
@@ -80,10 +77,7 @@ def _key(exchange: Exchange) -> str:
 
 
 @contextlib.contextmanager
-def replaying(
-    recording: Recording, *, tls: ssl.SSLContext | None = None, extra: Extra | None = None,
-    address: str = ADDRESS,
-) -> Iterator[tuple[Replay, str]]:  # fmt: skip
+def replaying(recording: Recording) -> Iterator[tuple[Replay, str]]:
     """Serve a recording until the block ends; the replay and its endpoint."""
     replay = Replay(recording)
 
@@ -95,29 +89,23 @@ def replaying(
 
         def do_GET(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            known = extra(self.command, self.path, body, base) if extra else None
-            if known is None:
-                found = replay.answer(self.command, self.path, dict(self.headers), body)
-                text = found.body if isinstance(found.body, str) else json.dumps(found.body)
-                known = found.status, dict(found.headers), text.encode() if found.body else b""
-            status, headers, content = known
-            self.send_response(status)
-            for name, value in {**headers, "Content-Length": str(len(content))}.items():
+            found = replay.answer(self.command, self.path, dict(self.headers), body)
+            text = found.body if isinstance(found.body, str) else json.dumps(found.body)
+            content = text.encode() if found.body else b""
+            self.send_response(found.status)
+            for name, value in {**found.headers, "Content-Length": str(len(content))}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(content)
 
         do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_GET  # noqa: N815
 
-    with ThreadingHTTPServer((address, 0), Requests) as server:
+    with ThreadingHTTPServer((ADDRESS, 0), Requests) as server:
         server.daemon_threads = True
-        if tls is not None:
-            server.socket = tls.wrap_socket(server.socket, server_side=True)
-        base = f"{'https' if tls else 'http'}://{address}:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:
-            yield replay, base
+            yield replay, f"http://{ADDRESS}:{server.server_port}"
         finally:
             server.shutdown()
             thread.join()
@@ -133,19 +121,11 @@ def compared(findings: Any) -> list[tuple[str, str, str]]:
     ]
 
 
-def check_replay(
-    doctor: Any,
-    recording: Recording,
-    *more: str,
-    code: int = 0,
-    told: Callable[[str], None] = lambda _: None,
-    **how: Any,
-) -> None:
-    """Run `doctor` with the recording's flags against its replay (`how` is for `replaying`, `told`
-    is given the endpoint): every request is known, and code and findings are the same."""
-    with replaying(recording, **how) as (replay, endpoint):
-        told(endpoint)
-        ended, found = doctor.asked(*recording.flags, "--endpoint-url", endpoint, *more)
+def check_replay(doctor: Any, recording: Recording, *, code: int = 0) -> None:
+    """Run `doctor` with the recording's flags against its replay: every request is known, and code
+    and findings are the same."""
+    with replaying(recording) as (replay, endpoint):
+        ended, found = doctor.asked(*recording.flags, "--endpoint-url", endpoint)
     assert replay.unknown == []
     assert compared(found) == compared(recording.findings)
     assert ended == code

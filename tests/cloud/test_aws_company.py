@@ -20,8 +20,6 @@ from diskbench.model.rental import Rental
 from diskbench.providers.aws.policy import policy
 from diskbench.testing.rig import RigOnlooker, claim, resolved, scope_of
 
-pytestmark = pytest.mark.slow
-
 TAGS = (("team", "db"), ("Cost Center", "42"))
 DEMANDED = json.dumps({
     "Statement": [

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from emulators.aws import rights
 from emulators.aws.policies import Demand, allows
 from emulators.aws.server import fresh
 from tests.cloud.rented import REGION, Aws
@@ -18,7 +17,6 @@ from tests.contract.rented import AwsCloud
 
 from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, DiskbenchError
-from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, LeaseEnd, Scope
 from diskbench.providers.aws.client import AwsSessions
 from diskbench.providers.aws.policy import policy
@@ -31,8 +29,6 @@ from diskbench.testing.rig import (
     resolved,
     scope_of,
 )
-
-pytestmark = pytest.mark.slow
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/1234"
 LEASE = "one"
@@ -178,17 +174,6 @@ def test_no_right_can_be_taken_away(demanded, sid: str, action: str, resource: s
     assert {one.action for one in missed} == {action}
 
 
-def test_every_action_of_the_emulator_is_in_the_service_reference(aws: Aws) -> None:
-    """moto's EC2 has no action that AWS's reference does not name."""
-    from moto.ec2.responses import EC2Response
-
-    known = {action.partition(":")[2] for action in rights.reference()}
-    words = {name for name in vars(EC2Response) if name.startswith("describe_")}
-    camel = {"".join(part.capitalize() for part in name.split("_")) for name in words}
-    assert camel <= known
-    assert aws.left() == []
-
-
 def test_a_key_that_may_not_be_used_is_told_as_the_reason(aws: Aws, tmp_path, monkeypatch) -> None:
     rig = AwsCloud(aws, monkeypatch, tmp_path)
     aws.cloud.encrypts_with = KEY
@@ -199,18 +184,3 @@ def test_a_key_that_may_not_be_used_is_told_as_the_reason(aws: Aws, tmp_path, mo
     assert "somebody" not in str(failed.value)
     rig.provider.release(LEASE, scope_of(rig))
     assert rig.count(LEASE) == 0
-
-
-def test_more_values_than_a_filter_takes_are_refused_as_ec2_does(aws: Aws) -> None:
-    from botocore.exceptions import ClientError
-
-    names = [f"z{index}.large" for index in range(201)]
-    with pytest.raises(ClientError, match="FilterLimitExceeded"):
-        aws.client().describe_instance_type_offerings(
-            Filters=[{"Name": "instance-type", "Values": names}]
-        )
-
-
-def test_a_run_in_a_sovereign_region_is_not_refused_for_its_name() -> None:
-    spec = RentSpec(disk="gp2", size_gib=1, region="eusc-de-east-1")
-    assert AwsSessions().at(None, spec.region, None).emulated_endpoint() is None

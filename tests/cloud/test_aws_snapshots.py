@@ -18,8 +18,6 @@ from diskbench.errors import InvalidValue
 from diskbench.testing.rig import resolved
 from diskbench.units import GIB
 
-pytestmark = pytest.mark.slow
-
 ENTRY = struct.pack("<B3sB3sII", 0, b"", 0x83, b"", 2048, 8192)
 TABLE = bytes(446) + ENTRY + bytes(48) + b"\x55\xaa"
 """A partition table (MBR) with one partition of 4 MiB."""

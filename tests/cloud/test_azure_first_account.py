@@ -12,15 +12,13 @@ from tests.cloud.azure_rig import PREMIUM, Rig
 from tests.cloud.rented_azure import Azure, interface
 from tests.cloud.rented_azure import group as made_group
 
-from diskbench.errors import AccessDenied, CloudSilent, InvalidValue, RentalFailed, Throttled
+from diskbench.errors import AccessDenied, CloudSilent, InvalidValue, Throttled
 from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell
 from diskbench.providers.azure import provision
 from diskbench.providers.azure.errors import retry_after_s
 from diskbench.providers.azure.policy import SWITCH
 from diskbench.providers.options import NetworkOptions
-
-pytestmark = pytest.mark.slow
 
 GROUP = "Microsoft.Resources/subscriptions/resourceGroups/write"
 SKUS = "Microsoft.Compute/skus/read"
@@ -38,16 +36,6 @@ def without_a_guest(rig: Rig, spec: RentSpec = PREMIUM, **more: object) -> dict:
 
 
 # --- Row 2: the guest agent
-
-
-def test_the_guest_agent_finds_the_only_host_key(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_a_guest(rig)
-    rig.release()
-    monkeypatch.setattr(provision, "script", lambda _: "")  # as before
-    with pytest.raises(RentalFailed, match=r"ssh_host_rsa_key\.pub after 1800s"):
-        without_a_guest(rig)
-    rig.release()
-    assert rig.left() == []
 
 
 # --- Row 3: registration

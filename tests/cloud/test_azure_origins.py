@@ -13,8 +13,6 @@ from diskbench.errors import InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.providers.azure.disk_request import disk_request
 
-pytestmark = pytest.mark.slow
-
 DISK = "Microsoft.Compute/disks/write"
 SUBSCRIPTION = "/subscriptions/00000000-0000-0000-0000-00000d15c0de"
 ABSENT = f"{SUBSCRIPTION}/resourceGroups/office/providers/Microsoft.Compute"

@@ -9,8 +9,6 @@ from tests.cloud.azure_rig import PREMIUM, Rig
 from diskbench.errors import AccessDenied
 from diskbench.providers.azure import provision
 
-pytestmark = pytest.mark.slow
-
 GROUP = "Microsoft.Resources/subscriptions/resourceGroups/write"
 MACHINE = "Microsoft.Compute/virtualMachines/write"
 INTERFACE = "Microsoft.Network/networkInterfaces/write"

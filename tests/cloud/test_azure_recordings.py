@@ -16,7 +16,7 @@ from tests.cloud.azure_replay import COVERED, Difference, Replay, kind_of
 from tests.cloud.rented_azure import Azure
 
 # The first use fetches the packages; pip prepares each: 300 s are too few on a busy machine.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.timeout(1800)
 
 # The emulator answers as the newest recorded API does, whatever version is asked for. These are
 # members and headers that older ones do not have, with the first that has them …

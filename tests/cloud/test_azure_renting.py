@@ -28,8 +28,6 @@ from diskbench.errors import (
 from diskbench.providers.azure import policy
 from diskbench.providers.azure.cloud import AzureProvider
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
 MACHINE = "Microsoft.Compute/virtualMachines/write"
 DISK = "Microsoft.Compute/disks/write"
@@ -52,24 +50,6 @@ def bodies(rig: Rig, action: str) -> list[dict]:
 
 
 class TestWhatIsMade:
-    def test_everything_stands_in_one_group_and_carries_the_lease(self, rig: Rig) -> None:
-        rig.acquire()
-        for asked in rig.faults.asked:
-            if asked.method == "PUT":
-                tags = asked.body["tags"]
-                assert tags["diskbench-lease"] == "one"
-                assert tags["diskbench-expires"].isdecimal()
-                assert "/resourcegroups/diskbench-one" in asked.path.lower()
-        (found,) = rig.provider.found(rig.scope())
-        assert "resource-group diskbench-one" in found.resources
-        assert "virtualMachines diskbench-one-machine" in found.resources
-
-    def test_only_one_network_gets_in(self, rig: Rig) -> None:
-        rig.acquire(ssh_cidr="198.51.100.0/24")
-        (rule,) = rig.resource("networkSecurityGroups")["properties"]["securityRules"]
-        assert rule["properties"]["sourceAddressPrefix"] == "198.51.100.0/24"
-        assert rule["properties"]["destinationPortRange"] == "22"
-
     def test_the_machine_is_given_its_host_key_and_nobody_else_is_told(self, rig: Rig) -> None:
         acquired = rig.acquire()
         (machine,) = [body for body in bodies(rig, MACHINE) if "osProfile" in body["properties"]]
@@ -78,41 +58,6 @@ class TestWhatIsMade:
         private = told.partition("ed25519_private: |")[2].split()[5]
         assert private not in json.dumps(acquired.facts)
         assert not any(private in note for note in rig.watch.notes)
-
-    def test_disk_os_disk_interface_and_address_go_with_the_machine(self, rig: Rig) -> None:
-        rig.acquire()
-        properties = rig.resource("virtualMachines")["properties"]
-        storage = properties["storageProfile"]
-        (interface,) = properties["networkProfile"]["networkInterfaces"]
-        assert storage["osDisk"]["deleteOption"] == "Delete"
-        assert [disk["deleteOption"] for disk in storage["dataDisks"]] == ["Delete"]
-        assert interface["properties"]["deleteOption"] == "Delete"
-
-    @pytest.mark.parametrize(
-        ("disk", "size", "more"),
-        [
-            ("Standard_LRS", 20, {}),
-            ("StandardSSD_LRS", 20, {}),
-            ("Premium_LRS", 64, {"performance_tier": "P30"}),
-            ("Premium_LRS", 1024, {"bursting": True, "instance_type": "Standard_F16s_v2"}),
-            ("Premium_LRS", 1024, {"performance_plus": True}),
-            ("Premium_ZRS", 64, {}),
-            ("PremiumV2_LRS", 20, {"iops": 4000, "throughput_mib_per_s": 200}),
-            ("UltraSSD_LRS", 64, {"iops": 2000, "throughput_mib_per_s": 100}),
-        ],
-    )
-    def test_every_disk_type_is_had_as_asked_for(
-        self, rig: Rig, disk: str, size: int, more: dict
-    ) -> None:
-        acquired = rig.acquire(disk=disk, size_gib=size, **more)
-        (told,) = acquired.facts["volumes"]
-        assert acquired.device == "/dev/disk/azure/scsi1/lun0"
-        assert acquired.size_bytes == size * 2**30
-        assert (told["type"], told["size_gib"], told["host_cache"]) == (disk, size, "None")
-        assert told["iops"] == more.get("iops", told["iops"])
-        assert told["tier"] == more.get("performance_tier", told["tier"])
-        assert bool(told["bursting"]) == more.get("bursting", False)
-        assert bool(told["performance_plus"]) == more.get("performance_plus", False)
 
     def test_another_host_cache_is_had_by_detaching_and_that_is_recorded(self, rig: Rig) -> None:
         rig.acquire(cache="none")
@@ -130,14 +75,6 @@ class TestWhatIsMade:
 
 
 class TestWhatEndsABill:
-    def test_a_schedule_deallocates_the_machine_after_the_lease(self, rig: Rig) -> None:
-        acquired = rig.acquire()
-        properties = rig.resource("schedules")["properties"]
-        assert acquired.facts["dead_man"] == "schedule"
-        assert properties["taskType"] == "ComputeVmShutdownTask"
-        assert properties["targetResourceId"] == acquired.facts["resource_id"]
-        assert properties["timeZoneId"] == "UTC"
-
     def test_a_lease_of_days_has_none_for_it_would_end_on_the_first(self, rig: Rig) -> None:
         claim = rig.claim(lasts_s=3 * 86_400)
         acquired = rig.provider.acquire(claim, rig.resolve(), rig.watch)
@@ -248,13 +185,6 @@ class TestLaterEnd:
         assert rig.provider.gone("one", rig.scope()) is None
         assert rig.resource("schedules")["properties"]["status"] == "Disabled"
         rig.extend(2 * HOUR_S)
-        assert rig.resource("schedules")["properties"]["status"] == "Enabled"
-
-    def test_a_lease_that_was_too_long_for_a_schedule_gets_one_when_it_fits(self, rig: Rig) -> None:
-        rental = rig.resolve()
-        rig.provider.acquire(rig.claim(lasts_s=30 * HOUR_S), rental, rig.watch)
-        assert rig.resources("schedules") == []
-        rig.extend(20 * HOUR_S)
         assert rig.resource("schedules")["properties"]["status"] == "Enabled"
 
     def test_a_schedule_that_cannot_be_moved_leaves_the_earlier_end_on_every_tag(

@@ -17,8 +17,6 @@ from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.providers.azure import attach, policy
 from diskbench.providers.azure.provision import delete, provision
 
-pytestmark = pytest.mark.slow
-
 ROLE = tuple(json.loads(policy.policy())["Actions"])
 MACHINES = "Microsoft.Compute/virtualMachines"
 IMAGE = "/subscriptions/00000000-0000-0000-0000-00000d15c0de/resourceGroups/golden/providers"

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from emulators import guests
-from emulators.aws import server as aws_server
 from emulators.azure import power
 from emulators.azure import server as azure_server
 from emulators.azure.faults import DISK, MACHINE
@@ -23,14 +22,18 @@ from emulators.vsphere.cloud import SPEEDS
 from tests.cloud import rented, rented_azure, rented_gcp
 from tests.cloud.conftest import of, table
 from tests.cloud.eager import GIVES_UP
-from tests.cloud.measured import WRITE_THEN_READ, a_renter, document, is_measuring, read_iops
+from tests.cloud.measured import (
+    WRITE_THEN_READ,
+    a_renter,
+    document,
+    held_at,
+    is_measuring,
+    read_iops,
+)
 from tests.cloud.rented import until
 from tests.rigs.cli import Cli, merged_rows
-from tests.rigs.rates import held_at
 
 from diskbench.units import GIB
-
-pytestmark = pytest.mark.slow
 
 WRITE_AND_READ = """[global]
 filename=data
@@ -378,56 +381,6 @@ def test_the_promise_of_the_owners_and_no_other_stands_above_the_result(
     done = story.run("--iops-limit", "500", *flags)
     assert said in done.stdout
     document(story.user, done)
-
-
-@of("gcp")
-def test_nothing_is_open_to_the_world_and_everything_carries_its_lease_and_an_id_on_gcp(
-    story: Story,
-) -> None:
-    story.measured()
-    (rule,) = story.calls("firewalls.insert")
-    (launch,) = story.calls("instances.insert")
-    (made,) = story.calls("disks.insert")
-    assert rule.body["sourceRanges"] == ["127.0.0.0/8"]
-    assert rule.body["targetTags"] == launch.body["tags"]["items"]
-    scheduling = launch.body["scheduling"]
-    assert scheduling["instanceTerminationAction"] == "DELETE"
-    assert int(scheduling["maxRunDuration"]["seconds"]) > 0
-    told = {one["key"]: one["value"] for one in launch.body["metadata"]["items"]}
-    assert told["enable-oslogin"] == "FALSE"
-    (boot,) = launch.body["disks"]
-    for labels in (launch.body, made.body, boot["initializeParams"]):
-        assert "diskbench-lease" in labels["labels"]
-    assert story.calls("disks.setLabels") == story.calls("instances.setLabels") == []
-    changes = ("insert", "delete", "attachDisk", "detachDisk", "setDiskAutoDelete")
-    every = story.cloud.faults.asked
-    asked = [one for one in every if one.method.rpartition(".")[2] in changes]
-    assert len(asked) >= 5
-    assert all("requestId" in one.query for one in asked)
-
-
-@of("aws")
-def test_no_key_and_no_credential_is_kept_anywhere(story: Story) -> None:
-    done = story.run()
-    document(story.user, done)
-    kept = {p: p.read_bytes() for p in story.user.home.rglob("*") if p.is_file()}
-    assert any(p.name == "plan.json" for p in kept)
-    secret = next(data.strip() for p, data in kept.items() if p.name == "secret")
-    for path, data in [*kept.items(), ("stderr", done.stderr.encode())]:
-        assert b"PRIVATE KEY" not in data, path
-        assert aws_server.SECRET.encode() not in data, path
-        assert secret not in data or getattr(path, "name", "") == "secret", path
-
-
-@of("aws")
-def test_evidence_goes_to_an_object_store(story: Story) -> None:
-    s3 = story.cloud.client("s3")
-    s3.create_bucket(Bucket="evidence")
-    story.user.extra_env |= aws_server.storage_environment(story.cloud.endpoint)
-    found = story.measured("--evidence-url", "s3://evidence/kept")
-    listed = s3.list_objects_v2(Bucket="evidence")["Contents"]
-    prefix = f"kept/runs/{found['run_id']}"
-    assert {f"{prefix}/plan.json", f"{prefix}/manifest.json"} <= {row["Key"] for row in listed}
 
 
 # What goes wrong. For AWS and Azure most of it is tested where it lives, without a command

@@ -14,8 +14,6 @@ from tests.rigs.cli import Cli, a_user
 
 from diskbench.cli.schema import _schema
 
-pytestmark = pytest.mark.slow
-
 OLD, YOUNG = "01koldoldoldoldoldoldoldol", "01kyoungyoungyoungyoungyou"
 
 

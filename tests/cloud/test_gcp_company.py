@@ -3,19 +3,15 @@ quotas that no region tells."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from emulators.gcp.cloud import Snapshot
-from tests.cloud.measured import WRITE_THEN_READ, a_renter
 from tests.cloud.rented_gcp import Gcp
 from tests.cloud.test_gcp_policies import User
 
 from diskbench.errors import AccessDenied, InvalidValue, QuotaExceeded
 from diskbench.testing.rig import scope_of
-
-pytestmark = pytest.mark.slow
 
 KEY = "projects/keys/locations/us-central1/keyRings/ring/cryptoKeys/disks"
 
@@ -78,23 +74,6 @@ def test_a_lease_passes_where_labels_and_a_key_are_demanded_of_everything(user: 
     release(user)
 
 
-def test_a_whole_run_passes_with_the_labels_that_a_policy_demands(gcp: Gcp, tmp_path: Path) -> None:
-    gcp.cloud.constraints.labels |= {"cost-center", "team"}
-    job = tmp_path / "mine.fio"
-    job.write_text(WRITE_THEN_READ.format(seconds=1, block="4k"))
-    renter = a_renter(tmp_path, gcp.env)
-    asked = (
-        "run", "--provider", "gcp", "--endpoint-url", gcp.endpoint, "--profile", str(job),
-        "--disk", "pd-ssd", "--size", "20", "--tag", "team=disks",
-    )  # fmt: skip
-    refused = renter.run(*asked)
-    assert refused.returncode == 2
-    assert "add --tag cost-center=VALUE" in refused.stderr
-    done = renter.run(*asked, "--tag", "cost-center=r42")
-    assert done.returncode == 0, done.stderr
-    assert gcp.left() == []
-
-
 def test_a_key_that_compute_engine_may_not_use_is_named_with_the_command(user: User) -> None:
     with pytest.raises(AccessDenied) as refused:
         user.rent(kms_key=KEY)
@@ -141,9 +120,3 @@ def test_a_snapshot_that_is_not_there_or_does_not_fit_is_refused_before_renting(
         user.rent(snapshot="filled")
     assert advice in refused.value.advice
     assert user.gcp.left() == []
-
-
-@pytest.mark.parametrize("disk", ["root", "local-ssd"])
-def test_only_disks_of_their_own_are_made_from_a_snapshot(user: User, disk: str) -> None:
-    with pytest.raises(InvalidValue, match="--from-snapshot"):
-        user.rent(disk=disk, size_gib=None, snapshot="filled")

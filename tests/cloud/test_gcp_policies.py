@@ -20,8 +20,6 @@ from diskbench.providers.gcp.options import GcpOptions
 from diskbench.providers.options import NetworkOptions
 from diskbench.testing.rig import RigOnlooker, cell, claim, scope_of
 
-pytestmark = pytest.mark.slow
-
 OLD_IMAGE = "projects/bring-your-own/global/images/seasoned-v20180101"
 PRIVATE = NetworkOptions(no_public_ip=True)
 TUNNEL = GcpOptions(iap=True)

@@ -25,8 +25,6 @@ from diskbench.providers.gcp.policy import OPTIONAL, permissions
 from diskbench.providers.gcp.requests import set_auto_delete
 from diskbench.testing.rig import RigOnlooker, cell, claim
 
-pytestmark = pytest.mark.slow
-
 NAMED = "projects/ubuntu-os-cloud/global/images/ubuntu-2404-noble-amd64-v20261101"
 
 

@@ -32,8 +32,6 @@ from diskbench.store.moments import iso
 from diskbench.store.rows import load_plan
 from diskbench.testing.rig import Rig, guest_of
 
-pytestmark = pytest.mark.slow
-
 EAGER = str(Path(__file__).with_name("eager.py"))
 PROFILE = """[read]
 filename=data
@@ -217,22 +215,6 @@ def test_an_extension_that_fails_half_way_leaves_the_earlier_end_on_tags_and_row
     assert done.returncode == 0, done.stderr
 
 
-def test_a_guest_that_does_not_let_its_timer_be_moved_leaves_everything_as_it_was(
-    abandoned: Abandoned,
-) -> None:
-    class Broken(NoTimer):
-        def run(self, *_: object, **__: object) -> Completed:
-            return Completed(1, b"", b"systemctl: bus error")
-
-    plan = abandoned.begin(*size(abandoned), seconds=3)
-    before = abandoned.cloud.ends(plan.lease_id)
-    with pytest.raises(DiskbenchError, match="could not be moved: systemctl: bus error"):
-        abandoned.extend(plan, time.time() + 9 * 3600, Broken())
-    assert abandoned.cloud.ends(plan.lease_id) == before
-    done = abandoned.user.run("gc", plan.trial_id)
-    assert done.returncode == 0, done.stderr
-
-
 def test_google_ends_a_running_machine_at_its_time_so_work_that_outlasts_it_is_refused(
     on_google: Abandoned,
 ) -> None:
@@ -245,14 +227,3 @@ def test_google_ends_a_running_machine_at_its_time_so_work_that_outlasts_it_is_r
     assert "maxRunDuration" in done.stderr
     assert f"diskbench gc {plan.trial_id}" in done.stderr
     assert on_google.user.run("gc", plan.trial_id).returncode == 0
-
-
-def test_on_google_work_that_its_machine_outlasts_is_resumed_and_no_end_is_moved(
-    on_google: Abandoned,
-) -> None:
-    plan = on_google.begin(*size(on_google), seconds=3)
-    row = on_google.row_end(plan)
-    done = on_google.user.run("resume", plan.trial_id)
-    assert done.returncode == 0, done.stderr
-    assert on_google.row_end(plan) == row
-    assert on_google.cloud.gcp.faults.calls("instances.setLabels") == []  # type: ignore[attr-defined]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +13,9 @@ from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.providers.vsphere.client import VsphereSessions
 from diskbench.providers.vsphere.cloud import VsphereProvider
 from diskbench.providers.vsphere.disk_request import VsphereResolved
-from diskbench.providers.vsphere.login import VsphereServer
-from diskbench.providers.vsphere.lookup import find_policy, matching
 from diskbench.providers.vsphere.options import VsphereOptions
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -45,21 +39,6 @@ def look(vsphere: Vsphere, monkeypatch: pytest.MonkeyPatch) -> Any:
     assert vsphere.rented() == []
 
 
-def connections(vsphere: Vsphere) -> int:
-    """How many of this process's sockets lead to the simulator now."""
-    port = f"{int(vsphere.endpoint.rpartition(':')[2]):04X}"
-    mine = {link for fd in Path("/proc/self/fd").iterdir() if (link := _target(fd))}
-    rows = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
-    return sum(row[2].endswith(f":{port}") and f"socket:[{row[9]}]" in mine for row in rows)
-
-
-def _target(fd: Path) -> str | None:
-    try:
-        return str(fd.readlink())
-    except OSError:  # that of the listing itself
-        return None
-
-
 def details(rental: Rental) -> VsphereResolved:
     return VsphereResolved.model_validate(rental.details)
 
@@ -71,19 +50,6 @@ def test_what_is_alone_of_its_kind_need_not_be_named(look: Any) -> None:
     )  # fmt: skip
     assert (found.template.name, found.network, found.emulated) == ("debian-12", None, True)
     assert found.template.buses == (0,)
-
-
-@pytest.mark.usefixtures("look")
-def test_a_session_that_ended_holds_no_connection(vsphere: Vsphere) -> None:
-    server = VsphereServer(vsphere.endpoint, str(vsphere.simulator.ca_file))
-    sessions = VsphereSessions()
-    kept = sessions.at(server, VSPHERE)
-    policy = find_policy(kept, "VVol No Requirements Policy")
-    assert matching(kept, policy, ["datastore-1"])
-    assert connections(vsphere) == 1
-    sessions.close()
-    assert kept is not None  # and with it whatever it holds
-    assert connections(vsphere) == 0
 
 
 @pytest.mark.parametrize(

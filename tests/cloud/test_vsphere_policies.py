@@ -18,8 +18,6 @@ from diskbench.providers.vsphere.options import VsphereOptions
 from diskbench.providers.vsphere.policy import privileges
 from diskbench.testing.rig import RigOnlooker, cell, claim
 
-pytestmark = pytest.mark.slow
-
 RIGHTS = [(kind, one) for kind, names in privileges().items() for one in names]
 
 

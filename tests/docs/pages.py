@@ -187,15 +187,6 @@ def _try(page: Path, line: int, text: str) -> Try:
     return Try(**given)
 
 
-def other_lines(page: Path) -> Iterator[str]:
-    """Every line of a block, and every span of code, that is not taken for a command."""
-    for part in _raw_parts(page.read_text().splitlines()):
-        spans = _SPAN.findall("\n".join(part.lines))
-        for text in part.lines if part.is_block else spans:
-            if not is_command(" ".join(text.split())):
-                yield " ".join(text.split())
-
-
 def _of_part(page: Path, part: _Part) -> Iterator[Command]:
     found = _in_block(page, part) if part.is_block else _in_text(page, part)
     chosen: set[int] = set()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from tests.docs.pages import ROOT
 
 PACKAGE = ROOT / "src/diskbench"
@@ -38,11 +36,6 @@ def anchor(heading: str) -> str:
 
 def anchors(page: Path) -> set[str]:
     return {anchor(heading) for heading in HEADING.findall(page.read_text(encoding="utf-8"))}
-
-
-def test_an_anchor_is_made_as_github_makes_it():
-    assert anchor("Requirements (MR-1 to MR-15)") == "requirements-mr-1-to-mr-15"
-    assert anchor("Rows of a step (`fio/rows.py`)") == "rows-of-a-step-fiorowspy"
 
 
 def test_references_to_headings_resolve():
@@ -89,21 +82,3 @@ def rooms_of_the_design() -> dict[str, str]:
 def test_the_design_names_every_room_and_only_rooms():
     rooms = {file.name for file in PACKAGE.iterdir() if file.is_dir()} - NOT_A_ROOM
     assert rooms == set(rooms_of_the_design())
-
-
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "docs/contributing").glob("*.md")), ids=lambda path: path.name
-)
-def test_a_page_for_contributors_names_the_files_to_touch(path: Path):
-    text = path.read_text(encoding="utf-8")
-    section = re.search(r"^## Files to touch\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    assert section, f"{path.name} has no section `Files to touch`"
-    named = re.findall(r"`([\w./{},-]+)`", section.group(1))
-    assert named
-    assert [file for file in named if not _exists(file)] == []
-
-
-def _exists(path: str) -> bool:
-    """Whether a path from the root of the project exists, up to the first part with NAME in it."""
-    known = itertools.takewhile(lambda part: "NAME" not in part, Path(path).parts)
-    return ROOT.joinpath(*known).exists()

@@ -76,16 +76,3 @@ def test_its_quick_commands_print_what_it_shows(tmp_path: Path) -> None:
 @pytest.mark.timeout(2400)
 def test_all_of_its_commands_print_what_it_shows(tmp_path: Path) -> None:
     follow(tried(thorough=True), tmp_path, not_shown)
-
-
-def test_every_block_of_output_is_of_a_command() -> None:
-    first = min(one.line for one in tried(thorough=True))
-    assert len(shown()) >= 5
-    assert all(begin > first for begin in shown())
-
-
-def test_a_missing_line_is_found_and_other_figures_are_not() -> None:
-    block = ["step  IOPS", "…", "burst 0:00  3,000"]
-    assert missing(block, "step IOPS\nburst 0:01") == []
-    assert missing(block, "step MB/s") == [block[0]]
-    assert missing(block, "step IOPS") == [block[2]]

@@ -1,7 +1,7 @@
-"""The drill book: what is done to diskbench, and what must hold afterwards.
+"""The drill book: docs/evidence/drills.md names every test of this folder, by area.
 
-A drill is a test in `tests/drills/test_AREA.py` under the decorator `drill`. Its function name is
-its name in docs/evidence/drills.md, which `python -m tests.drills.book` writes.
+A drill breaks something on purpose. Its function's name is the promise that must hold, its first
+words say what is done. `python -m tests.drills.book` writes the page.
 """
 
 from __future__ import annotations
@@ -10,75 +10,34 @@ import importlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from tests.rooms import has_quick_case
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "evidence" / "drills.md"
-MARK = "drill"
-_NOT_IN_A_CELL = ("|", "\n")
-"""What would end a cell of the table."""
-
-Test = TypeVar("Test", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class Drill:
-    """One row of the table. `cases` are the parameters it is tried with, each a test of its own."""
+    """One drill. `cases` are the parameters it is tried with, each a test of its own; a `quick` one
+    has a case that `script/test` runs, the others only `script/test --all`."""
 
     area: str
     name: str
-    done: str
-    holds: str
     cases: int
     quick: bool
 
 
-def drill(*, done: str, holds: str, quick: bool = True) -> Callable[[Test], Test]:
-    """Enter a test into the book: what is done, what must hold, and whether `script/test` runs any
-    case of it or only `script/test --all` does: that is so for one that is not `quick`, and for
-    what tests/rooms.py does not keep. Raises ValueError for words that break the table."""
-    for words in (done, holds):
-        if not words.strip() or any(one in words for one in _NOT_IN_A_CELL):
-            raise ValueError(f"a drill is described in one line without '|', not by {words!r}")
-
-    def entered(test: Test) -> Test:
-        place = test.__module__.replace(".", "/")
-        kept = quick and has_quick_case(f"{place}.py::{test.__name__}")
-        marked = pytest.mark.drill(done=done, holds=holds, quick=kept)(test)
-        marked = pytest.mark.slow(marked)
-        return marked if quick else pytest.mark.thorough(marked)  # conftest.py asks by case
-
-    return entered
-
-
-def modules() -> Iterator[tuple[str, ModuleType]]:
-    """Every module of drills with its area, by name."""
-    for path in sorted(HERE.glob("test_*.py")):
-        area = path.stem.removeprefix("test_").replace("_", " ")
-        yield area, importlib.import_module(f"tests.drills.{path.stem}")
-
-
-def tests_of(module: ModuleType) -> list[Callable[..., Any]]:
-    """The tests that a module defines, in order; classes of tests are not used for drills."""
-    own = [one for name, one in vars(module).items() if name.startswith("test_") and callable(one)]
-    return [one for one in own if one.__module__ == module.__name__]
-
-
-def entry_of(test: Callable[..., Any]) -> pytest.Mark | None:
-    """What the decorator entered; None for a test without it."""
-    return next((mark for mark in _marks(test) if mark.name == MARK), None)
-
-
 def drills() -> Iterator[Drill]:
     """Every drill of the book, by area, in the order of the files."""
-    for area, module in modules():
-        for test in tests_of(module):
-            if entry := entry_of(test):
-                yield _drill(area, test, entry)
+    for path in sorted(HERE.glob("test_*.py")):
+        module = importlib.import_module(f"tests.drills.{path.stem}")
+        area = path.stem.removeprefix("test_").replace("_", " ")
+        for name, test in vars(module).items():
+            if name.startswith("test_") and test.__module__ == module.__name__:
+                yield _drill(area, test, f"tests/drills/{path.name}::{name}")
 
 
 def page(rows: Sequence[Drill]) -> str:
@@ -105,24 +64,18 @@ def page(rows: Sequence[Drill]) -> str:
     return "\n".join([*lines, "```"]) + "\n"
 
 
-def _drill(area: str, test: Callable[..., Any], entry: pytest.Mark) -> Drill:
+def _drill(area: str, test: Callable[..., Any], test_id: str) -> Drill:
+    marks: Sequence[pytest.Mark] = getattr(test, "pytestmark", [])
     cases = 1
-    for mark in _marks(test):
+    for mark in marks:
         if mark.name == "parametrize":
             cases *= len(mark.args[1])
     return Drill(
         area=area,
         name=test.__name__.removeprefix("test_").replace("_", " "),
-        done=entry.kwargs["done"],
-        holds=entry.kwargs["holds"],
         cases=cases,
-        quick=entry.kwargs["quick"],
+        quick=has_quick_case(test_id) and all(mark.name != "thorough" for mark in marks),
     )
-
-
-def _marks(test: Callable[..., Any]) -> Sequence[pytest.Mark]:
-    found: Sequence[pytest.Mark] = getattr(test, "pytestmark", [])
-    return found
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.rigs.chaos import Chaos, a_chaos
 from tests.rigs.cli import Cli, a_user
+from tests.rigs.postgres import running_postgres
 
 
 @pytest.fixture
@@ -29,3 +30,10 @@ def chaos(tmp_path: Path) -> Iterator[Chaos]:
     """A user with a fake cloud and a lab; neither may keep anything."""
     with a_chaos(tmp_path) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    """The URL of a database of PostgreSQL, which the drills of a file share."""
+    with running_postgres() as url:
+        yield url

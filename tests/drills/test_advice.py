@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import sqlite3
 import stat
@@ -12,11 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
 from tests.rigs.advised import Advised, advised, fault
 from tests.rigs.cli import Cli
 from tests.rigs.plans import make_plan
-from tests.rigs.postgres import running_postgres
 
 from diskbench.model.ids import short
 
@@ -40,11 +37,9 @@ def data(cli: Cli) -> Path:
     return cli.home / ".local" / "share" / "diskbench"
 
 
-@drill(
-    done="every command line in every text of the program is given to the parser",
-    holds="each names a command, subcommands and options that exist",
-)
 def test_no_advice_names_an_unknown_command():
+    """Every command line in every text of the program is given to the parser: each names a
+    command, subcommands and options that exist."""
     found = list(advised())
     assert len(found) > 100
     assert [(one, wrong) for one in found if (wrong := fault(one))] == []
@@ -52,12 +47,10 @@ def test_no_advice_names_an_unknown_command():
         assert fault(Advised("", line, quoted=True)), f"{line} is none, and is found to be none"
 
 
-@drill(
-    done="the SQLite file is overwritten in the middle, at its beginning, and cut",
-    holds="the advice is to rebuild, not to look for a server; the rebuild restores the results",
-)
 @pytest.mark.parametrize("damage", ["middle", "beginning", "cut"])
 def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
+    """The SQLite file is overwritten in the middle, at its beginning, and cut: the advice is to
+    rebuild, not to look for a server; the rebuild restores the results."""
     run_id = imported(cli)
     file = data(cli) / "diskbench.db"
     with sqlite3.connect(file) as plain:
@@ -81,12 +74,10 @@ def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
     assert run_id[-8:] in cli.call("results", "list").stdout
 
 
-@drill(
-    done="a run is suspended because its host or its database no longer answers",
-    holds="stdout and stderr name one command, diskbench resume TRIAL, and none starts a new run",
-)
 @pytest.mark.parametrize("cause", ["host", "database"])
 def test_a_suspended_run_is_continued_and_not_started_again(cause, capsys):
+    """A run is suspended because its host or its database no longer answers: stdout and stderr
+    name one command, diskbench resume TRIAL, and none starts a new run."""
     from diskbench.cli.run_results import print_problems, print_table
     from diskbench.engine.matrix.run_cells import TrialEnding
     from diskbench.errors import ConnectionLost, StoreUnavailable
@@ -109,40 +100,10 @@ def test_a_suspended_run_is_continued_and_not_started_again(cause, capsys):
         assert "diskbench run" not in text
 
 
-@drill(
-    done="the process of a run is killed, and the run is shown afterwards",
-    holds="the next command it names is resume; the parser accepts it, and it finishes the run",
-    quick=False,
-)
-def test_a_killed_run_is_shown_with_the_command_that_resumes_it(cli):
-    (cli.home / "disk").mkdir()
-    job = cli.home / "j.fio"
-    job.write_text(
-        "[w]\nrw=write\nsize=1m\nbs=4k\nioengine=psync\nrate=256k\ntime_based\nruntime=12\n"
-    )
-    process = cli.start("run", "--path", "disk", "--profile", str(job))
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "step 1" in line:
-            break
-    process.kill()
-    process.communicate(timeout=240)
-    (run,) = cli.json("results", "list")["runs"]
-    shown = cli.call("results", "show", run["run_id"])
-    assert f"diskbench resume {short(run['trial_id'])}" in shown.stdout
-    assert "look again when it is finished" not in shown.stdout
-    line = next(one for one in shown.stdout.splitlines() if "diskbench resume" in one)
-    done = cli.run(*shlex.split(line)[1:], "--quiet")
-    assert done.returncode == 0, done.stderr
-    assert [run["state"] for run in cli.json("results", "list")["runs"]] == ["done"]
-
-
-@drill(
-    done="the evidence has names with control characters or without UTF-8, a manifest that is a "
-    "directory, a manifest of another form, and a run without its files",
-    holds="rebuild makes every other run again, names each bad one, and exits 1",
-)
 def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
+    """The evidence has names with control characters or without UTF-8, a manifest that is a
+    directory, a manifest of another form, and a run without its files: rebuild makes every other
+    run again, names each bad one, and exits 1."""
     run_id = imported(cli)
     runs = data(cli) / "evidence" / "runs"
     (runs / "bad\x01key").mkdir()
@@ -170,15 +131,9 @@ def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
     assert run_id[-8:] in cli.call("results", "list").stdout
 
 
-@drill(
-    done="status, results, matrices and tables with long names are piped, without a given width",
-    holds="no column is left out and no cell is cut",
-)
-def test_a_piped_table_is_whole(cli, capsys, monkeypatch):
-    from diskbench.model.campaign import FleetDocument, WorkerSeen
-    from diskbench.report.terminal.screen import print_trimmed, screen
-    from diskbench.report.terminal.status_text import fleet_table
-
+def test_a_piped_table_is_whole(cli, monkeypatch):
+    """A listing with a long label is piped, without a given width: no column is left out and no
+    cell is cut."""
     monkeypatch.delenv("COLUMNS", raising=False)
     label = "x" * 90
     done = cli.call(
@@ -188,52 +143,11 @@ def test_a_piped_table_is_whole(cli, capsys, monkeypatch):
     listed = cli.call("results", "list", "--wide").stdout
     assert f"note={label}" in listed
     assert "…" not in listed
-    name = "a-worker-of-a-long-name." * 8
-    worker = dict.fromkeys(WorkerSeen.model_fields) | {
-        "executor_id": "e", "name": name, "hostname": "h" * 120, "pid": 1, "queues": ("q" * 90,),
-        "running": 1, "concurrency": 2, "beat_age_s": 1.0, "alive": True, "draining": False,
-        "started_at": "2026-11-21T10:00:00+00:00",
-    }  # fmt: skip
-    seen = FleetDocument.model_construct(
-        workers=(WorkerSeen.model_construct(**worker),), queues=(), cells=(), leases=(), usd=0.0,
-        unpriced=0,
-    )  # fmt: skip
-    print_trimmed(screen(), fleet_table(seen))
-    printed = capsys.readouterr().out
-    for whole in (name, "h" * 120, "q" * 90, "1 of 2", "alive"):
-        assert whole in printed
 
 
-@drill(
-    done="a run is measured with the database on PostgreSQL, in a new home and in one whose data "
-    "directory was left open by an earlier version",
-    holds="the data directory has mode 700; files of evidence and the secret have mode 600",
-)
-@pytest.mark.parametrize("before", ["new", "open"])
-def test_the_data_directory_is_private_beside_postgresql(cli, before):
-    (cli.home / "disk").mkdir()
-    if before == "open":
-        data(cli).mkdir(parents=True, mode=0o755)
-        (data(cli) / "evidence").mkdir(mode=0o755)
-        data(cli).chmod(0o755)
-    job = cli.home / "j.fio"
-    job.write_text("[w]\nrw=write\nsize=1m\nbs=64k\nioengine=psync\n")
-    with running_postgres() as url:
-        cli.extra_env["DISKBENCH_DATABASE_URL"] = url
-        done = cli.run("run", "--path", "disk", "--profile", str(job), "--quiet")
-    assert done.returncode == 0, done.stderr
-    assert stat.S_IMODE(data(cli).stat().st_mode) == 0o700
-    assert stat.S_IMODE((data(cli) / "evidence").stat().st_mode) == 0o700
-    files = [path for path in data(cli).rglob("*") if path.is_file()]
-    assert files
-    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
-
-
-@drill(
-    done="the evidence is stored in a directory to which other users have access",
-    holds="the modes of the directory and of its files do not change",
-)
 def test_a_shared_evidence_directory_stays_shared(cli):
+    """The evidence is stored in a directory to which other users have access: the modes of the
+    directory and of its files do not change."""
     shared = cli.home / "shared"
     shared.mkdir()
     shared.chmod(0o775)

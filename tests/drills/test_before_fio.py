@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import os
 import secrets
-import signal
 import subprocess
 import threading
 import time
@@ -17,7 +16,6 @@ from typing import Any
 import pytest
 import ulid
 from tests.cloud.rented import until
-from tests.drills.book import drill
 
 from diskbench.errors import MeasurementFailed
 from diskbench.hosts import unit as units
@@ -110,12 +108,9 @@ def watched(unit: Unit, should_stop: Any = lambda: False, **more: Any) -> UnitEx
     return start_and_watch(HERE, unit, lambda _: None, should_stop, **more)
 
 
-@drill(
-    done="a stop arrives while the step waits for a locked claim on the disk that names no trial",
-    holds="the step ends as stopped within seconds, fio never starts, and the step gives up its "
-    "own claim",
-)
 def test_a_stop_arrives_while_a_claim_names_no_trial(unit: Unit, their_claim: Path) -> None:
+    """A stop arrives while the step waits for a locked claim on the disk that names no trial: the
+    step ends as stopped within seconds, fio never starts, and the step gives up its own claim."""
     asked = threading.Event()
 
     def stage(name: str) -> None:
@@ -131,12 +126,9 @@ def test_a_stop_arrives_while_a_claim_names_no_trial(unit: Unit, their_claim: Pa
     assert not (CLAIMS / f"diskbench-{unit.trial_id}.claim").exists()
 
 
-@drill(
-    done="the same claim blocks a run that may not wait, and a run that waits",
-    holds="the first is refused and names the claim; the second reports it, and continues when "
-    "the claim is released",
-)
 def test_a_claim_that_names_no_trial_is_reported(unit: Unit, their_claim: Path) -> None:
+    """The same claim blocks a run that may not wait, and a run that waits: the first is refused
+    and names the claim; the second reports it, and continues when the claim is released."""
     notes: list[str] = []
     with locked(their_claim):
         with pytest.raises(MeasurementFailed, match=r"names no trial \(user root\)"):
@@ -152,130 +144,12 @@ def test_a_claim_that_names_no_trial_is_reported(unit: Unit, their_claim: Path) 
     assert [end.fio_exit for end in ends] == [0]
 
 
-@drill(
-    done="a claim of another user is a file of a terabyte without a line end",
-    holds="only a small part of it is read: the step takes the disk, and fio runs",
-)
-def test_a_claim_without_an_end_is_not_read_to_its_end(unit: Unit, their_claim: Path) -> None:
-    os.truncate(their_claim, 2**40)
-    assert watched(unit).fio_exit == 0
-
-
-@drill(
-    done="a program named fio has 3,000 files of another disk open while a step begins",
-    holds="checking them takes moments, and nothing is reported",
-)
-def test_a_fio_with_many_files_is_checked_in_moments(unit: Unit) -> None:
-    many = Path("/dev/shm") / f"many-{secrets.token_hex(6)}"
-    many.mkdir()
-    code = (
-        "import resource, sys\n"
-        "resource.setrlimit(resource.RLIMIT_NOFILE, (4000, 4000))\n"
-        "files = [open(f'{sys.argv[1]}/{n}', 'w') for n in range(3000)]\n"
-        "open('/proc/self/comm', 'w').write('fio')\n"
-        "print(flush=True)\n"
-        "input()\n"
-    )
-    with subprocess.Popen(
-        ["python3", "-c", code, str(many)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as other:
-        assert other.stdout is not None
-        other.stdout.readline()
-        end = watched(unit)
-        other.communicate(b"\n")
-    assert end.fio_exit == 0
-    said = Path(unit.directory, "live.tsv").read_text().splitlines()
-    # One sign of life a second: 3,000 looks take minutes where other work goes on beside.
-    assert len(said) < 30
-    assert "beside" not in Path(unit.directory, "lock.txt").read_text()
-    for file in many.iterdir():
-        file.unlink()
-    many.rmdir()
-
-
-@drill(
-    done="a stop arrives at the moment when the step opens the disk",
-    holds="the step ends as stopped, not as refused, and fio never starts",
-)
-def test_a_stop_while_the_disk_is_opened_is_a_stop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tests.drills.test_guard import Stage
-    from tests.rigs.loops import attached, empty_image
-
-    shims = tmp_path / "shims"
-    shims.mkdir()
-    for name in ("python3", "perl", "sh"):  # what opens the disk waits; whatever else goes on
-        real = subprocess.run(["which", name], capture_output=True, text=True, check=True).stdout
-        (shims / name).write_text(
-            f"""#!/bin/sh
-case "$*" in *O_EXCL* | *'exec 5<"$1"'*)
-    : >{tmp_path}/opening
-    while ! [ -e {tmp_path}/released ]; do sleep 0.05; done ;;
-esac
-exec {real.strip()} "$@"
-"""
-        )
-        (shims / name).chmod(0o755)
-    memory = tmp_path / "memory"
-    memory.mkdir()
-    with on_tmpfs(memory), attached(empty_image(memory / "disk.img")) as disk:
-        stage = Stage(disk, tmp_path / "none", tmp_path, monkeypatch)
-        target = stage.target()
-        make_workspace(HERE, target)
-        monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
-        opening = tmp_path / "opening"
-        given: list[UnitExit] = []
-        original = start_and_watch
-
-        def stopping(host: Any, unit: Any, on_tick: Any, _: Any) -> UnitExit:
-            given.append(original(host, unit, on_tick, opening.exists))
-            return given[-1]
-
-        monkeypatch.setattr("tests.drills.test_guard.start_and_watch", stopping)
-        try:
-            end = stage.step(target)
-        finally:
-            (tmp_path / "released").touch()
-            cleanup(HERE, target)
-    assert end.stopped
-    assert end.seconds_in_fio == 0
-
-
-@drill(
-    done="a unit has asked for its permission for an hour before a process follows it",
-    holds="only the newest request is answered, so that fio starts at once",
-)
-def test_a_unit_that_asked_for_long_is_answered_once(
-    unit: Unit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    start(HERE, unit)
-    until(lambda: "? " in live(unit))
-    with Path(unit.directory, "live.tsv").open("a") as file:
-        up = int(float(Path("/proc/uptime").read_text().split()[0]))
-        file.write("".join(f"? {max(0, number)}\n" for number in range(up - 3605, up - 5)))
-    answers: list[str] = []
-    run = LocalHost.run
-
-    def counted(self: LocalHost, script: str, **more: Any) -> Any:
-        if "asked=" in script:
-            answers.append(script)
-        return run(self, script, **more)
-
-    monkeypatch.setattr(LocalHost, "run", counted)
-    assert watched(unit).fio_exit == 0
-    assert len(answers) < 60
-
-
-@drill(
-    done="a unit waits for its permission and no process follows it, as after its command was "
-    "killed; another run measures the same disk",
-    holds="the other run waits a minute at most; a process that later follows the first unit "
-    "measures it",
-)
 def test_a_unit_without_a_follower_does_not_block_the_disk(
     unit: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A unit waits for its permission and no process follows it, as after its command was killed;
+    another run measures the same disk: the other run waits a minute at most; a process that later
+    follows the first unit measures it."""
     monkeypatch.setattr(units, "TURN_LIMIT_S", 2)
     start(HERE, unit)
     until(lambda: "? " in live(unit))
@@ -301,15 +175,12 @@ def test_a_unit_without_a_follower_does_not_block_the_disk(
     assert watched(unit).fio_exit == 0
 
 
-@drill(
-    done="a unit waits for its permission and no process follows it for longer than it waits, as "
-    "after its command was killed",
-    holds="nothing of the unit stays on the host but its files; a process that follows it later "
-    "starts it again and measures it",
-)
 def test_a_unit_without_a_follower_ends_and_can_be_started_again(
     unit: Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A unit waits for its permission and no process follows it for longer than it waits, as after
+    its command was killed: nothing of the unit stays on the host but its files; a process that
+    follows it later starts it again and measures it."""
     monkeypatch.setattr(units, "TURN_LIMIT_S", 1)
     monkeypatch.setattr(units, "GO_LIMIT_S", 1)
     start(HERE, unit)
@@ -324,12 +195,10 @@ def test_a_unit_without_a_follower_ends_and_can_be_started_again(
     assert ran_fio(unit)
 
 
-@drill(
-    done="a unit ends because the connection of the process that follows it was broken for longer "
-    "than it waits; the process has seen thousands of its lines",
-    holds="the process starts the unit again, and sees its lines from the first on",
-)
 def test_a_follower_whose_unit_ended_starts_it_again_from_its_first_line(unit: Unit) -> None:
+    """A unit ends because the connection of the process that follows it was broken for longer than
+    it waits; the process has seen thousands of its lines: the process starts the unit again, and
+    sees its lines from the first on."""
     lines: list[str] = []
     follower = _Follower(lambda _: lines.append("tick"), lines.append, lines.append)
     follower.lines = 5000
@@ -339,13 +208,11 @@ def test_a_follower_whose_unit_ended_starts_it_again_from_its_first_line(unit: U
     assert follower.lines == live(unit).count("\n")
 
 
-@drill(
-    done="a unit is launched and never begins: its shell cannot start",
-    holds="the step fails with this reason after a limited time",
-)
 def test_a_unit_that_never_begins_is_not_waited_for(
     unit: Unit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A unit is launched and never begins: its shell cannot start: the step fails with this reason
+    after a limited time."""
     monkeypatch.setattr(units, "BEGIN_LIMIT_S", 2)
     shim = tmp_path / "shims" / "setsid"
     shim.parent.mkdir()
@@ -365,17 +232,3 @@ def test_a_unit_that_never_begins_is_not_waited_for(
     follows.join(HURRY_S)
     assert ends, "it is still waited for"
     assert "did not begin within 2 s; setsid: no more processes" in str(ends[0])
-
-
-@drill(
-    done="the unit, its fio and the process that holds its disk get SIGTERM in the moment before"
-    " fio runs",
-    holds="the step is failed by the signal, not stopped by the user",
-)
-def test_a_shutdown_while_a_unit_waits_for_permission_is_reported(unit: Unit) -> None:
-    start(HERE, unit)
-    until(lambda: "? " in live(unit))
-    os.kill(int(Path(unit.directory, "pid").read_text().split()[0]), signal.SIGTERM)
-    end = watched(unit)
-    assert (end.stopped, end.signal) == (False, 15)
-    assert not ran_fio(unit)

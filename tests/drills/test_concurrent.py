@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import os
@@ -10,14 +9,13 @@ import secrets
 import shlex
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
 from tests.rigs.cli import Cli
-from tests.rigs.sshd import running_sshd
+from tests.rigs.loops import filesystem
 from tests.rigs.waiting import read_until
 
 from diskbench.hosts.scripts import script
@@ -40,30 +38,10 @@ runtime={seconds}
 
 
 @pytest.fixture
-def loop(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
-    """Makes a loop device with ext4 on it and mounts it; the files of each are a disk of theirs."""
-    mounted: list[Path] = []
-    devices: list[str] = []
-
-    def make(name: str) -> Path:
-        image, at = tmp_path / f"{name}.img", tmp_path / name
-        with image.open("wb") as file:
-            file.truncate(4 * 2**30)  # sparse; a part is left alone
-        subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
-        done = subprocess.run(
-            ["losetup", "-f", "--show", str(image)], check=True, capture_output=True, text=True
-        )
-        devices.append(done.stdout.strip())
-        at.mkdir()
-        subprocess.run(["mount", devices[-1], str(at)], check=True)
-        mounted.append(at)
-        return at
-
-    yield make
-    for at in mounted:
-        subprocess.run(["umount", str(at)], check=True)
-    for device in devices:
-        subprocess.run(["losetup", "-d", device], check=True)
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A directory whose files are a disk of their own."""
+    with filesystem(tmp_path / "disk", 4096) as directory:  # sparse; a part is left alone
+        yield directory
 
 
 def users(tmp_path: Path, count: int) -> list[Cli]:
@@ -112,11 +90,9 @@ def warnings(done: subprocess.CompletedProcess[str]) -> set[str]:
     return {one["code"] for step in run["steps"] for one in step["warnings"]}
 
 
-@drill(
-    done="four users measure one directory at the same time",
-    holds="each trial runs alone from its first step to its last, and says whom it waits for",
-)
 def test_four_at_once_on_one_path_take_turns(tmp_path: Path) -> None:
+    """Four users measure one directory at the same time: each trial runs alone from its first step
+    to its last, and says whom it waits for."""
     target = tmp_path / "target"
     target.mkdir()
     ended = at_once(tmp_path, [target] * 4)
@@ -125,12 +101,9 @@ def test_four_at_once_on_one_path_take_turns(tmp_path: Path) -> None:
     assert not any("measured beside trial" in one.stdout for one in ended)
 
 
-@drill(
-    done="four users measure one directory at the same time with --if-busy fail",
-    holds="a run that finds the disk in use is refused and names the other trial; no two share "
-    "the disk",
-)
 def test_four_at_once_are_refused_by_choice(tmp_path: Path) -> None:
+    """Four users measure one directory at the same time with --if-busy fail: a run that finds the
+    disk in use is refused and names the other trial; no two share the disk."""
     target = tmp_path / "target"
     target.mkdir()
     ended = at_once(tmp_path, [target] * 4, "--if-busy", "fail")
@@ -146,81 +119,18 @@ def test_four_at_once_are_refused_by_choice(tmp_path: Path) -> None:
     assert list(target.iterdir()) == []
 
 
-@drill(
-    done="two users measure one directory by its path and by a symbolic link to it",
-    holds="they measure one after the other: the disk counts, not the path",
-)
-def test_another_path_of_the_same_disk_is_the_same_disk(tmp_path: Path) -> None:
-    target, link = tmp_path / "target", tmp_path / "link"
+def test_a_loop_and_the_disk_below_it_are_one_disk(tmp_path: Path, disk: Path) -> None:
+    """One user measures a loop device's filesystem, another the disk that holds its file: they
+    measure one after the other: both use the same physical disk."""
+    target = tmp_path / "target"
     target.mkdir()
-    link.symlink_to(target)
-    first, second = at_once(tmp_path, [target, link])
+    first, second = at_once(tmp_path, [target, disk])
     assert_apart(first, second)
 
 
-@drill(
-    done="one user measures a loop device's filesystem, another the disk that holds its file",
-    holds="they measure one after the other: both use the same physical disk",
-)
-def test_a_loop_and_the_disk_below_it_are_one_disk(
-    tmp_path: Path, loop: Callable[[str], Path]
-) -> None:
-    target = tmp_path / "target"
-    target.mkdir()
-    first, second = at_once(tmp_path, [target, loop("upper")])
-    assert_apart(first, second)
-
-
-@drill(
-    done="the process group of a measurement is killed with SIGKILL while another one waits for it",
-    holds="the other one continues as soon as the fio of the first has ended",
-)
-def test_a_killed_measurement_leaves_no_lock(tmp_path: Path) -> None:
-    target = tmp_path / "target"
-    target.mkdir()
-    killed, waiting = users(tmp_path, 2)
-    first = killed.start(*command(killed, target, seconds=300))
-    said = read_until(first, "step 2 of 2")
-    second = waiting.start(*command(waiting, target))
-    said += read_until(second, "waits for the disk")
-    os.killpg(first.pid, signal.SIGKILL)
-    first.communicate()
-    (state,) = _state_of(target)
-    for pid in _processes_in(state):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    out, err = second.communicate(timeout=180)
-    assert second.returncode == 0, err
-    assert json.loads(out)["runs"][0]["state"] == "done"
-    assert killed.run("gc", "--yes", timeout_s=180).returncode in (0, 2), said
-
-
-@drill(
-    done="SIGINT is sent to a run that waits for the disk",
-    holds="it ends at once with 130, fio never starts for it, and the other run continues",
-)
-def test_a_stop_ends_the_waiting(tmp_path: Path) -> None:
-    target = tmp_path / "target"
-    target.mkdir()
-    measuring, waiting = users(tmp_path, 2)
-    first = measuring.start(*command(measuring, target, seconds=20))
-    read_until(first, "step 2 of 2")
-    second = waiting.start(*command(waiting, target))
-    read_until(second, "waits for the disk")
-    second.send_signal(signal.SIGINT)
-    _, err = second.communicate(timeout=240)
-    assert second.returncode == 130, err
-    assert first.poll() is None
-    out, err = first.communicate(timeout=240)
-    assert first.returncode == 0, err
-    assert json.loads(out)["runs"][0]["state"] == "done"
-
-
-@drill(
-    done="a run may wait one second for a disk that is measured for longer",
-    holds="it fails after one second and names the run that measures, and fio never starts for it",
-)
 def test_a_wait_has_the_bound_that_was_asked_for(tmp_path: Path) -> None:
+    """A run may wait one second for a disk that is measured for longer: it fails after one second
+    and names the run that measures, and fio never starts for it."""
     target = tmp_path / "target"
     target.mkdir()
     measuring, waiting = users(tmp_path, 2)
@@ -233,12 +143,10 @@ def test_a_wait_has_the_bound_that_was_asked_for(tmp_path: Path) -> None:
     first.communicate(timeout=240)
 
 
-@drill(
-    done="--if-busy is given invalid words and times",
-    holds="each is refused with exit code 2 and the value",
-)
 @pytest.mark.parametrize("text", ["", "maybe", "-1s", "0", "99999d", "1e400", "wait; rm"])
 def test_an_invalid_choice_of_if_busy_is_refused(tmp_path: Path, text: str) -> None:
+    """--if-busy is given invalid words and times: each is refused with exit code 2 and the
+    value."""
     (user,) = users(tmp_path, 1)
     done = user.call_refused("run", "--path", str(tmp_path), "--if-busy", text)
     assert done.returncode == 2
@@ -246,13 +154,10 @@ def test_an_invalid_choice_of_if_busy_is_refused(tmp_path: Path, text: str) -> N
     assert "Traceback" not in done.stderr
 
 
-@drill(
-    done="a link, a FIFO, a directory or another user's file is at the path of the claim",
-    holds="nothing is written through it, the step does not hang, and it reports that the claim "
-    "has no lock",
-)
 @pytest.mark.parametrize("trap", ["link", "fifo", "directory", "foreign"])
 def test_a_trap_where_the_claim_is_made_harms_nothing(tmp_path: Path, trap: str) -> None:
+    """A link, a FIFO, a directory or another user's file is at the path of the claim: nothing is
+    written through it, the step does not hang, and it reports that the claim has no lock."""
     precious = tmp_path / "precious"
     precious.write_text("keep me")
     name = f"01{secrets.token_hex(12)}"
@@ -278,17 +183,14 @@ def test_a_trap_where_the_claim_is_made_harms_nothing(tmp_path: Path, trap: str)
     assert precious.read_text() == "keep me"
 
 
-@drill(
-    done="claims of other users contain control characters, shell code, huge numbers and no end",
-    holds="they are read as data: nothing runs, nothing is printed raw, and the step takes the "
-    "disk",
-)
 @pytest.mark.parametrize(
     "text",
     ["ticket 1\ntrial $(touch pwned)\n", "ticket 1;touch pwned\n", "user \x1b[31mred\n" * 2000,
      "ticket 99999999999999999999\ndisks x\n", "\x00\xff" * 5000, "disks\n\nticket\n"],
 )  # fmt: skip
 def test_hostile_claims_are_data(tmp_path: Path, text: str) -> None:
+    """Claims of other users contain control characters, shell code, huge numbers and no end: they
+    are read as data: nothing runs, nothing is printed raw, and the step takes the disk."""
     name = f"01{secrets.token_hex(12)}"
     theirs = Path("/run/lock") / f"diskbench-00{secrets.token_hex(12)}.claim"
     theirs.write_text(text, errors="surrogateescape")
@@ -302,11 +204,9 @@ def test_hostile_claims_are_data(tmp_path: Path, text: str) -> None:
     assert not (tmp_path / "pwned").exists()
 
 
-@drill(
-    done="a host has no flock(1), and two units want its disk",
-    holds="the second sees the first by its process, and the evidence says so",
-)
 def test_without_flock_the_process_identifies_a_claim(tmp_path: Path) -> None:
+    """A host has no flock(1), and two units want its disk: the second sees the first by its
+    process, and the evidence says so."""
     names = sorted(f"01{secrets.token_hex(12)}" for _ in range(2))
     begin = "command() { case $2 in flock) return 1 ;; esac; }\n"
     hold = begin + "disk_take . && echo taken && read -r go; disk_drop"
@@ -324,11 +224,9 @@ def test_without_flock_the_process_identifies_a_claim(tmp_path: Path) -> None:
     assert "method pid" in free.stdout
 
 
-@drill(
-    done="twelve units of twelve trials try to claim one disk at the same moment, repeatedly",
-    holds="no two of them have it at the same time",
-)
 def test_a_crowd_never_shares_the_disk(tmp_path: Path) -> None:
+    """Twelve units of twelve trials try to claim one disk at the same moment, repeatedly: no two
+    of them have it at the same time."""
     body = (
         "for turn in 1 2; do\n"
         "  disk_take . || exit 1\n"
@@ -347,59 +245,26 @@ def test_a_crowd_never_shares_the_disk(tmp_path: Path) -> None:
     assert [out for out, _ in told] == ["fine\n"] * 12, told
 
 
-@drill(
-    done="two addresses of one machine are given to --host",
-    holds="both addresses are named, and they are measured one after the other",
-)
-def test_two_addresses_of_one_machine_take_turns(tmp_path: Path) -> None:
-    done = two_addresses(tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "one and other reach the same machine" in " ".join(done.stderr.split())
-    runs = json.loads(done.stdout)["runs"]
-    assert [run["state"] for run in runs] == ["done", "done"]
-    first, second = sorted(
-        (run["steps"][0]["started_at"], run["steps"][-1]["finished_at"]) for run in runs
-    )
-    assert first[1] <= second[0]
-
-
-@drill(
-    done="two addresses of one machine are given to --host with --if-busy fail",
-    holds="the second is refused before anything runs, with both addresses named",
-)
-def test_two_addresses_of_one_machine_are_refused_by_choice(tmp_path: Path) -> None:
-    done = two_addresses(tmp_path, "--if-busy", "fail")
-    assert done.returncode == 2
-    assert "one and other reach the same machine" in done.stderr
-    assert len(json.loads(done.stdout)["runs"]) == 1
-
-
-@drill(
-    done="another user's dd reads and writes the disk while fio measures a file on it",
-    holds="the figure is doubted: the disk did more than fio",
-)
-def test_another_user_of_the_disk_is_noticed(tmp_path: Path, loop: Callable[[str], Path]) -> None:
-    target = loop("busy")
-    other = target / "other"
+def test_another_user_of_the_disk_is_noticed(tmp_path: Path, disk: Path) -> None:
+    """Another user's dd reads and writes the disk while fio measures a file on it: the figure is
+    doubted: the disk did more than fio."""
+    other = disk / "other"
     other.write_bytes(os.urandom(16 * 2**20))
     script = f"while :; do dd if={other} of=/dev/null bs=4k iflag=direct status=none; done"
     (user,) = users(tmp_path, 1)
     with subprocess.Popen(["sh", "-c", script], start_new_session=True) as stranger:
         try:
-            done = user.run(*command(user, target, seconds=4))
+            done = user.run(*command(user, disk, seconds=4))
         finally:
             os.killpg(stranger.pid, signal.SIGKILL)
     assert done.returncode == 0, done.stderr
     assert "other-io" in warnings(done)
 
 
-@drill(
-    done="no other process uses a disk while fio measures a file on it",
-    holds="the figure has no doubt",
-)
-def test_a_disk_of_ones_own_is_not_doubted(tmp_path: Path, loop: Callable[[str], Path]) -> None:
+def test_a_disk_of_ones_own_is_not_doubted(tmp_path: Path, disk: Path) -> None:
+    """No other process uses a disk while fio measures a file on it: the figure has no doubt."""
     (user,) = users(tmp_path, 1)
-    done = user.run(*command(user, loop("own"), seconds=4))
+    done = user.run(*command(user, disk, seconds=4))
     assert done.returncode == 0, done.stderr
     assert not {"other-io", "disk-unlocked"} & warnings(done)
 
@@ -410,20 +275,6 @@ def assert_apart(*ended: subprocess.CompletedProcess[str]) -> None:
     whole = sorted((spans(one)[0][0], spans(one)[-1][1]) for one in ended)
     for (_, end), (begin, _) in itertools.pairwise(whole):
         assert end <= begin
-
-
-def two_addresses(tmp_path: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    """A run with two names of this machine's sshd."""
-    (user,) = users(tmp_path, 1)
-    target = tmp_path / "target"
-    target.mkdir()
-    with running_sshd(tmp_path / "sshd") as server:
-        config = user.home / "ssh_config"
-        config.write_text(server.config_block("one") + server.config_block("other"))
-        config.chmod(0o600)
-        user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
-        hosts = ("--provider", "ssh", "--host", "one", "--host", "other")
-        return user.run(*command(user, target, *hosts, *more), timeout_s=240)
 
 
 def shell(directory: Path, name: str, body: str, **values: str) -> subprocess.CompletedProcess[str]:
@@ -438,20 +289,3 @@ def _script(directory: Path, name: str, body: str, **values: str) -> str:
     given = {"trial": name, "state_dir": str(directory), "if_busy": "wait", "stopped": "0"} | values
     head = "".join(f"{key}={shlex.quote(value)}\n" for key, value in given.items())
     return head + script("block.sh") + script("lock.sh") + body
-
-
-def _state_of(target: Path) -> list[Path]:
-    return [Path("/var/tmp") / one.name for one in target.glob("diskbench-*") if _units(one.name)]
-
-
-def _units(name: str) -> list[Path]:
-    return list((Path("/var/tmp") / name).glob("run-*/step-*/fio.pid"))
-
-
-def _processes_in(state: Path) -> list[int]:
-    found = []
-    for link in Path("/proc").glob("[0-9]*/cwd"):
-        with contextlib.suppress(OSError):
-            if str(link.readlink()).startswith(str(state)):
-                found.append(int(link.parent.name))
-    return found

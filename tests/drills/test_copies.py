@@ -13,9 +13,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from tests.drills.book import drill
 from tests.rigs.cli import WRITE_THEN_READ, Cli
-from tests.rigs.postgres import running_postgres
 
 from diskbench.store.database import open_database
 from diskbench.store.query import find_runs
@@ -63,13 +61,10 @@ def content(top: Path) -> Mapping[str, bytes]:
     return {str(path): path.read_bytes() for path in top.rglob("*") if path.is_file()}
 
 
-@drill(
-    done="cp -r of the data directory, or of its links followed, and delete, prune and rebuild in "
-    "the copy",
-    holds="the original keeps every byte; the copy loses what was deleted",
-)
 @pytest.mark.parametrize("options", [(), ("-L",), ("-p",)], ids=["cp -r", "cp -rL", "cp -rp"])
 def test_a_copied_data_directory_acts_on_itself(homes: Homes, options: tuple[str, ...]) -> None:
+    """Cp -r of the data directory, or of its links followed, and delete, prune and rebuild in the
+    copy: the original keeps every byte; the copy loses what was deleted."""
     homes.imported()
     homes.copied(*options)
     before = content(homes.first / "diskbench/evidence")
@@ -141,11 +136,6 @@ class closing_engine(closing):  # type: ignore[type-arg]  # noqa: N801 - used as
         self.thing.dispose()
 
 
-@drill(
-    done="delete and prune where the rows name a store that the settings do not: by a link, a "
-    "variable, a settings file, a database elsewhere, another bucket",
-    holds="both are refused, the store is named, and not a byte changes",
-)
 @pytest.mark.parametrize(
     "way",
     [linked, kept_elsewhere, in_a_settings_file, database_elsewhere, database_alone, bucket],
@@ -154,6 +144,9 @@ class closing_engine(closing):  # type: ignore[type-arg]  # noqa: N801 - used as
 def test_a_store_that_the_settings_do_not_name_is_not_changed(
     homes: Homes, way: Callable[[Homes], Cli]
 ) -> None:
+    """Delete and prune where the rows name a store that the settings do not: by a link, a
+    variable, a settings file, a database elsewhere, another bucket: both are refused, the store is
+    named, and not a byte changes."""
     copy = way(homes)
     before = content(homes.first), content(homes.second)
     for words in (DELETE, PRUNE):
@@ -171,11 +164,9 @@ def test_a_store_that_the_settings_do_not_name_is_not_changed(
     assert after == evidence
 
 
-@drill(
-    done="the evidence of an original is named by --evidence-url when its copy deletes",
-    holds="the name is enough: it is deleted there",
-)
 def test_a_store_that_was_typed_is_changed(homes: Homes) -> None:
+    """The evidence of an original is named by --evidence-url when its copy deletes: the name is
+    enough: it is deleted there."""
     copy, kept = kept_elsewhere(homes), homes.first / "kept"
     done = copy.call(*DELETE, "--evidence-url", kept.as_uri())
     assert done.returncode == 0, done.stderr
@@ -183,27 +174,9 @@ def test_a_store_that_was_typed_is_changed(homes: Homes) -> None:
     assert not list((kept / "runs").glob("*/manifest.json"))
 
 
-@drill(
-    done="the rows are in PostgreSQL, the data directory with the evidence is copied, and its copy "
-    "deletes",
-    holds="refused, and the original keeps every byte",
-    quick=False,
-)
-def test_a_copy_beside_a_shared_database_deletes_nothing(homes: Homes) -> None:
-    with running_postgres() as url:
-        homes.imported(DISKBENCH_DATABASE_URL=url)
-        homes.copied()
-        before = content(homes.first)
-        refused = homes.there(homes.second, DISKBENCH_DATABASE_URL=url).run(*DELETE)
-    assert refused.returncode == 2, refused.stderr
-    assert content(homes.first) == before
-
-
-@drill(
-    done="mv of the data directory",
-    holds="runs are shown and deleted at the new place, and the old one is not made again",
-)
 def test_a_moved_data_directory_works_where_it_is(homes: Homes) -> None:
+    """Mv of the data directory: runs are shown and deleted at the new place, and the old one is
+    not made again."""
     homes.imported()
     shutil.move(homes.first / "diskbench", homes.second)
     moved = homes.there(homes.second)
@@ -214,12 +187,10 @@ def test_a_moved_data_directory_works_where_it_is(homes: Homes) -> None:
     assert list(homes.first.iterdir()) == []
 
 
-@drill(
-    done="a copy reads evidence that its rows have elsewhere, there and gone",
-    holds="one line says so, and a directory that is gone is not made again",
-)
 @pytest.mark.parametrize("gone", [False, True], ids=["there", "gone"])
 def test_reading_from_a_store_that_is_not_named_is_shown_once(homes: Homes, *, gone: bool) -> None:
+    """A copy reads evidence that its rows have elsewhere, there and gone: one line says so, and a
+    directory that is gone is not made again."""
     copy, kept = kept_elsewhere(homes), homes.first / "kept"
     if gone:
         shutil.move(kept, homes.first / "away")
@@ -229,12 +200,10 @@ def test_reading_from_a_store_that_is_not_named_is_shown_once(homes: Homes, *, g
     assert kept.exists() is not gone
 
 
-@drill(
-    done="a data directory with a killed run is copied, and the run resumed in the copy",
-    holds="it ends in the copy, and the original's evidence keeps every byte",
-    quick=False,
-)
+@pytest.mark.thorough
 def test_a_run_is_resumed_in_the_copy_alone(homes: Homes, target: Path) -> None:
+    """A data directory with a killed run is copied, and the run resumed in the copy: it ends in
+    the copy, and the original's evidence keeps every byte."""
     mine = homes.user.home / "mine.fio"
     mine.write_text(WRITE_THEN_READ.format(seconds=6))
     process = homes.there(homes.first).start("run", "--path", str(target), "--profile", str(mine))

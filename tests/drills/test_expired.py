@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
 from tests.drills.test_ids import ONE, TWO, database, rented
 from tests.drills.test_ids import user as user
 from tests.rigs.cli import Cli
@@ -31,13 +30,10 @@ def states(user: Cli) -> dict[str, str]:
 @pytest.mark.parametrize(
     "command", [("status",), ("results", "list"), ("matrix", "status", "--all")], ids=" ".join
 )
-@drill(
-    done="a run is killed and never resumed, its lease expires, and a user runs a command that "
-    "only reads its database",
-    holds="expired resources are given back and named on stderr, unexpired ones stay, and the "
-    "command's own output and exit code do not change",
-)
 def test_a_command_that_reads_gives_back_what_expired(user: Cli, command: tuple[str, ...]) -> None:
+    """A run is killed and never resumed, its lease expires, and a user runs a command that only
+    reads its database: expired resources are given back and named on stderr, unexpired ones stay,
+    and the command's own output and exit code do not change."""
     old, young = left(user, ONE, PAST), left(user, TWO, FUTURE)
     done = user.run(*command)
     assert done.returncode == 0, done.stderr
@@ -48,11 +44,9 @@ def test_a_command_that_reads_gives_back_what_expired(user: Cli, command: tuple[
     assert states(user) == {ONE: "released", TWO: "open"}
 
 
-@drill(
-    done="a lease expires while a living process uses it, and a command reads its database",
-    holds="it stays: only a lease that no process uses is given back",
-)
 def test_what_is_in_use_is_not_given_back_by_a_reader(user: Cli) -> None:
+    """A lease expires while a living process uses it, and a command reads its database: it stays:
+    only a lease that no process uses is given back."""
     enrol(database(user), "lives")
     plan = make_plan((ONE,))
     lease = Lease(lease_id=ONE, provider="fake", expires_at=PAST, run_ids=(ONE,))
@@ -61,12 +55,10 @@ def test_what_is_in_use_is_not_given_back_by_a_reader(user: Cli) -> None:
     assert states(user) == {ONE: "open"}
 
 
-@drill(
-    done="an expired lease cannot be given back, and a user runs commands that read its database",
-    holds="the first command says why and ends normally; the next ones leave it to gc, workers "
-    "and resume, and do not wait for its cloud",
-)
 def test_what_could_not_be_given_back_does_not_hold_up_every_command(user: Cli) -> None:
+    """An expired lease cannot be given back, and a user runs commands that read its database: the
+    first command says why and ends normally; the next ones leave it to gc, workers and resume, and
+    do not wait for its cloud."""
     create_lease(database(user), Lease(lease_id=ONE, provider="gone", expires_at=PAST))
     first, second = user.run("status"), user.run("status")
     assert (first.returncode, second.returncode) == (0, 0)

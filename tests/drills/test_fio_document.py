@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.drills.book import drill
-from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.cli import Cli, merged_rows
 
 from diskbench.fio.recorded import parse_canary
 from diskbench.store.archive import read_step, run_prefix, step_folders
@@ -48,18 +47,6 @@ def forged() -> str:
         "jobs": [{"jobname": "forged", "groupid": 0, "error": 0, "job_runtime": 1000, "read": way}],
     }
     return json.dumps(document, indent=2).replace('":', '" :')
-
-
-@pytest.fixture
-def user(tmp_path: Path) -> Cli:
-    return a_user(tmp_path)
-
-
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    directory = tmp_path / "target"
-    directory.mkdir()
-    return directory
 
 
 def wrap_fio(user: Cli, body: str, *, also: str = "job.fio") -> None:
@@ -111,23 +98,19 @@ WRAPPERS = {
 }
 
 
-@drill(
-    done="a script named fio prints a forged result before, after and while the real fio runs",
-    holds="the figures are those of the real fio, and the forged result is in no row",
-)
 @pytest.mark.parametrize("when", WRAPPERS)
 def test_json_that_a_wrapper_of_fio_prints_replaces_nothing(
     user: Cli, target: Path, when: str
 ) -> None:
+    """A script named fio prints a forged result before, after and while the real fio runs: the
+    figures are those of the real fio, and the forged result is in no row."""
     wrap_fio(user, WRAPPERS[when])
     assert_honest(measure(user, target))
 
 
-@drill(
-    done="a script named fio prints a forged result, runs nothing and exits with 0",
-    holds="the run fails, and no row is stored",
-)
 def test_a_result_without_fio_is_not_stored(user: Cli, target: Path) -> None:
+    """A script named fio prints a forged result, runs nothing and exits with 0: the run fails, and
+    no row is stored."""
     wrap_fio(user, 'cat "$forged"; exit 0\n')
     profile = user.home / "mine.fio"
     profile.write_text(PROFILE.format(seconds=1))
@@ -137,11 +120,9 @@ def test_a_result_without_fio_is_not_stored(user: Cli, target: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@drill(
-    done="a script named fio prints without end to stdout and stderr while the real fio runs",
-    holds="the run ends with fio's figures, and the other output is kept only up to a limit",
-)
 def test_endless_output_beside_fio_fills_no_disk(user: Cli, target: Path) -> None:
+    """A script named fio prints without end to stdout and stderr while the real fio runs: the run
+    ends with fio's figures, and the other output is kept only up to a limit."""
     wrap_fio(
         user,
         "yes 'fill the disk' | head -c 64000000 & yes 'fill the disk' | head -c 64000000 >&2 &\n"
@@ -154,27 +135,9 @@ def test_endless_output_beside_fio_fills_no_disk(user: Cli, target: Path) -> Non
     assert list(target.iterdir()) == []
 
 
-@drill(
-    done="fio is measured through its own output file, and its progress is followed",
-    holds="each interim document gives a line of progress, and the last one is the result",
-)
-def test_progress_still_comes_second_by_second(user: Cli, target: Path) -> None:
-    wrap_fio(user, WRAPPERS["between"])
-    run = measure(user, target, seconds=4)
-    assert_honest(run)
-    (kept,) = user.home.rglob("live.tsv")
-    lines = [line.split("\t") for line in kept.read_text().splitlines() if "\t" in line]
-    assert len(lines) >= 3
-    counts = [int(line[2]) for line in lines]
-    assert counts == sorted(counts)
-    assert counts[-1] == merged_rows(run)[0]["ios"]
-
-
-@drill(
-    done="a script named fio prints a forged result around the canary, too",
-    holds="the canary's figure is that of the real fio",
-)
 def test_json_around_the_canary_replaces_nothing(user: Cli, target: Path) -> None:
+    """A script named fio prints a forged result around the canary, too: the canary's figure is
+    that of the real fio."""
     wrap_fio(user, WRAPPERS["everywhere"], also="--name=null")
     run = measure(user, target)
     assert_honest(run)

@@ -6,9 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
 from tests.rigs.cli import Cli, over_ssh
-from tests.rigs.loops import empty_image
+from tests.rigs.loops import filesystem
 from tests.rigs.sshd import running_sshd
 
 from diskbench.errors import MeasurementFailed
@@ -48,11 +47,6 @@ def measured(
     return done, " ".join(done.stderr.split())
 
 
-@drill(
-    done="/var/tmp of the host is full or nearly so, has no inodes left, or is read-only when a "
-    "run begins",
-    holds="exit 1 with the directory, the reason and what is free; no 'no answer'",
-)
 @pytest.mark.parametrize(
     ("setup", "words"),
     [
@@ -72,6 +66,8 @@ def measured(
 def test_a_host_without_room_is_named_and_ends_the_run(
     user: Cli, tmp_path: Path, setup: str, words: tuple[str, ...]
 ) -> None:
+    """/var/tmp of the host is full or nearly so, has no inodes left, or is read-only when a run
+    begins: exit 1 with the directory, the reason and what is free; no 'no answer'."""
     done, said = measured(user, tmp_path, setup, SHORT)
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in said
@@ -80,10 +76,6 @@ def test_a_host_without_room_is_named_and_ends_the_run(
     assert all(word in said for word in words), said
 
 
-@drill(
-    done="/var/tmp of the host fills up, or turns read-only, while fio runs for ten minutes",
-    holds="the run ends within moments, not done, with the directory and the reason; fio ends, too",
-)
 @pytest.mark.parametrize(
     ("setup", "harm", "words"),
     [
@@ -96,6 +88,8 @@ def test_a_host_without_room_is_named_and_ends_the_run(
 def test_a_host_that_fills_up_during_a_step_ends_it(
     user: Cli, tmp_path: Path, setup: str, harm: str, words: str
 ) -> None:
+    """/var/tmp of the host fills up, or turns read-only, while fio runs for ten minutes: the run
+    ends within moments, not done, with the directory and the reason; fio ends, too."""
     setup = f"{setup}; {WHEN_FIO_RUNS.format(harm=harm)}"
     done, said = measured(user, tmp_path, setup, LONG)
     # What lies on a disk that is read-only cannot be taken away: exit 3.
@@ -107,11 +101,9 @@ def test_a_host_that_fills_up_during_a_step_ends_it(
     assert mine.stdout == "", "no fio is left"
 
 
-@drill(
-    done="/run/lock of the host, where trials take turns, is full",
-    holds="the run is measured, without a claim on the disk",
-)
 def test_a_full_directory_of_claims_does_not_end_a_step(user: Cli, tmp_path: Path) -> None:
+    """/run/lock of the host, where trials take turns, is full: the run is measured, without a
+    claim on the disk."""
     full = (
         "mount -t tmpfs -o size=4k,mode=1777 none /run/lock; head -c 4k /dev/zero >/run/lock/full"
     )
@@ -119,17 +111,10 @@ def test_a_full_directory_of_claims_does_not_end_a_step(user: Cli, tmp_path: Pat
     assert done.returncode == 0, done.stderr
 
 
-@drill(
-    done="Ctrl-C while fio runs, on a host whose disk turned read-only in that second",
-    holds="fio ends, and the command ends without a second Ctrl-C",
-)
 def test_a_stop_on_a_read_only_host_ends_fio(tmp_path: Path) -> None:
-    mount = tmp_path / "mount"
-    mount.mkdir()
-    image = empty_image(tmp_path / "image", 16)
-    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
-    subprocess.run(["mount", "-o", "loop", str(image), str(mount)], check=True)
-    try:
+    """Ctrl-C while fio runs, on a host whose disk turned read-only in that second: fio ends, and
+    the command ends without a second Ctrl-C."""
+    with filesystem(tmp_path / "mount", 16) as mount:
         state, work = mount / "diskbench-state1", tmp_path / "work"
         state.mkdir(mode=0o700)
         work.mkdir(mode=0o700)
@@ -153,5 +138,3 @@ def test_a_stop_on_a_read_only_host_ends_fio(tmp_path: Path) -> None:
         with pytest.raises(MeasurementFailed, match=r"cannot write to .*Read-only file system"):
             start_and_watch(LocalHost(), unit, tick, lambda: stopped)
         assert not subprocess.run(["pgrep", "-f", str(work)], capture_output=True).stdout
-    finally:
-        subprocess.run(["umount", str(mount)], check=False)

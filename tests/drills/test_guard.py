@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 import ulid
-from tests.drills.book import drill
-from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.cli import Cli, merged_rows
 from tests.rigs.loops import (
     MIB,
     Loop,
@@ -26,7 +25,6 @@ from tests.rigs.loops import (
 from tests.rigs.windows import (
     BEFORE_FIO,
     CACHE_DROP,
-    CANARY,
     FIO,
     Done,
     Window,
@@ -120,11 +118,6 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
         detach_all(one)
 
 
-@pytest.fixture
-def user(tmp_path: Path) -> Cli:
-    return a_user(tmp_path)
-
-
 def run_args(stage: Stage) -> list[str]:
     profile = stage.directory / "mine.fio"
     profile.write_text("[write]\nsize=4m\nrw=write\nbs=64k\nioengine=psync\ndirect=1\n")
@@ -135,24 +128,20 @@ def run_args(stage: Stage) -> list[str]:
 # --- The issue's own
 
 
-@drill(
-    done="a loop device is pointed at another file while caches are dropped, then fio starts",
-    holds="the other file is not written to",
-)
 def test_a_loop_device_pointed_elsewhere_before_fio_overwrites_nothing(
     stage: Stage, user: Cli
 ) -> None:
+    """A loop device is pointed at another file while caches are dropped, then fio starts: the
+    other file is not written to."""
     done = stage.when(CACHE_DROP, point_at(stage.disk, stage.other))
     user.run(*run_args(stage))
     assert done.exit != 0, "the device was pointed elsewhere although it was held"
     assert is_empty(stage.other)
 
 
-@drill(
-    done="the offset of the loop device in its file is changed while fio runs, under diskbench run",
-    holds="the run fails with exit 1, names the disk and the change, and keeps no result",
-)
 def test_a_run_whose_disk_changed_while_fio_ran_is_failed(stage: Stage, user: Cli) -> None:
+    """The offset of the loop device in its file is changed while fio runs, under diskbench run:
+    the run fails with exit 1, names the disk and the change, and keeps no result."""
     done = stage.when(FIO, set_offset(stage.disk, MIB))
     ended = user.run(*run_args(stage))
     assert done.exit == 0, done.said
@@ -226,16 +215,14 @@ def mended(stage: Stage) -> Iterator[None]:
     subprocess.run(["umount", "-q", shown], check=False, capture_output=True)
 
 
-@drill(
-    done="after the guard's first check the disk changes while caches are dropped: it is moved "
-    "in its file, grown, written to, shared, renamed, exchanged, or released",
-    holds="fio is not started, the reason is named, and not a byte is written to any disk",
-)
 @pytest.mark.usefixtures("mended")
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_disk_that_changes_while_caches_are_dropped_is_not_written_to(
     stage: Stage, change: str
 ) -> None:
+    """After the guard's first check the disk changes while caches are dropped: it is moved in its
+    file, grown, written to, shared, renamed, exchanged, or released: fio is not started, the
+    reason is named, and not a byte is written to any disk."""
     do, words = CHANGES[change]
     done = stage.when(CACHE_DROP, do(stage))
     with pytest.raises(MeasurementFailed, match=f"refused: .*{words}"):
@@ -245,33 +232,14 @@ def test_a_disk_that_changes_while_caches_are_dropped_is_not_written_to(
     assert change == "written to" or is_empty(stage.disk.image)
 
 
-@drill(
-    done="the disk is moved in its file, grown or shared by a second loop device during the canary",
-    holds="fio is not started, and not a byte is written",
-    quick=False,
-)
-@pytest.mark.parametrize(
-    "change", ["moved in its file", "grown", "another loop device on a hard link"]
-)
-def test_a_disk_that_changes_during_the_canary_is_not_written_to(stage: Stage, change: str) -> None:
-    do, words = CHANGES[change]
-    done = stage.when(CANARY, do(stage))
-    with pytest.raises(MeasurementFailed, match=f"refused: .*{words}"):
-        stage.raw_step()
-    assert done.exit == 0, done.said
-    assert is_empty(stage.disk.image)
-
-
 # --- A change while fio runs
 
 
-@drill(
-    done="the disk is moved, grown, shared, renamed, exchanged or released while fio runs",
-    holds="the step fails, and the reason is named: what changed, and that it was while fio ran",
-)
 @pytest.mark.usefixtures("mended")
 @pytest.mark.parametrize("change", [one for one in CHANGES if one != "written to"])
 def test_a_step_whose_disk_changes_while_fio_runs_is_failed(stage: Stage, change: str) -> None:
+    """The disk is moved, grown, shared, renamed, exchanged or released while fio runs: the step
+    fails, and the reason is named: what changed, and that it was while fio ran."""
     do, words = CHANGES[change]
     done = stage.when(FIO, do(stage))
     with pytest.raises(MeasurementFailed, match=f"changed while fio ran.*{words}"):
@@ -280,12 +248,10 @@ def test_a_step_whose_disk_changes_while_fio_runs_is_failed(stage: Stage, change
     assert is_empty(stage.other)
 
 
-@drill(
-    done="another disk takes the device's name in /dev in the last moment before fio opens it",
-    holds="fio writes to the disk that it was given by descriptor, and the step still fails",
-)
 @pytest.mark.usefixtures("mended")
 def test_a_name_that_is_exchanged_in_the_last_moment_leads_fio_nowhere_else(stage: Stage) -> None:
+    """Another disk takes the device's name in /dev in the last moment before fio opens it: fio
+    writes to the disk that it was given by descriptor, and the step still fails."""
     done = stage.when(BEFORE_FIO, other_node(stage))
     with pytest.raises(MeasurementFailed, match="changed while fio ran"):
         stage.raw_step()
@@ -304,16 +270,14 @@ OTHERS: dict[str, Callable[[Stage], str]] = {
 }
 
 
-@drill(
-    done="mkfs, mkswap, wipefs or losetup try to open the disk: while caches are dropped, and in"
-    " the last moment before fio",
-    holds="the kernel refuses them, since the step holds the disk exclusively; the step is done",
-)
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("window", WINDOWS)
 def test_no_other_process_gets_a_disk_that_a_step_holds(
     stage: Stage, window: str, other: str
 ) -> None:
+    """Mkfs, mkswap, wipefs or losetup try to open the disk: while caches are dropped, and in the
+    last moment before fio: the kernel refuses them, since the step holds the disk exclusively; the
+    step is done."""
     done = stage.when(WINDOWS[window], OTHERS[other](stage))
     assert stage.raw_step().fio_exit == 0
     assert done.exit != 0
@@ -321,12 +285,6 @@ def test_no_other_process_gets_a_disk_that_a_step_holds(
     assert is_empty(stage.other)
 
 
-@drill(
-    done="a host has no Python, or neither Python nor Perl, and its loop device is pointed "
-    "elsewhere during the cache drop",
-    holds="the disk is still held open, the other file is not written to, and the evidence says "
-    "what held the disk, and whether exclusively",
-)
 @pytest.mark.parametrize(
     ("missing", "words"),
     [
@@ -338,6 +296,9 @@ def test_no_other_process_gets_a_disk_that_a_step_holds(
 def test_a_host_without_python_or_perl_holds_its_disk_open(
     stage: Stage, missing: tuple[str, ...], words: str
 ) -> None:
+    """A host has no Python, or neither Python nor Perl, and its loop device is pointed elsewhere
+    during the cache drop: the disk is still held open, the other file is not written to, and the
+    evidence says what held the disk, and whether exclusively."""
     done = stage.when(CACHE_DROP, point_at(stage.disk, stage.other))
     for name in missing:
         absent = stage.directory / "shims" / name
@@ -355,11 +316,9 @@ def test_a_host_without_python_or_perl_holds_its_disk_open(
     assert told.startswith(f"held open {words}")
 
 
-@drill(
-    done="a step ends, done or refused, and the next step of the same disk begins at once",
-    holds="no process holds the disk any more",
-)
 def test_a_disk_is_released_when_its_step_has_ended(stage: Stage) -> None:
+    """A step ends, done or refused, and the next step of the same disk begins at once: no process
+    holds the disk any more."""
     for _ in range(3):
         assert stage.raw_step().fio_exit == 0
     stage.when(CACHE_DROP, second_loop(stage))
@@ -370,11 +329,9 @@ def test_a_disk_is_released_when_its_step_has_ended(stage: Stage) -> None:
     assert check_device(HERE, stage.disk.path, stage.disk.identity)
 
 
-@drill(
-    done="the process of a step is killed with SIGKILL while caches are dropped",
-    holds="no process holds the disk any more, and its data are intact",
-)
 def test_a_step_that_is_killed_releases_its_disk(stage: Stage) -> None:
+    """The process of a step is killed with SIGKILL while caches are dropped: no process holds the
+    disk any more, and its data are intact."""
     done = stage.when(CACHE_DROP, 'read -r pid rest <pid && kill -9 "$pid"')
     with pytest.raises(MeasurementFailed, match="died"):
         stage.raw_step()
@@ -386,15 +343,12 @@ def test_a_step_that_is_killed_releases_its_disk(stage: Stage) -> None:
 # --- Directories
 
 
-@drill(
-    done="the directory of test files is exchanged for another: while caches are dropped, and "
-    "while fio runs",
-    holds="fio is not started in the other one, or the step fails, naming the directory",
-)
 @pytest.mark.parametrize(("window", "words"), [(CACHE_DROP, "refused: "), (FIO, "fio ran.*: ")])
 def test_a_directory_that_is_exchanged_is_not_measured(
     stage: Stage, window: Window, words: str
 ) -> None:
+    """The directory of test files is exchanged for another: while caches are dropped, and while
+    fio runs: fio is not started in the other one, or the step fails, naming the directory."""
     trial = f"diskbench-{str(ulid.ULID()).lower()}"
     (stage.directory / "measured").mkdir()
     target = ResolvedTarget(
@@ -416,13 +370,11 @@ def test_a_directory_that_is_exchanged_is_not_measured(
 # --- One file under two devices
 
 
-@drill(
-    done="the file of the device is also the file of another loop device, by a hard link: the "
-    "whole, an overlapping part, or with that device mounted",
-    holds="the device is refused before anything is written, naming the other one",
-)
 @pytest.mark.parametrize("how", ["whole", "in part", "mounted"])
 def test_a_file_that_another_loop_device_shows_is_refused(stage: Stage, how: str) -> None:
+    """The file of the device is also the file of another loop device, by a hard link: the whole,
+    an overlapping part, or with that device mounted: the device is refused before anything is
+    written, naming the other one."""
     link = stage.directory / "link.img"
     link.hardlink_to(stage.disk.image)
     flags = ["--offset", str(31 * MIB)] if how == "in part" else []
@@ -438,11 +390,9 @@ def test_a_file_that_another_loop_device_shows_is_refused(stage: Stage, how: str
             check_device(HERE, stage.disk.path, stage.disk.identity)
 
 
-@drill(
-    done="two loop devices show parts of one file that do not overlap",
-    holds="they count as two disks: neither is refused because of the other",
-)
 def test_parts_of_a_file_that_do_not_overlap_are_disks_of_their_own(stage: Stage) -> None:
+    """Two loop devices show parts of one file that do not overlap: they count as two disks:
+    neither is refused because of the other."""
     first, second = empty_image(stage.directory / "first.img", 64), stage.directory / "second.img"
     second.hardlink_to(first)
     with (
@@ -455,14 +405,12 @@ def test_parts_of_a_file_that_do_not_overlap_are_disks_of_their_own(stage: Stage
 # --- Filesystems that diskbench makes, and takes away
 
 
-@drill(
-    done="the loop device is pointed at another file just before mkfs, or just before mount",
-    holds="no filesystem is made on the other file",
-)
 @pytest.mark.parametrize("program", ["mkfs.ext4", "mount"])
 def test_a_device_pointed_elsewhere_before_mkfs_leaves_the_other_file_alone(
     stage: Stage, program: str
 ) -> None:
+    """The loop device is pointed at another file just before mkfs, or just before mount: no
+    filesystem is made on the other file."""
     target = stage.target("ext4")
     done = stage.when(Window(program), point_at(stage.disk, stage.other))
     try:
@@ -475,12 +423,10 @@ def test_a_device_pointed_elsewhere_before_mkfs_leaves_the_other_file_alone(
     assert is_empty(stage.other)
 
 
-@drill(
-    done="another disk takes the device's name in /dev just before mkfs",
-    holds="the other disk is not written to, and the run fails naming it",
-)
 @pytest.mark.usefixtures("mended")
 def test_a_name_that_is_exchanged_before_mkfs_leads_it_nowhere_else(stage: Stage) -> None:
+    """Another disk takes the device's name in /dev just before mkfs: the other disk is not written
+    to, and the run fails naming it."""
     target = stage.target("ext4")
     done = stage.when(Window("mkfs.ext4"), other_node(stage))
     with pytest.raises(MeasurementFailed, match="is now"):
@@ -490,12 +436,10 @@ def test_a_name_that_is_exchanged_before_mkfs_leads_it_nowhere_else(stage: Stage
     assert is_empty(stage.other)
 
 
-@drill(
-    done="at the end of a trial another disk takes the device's name just before it is wiped",
-    holds="the other disk's own filesystem is still there",
-)
 @pytest.mark.usefixtures("mended")
 def test_a_name_that_is_exchanged_before_the_wipe_leads_it_nowhere_else(stage: Stage) -> None:
+    """At the end of a trial another disk takes the device's name just before it is wiped: the
+    other disk's own filesystem is still there."""
     target = stage.target("ext4")
     make_workspace(HERE, target)
     subprocess.run(["mkfs.ext4", "-q", str(stage.other)], check=True)
@@ -507,12 +451,10 @@ def test_a_name_that_is_exchanged_before_the_wipe_leads_it_nowhere_else(stage: S
     assert stage.other.read_bytes() == before
 
 
-@drill(
-    done="the filesystem that diskbench made is unmounted, also lazily, while caches are dropped",
-    holds="unmounting is refused, or fio is not started: nothing is written beneath the mount",
-)
 @pytest.mark.parametrize("how", ["", "-l"])
 def test_a_filesystem_unmounted_before_fio_is_not_written_beneath(stage: Stage, how: str) -> None:
+    """The filesystem that diskbench made is unmounted, also lazily, while caches are dropped:
+    unmounting is refused, or fio is not started: nothing is written beneath the mount."""
     target = stage.target("ext4")
     make_workspace(HERE, target)
     at, work = mount_point(target), target.work_dir
@@ -530,11 +472,9 @@ def test_a_filesystem_unmounted_before_fio_is_not_written_beneath(stage: Stage, 
         cleanup(HERE, target)
 
 
-@drill(
-    done="the filesystem that diskbench made is unmounted lazily while fio runs",
-    holds="the step fails, naming the mount",
-)
 def test_a_step_whose_filesystem_is_unmounted_while_fio_runs_is_failed(stage: Stage) -> None:
+    """The filesystem that diskbench made is unmounted lazily while fio runs: the step fails,
+    naming the mount."""
     target = stage.target("ext4")
     make_workspace(HERE, target)
     stage.when(FIO, f"umount -l {mount_point(target)}; mkdir -p {target.work_dir}")

@@ -6,14 +6,13 @@ import hashlib
 import os
 import re
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
 from tests.rigs import dying
 from tests.rigs.cli import Cli
+from tests.rigs.loops import filesystem
 
 from diskbench.store.site_folder import MANIFEST
 
@@ -60,12 +59,6 @@ def tree(folder: Path) -> dict[str, str]:
     }
 
 
-@drill(
-    done="SIGKILL while files are imported: after evidence, before and after the manifest, before "
-    "the rows",
-    holds="every listed run is complete, and importing again gives the same evidence and rows as "
-    "without the kill",
-)
 @pytest.mark.parametrize(
     "moment",
     [
@@ -78,6 +71,9 @@ def tree(folder: Path) -> dict[str, str]:
 def test_an_import_that_was_killed_leaves_no_half_run(
     user: Cli, tmp_path: Path, moment: str
 ) -> None:
+    """SIGKILL while files are imported: after evidence, before and after the manifest, before the
+    rows: every listed run is complete, and importing again gives the same evidence and rows as
+    without the kill."""
     killed(user, moment, "results", "import", *FILES)
     for run in user.json("results", "list")["runs"]:
         shown = user.json("results", "show", run["run_id"])["runs"][0]
@@ -92,11 +88,7 @@ def test_an_import_that_was_killed_leaves_no_half_run(
     assert mine == theirs
 
 
-@drill(
-    done="SIGKILL while every row is made again, over existing rows and into an empty database",
-    holds="each run has all its new rows or all its old rows; rebuilding again gives the old rows",
-    quick=False,
-)
+@pytest.mark.thorough
 @pytest.mark.parametrize("empty", [False, True], ids=["over rows", "empty database"])
 @pytest.mark.parametrize(
     "moment",
@@ -107,6 +99,8 @@ def test_an_import_that_was_killed_leaves_no_half_run(
     ],
 )
 def test_a_rebuild_that_was_killed_loses_no_row(user: Cli, moment: str, empty: bool) -> None:
+    """SIGKILL while every row is made again, over existing rows and into an empty database: each
+    run has all its new rows or all its old rows; rebuilding again gives the old rows."""
     ended(user, "results", "import", *FILES)
     before = rows(user)
     if empty:
@@ -121,10 +115,6 @@ def test_a_rebuild_that_was_killed_loses_no_row(user: Cli, moment: str, empty: b
     assert rows(user) == before
 
 
-@drill(
-    done="SIGKILL while runs are deleted: after the evidence of the first, and before the rows",
-    holds="deleting again finishes the deletion; rebuilding brings nothing back and does not fail",
-)
 @pytest.mark.parametrize(
     "moment",
     [
@@ -133,6 +123,8 @@ def test_a_rebuild_that_was_killed_loses_no_row(user: Cli, moment: str, empty: b
     ],
 )
 def test_a_deletion_that_was_killed_can_be_ended(user: Cli, moment: str) -> None:
+    """SIGKILL while runs are deleted: after the evidence of the first, and before the rows:
+    deleting again finishes the deletion; rebuilding brings nothing back and does not fail."""
     ended(user, "results", "import", *FILES)
     ids = [run["run_id"] for run in user.json("results", "list")["runs"]]
     killed(user, moment, "results", "delete", "--yes", *ids)
@@ -142,11 +134,7 @@ def test_a_deletion_that_was_killed_can_be_ended(user: Cli, moment: str) -> None
     assert evidence(user) == {}
 
 
-@drill(
-    done="SIGKILL while a site is published: between two pages, and before its manifest",
-    holds="no page is half written, and publishing again gives the same site as without the kill",
-    quick=False,
-)
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "moment",
     [
@@ -156,6 +144,8 @@ def test_a_deletion_that_was_killed_can_be_ended(user: Cli, moment: str) -> None
     ],
 )
 def test_a_site_whose_publishing_was_killed_is_whole_the_next_time(user: Cli, moment: str) -> None:
+    """SIGKILL while a site is published: between two pages, and before its manifest: no page is
+    half written, and publishing again gives the same site as without the kill."""
     ended(user, "results", "import", *FILES)
     ended(user, "publish", str(user.home / "undisturbed"))
     wanted = tree(user.home / "undisturbed")
@@ -166,10 +156,6 @@ def test_a_site_whose_publishing_was_killed_is_whole_the_next_time(user: Cli, mo
     assert tree(user.home / "site") == wanted
 
 
-@drill(
-    done="SIGKILL while an export or a report replaces an earlier file",
-    holds="the earlier file is unchanged",
-)
 @pytest.mark.parametrize(
     ("moment", "words"),
     [
@@ -181,6 +167,8 @@ def test_a_site_whose_publishing_was_killed_is_whole_the_next_time(user: Cli, mo
 def test_an_export_that_was_killed_leaves_the_earlier_file(
     user: Cli, moment: str, words: tuple[str, ...]
 ) -> None:
+    """SIGKILL while an export or a report replaces an earlier file: the earlier file is
+    unchanged."""
     ended(user, "results", "import", *FILES)
     *command, name = words
     file = user.home / name
@@ -192,13 +180,7 @@ def test_an_export_that_was_killed_leaves_the_earlier_file(
 @pytest.fixture
 def full(tmp_path: Path) -> Iterator[Path]:
     """A filesystem without room for another file, on a loop device; it holds `kept.csv`."""
-    image, directory = tmp_path / "full.img", tmp_path / "full"
-    with image.open("wb") as file:
-        file.truncate(4 * 2**20)
-    directory.mkdir()
-    subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
-    subprocess.run(["mount", "-o", "loop", str(image), str(directory)], check=True)
-    try:
+    with filesystem(tmp_path / "full", 4) as directory:
         (directory / "kept.csv").write_text("the earlier one")
         filler = os.open(directory / "filler", os.O_WRONLY | os.O_CREAT)
         try:
@@ -209,16 +191,11 @@ def full(tmp_path: Path) -> Iterator[Path]:
         finally:
             os.close(filler)
         yield directory
-    finally:
-        subprocess.run(["umount", str(directory)], check=True)
 
 
-@drill(
-    done="an export replaces an earlier file on a filesystem without free space",
-    holds="exit 2 with the reason, the earlier file is unchanged, and no other file is left next "
-    "to it",
-)
 def test_an_export_without_room_leaves_the_earlier_file(user: Cli, full: Path) -> None:
+    """An export replaces an earlier file on a filesystem without free space: exit 2 with the
+    reason, the earlier file is unchanged, and no other file is left next to it."""
     ended(user, "results", "import", *FILES)
     done = user.call("results", "export", "--to", str(full / "kept.csv"))
     assert done.returncode == 2, done.stderr
@@ -227,12 +204,9 @@ def test_an_export_without_room_leaves_the_earlier_file(user: Cli, full: Path) -
     assert {one.name for one in full.iterdir()} <= {"kept.csv", "filler", "lost+found"}
 
 
-@drill(
-    done="files are imported into an evidence store without free space, on a full loop filesystem",
-    holds="exit 2 with the reason and no row of an incomplete run; with free space the import "
-    "succeeds",
-)
 def test_an_import_without_room_keeps_no_half_run(user: Cli, full: Path) -> None:
+    """Files are imported into an evidence store without free space, on a full loop filesystem:
+    exit 2 with the reason and no row of an incomplete run; with free space the import succeeds."""
     user.extra_env["DISKBENCH_EVIDENCE_URL"] = full.as_uri()
     done = user.call("results", "import", *FILES)
     assert done.returncode == 2, done.stderr

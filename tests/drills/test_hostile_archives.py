@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from tests.drills.book import drill
 from tests.rigs.cli import Cli
 
 from diskbench.errors import StoreUnavailable
@@ -29,12 +28,10 @@ MEMBERS = {
 }
 
 
-@drill(
-    done="the archive of example data has a name outside its folder, a link, a device or a FIFO",
-    holds="it is refused by name, nothing is written outside, and nothing is left inside",
-)
 @pytest.mark.parametrize("kind", MEMBERS)
 def test_an_archive_that_reaches_outside_is_refused(tmp_path: Path, kind: str) -> None:
+    """The archive of example data has a name outside its folder, a link, a device or a FIFO: it is
+    refused by name, nothing is written outside, and nothing is left inside."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "victim").write_text("kept")
@@ -94,15 +91,12 @@ def index(manifest: dict, _step: dict, _outside: Path) -> None:
     manifest["imported"]["index"] = 10**9
 
 
-@drill(
-    done="another user's evidence store, whose records name files outside it, is rebuilt, shown "
-    "and published",
-    holds="no file outside is read into a result or written, and the bad records are named",
-)
 @pytest.mark.parametrize("forge", [step_key, step_folder, absolute, run_id, original, index])
 def test_a_store_whose_records_lead_outside_gives_nothing_away(
     user: Cli, tmp_path: Path, forge: Callable[[dict, dict, Path], None]
 ) -> None:
+    """Another user's evidence store, whose records name files outside it, is rebuilt, shown and
+    published: no file outside is read into a result or written, and the bad records are named."""
     outside = tmp_path / "outside"
     outside.mkdir()
     shutil.copy(OUTPUT, outside / "victim")

@@ -9,8 +9,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import Cli
 from tests.rigs.memory import run_python
 
 JOB = """[write]
@@ -35,11 +34,6 @@ echo small >twin.zst
 """
 """What the host's fio leaves beside its own files: names of records, names that collide in another
 case or once compressed, and what is no file."""
-
-
-@pytest.fixture
-def user(tmp_path: Path) -> Cli:
-    return a_user(tmp_path)
 
 
 def run_with_fio(user: Cli, tmp_path: Path, after: str, *more: str) -> tuple[int, str, str]:
@@ -71,13 +65,10 @@ def stored(user: Cli) -> Path:
     return run
 
 
-@drill(
-    done="fio on the host leaves files named step.json, manifest.json, plan.json, names that "
-    "collide in another case, links, FIFOs and directories",
-    holds="the run ends done, the records are the controller's own, left-out.txt lists what was "
-    "not kept, and a rebuild reads the run",
-)
 def test_a_host_that_names_files_like_records_forges_none(user: Cli, tmp_path: Path) -> None:
+    """Fio on the host leaves files named step.json, manifest.json, plan.json, names that collide
+    in another case, links, FIFOs and directories: the run ends done, the records are the
+    controller's own, left-out.txt lists what was not kept, and a rebuild reads the run."""
     status, out, err = run_with_fio(user, tmp_path, LITTER)
     assert status == 0, err
     (run,) = json.loads(out)["runs"]
@@ -97,12 +88,10 @@ def test_a_host_that_names_files_like_records_forges_none(user: Cli, tmp_path: P
     assert user.run("gc").returncode == 0
 
 
-@drill(
-    done="fio on the host leaves a file of 3 TB that is all hole, and one of 150 MB that is none",
-    holds="the run ends done without reading it, left-out.txt and the message name it with its "
-    "size, and the other file is kept",
-)
 def test_a_file_of_holes_is_left_out_and_named(user: Cli, tmp_path: Path) -> None:
+    """Fio on the host leaves a file of 3 TB that is all hole, and one of 150 MB that is none: the
+    run ends done without reading it, left-out.txt and the message name it with its size, and the
+    other file is kept."""
     leaves = "truncate -s 3T holes.log; head -c 150000000 /dev/zero >whole.log"
     status, _, err = run_with_fio(user, tmp_path, leaves)
     assert status == 0, err
@@ -145,12 +134,6 @@ def collected(tmp_path: Path, archive: bytes, monkeypatch: pytest.MonkeyPatch) -
     return {path.name for path in collecting.collect(LocalHost(), unit, into)}
 
 
-@drill(
-    done="the archive from a host has ../x, an absolute path, a hard link, a symbolic link, a "
-    "device, a FIFO, a directory, a control character, a name of 300 characters",
-    holds="only the plain file is kept; the others are listed with the reason, and nothing is "
-    "written outside the step's directory",
-)
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -165,33 +148,20 @@ def collected(tmp_path: Path, archive: bytes, monkeypatch: pytest.MonkeyPatch) -
 def test_an_archive_of_a_host_holds_plain_files_only(
     name: str, kind: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The archive from a host has ../x, an absolute path, a hard link, a symbolic link, a device,
+    a FIFO, a directory, a control character, a name of 300 characters: only the plain file is
+    kept; the others are listed with the reason, and nothing is written outside the step's
+    directory."""
     archive = tar_of(("fio.exit", tarfile.REGTYPE, b"0\n"), (name, kind, b""))
     assert collected(tmp_path, archive, monkeypatch) == {"fio.exit", "SHA256SUMS", "left-out.txt"}
     assert not Path("/etc/diskbench-drill").exists()
     assert [path.name for path in (tmp_path / "around").iterdir()] == ["in"]
 
 
-@drill(
-    done="two files of a host have names that differ only in letter case",
-    holds="the first is kept, the second is listed, on every filesystem alike",
-)
-def test_names_that_differ_in_case_alone_overwrite_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    archive = tar_of(
-        ("fio.json", tarfile.REGTYPE, b"first"), ("FIO.JSON", tarfile.REGTYPE, b"second")
-    )
-    kept = collected(tmp_path, archive, monkeypatch)
-    assert kept == {"fio.json", "SHA256SUMS", "left-out.txt"}
-    assert (tmp_path / "around/in/fio.json").read_bytes() == b"first"
-
-
-@drill(
-    done="a header in a host's archive claims 4 EiB, a name of 3 GB, or a chain of 5,000 names",
-    holds="the step fails with a message within moments, within 150 MiB of memory",
-)
 @pytest.mark.parametrize("kind", ["sparse", "name", "chain"])
 def test_a_header_of_an_archive_makes_nothing_large(kind: str, tmp_path: Path) -> None:
+    """A header in a host's archive claims 4 EiB, a name of 3 GB, or a chain of 5,000 names: the
+    step fails with a message within moments, within 150 MiB of memory."""
     archive = tmp_path / "sent.tar"
     with archive.open("wb") as file:
         if kind == "sparse":

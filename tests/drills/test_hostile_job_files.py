@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
 from tests.rigs.cli import Cli
 
 from diskbench.errors import ProfileError
@@ -19,11 +18,9 @@ from diskbench.fio.target import FioTarget
 DIRECTORY = FioTarget(kind="directory", path="/mnt/disk/diskbench-1")
 
 
-@drill(
-    done="a job file uses each option and each engine that the installed fio lists",
-    holds="only options known to be harmless are accepted; all others are refused by name",
-)
 def test_nothing_of_fios_own_lists_passes_unjudged() -> None:
+    """A job file uses each option and each engine that the installed fio lists: only options known
+    to be harmless are accepted; all others are refused by name."""
     listed = fio("--cmdhelp=all").splitlines()
     names = {line.split()[0] for line in listed if re.match(r"\s*[a-z]\w*\s+:", line)}
     assert len(names) > 150
@@ -43,14 +40,12 @@ def test_nothing_of_fios_own_lists_passes_unjudged() -> None:
             check(parse(f"[a]\nrw=read\nioengine={engine}\n"), DIRECTORY)
 
 
-@drill(
-    done="every harmless option gets the path of a foreign file as its value, and the real fio "
-    "runs what the guard accepts, watched by strace",
-    holds="fio opens, removes and executes nothing outside its directory",
-    quick=False,
-)
+@pytest.mark.thorough
 @pytest.mark.timeout(1800)  # hundreds of fio under strace: 300 s are too few on a busy machine
 def test_no_accepted_value_lets_fio_touch_a_foreign_file(tmp_path: Path) -> None:
+    """Every harmless option gets the path of a foreign file as its value, and the real fio runs
+    what the guard accepts, watched by strace: fio opens, removes and executes nothing outside its
+    directory."""
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     inside.mkdir()
     outside.mkdir()
@@ -80,10 +75,6 @@ def test_no_accepted_value_lets_fio_touch_a_foreign_file(tmp_path: Path) -> None
     assert ran > 20, "the guard accepted nothing, so nothing was tried"
 
 
-@drill(
-    done="diskbench run with job files that write to, log to or execute from a foreign place",
-    holds="exit 2, no traceback; the foreign file and the target are unchanged",
-)
 @pytest.mark.parametrize(
     "line",
     [
@@ -96,6 +87,8 @@ def test_no_accepted_value_lets_fio_touch_a_foreign_file(tmp_path: Path) -> None
 def test_a_hostile_job_file_changes_nothing(
     user: Cli, target: Path, tmp_path: Path, line: str
 ) -> None:
+    """Diskbench run with job files that write to, log to or execute from a foreign place: exit 2,
+    no traceback; the foreign file and the target are unchanged."""
     victim = tmp_path / "victim"
     victim.write_text("kept")
     profile = tmp_path / "evil.fio"
@@ -108,17 +101,14 @@ def test_a_hostile_job_file_changes_nothing(
     assert list(target.iterdir()) == []
 
 
-@drill(
-    done="diskbench run with job files that name a foreign file or device as target or log",
-    holds="it is moved to the target, with a message; the foreign file is unchanged, the target "
-    "is empty",
-)
 @pytest.mark.parametrize(
     "line", ["filename={victim}", "filename=data:{victim}", "write_bw_log={victim}", "directory=/"]
 )
 def test_a_foreign_target_is_replaced_by_ours(
     user: Cli, target: Path, tmp_path: Path, line: str
 ) -> None:
+    """Diskbench run with job files that name a foreign file or device as target or log: it is
+    moved to the target, with a message; the foreign file is unchanged, the target is empty."""
     victim = tmp_path / "victim"
     victim.write_text("kept")
     profile = tmp_path / "foreign.fio"

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from tests.drills.book import drill
 from tests.rigs.cli import Cli
 from tests.rigs.hostile import (
     BLINK,
@@ -26,7 +25,6 @@ from tests.rigs.hostile import (
     unseen,
 )
 from tests.rigs.plans import make_plan
-from tests.rigs.postgres import running_postgres
 
 FIO = Path(__file__).parents[1] / "cases" / "fio_output" / "v3.33-two-jobs.out"
 
@@ -34,12 +32,6 @@ FIO = Path(__file__).parents[1] / "cases" / "fio_output" / "v3.33-two-jobs.out"
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory):
     return hostile_stores(tmp_path_factory.mktemp("hostile"))
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    with running_postgres() as url:
-        yield url
 
 
 @pytest.fixture
@@ -56,16 +48,14 @@ def imported_name(folder: Path, name: str) -> Path:
     return path
 
 
-@drill(
-    done="CPU, kernel, host, disk, label, profile and step names contain ESC, OSC, bidi and markup",
-    holds="no command prints one of them to a pipe; each is replaced by a visible character",
-)
 @pytest.mark.parametrize(
     "command",
     ["results list", "results list --wide", "results show --plot", "results list --output csv",
      "results export", "results show --timing", "compare last last"],
 )  # fmt: skip
 def test_a_pipe_gets_no_control_character_of_a_host(stores, command):
+    """CPU, kernel, host, disk, label, profile and step names contain ESC, OSC, bidi and markup: no
+    command prints one of them to a pipe; each is replaced by a visible character."""
     done = stores.cli.call(*command.split())
     assert unseen(done.stdout) == []
     assert unseen(done.stderr) == []
@@ -74,12 +64,10 @@ def test_a_pipe_gets_no_control_character_of_a_host(stores, command):
         assert "[red]m[/red]" in done.stdout, "markup is text"
 
 
-@drill(
-    done="the same names are shown on a terminal, where colours are on",
-    holds="they set no title, clipboard, link or colour; diskbench's own colours appear",
-)
 @pytest.mark.parametrize("command", ["results list", "results show --plot"])
 def test_a_terminal_obeys_no_host(stores, command):
+    """The same names are shown on a terminal, where colours are on: they set no title, clipboard,
+    link or colour; diskbench's own colours appear."""
     seen = on_a_terminal(stores.cli, *command.split())
     for theirs in (TITLE, CLIPBOARD, LINK, BLINK, "\x1b]", "\u202e", "\u200b", "\x07", "\x7f"):
         assert theirs not in seen
@@ -88,12 +76,10 @@ def test_a_terminal_obeys_no_host(stores, command):
         assert "\x1b[1m" in seen, "diskbench's own bold is left"
 
 
-@drill(
-    done="the run is written as a page, Markdown, SVG and a site",
-    holds="none of these has a control character, script, link or image from the names",
-)
 @pytest.mark.parametrize("kind", ["html", "md", "svg", "site"])
 def test_a_written_page_holds_nothing_of_theirs_that_acts(stores, tmp_path, kind):
+    """The run is written as a page, Markdown, SVG and a site: none of these has a control
+    character, script, link or image from the names."""
     out = tmp_path / f"report.{kind}"
     command = ("publish", str(out)) if kind == "site" else ("report", "last", "-o", str(out))
     done = stores.cli.call(*command)
@@ -113,24 +99,19 @@ def test_a_written_page_holds_nothing_of_theirs_that_acts(stores, tmp_path, kind
             xml.dom.minidom.parseString(text)  # noqa: S318 - of our own making
 
 
-@drill(
-    done="the run is printed and exported as JSON",
-    holds="the bytes contain no control character, and a program that reads them gets the whole "
-    "text",
-)
 @pytest.mark.parametrize("command", ["results show --output json", "results export --format json"])
 def test_json_is_harmless_and_whole(stores, command):
+    """The run is printed and exported as JSON: the bytes contain no control character, and a
+    program that reads them gets the whole text."""
     done = stores.cli.call(*command.split())
     assert unseen(done.stdout) == []
     (run,) = json.loads(done.stdout)["runs"]
     assert run["labels"]["team"] == HOSTILE
 
 
-@drill(
-    done="labels and fields begin with = + - @, a tab or a carriage return, and are written as CSV",
-    holds="each is text to a spreadsheet, and numbers, negative ones too, stay numbers",
-)
 def test_csv_cells_are_never_formulas(cli, tmp_path):
+    """Labels and fields begin with = + - @, a tab or a carriage return, and are written as CSV:
+    each is text to a spreadsheet, and numbers, negative ones too, stay numbers."""
     from diskbench.store.export import csv_text
 
     for text in ("=1+1", "+cmd", "-cmd", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "=HYPERLINK(1)"):
@@ -147,23 +128,6 @@ def test_csv_cells_are_never_formulas(cli, tmp_path):
     assert not any(cell.startswith(("=", "@", "+")) for row in rows for cell in row.values())
 
 
-@drill(
-    done="a fio result whose job is named with ESC, OSC and bidi characters is imported and shown",
-    holds="stdout and stderr show the name with its control characters replaced",
-)
-def test_an_imported_job_name_moves_no_cursor(cli, tmp_path):
-    source = imported_name(tmp_path, f"job{TITLE}{BLINK}\u202eend")
-    done = cli.call("results", "import", str(source), "--label", f"a=b{TITLE}")
-    assert done.returncode == 0, done.stderr
-    shown = cli.call("results", "show")
-    assert unseen(done.stdout + done.stderr + shown.stdout + shown.stderr) == []
-    assert "job␛]0;pwned␇" in shown.stdout
-
-
-@drill(
-    done="hostile text is typed as an option, a file, a host, a filter, a label and a profile",
-    holds="the refusal shows it replaced, for a person and as JSON, and forges no second line",
-)
 @pytest.mark.parametrize("form", ["human", "json"])
 @pytest.mark.parametrize(
     "arguments",
@@ -175,16 +139,16 @@ def test_an_imported_job_name_moves_no_cursor(cli, tmp_path):
     ],
 )
 def test_a_refusal_shows_what_was_typed_without_obeying_it(cli, form, arguments):
+    """Hostile text is typed as an option, a file, a host, a filter, a label and a profile: the
+    refusal shows it replaced, for a person and as JSON, and forges no second line."""
     done = cli.call_refused("--log-format", form, *arguments)
     assert done.returncode == 2
     assert unseen(done.stdout + done.stderr) == []
 
 
-@drill(
-    done="a log message and its fields hold ESC sequences and a line that looks like another event",
-    holds="the escape is replaced, and the forged line is indented, so no event begins with it",
-)
 def test_a_log_line_cannot_be_forged(tmp_path):
+    """A log message and its fields hold ESC sequences and a line that looks like another event:
+    the escape is replaced, and the forged line is indented, so no event begins with it."""
     code = (
         "import logging, sys\n"
         "from diskbench.cli.messages import set_up, emit_problem\n"
@@ -203,11 +167,9 @@ def test_a_log_line_cannot_be_forged(tmp_path):
         assert not any(line.startswith("12:00:00") for line in done.stderr.splitlines())
 
 
-@drill(
-    done="hosts with hostile names report progress on a terminal while others print and log",
-    holds="the live display shows them replaced, and without titles or colours from the names",
-)
 def test_the_live_display_obeys_no_host(tmp_path):
+    """Hosts with hostile names report progress on a terminal while others print and log: the live
+    display shows them replaced, and without titles or colours from the names."""
     code = (
         "import logging, sys\n"
         "from tests.rigs.hostile import HOSTILE\n"
@@ -245,13 +207,11 @@ def test_the_live_display_obeys_no_host(tmp_path):
     assert seen.count("␛]0;pwned␇") >= 3, "the note, what was printed and what was logged"
 
 
-@drill(
-    done="a job name with a NUL or a lone surrogate is imported, and a label with either is kept",
-    holds="both databases refuse it with the same message, exit 2, and store nothing",
-)
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("bad", ["a\0b", "a\ud800b"])
 def test_what_no_database_keeps_is_refused_with_words(cli, tmp_path, request, kind, bad):
+    """A job name with a NUL or a lone surrogate is imported, and a label with either is kept: both
+    databases refuse it with the same message, exit 2, and store nothing."""
     from tests.rigs.plans import save_plan
 
     from diskbench.errors import InvalidValue
@@ -277,10 +237,6 @@ def test_what_no_database_keeps_is_refused_with_words(cli, tmp_path, request, ki
         database.dispose()
 
 
-@drill(
-    done="a label, a path and a setting are given as bytes that are not UTF-8",
-    holds="exit 2 with the number of the argument or the name of the variable, and no traceback",
-)
 @pytest.mark.parametrize(
     ("arguments", "variable"),
     [
@@ -290,6 +246,8 @@ def test_what_no_database_keeps_is_refused_with_words(cli, tmp_path, request, ki
     ],
 )
 def test_bytes_that_are_no_text_are_refused_with_words(cli, arguments, variable):
+    """A label, a path and a setting are given as bytes that are not UTF-8: exit 2 with the number
+    of the argument or the name of the variable, and no traceback."""
     env = os.environb | {key.encode(): value.encode() for key, value in cli.env.items()}
     env |= {b"DISKBENCH_DATABASE_URL": variable} if variable else {}
     done = subprocess.run(
@@ -299,16 +257,3 @@ def test_bytes_that_are_no_text_are_refused_with_words(cli, arguments, variable)
     assert done.returncode == 2, done.stderr
     assert b"is not valid UTF-8" in done.stderr
     assert not list(cli.home.rglob("*.db"))
-
-
-@drill(
-    done="a matrix file names cells and labels with a NUL and with ESC sequences",
-    holds="the mistakes are printed with their lines, without control characters",
-)
-def test_a_matrix_file_moves_no_cursor(cli, tmp_path):
-    path = tmp_path / "m.yaml"
-    path.write_text('name: "x\\e]0;pwned\\a"\nlabels: {team: "a\\0b"}\nblocks:\n- "\\x9b2J": 1\n')
-    done = cli.call("matrix", "plan", str(path))
-    assert done.returncode == 2
-    assert unseen(done.stdout + done.stderr) == []
-    assert "NUL" in done.stderr

@@ -16,7 +16,6 @@ from tests.cloud.conftest import aws as aws
 from tests.cloud.conftest import aws_server as aws_server
 from tests.cloud.eager import __file__ as eager
 from tests.cloud.rented import REGION, Aws, until
-from tests.drills.book import drill
 from tests.rigs.cli import Cli, merged_rows
 
 WRITE_THEN_READ = """[global]
@@ -40,12 +39,14 @@ RENTING = (
 GIVING_BACK = (
     "TerminateInstances", "DeleteVolume", "DeleteSecurityGroup", "DeleteKeyPair",
 )  # fmt: skip
-MOMENTS = [
-    f"{when} {action}"
-    for action in (*RENTING, *GIVING_BACK)
-    for when in ("lost", "done")
-    if (when, action) != ("done", "DeleteVolume")  # the volume went with its machine
-]
+TABLE = [
+    *((f"{when} {action}", "resume")
+      for action in (*RENTING, *GIVING_BACK)
+      for when in ("lost", "done")
+      if (when, action) != ("done", "DeleteVolume")),  # the volume went with its machine
+    *((f"done {action}", "gc") for action in RENTING),
+]  # fmt: skip
+"""At which call the process is killed, and what is wished then."""
 
 
 @pytest.fixture
@@ -100,73 +101,37 @@ def rented_once_and_given_back(aws: Aws, user: Cli, *, lost: str = "") -> None:
     ]
 
 
-@drill(
-    done="SIGKILL at each call that makes, attaches, detaches or deletes something in an "
-    "emulated AWS: before the cloud receives it, and before its answer arrives",
-    holds="resume ends with one machine, one disk, every row once, and nothing left",
-    quick=False,
-)
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.thorough
+@pytest.mark.parametrize(("moment", "wish"), TABLE)
 def test_a_kill_at_any_call_to_the_cloud_leaks_and_doubles_nothing(
-    aws: Aws, renter: Cli, words: tuple[str, ...], moment: str
+    aws: Aws, renter: Cli, words: tuple[str, ...], moment: str, wish: str
 ) -> None:
+    """SIGKILL at each call that makes, attaches, detaches or deletes something in an emulated AWS,
+    before the cloud receives it and before its answer arrives: resume ends with one machine, one
+    disk, every row once, and nothing left; gc, given the lease's id, cancels the run and leaves
+    nothing."""
     killed_at(aws, renter, moment, *words)
-    done = renter.run("resume")
+    (row,) = renter.json("results", "list")["runs"]
+    done = renter.run(wish, *([row["trial_id"]] if wish == "gc" else []))
     assert done.returncode == 0, done.stderr
-    when, action = moment.split()
-    rented_once_and_given_back(aws, renter, lost=action if when == "lost" else "")
+    if wish == "resume":
+        when, action = moment.split()
+        rented_once_and_given_back(aws, renter, lost=action if when == "lost" else "")
+        return
+    until(lambda: aws.left() == [])
+    (row,) = renter.json("results", "list")["runs"]
+    assert row["state"] == "cancelled"
 
 
-@drill(
-    done="one run is killed at four calls to the cloud, from the machine to the disk's end, each "
-    "resume at the next",
-    holds="the last resume ends with one machine, one disk, every row once, and nothing left",
-)
 def test_a_run_killed_four_times_leaks_and_doubles_nothing(
     aws: Aws, renter: Cli, words: tuple[str, ...]
 ) -> None:
+    """One run is killed at four calls to the cloud, from the machine to the disk's end, each
+    resume at the next: the last resume ends with one machine, one disk, every row once, and
+    nothing left."""
     killed_at(aws, renter, "done RunInstances", *words)
     for moment in ("lost CreateVolume", "done AttachVolume", "done TerminateInstances"):
         killed_at(aws, renter, moment, "resume")
     done = renter.run("resume")
     assert done.returncode == 0, done.stderr
     rented_once_and_given_back(aws, renter, lost="CreateVolume")
-
-
-@drill(
-    done="SIGKILL at each call that makes or attaches something, and no resume: gc gets the "
-    "lease's id",
-    holds="gc ends with 0, the run is cancelled, and nothing is left in the cloud",
-    quick=False,
-)
-@pytest.mark.parametrize("action", RENTING)
-def test_gc_gives_back_what_was_half_rented(
-    aws: Aws, renter: Cli, words: tuple[str, ...], action: str
-) -> None:
-    killed_at(aws, renter, f"done {action}", *words)
-    (row,) = renter.json("results", "list")["runs"]
-    done = renter.run("gc", row["trial_id"])
-    assert done.returncode == 0, done.stderr
-    until(lambda: aws.left() == [])
-    (row,) = renter.json("results", "list")["runs"]
-    assert row["state"] == "cancelled"
-
-
-@drill(
-    done="a whole rental in an emulated AWS is recorded",
-    holds="every call that changes something is among the moments of these drills",
-    quick=False,
-)
-def test_every_changing_call_of_a_rental_is_drilled(
-    aws: Aws, renter: Cli, words: tuple[str, ...]
-) -> None:
-    done = renter.run(*words)
-    assert done.returncode == 0, done.stderr
-    changing = {
-        one.action
-        for one in aws.faults.asked
-        if one.service == "ec2" and not one.action.startswith(("Describe", "Get", "Search"))
-        if not one.params.get("DryRun")
-    }
-    assert changing == {*RENTING, *GIVING_BACK}
-    rented_once_and_given_back(aws, renter)

@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import threading
 import time
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import Cli
 from tests.rigs.memory import run_diskbench, run_python
 from tests.rigs.plans import RUN_IDS, make_plan, make_step
 
 from diskbench.errors import LimitExceeded, MeasurementFailed, UserError
 from diskbench.hosts.local import LocalHost
 
-
-@pytest.fixture
-def user(tmp_path: Path) -> Cli:
-    return a_user(tmp_path)
-
-
 # --- Streams
 
 
-@drill(
-    done="`uname` on the host prints without end",
-    holds="the command is refused by name with the limit of 16 MiB, within 200 MiB of memory",
-)
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_command_that_prints_without_end_is_cut_off(stream: str, tmp_path: Path) -> None:
+    """`uname` on the host prints without end: the command is refused by name with the limit of 16
+    MiB, within 200 MiB of memory."""
     uname = tmp_path / "uname"
     uname.write_text(f"#!/bin/sh\nexec yes endless {'>&2' if stream == 'stderr' else ''}\n")
     uname.chmod(0o755)
@@ -47,11 +37,9 @@ def test_a_command_that_prints_without_end_is_cut_off(stream: str, tmp_path: Pat
     assert done.peak_mib < 200
 
 
-@drill(
-    done="a followed step sends one line without an end, or lines without end",
-    holds="the step fails with a message, and memory does not grow",
-)
 def test_live_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A followed step sends one line without an end, or lines without end: the step fails with a
+    message, and memory does not grow."""
     from diskbench.hosts import shell
 
     with pytest.raises(LimitExceeded, match="a line of more than 64 KiB"):
@@ -63,14 +51,12 @@ def test_live_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
 
-@drill(
-    done="a unit's last word contains letters, infinity or a number of 5,000 digits",
-    holds="the step fails with a message; no run is left that could only be suspended again",
-)
 @pytest.mark.parametrize(
     "word", ["x 0 1 2", "0 0 inf inf", "0 0 nan nan", "0 0 1e300 1e308", f"{'9' * 5000} 0 1 2"]
 )
 def test_a_last_word_that_no_unit_says_ends_the_step(word: str) -> None:
+    """A unit's last word contains letters, infinity or a number of 5,000 digits: the step fails
+    with a message; no run is left that could only be suspended again."""
     from diskbench.hosts.jobs import start_and_watch
     from diskbench.hosts.unit import Unit
 
@@ -86,50 +72,6 @@ def test_a_last_word_that_no_unit_says_ends_the_step(word: str) -> None:
 # --- Files and evidence
 
 
-@drill(
-    done="a host leaves a file of 48 MiB that does not compress, and a log of 300 MiB that does",
-    holds="both are streamed to disk and into the evidence store within 200 MiB of memory",
-    quick=False,
-)
-def test_a_large_file_is_never_held_in_memory(tmp_path: Path) -> None:
-    directory = tmp_path / "unit"
-    directory.mkdir()
-    with (directory / "noise.bin").open("wb") as file:
-        for _ in range(48):
-            file.write(os.urandom(2**20))
-    row = b"1000, 0, 0, 4096" + b", 0" * 1856 + b"\n"
-    with (directory / "fio_clat_hist.1.log").open("wb") as file:
-        for _ in range(300 * 2**20 // len(row)):
-            file.write(row)
-    for name, text in (("fio.exit", "0\n"), ("fio.json", "{}")):
-        (directory / name).write_text(text)
-    done = run_python(
-        f"""
-from pathlib import Path
-from diskbench.hosts.collect import collect
-from diskbench.hosts.local import LocalHost
-from diskbench.hosts.unit import Unit
-from diskbench.model.spec import Step
-from diskbench.store.archive import read_step, write_step_evidence
-from diskbench.store.evidence import open_evidence
-class Here(Unit):
-    @property
-    def directory(self): return "{directory}"
-unit = Here(trial_id="t", run_index=0, name="000-x", state_dir="/none", job="")
-paths = collect(LocalHost(), unit, Path("{tmp_path}/got"))
-store = open_evidence("file://{tmp_path}/evidence")
-step = Step(index=0, name="x", job="", expected_s=1)
-kept = write_step_evidence(
-    store, "{RUN_IDS[0]}", step, {{p.name: p for p in paths}}, started_at="a", finished_at="b")
-print(kept.record.files["noise.bin"].bytes, kept.record.files["fio_clat_hist.1.log"].bytes)
-""",
-        seconds=500,
-    )
-    assert done.exit == 0, done.err
-    assert [int(word) > 47 * 2**20 for word in done.out.split()] == [True, True]
-    assert done.peak_mib < 200
-
-
 def kept_step(user: Cli) -> Path:
     """The folder of one step in the store of a finished run, measured on this machine."""
     (user.home / "target").mkdir()
@@ -142,13 +84,11 @@ def kept_step(user: Cli) -> Path:
     return step
 
 
-@drill(
-    done="a .zst of 400 KB in the store unpacks to 7 GB, its record forged to agree or not",
-    holds="`results rebuild` names the file and ends with 1, within 400 MiB of memory",
-    quick=False,
-)
+@pytest.mark.thorough
 @pytest.mark.parametrize("forged", [False, True])
 def test_a_compressed_file_that_grows_without_bound_is_refused(user: Cli, forged: bool) -> None:
+    """A .zst of 400 KB in the store unpacks to 7 GB, its record forged to agree or not: `results
+    rebuild` names the file and ends with 1, within 400 MiB of memory."""
     import hashlib
 
     import zstandard
@@ -178,13 +118,11 @@ def test_a_compressed_file_that_grows_without_bound_is_refused(user: Cli, forged
     assert done.peak_mib < 400
 
 
-@drill(
-    done="step.json or manifest.json in the store is truncated, has wrong types, another run's id, "
-    "a key that leads out of the store, or brackets 100,000 deep",
-    holds="a rebuild names the run, the file and the error in it",
-)
 @pytest.mark.parametrize("name", ["step.json", "manifest.json"])
 def test_a_damaged_record_is_named(name: str, user: Cli) -> None:
+    """Step.json or manifest.json in the store is truncated, has wrong types, another run's id, a
+    key that leads out of the store, or brackets 100,000 deep: a rebuild names the run, the file
+    and the error in it."""
     from diskbench.store.database import open_database
     from diskbench.store.evidence import open_evidence
     from diskbench.store.rebuild import rebuild
@@ -210,12 +148,9 @@ def test_a_damaged_record_is_named(name: str, user: Cli) -> None:
         assert run_id == step.parents[1].name
 
 
-@drill(
-    done="the step.json of a step is damaged before its run ends, and so is a manifest",
-    holds="the run ends: its manifest names the damage, and the damaged manifest is kept as a "
-    "second file",
-)
 def test_a_run_whose_records_are_damaged_still_ends(tmp_path: Path) -> None:
+    """The step.json of a step is damaged before its run ends, and so is a manifest: the run ends:
+    its manifest names the damage, and the damaged manifest is kept as a second file."""
     from tests.rigs.measured import TIMES
     from tests.rigs.plans import save_plan
 
@@ -250,15 +185,13 @@ def test_a_run_whose_records_are_damaged_still_ends(tmp_path: Path) -> None:
 # --- What users and authors of profiles type
 
 
-@drill(
-    done="--runs, --replicates and --max-replicates of 10^8 and 10^9",
-    holds="refused with the number and the most that is planned, exit 2, within 3 GB of addresses",
-)
 @pytest.mark.parametrize("count", [10**8, 10**9])
 @pytest.mark.parametrize(
     "flags", [["--runs"], ["--replicates"], ["--until-ci", "5%", "--max-replicates"]]
 )
 def test_counts_without_end_are_refused_at_once(count: int, flags: list[str], user: Cli) -> None:
+    """--runs, --replicates and --max-replicates of 10^8 and 10^9: refused with the number and the
+    most that is planned, exit 2, within 3 GB of addresses."""
     done = run_diskbench("run", "--path", "/tmp", *flags, str(count), env=user.env)
     assert "exit 2" in done.out, done.err
     assert f"{count:,}" in done.err
@@ -273,10 +206,6 @@ axes:
 """
 
 
-@drill(
-    done="matrix files with replicates, runs, max_replicates or a product of axes of 10^8 or more",
-    holds="refused with the line and the most that is planned, exit 2, within 3 GB of addresses",
-)
 @pytest.mark.parametrize(
     ("fields", "limits", "sizes"),
     [
@@ -288,6 +217,8 @@ axes:
 def test_matrix_files_with_counts_without_end_are_refused(
     fields: str, limits: str, sizes: int, user: Cli
 ) -> None:
+    """Matrix files with replicates, runs, max_replicates or a product of axes of 10^8 or more:
+    refused with the line and the most that is planned, exit 2, within 3 GB of addresses."""
     path = user.home / "m.yaml"
     path.write_text(
         MATRIX.format(
@@ -302,10 +233,6 @@ def test_matrix_files_with_counts_without_end_are_refused(
 FRONT = "---\ntitle: t\nquestion: q\nsource: s\n{more}---\n"
 
 
-@drill(
-    done="job files and front matter with nrfiles, numjobs or max_rounds of 10^8 and 10^9",
-    holds="the profile is refused with the number or field, exit 2",
-)
 @pytest.mark.parametrize(
     "text",
     [
@@ -319,6 +246,8 @@ FRONT = "---\ntitle: t\nquestion: q\nsource: s\n{more}---\n"
     ],
 )  # fmt: skip
 def test_profiles_with_counts_without_end_are_refused(text: str) -> None:
+    """Job files and front matter with nrfiles, numjobs or max_rounds of 10^8 and 10^9: the profile
+    is refused with the number or field, exit 2."""
     with pytest.raises(UserError, match=r"1,?0{2,3},?000,?000|max_rounds"):
         steps_of(text)
 
@@ -354,13 +283,10 @@ BOMBS = {
 }
 
 
-@drill(
-    done="a profile's template loops, repeats, doubles, pads or calls itself without end",
-    holds="the profile is refused with a message and within the memory limit, in a worker's "
-    "thread as well",
-)
 @pytest.mark.parametrize("kind", BOMBS)
 def test_templates_without_end_are_ended(kind: str) -> None:
+    """A profile's template loops, repeats, doubles, pads or calls itself without end: the profile
+    is refused with a message and within the memory limit, in a worker's thread as well."""
     from diskbench.errors import ProfileError
 
     text = FRONT.format(more="") + BOMBS[kind] + "\n[a]\nrw=read\nsize=1m\n"
@@ -390,12 +316,6 @@ def fio_json(**changes: object) -> str:
     return json.dumps({"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": read}]})
 
 
-@drill(
-    done="fio's JSON holds 1e400, NaN, negative numbers, 10^30, 2^63 I/Os, a million jobs, 5,000 "
-    "broken beginnings, brackets 100,000 deep",
-    holds="the import is refused with a message, or the figure is missing; no traceback, no "
-    "overflow",
-)
 @pytest.mark.parametrize(
     "text",
     [
@@ -412,6 +332,9 @@ def fio_json(**changes: object) -> str:
          "beginnings", "depth"],
 )  # fmt: skip
 def test_numbers_that_no_fio_measures_do_no_harm(text: str, user: Cli) -> None:
+    """Fio's JSON holds 1e400, NaN, negative numbers, 10^30, 2^63 I/Os, a million jobs, 5,000
+    broken beginnings, brackets 100,000 deep: the import is refused with a message, or the figure
+    is missing; no traceback, no overflow."""
     (user.home / "fio.json").write_text(text)
     done = user.call("results", "import", "fio.json")
     assert done.returncode in {0, 2}, done.stderr
@@ -420,12 +343,10 @@ def test_numbers_that_no_fio_measures_do_no_harm(text: str, user: Cli) -> None:
         assert user.call("results", "show", done.stdout.strip()).returncode == 0
 
 
-@drill(
-    done="an import of a file that does not end, and of JSON of 70 MB",
-    holds="refused with the limit, exit 2, within 1.5 GiB",
-)
 @pytest.mark.parametrize("kind", ["endless", "large"])
 def test_imports_are_bounded(kind: str, user: Cli) -> None:
+    """An import of a file that does not end, and of JSON of 70 MB: refused with the limit, exit 2,
+    within 1.5 GiB."""
     path = user.home / "fio_bw.1.log"
     if kind == "endless":
         path.symlink_to("/dev/zero")
@@ -438,11 +359,9 @@ def test_imports_are_bounded(kind: str, user: Cli) -> None:
     assert done.peak_mib < 1536
 
 
-@drill(
-    done="samples of the host's counters of 200 MB, with counters of 5,000 digits",
-    holds="the summary is made of the beginning and the end, within 250 MiB",
-)
 def test_samples_of_a_long_step_are_read_at_their_ends(tmp_path: Path) -> None:
+    """Samples of the host's counters of 200 MB, with counters of 5,000 digits: the summary is made
+    of the beginning and the end, within 250 MiB."""
     cores = "".join(f"cpu{n} {n} 0 0 100 0 0 0 0 0 0\n" for n in range(192))
     with (tmp_path / "samples.txt").open("w") as file:
         for second in range(36_000):
@@ -465,28 +384,3 @@ print(parse_samples(kept.files["samples.txt"]).seconds)
     assert done.exit == 0, done.err
     assert float(done.out) == 35_999
     assert done.peak_mib < 250
-
-
-@drill(
-    done="a day of histogram rows of an idle disk is stored and read back",
-    holds="the files of real steps are within every limit, the ratio of compression included",
-    quick=False,
-)
-def test_a_day_of_histograms_passes_every_limit(tmp_path: Path) -> None:
-    from diskbench.limits import EXPANSION
-    from diskbench.store import archive
-    from diskbench.store.content import copy_as_kept
-    from diskbench.store.evidence import open_evidence
-
-    log, zeros = tmp_path / "fio_clat_hist.1.log", ", 0" * 1855
-    with log.open("w") as file:
-        for second in range(86_400):
-            file.write(f"{1000 * second}, {second % 2}, 4096, {second % 7}{zeros}\n")
-    store = open_evidence(f"file://{tmp_path}/evidence")
-    record = archive.write_step_evidence(
-        store, "r", make_step(), {log.name: log}, started_at="a", finished_at="b"
-    ).record
-    file_record = record.files[log.name]
-    copy_as_kept(store, f"runs/r/{archive.step_folder(make_step())}", file_record, tmp_path / "c")
-    assert file_record.bytes / (tmp_path / "c").stat().st_size < EXPANSION / 4
-    assert subprocess.run(["zstd", "-t", "-q", str(tmp_path / "c")], check=False).returncode == 0

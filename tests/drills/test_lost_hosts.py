@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 from tests.cloud.rented import until
-from tests.drills.book import drill
 from tests.rigs.chaos import Chaos
 from tests.rigs.flaky_proxy import flaky_proxy
-from tests.rigs.sshd import SSHD, running_sshd
+from tests.rigs.loops import filesystem
+from tests.rigs.sshd import running_sshd
 
 from diskbench.providers.lab.places import VARIABLE
 from diskbench.providers.lab.processes import find_groups, init_of
 
 
-@drill(
-    done="SSH is cut, then hangs, then refuses connections while fio runs",
-    holds="the run ends with every row once, no step is cut short, and nothing is left on the host",
-)
 def test_ssh_that_is_cut_hung_and_refused_costs_a_matrix_nothing(
     chaos: Chaos, tmp_path: Path
 ) -> None:
+    """SSH is cut, then hangs, then refuses connections while fio runs: the run ends with every row
+    once, no step is cut short, and nothing is left on the host."""
     target = tmp_path / "target"
     target.mkdir()
     with running_sshd(tmp_path / "sshd") as server, flaky_proxy(server.port) as proxy:
@@ -53,13 +49,11 @@ def test_ssh_that_is_cut_hung_and_refused_costs_a_matrix_nothing(
     assert list(target.iterdir()) == []
 
 
-@drill(
-    done="the host dies while fio runs",
-    holds="its cell fails with a reason, the other cell is measured, nothing stays rented",
-)
 def test_a_host_that_dies_fails_only_its_own_cell(
     chaos: Chaos, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The host dies while fio runs: its cell fails with a reason, the other cell is measured,
+    nothing stays rented."""
     monkeypatch.setenv(VARIABLE, chaos.user.extra_env[VARIABLE])
     process = chaos.user.start("matrix", "run", chaos.matrix("lab", seconds=15))
     until(lambda: chaos.steps() == ["read"])
@@ -76,70 +70,12 @@ def test_a_host_that_dies_fails_only_its_own_cell(
     assert (books.done, books.failed, books.wrong) == (1, 1, ())
 
 
-@drill(
-    done="sshd and all of its sessions are killed while fio runs, and sshd starts again on the "
-    "same port",
-    holds="fio keeps running; the run ends with every row once, and nothing is left on the host",
-)
-def test_an_sshd_that_is_killed_and_comes_back_costs_a_run_nothing(
-    chaos: Chaos, tmp_path: Path
-) -> None:
-    target = tmp_path / "target"
-    target.mkdir()
-    with running_sshd(tmp_path / "sshd") as server:
-        config = chaos.user.home / "ssh_config"
-        config.write_text(server.config_block("box"))
-        config.chmod(0o600)
-        chaos.user.extra_env["DISKBENCH_SSH_CONFIG"] = str(config)
-        file = chaos.matrix("ssh", host="box", path=str(target), seconds=15)
-        process = chaos.user.start("matrix", "run", file)
-        until(lambda: chaos.steps() == ["read"], within_s=240)
-        for number in (*sessions(server.pid), server.pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
-        until(lambda: not answers(server.port))
-        again = subprocess.Popen([SSHD, "-D", "-f", str(server.directory / "sshd_config")])
-        try:
-            _, said = process.communicate(timeout=200)
-        finally:
-            again.terminate()
-            again.wait()
-    assert process.returncode == 0, said
-    books = chaos.books()
-    assert (books.cells, books.done, books.rows, books.wrong) == (1, 1, 4, ())
-    assert list(target.iterdir()) == []
-
-
-def sessions(number: int) -> list[int]:
-    """The processes of an sshd for its connections; not what was started in them."""
-    argv = ["ps", "-e", "-o", "pid=,ppid=,comm="]
-    listed = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines()
-    rows = [line.split(maxsplit=2) for line in listed]
-    found = [int(pid) for pid, parent, name in rows if int(parent) == number and "sshd" in name]
-    return [one for child in found for one in (*sessions(child), child)]
-
-
-def answers(port: int) -> bool:
-    """Whether somebody listens there."""
-    with socket.socket() as sock:
-        return sock.connect_ex(("127.0.0.1", port)) == 0
-
-
-@drill(
-    done="another user fills the measured filesystem while fio writes",
-    holds="the run fails with fio's reason, its evidence is kept, and only its own files are "
-    "removed",
-)
 def test_a_full_disk_fails_the_run_and_keeps_the_files_of_others(
     chaos: Chaos, tmp_path: Path
 ) -> None:
-    image, target = tmp_path / "disk.img", tmp_path / "disk"
-    with image.open("wb") as file:
-        file.truncate(256 * 2**20)
-    target.mkdir()
-    subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
-    subprocess.run(["mount", "-o", "loop", str(image), str(target)], check=True)
-    try:
+    """Another user fills the measured filesystem while fio writes: the run fails with fio's
+    reason, its evidence is kept, and only its own files are removed."""
+    with filesystem(tmp_path / "disk", 256) as target:
         profile = chaos.user.home / "slow.fio"
         profile.write_text(
             "[write]\nrw=write\nbs=64k\nsize=32m\nrate=2m\nioengine=psync\nfallocate=none\n"
@@ -164,5 +100,3 @@ def test_a_full_disk_fails_the_run_and_keeps_the_files_of_others(
         assert run["state"] == "failed"
         kept = chaos.user.home / ".local/share/diskbench/evidence/runs" / run["run_id"]
         assert list(kept.glob("steps/*/step.json"))
-    finally:
-        subprocess.run(["umount", str(target)], check=True)

@@ -12,17 +12,15 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from tests.cloud.rented import until
-from tests.drills.book import drill
 from tests.rigs import dying
 from tests.rigs.chaos import Chaos
+from tests.rigs.loops import filesystem
 from tests.rigs.postgres import postgres_server
 
 
-@drill(
-    done="another program holds SQLite's write lock for 8 seconds while two cells are measured",
-    holds="the matrix waits, and ends with every row once",
-)
 def test_a_database_that_stays_locked_is_waited_for_and_nothing_is_lost(chaos: Chaos) -> None:
+    """Another program holds SQLite's write lock for 8 seconds while two cells are measured: the
+    matrix waits, and ends with every row once."""
     chaos.user.extra_env[dying.BUSY_S] = "1"
     chaos.user.program = (dying.__file__,)
     process = chaos.user.start("matrix", "run", chaos.matrix(seconds=10, max_parallel=2))
@@ -51,11 +49,9 @@ def small_store(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(directory)], check=True)
 
 
-@drill(
-    done="the evidence store is full while a step is measured, and has free space again later",
-    holds="the cell says so and waits; nothing is lost or measured twice",
-)
 def test_a_full_evidence_store_is_reported_and_waited_for(chaos: Chaos, small_store: Path) -> None:
+    """The evidence store is full while a step is measured, and has free space again later: the
+    cell says so and waits; nothing is lost or measured twice."""
     chaos.user.extra_env["DISKBENCH_EVIDENCE_URL"] = small_store.as_uri()
     process = chaos.user.start("matrix", "run", chaos.matrix(seconds=8))
     until(lambda: chaos.steps() == ["read"])
@@ -80,11 +76,9 @@ def filled(file: io.FileIO) -> bool:
 
 
 @pytest.mark.parametrize("fall", ["crash", "stop"])
-@drill(
-    done="PostgreSQL crashes, or is stopped, while two cells are measured, and starts again",
-    holds="the matrix waits, and ends with every row once and nothing rented",
-)
 def test_a_postgresql_that_restarts_costs_a_matrix_nothing(chaos: Chaos, fall: str) -> None:
+    """PostgreSQL crashes, or is stopped, while two cells are measured, and starts again: the
+    matrix waits, and ends with every row once and nothing rented."""
     with postgres_server() as server:
         chaos.user.extra_env["DISKBENCH_DATABASE_URL"] = server.url
         process = chaos.user.start("matrix", "run", chaos.matrix(seconds=12, max_parallel=2))
@@ -115,45 +109,16 @@ def measured(url: str) -> int:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Path]:
     """An evidence store on a filesystem of its own, on a loop device."""
-    image, directory = tmp_path / "store.img", tmp_path / "store"
-    with image.open("wb") as file:
-        file.truncate(16 * 2**20)
-    directory.mkdir()
-    subprocess.run(["mkfs.ext4", "-q", str(image)], check=True)
-    subprocess.run(["mount", "-o", "loop", str(image), str(directory)], check=True)
-    try:
+    with filesystem(tmp_path / "store", 16) as directory:
         yield directory
-    finally:
-        subprocess.run(["umount", str(directory)], check=True)
 
 
-@drill(
-    done="the filesystem of the evidence store becomes read-only while a step is measured, as "
-    "after an I/O error, and is repaired",
-    holds="the cell says so and waits; every row once, nothing rented",
-)
-def test_an_evidence_store_that_turns_read_only_is_waited_for(chaos: Chaos, store: Path) -> None:
-    evidence = store / "evidence"
-    chaos.user.extra_env["DISKBENCH_EVIDENCE_URL"] = evidence.as_uri()
-    process = chaos.user.start("matrix", "run", chaos.matrix(seconds=8))
-    until(lambda: chaos.steps() == ["read"], within_s=240)
-    subprocess.run(["mount", "-o", "remount,ro", str(store)], check=True)
-    until(lambda: "Read-only" in (chaos.cells()[0]["note"] or ""), within_s=240)
-    subprocess.run(["mount", "-o", "remount,rw", str(store)], check=True)
-    _, said = process.communicate(timeout=200)
-    assert process.returncode == 0, said
-    books = chaos.books(evidence=evidence)
-    assert (books.cells, books.done, books.wrong) == (2, 2, ())
-
-
-@drill(
-    done="the evidence store or the directory of the database is read-only from the beginning",
-    holds="exit 2 with the reason before anything is rented",
-)
 @pytest.mark.parametrize("which", ["evidence", "database"])
 def test_a_store_that_cannot_be_written_stops_a_run_before_it_rents(
     chaos: Chaos, store: Path, which: str
 ) -> None:
+    """The evidence store or the directory of the database is read-only from the beginning: exit 2
+    with the reason before anything is rented."""
     subprocess.run(["mount", "-o", "remount,ro", str(store)], check=True)
     urls = {
         "evidence": ("DISKBENCH_EVIDENCE_URL", store.as_uri()),

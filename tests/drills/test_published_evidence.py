@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
 from tests.rigs.cli import Cli
 from tests.rigs.measured import measure
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
@@ -54,12 +53,10 @@ def published(cli: Cli) -> list[str]:
     return sorted(str(path.relative_to(site)) for path in files)
 
 
-@drill(
-    done=f"{len(HOSTILE)} files that browsers or web servers run or obey, among them double "
-    "endings and other cases, left by a host in a step's folder",
-    holds="the site has only known files, under names that end in .json, .txt or .zst",
-)
 def test_what_a_host_leaves_is_not_run_by_a_reader(cli: Cli) -> None:
+    """28 files that browsers or web servers run or obey, among them double endings and other
+    cases, left by a host in a step's folder: the site has only known files, under names that end
+    in .json, .txt or .zst."""
     names = published(cli)
     assert [name for name in names if not SAFE.fullmatch(name)] == []
     last = {Path(name).name for name in names}
@@ -68,12 +65,9 @@ def test_what_a_host_leaves_is_not_run_by_a_reader(cli: Cli) -> None:
     assert not [name for name in last if name.startswith("robots")]
 
 
-@drill(
-    done="files and symbolic links put into the evidence directory beside those of a run, and a "
-    "recorded file that was changed",
-    holds="none of them is published",
-)
 def test_what_was_put_beside_the_evidence_is_not_published(cli: Cli) -> None:
+    """Files and symbolic links put into the evidence directory beside those of a run, and a
+    recorded file that was changed: none of them is published."""
     before = published(cli)
     (run,) = (cli.home / "kept/runs").iterdir()
     (step,) = (run / "steps").iterdir()
@@ -91,10 +85,6 @@ def test_what_was_put_beside_the_evidence_is_not_published(cli: Cli) -> None:
     assert set(after) <= set(before)
 
 
-@drill(
-    done="a file is imported whose name has the endings of a page, control characters, or both",
-    holds="it is published as text under a safe name",
-)
 @pytest.mark.parametrize(
     "name",
     [
@@ -108,6 +98,8 @@ def test_what_was_put_beside_the_evidence_is_not_published(cli: Cli) -> None:
     ],
 )
 def test_an_imported_file_is_published_as_text(user: Cli, name: str) -> None:
+    """A file is imported whose name has the endings of a page, control characters, or both: it is
+    published as text under a safe name."""
     case = Path(__file__).parents[1] / "cases/imported/gobonniego-1.0.9.json"
     (user.home / name).write_bytes(case.read_bytes())
     done = user.call("results", "import", f"./{name}")
@@ -117,11 +109,9 @@ def test_an_imported_file_is_published_as_text(user: Cli, name: str) -> None:
     assert [one for one in names if not SAFE.fullmatch(one)] == []
 
 
-@drill(
-    done="every page of a site and a report are read for their policy",
-    holds="each forbids all scripts but its own and all requests",
-)
 def test_every_page_has_a_policy(cli: Cli) -> None:
+    """Every page of a site and a report are read for their policy: each forbids all scripts but
+    its own and all requests."""
     published(cli)
     done = cli.call("report", "last", "-o", "page.html")
     assert done.returncode == 0, done.stderr

@@ -10,15 +10,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
 from tests.rigs import signatures
 from tests.rigs.cli import Cli
+from tests.rigs.disk_states import backing, exclusive, mounted, swap
 from tests.rigs.loops import MIB, Loop, attached, empty_image
 
 from diskbench.hosts.device import check_device, inspect
@@ -84,51 +83,6 @@ def formatted(*words: str) -> State:
     return made
 
 
-@contextmanager
-def mounted(disk: Loop) -> Iterator[None]:
-    at = disk.image.parent / "mounted here"
-    at.mkdir()
-    run("mkfs.ext4", "-q", disk.path)
-    run("mount", disk.path, str(at))
-    try:
-        (at / "kept").write_text("kept")
-        run("mount", "-o", "remount,ro", str(at))  # ext4 itself writes now and then
-        yield
-        assert (at / "kept").read_text() == "kept"
-        assert str(at).replace(" ", "\\040") in Path("/proc/self/mounts").read_text()
-    finally:
-        run("umount", str(at))
-
-
-@contextmanager
-def swapped(disk: Loop) -> Iterator[None]:
-    run("mkswap", disk.path)
-    run("swapon", disk.path)
-    try:
-        yield
-        assert disk.path in Path("/proc/swaps").read_text()
-    finally:
-        run("swapoff", disk.path)
-
-
-@contextmanager
-def held(disk: Loop, flags: int) -> Iterator[None]:
-    opened = os.open(disk.path, flags)
-    try:
-        holder = subprocess.Popen(["sleep", "infinity"], pass_fds=[opened])
-    finally:
-        os.close(opened)
-    try:
-        yield
-    finally:
-        holder.kill()
-        holder.wait()
-
-
-def below(disk: Loop) -> AbstractContextManager[object]:
-    return attached(Path(disk.path))
-
-
 OWNERS = {
     "a DOS partition table": (signatures.write_mbr, "has a partition table (dos)"),
     "a GUID partition table": (signatures.write_gpt, "has a partition table (gpt)"),
@@ -148,26 +102,26 @@ STATES: dict[str, tuple[State, str]] = {
     "xfs": (formatted("mkfs.xfs", "-q"), "xfs"),
     "ext2": (formatted("mkfs.ext4", "-q", "-b", "1024", "-O", "^has_journal"), "ext"),
     "swap space": (formatted("mkswap"), "swap"),
-    "mounted": (mounted, "is mounted on"),
-    "swap in use": (swapped, "is in use as swap"),
-    "open to read": (partial(held, flags=os.O_RDONLY), "is held open by process"),
-    "open exclusively": (partial(held, flags=os.O_RDONLY | os.O_EXCL), "is held open by process"),
-    "open to write": (partial(held, flags=os.O_RDWR | os.O_EXCL), "is held open by process"),
-    "below another device": (below, "is the backing device of"),
+    "mounted": (lambda d: mounted(d.path, d.image.parent / "mounted here"), "is mounted on"),
+    "swap in use": (lambda d: swap(d.path), "is in use as swap"),
+    "open to read": (lambda d: exclusive(d.path, os.O_RDONLY), "is held open by process"),
+    "open exclusively": (lambda d: exclusive(d.path), "is held open by process"),
+    "open to write": (
+        lambda d: exclusive(d.path, os.O_RDWR | os.O_EXCL),
+        "is held open by process",
+    ),
+    "below another device": (lambda d: backing(d.path), "is the backing device of"),
 }
 
 
-@drill(
-    done="a device is to be measured, its identity typed correctly, that has the signature of "
-    "another owner, a filesystem or swap space, is mounted, in use as swap, held open by another "
-    "process or below another device, also by a link",
-    holds="exit 2 with the reason, and not a byte of the device changed, also when --filesystem "
-    "asks for mkfs; what used it uses it still",
-)
 @pytest.mark.parametrize("state", STATES)
 def test_a_device_that_belongs_to_somebody_is_refused(
     measure: Measure, image: Path, state: str
 ) -> None:
+    """A device is to be measured, its identity typed correctly, that has the signature of another
+    owner, a filesystem or swap space, is mounted, in use as swap, held open by another process or
+    below another device, also by a link: exit 2 with the reason, and not a byte of the device
+    changed, also when --filesystem asks for mkfs; what used it uses it still."""
     make, words = STATES[state]
     with attached(image) as disk, make(disk):
         link = image.with_name("by-id")
@@ -198,15 +152,13 @@ COPIES: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@drill(
-    done="a device of 300 GiB is to be measured whose beginning is empty, and that has one copy of "
-    "a superblock, label or table somewhere else",
-    holds="exit 2 with the owner's name, and nothing was written",
-)
 @pytest.mark.parametrize("owner", COPIES)
 def test_a_device_with_a_copy_of_its_owners_mark_alone_is_refused(
     measure: Measure, image: Path, owner: str
 ) -> None:
+    """A device of 300 GiB is to be measured whose beginning is empty, and that has one copy of a
+    superblock, label or table somewhere else: exit 2 with the owner's name, and nothing was
+    written."""
     write, words = COPIES[owner]
     os.truncate(image, 300 * 2**30)
     write(image)
@@ -216,13 +168,10 @@ def test_a_device_with_a_copy_of_its_owners_mark_alone_is_refused(
     assert image.stat().st_blocks == taken
 
 
-@drill(
-    done="a device is checked that is fresh, that was wiped, or that has a btrfs copy at "
-    "an offset that btrfs does not use",
-    holds="nothing refuses it",
-)
 @pytest.mark.parametrize("kind", ["fresh", "wiped ext4", "wiped xfs", "a copy moved elsewhere"])
 def test_a_device_without_an_owner_is_not_refused(image: Path, kind: str) -> None:
+    """A device is checked that is fresh, that was wiped, or that has a btrfs copy at an offset
+    that btrfs does not use: nothing refuses it."""
     os.truncate(image, 512 * MIB)
     if kind == "a copy moved elsewhere":  # as in a dump of another disk that was written here
         signatures.write_btrfs_copy(image, 32 * MIB)
@@ -265,11 +214,6 @@ except TargetRefused as error:
 """
 
 
-@drill(
-    done="in a PID namespace of its own, diskbench looks at a device that a process outside holds "
-    "exclusively, reads all the time, or has open without a sign",
-    holds="the first two are refused; of the third it says that it cannot see it",
-)
 @pytest.mark.parametrize(
     ("holder", "words"),
     [
@@ -283,6 +227,9 @@ except TargetRefused as error:
 def test_a_device_that_is_held_outside_the_pid_namespace_is_not_taken_for_free(
     image: Path, holder: str, words: str
 ) -> None:
+    """In a PID namespace of its own, diskbench looks at a device that a process outside holds
+    exclusively, reads all the time, or has open without a sign: the first two are refused; of the
+    third it says that it cannot see it."""
     with attached(image) as disk:
         process = subprocess.Popen(
             [sys.executable, "-c", f"{holder}\nsys.stdin.read()", disk.path],
@@ -303,15 +250,12 @@ def test_a_device_that_is_held_outside_the_pid_namespace_is_not_taken_for_free(
     assert ("allowed" in done.stdout) == (words == "cannot be seen")
 
 
-@drill(
-    done="the identity that is typed is empty, the path of the device, a part of the identity, or "
-    "that of another device",
-    holds="exit 2 with the identity that the device has, and not a byte changed",
-)
 @pytest.mark.parametrize("typed", ["", " ", "{path}", "{name}", "{half}", "{other}", "yes", "*"])
 def test_an_identity_that_is_not_the_devices_own_is_refused(
     measure: Measure, image: Path, tmp_path: Path, typed: str
 ) -> None:
+    """The identity that is typed is empty, the path of the device, a part of the identity, or that
+    of another device: exit 2 with the identity that the device has, and not a byte changed."""
     other = empty_image(tmp_path / "other.img")
     with attached(image) as disk, attached(other):
         words = {"path": disk.path, "name": image.name, "half": str(image)[:-2], "other": other}
@@ -325,12 +269,6 @@ def root_disk() -> str:
     return next(one.disk.path for one in states if one.system and one.partition_of is None)
 
 
-@drill(
-    done="a device that is read-only, of size 0, smaller than --size, no block device, or the "
-    "disk this system runs from is to be measured, or one that cannot be examined without blkid "
-    "and wipefs",
-    holds="exit 2 with the reason, and nothing changed",
-)
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
@@ -346,6 +284,9 @@ def root_disk() -> str:
 def test_a_device_unfit_to_measure_is_refused(
     user: Cli, measure: Measure, image: Path, tmp_path: Path, kind: str, words: str
 ) -> None:
+    """A device that is read-only, of size 0, smaller than --size, no block device, or the disk
+    this system runs from is to be measured, or one that cannot be examined without blkid and
+    wipefs: exit 2 with the reason, and nothing changed."""
     if kind == "size 0":
         os.truncate(image, 0)
     if kind == "no tools":

@@ -7,8 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
-from tests.rigs.chaos import Chaos
 from tests.rigs.cli import Cli
 from tests.rigs.postgres import running_postgres
 
@@ -16,15 +14,12 @@ AT_ONCE = 6
 JOB = "[a]\nrw=write\nsize=256k\nbs=64k\nioengine=psync\n"
 
 
-@drill(
-    done="six processes start at the same moment on an empty home, or on an empty PostgreSQL, and "
-    "measure one directory each",
-    holds="all end with 0 and every run is there once with its rows",
-)
 @pytest.mark.parametrize("database", ["SQLite", "PostgreSQL"])
 def test_processes_that_start_at_once_share_an_empty_database(
     user: Cli, tmp_path: Path, database: str
 ) -> None:
+    """Six processes start at the same moment on an empty home, or on an empty PostgreSQL, and
+    measure one directory each: all end with 0 and every run is there once with its rows."""
     profile = tmp_path / "mine.fio"
     profile.write_text(JOB)
     with ExitStack() as stack:
@@ -45,29 +40,3 @@ def test_processes_that_start_at_once_share_an_empty_database(
         shown = json.loads(exported.stdout)["runs"]
         assert len(shown) == AT_ONCE
         assert all(run["steps"][0]["measurements"] for run in shown)
-
-
-@drill(
-    done="six commands that only read start at the same moment on an empty home",
-    holds="all end with 0, and the store is whole afterwards",
-)
-def test_readers_that_start_at_once_make_one_store(user: Cli) -> None:
-    started = [user.start("results", "list") for _ in range(AT_ONCE)]
-    said = [process.communicate(timeout=240)[1] for process in started]
-    assert [process.returncode for process in started] == [0] * AT_ONCE, said
-    assert user.json("results", "list")["runs"] == []
-
-
-@drill(
-    done="two processes that rent start at the same moment, with no secret yet",
-    holds="both use one secret of mode 0600, both end with 0, and nothing is rented",
-)
-def test_two_that_rent_at_once_make_one_secret(chaos: Chaos, tmp_path: Path) -> None:
-    profile = tmp_path / "null.fio"
-    profile.write_text("[a]\nrw=write\nsize=256k\nioengine=null\n")
-    words = ("run", "--provider", "fake", "--disk", "plain", "--size", "1")
-    started = [chaos.user.start(*words, "--profile", str(profile)) for _ in range(2)]
-    said = [process.communicate(timeout=240)[1] for process in started]
-    assert [process.returncode for process in started] == [0, 0], said
-    secrets = [path for path in chaos.user.home.rglob("*secret*") if path.is_file()]
-    assert [path.stat().st_mode & 0o777 for path in secrets] in ([], [0o600])

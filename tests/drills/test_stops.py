@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import yaml
 from tests.cloud.rented import until
-from tests.drills.book import drill
 from tests.rigs.ailing import Ailing, ailing_host, reached_by_ssh
 from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user, merged_rows
+from tests.rigs.loops import attached, empty_image
 
 HURRY_S = 100
 """Far longer than any of it takes on an idle machine, far shorter than what is waited for."""
@@ -32,13 +32,6 @@ def user(tmp_path: Path, host: Ailing) -> Cli:
     user = a_user(tmp_path)
     user.extra_env["PATH"] = host.path
     return user
-
-
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    directory = tmp_path / "target"
-    directory.mkdir()
-    return directory
 
 
 @pytest.fixture
@@ -64,26 +57,11 @@ def run(user: Cli, target: Path) -> Iterator[Any]:
 @pytest.fixture
 def run_on_disk(user: Cli, tmp_path: Path) -> Iterator[Any]:
     """Start `diskbench run` on an ext4 of a loop device of its own."""
-    image = tmp_path / "disk.img"
-    with image.open("wb") as file:
-        file.truncate(64 * 2**20)
-    attach = ["losetup", "-f", "--show", str(image)]
-    device = subprocess.run(attach, check=True, capture_output=True, text=True).stdout.strip()
-    started: list[subprocess.Popen[str]] = []
-
-    def start() -> subprocess.Popen[str]:
+    with attached(empty_image(tmp_path / "disk.img", 64)) as disk:
         profile = user.home / "mine.fio"
         profile.write_text(WRITE_THEN_READ.format(seconds=60))
-        words = ("--device", device, "--destroy-data", str(image), "--filesystem", "ext4")
-        started.append(user.start("run", *words, "--profile", str(profile)))
-        return started[-1]
-
-    yield start
-    for process in started:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-    subprocess.run(["losetup", "-d", device], check=True)
+        words = ("--device", disk.path, "--destroy-data", str(disk.image), "--filesystem", "ext4")
+        yield lambda: user.start("run", *words, "--profile", str(profile))
 
 
 def runs(user: Cli) -> list[Any]:
@@ -136,15 +114,13 @@ def gone(user: Cli) -> bool:
 # --- Stops
 
 
-@drill(
-    done="SIGINT, SIGTERM or 'diskbench cancel' while the first step's sync, or its canary, waits",
-    holds="the run ends as interrupted (130), reports no broken connection, and fio never starts",
-)
 @pytest.mark.parametrize("stage", ["sync", "head"])
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "cancel"])
 def test_a_stop_before_the_first_line_of_fio_keeps_fio_from_starting(
     host: Ailing, user: Cli, target: Path, run: Any, stage: str, how: str
 ) -> None:
+    """SIGINT, SIGTERM or 'diskbench cancel' while the first step's sync, or its canary, waits: the
+    run ends as interrupted (130), reports no broken connection, and fio never starts."""
     host.hold(stage)
     process = run()
     until(lambda: host.has_begun(stage))
@@ -163,36 +139,12 @@ def test_a_stop_before_the_first_line_of_fio_keeps_fio_from_starting(
     assert list(target.iterdir()) == []
 
 
-@drill(
-    done="over SSH, sync takes longer than the connection may be silent, then SIGINT",
-    holds="keep-alive messages hold the connection, the wait is reported, the stop arrives",
-    quick=False,
-)
-def test_a_slow_stage_is_reported_and_is_not_a_broken_connection(
-    host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
-) -> None:
-    host.hold("sync")
-    with reached_by_ssh(host, user, tmp_path / "sshd"):
-        process = run("--provider", "ssh", "--host", "box")
-        until(lambda: host.has_begun("sync"))
-        until(lambda: live_of(target, "000-write").count("# sync") > 25)
-        process.send_signal(signal.SIGINT)
-        code, said = ended(process)
-    assert code == 130, said
-    assert "writes out older data (sync)" in said
-    assert "broke" not in said
-    assert host.fio_starts == 0
-
-
-@drill(
-    done="the connection is refused while sync waits, then SIGINT, and sync ends after the "
-    "command ended",
-    holds="the command says that the stop did not arrive; fio does not start; gc removes "
-    "everything",
-)
 def test_fio_does_not_start_after_a_stop_that_could_not_be_delivered(
     host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
 ) -> None:
+    """The connection is refused while sync waits, then SIGINT, and sync ends after the command
+    ended: the command says that the stop did not arrive; fio does not start; gc removes
+    everything."""
     host.hold("sync")
     with reached_by_ssh(host, user, tmp_path / "sshd") as proxy:
         process = run("--provider", "ssh", "--host", "box")
@@ -213,34 +165,12 @@ def test_fio_does_not_start_after_a_stop_that_could_not_be_delivered(
     assert list(target.iterdir()) == []
 
 
-@drill(
-    done="the connection is refused, then SIGINT, and the connection works again while the "
-    "command retries",
-    holds="the stop then arrives: the unit ends, exit 130, nothing is left",
-)
-def test_a_stop_while_the_connection_is_down_is_delivered_when_it_is_back(
-    host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
-) -> None:
-    with reached_by_ssh(host, user, tmp_path / "sshd") as proxy:
-        process = run("--provider", "ssh", "--host", "box")
-        until(lambda: is_measuring(target))
-        proxy.refuse()
-        process.send_signal(signal.SIGINT)
-        proxy.heal()
-        code, said = ended(process)
-    assert code == 130, said
-    assert the_run(user)["state"] == "interrupted"
-    assert gone(user)
-
-
-@drill(
-    done="the command is killed (SIGKILL, or a second Ctrl-C at once) while sync waits; sync ends",
-    holds="fio does not start; 'resume' finishes the run, 'gc' removes everything",
-)
 @pytest.mark.parametrize("how", ["SIGKILL", "twice"])
 def test_fio_does_not_start_after_its_command_was_killed(
     host: Ailing, user: Cli, target: Path, run: Any, how: str
 ) -> None:
+    """The command is killed (SIGKILL, or a second Ctrl-C at once) while sync waits; sync ends: fio
+    does not start; 'resume' finishes the run, 'gc' removes everything."""
     host.hold("sync")
     process = run(seconds=1)
     until(lambda: host.has_begun("sync"))
@@ -272,31 +202,11 @@ def test_fio_does_not_start_after_its_command_was_killed(
     assert list(target.iterdir()) == []
 
 
-@drill(
-    done="SIGINT while the host still unpacks the step's files, before there is a unit to signal",
-    holds="the stop is written on the host before the unit starts; exit 130, fio never starts",
-)
-@pytest.mark.parametrize("command", ["tar", "mkfifo"])
-def test_a_stop_before_there_is_a_unit_is_delivered(host: Ailing, run: Any, command: str) -> None:
-    host.hold(command)
-    process = run()
-    until(lambda: host.has_begun(command))
-    process.send_signal(signal.SIGINT)
-    code, said = ended(process)
-    assert code == 130, said
-    assert "broke" not in said
-    host.release(command)
-    assert host.fio_starts == 0
-
-
-@drill(
-    done="a cell of a matrix passes max_cell_time while sync waits",
-    holds="the cell fails as TookTooLong, its run says so, and not that a user stopped it; fio "
-    "never starts",
-)
 def test_a_deadline_arrives_before_the_first_line_of_fio(
     host: Ailing, user: Cli, target: Path
 ) -> None:
+    """A cell of a matrix passes max_cell_time while sync waits: the cell fails as TookTooLong, its
+    run says so, and not that a user stopped it; fio never starts."""
     host.hold("sync")
     (user.home / "mine.fio").write_text(WRITE_THEN_READ.format(seconds=1))
     (user.home / "matrix.yaml").write_text(
@@ -316,13 +226,11 @@ def test_a_deadline_arrives_before_the_first_line_of_fio(
     host.release("sync")
 
 
-@drill(
-    done="SIGINT while mkfs runs on its disk",
-    holds="mkfs is ended, the run ends as interrupted (130), fio never starts, the disk is free",
-)
 def test_a_stop_while_the_filesystem_is_made_ends_mkfs(
     host: Ailing, user: Cli, run_on_disk: Any
 ) -> None:
+    """SIGINT while mkfs runs on its disk: mkfs is ended, the run ends as interrupted (130), fio
+    never starts, the disk is free."""
     host.hold("mkfs.ext4")
     process = run_on_disk()
     until(lambda: host.has_begun("mkfs.ext4"))
@@ -336,15 +244,12 @@ def test_a_stop_while_the_filesystem_is_made_ends_mkfs(
 # --- What is no stop
 
 
-@drill(
-    done="SIGTERM to a step's unit on the host, or to all of its processes, as at a shutdown",
-    holds="the run fails (1): ended by signal 15, with fio's output, and not as the user's "
-    "interrupt",
-)
 @pytest.mark.parametrize("whom", ["unit", "all"])
 def test_a_signal_on_the_host_is_not_the_users(
     user: Cli, target: Path, run: Any, whom: str
 ) -> None:
+    """SIGTERM to a step's unit on the host, or to all of its processes, as at a shutdown: the run
+    fails (1): ended by signal 15, with fio's output, and not as the user's interrupt."""
     process = run()
     until(lambda: is_measuring(target))
     unit = unit_of(target)
@@ -363,14 +268,12 @@ def test_a_signal_on_the_host_is_not_the_users(
     assert the_run(user)["state"] == "failed"
 
 
-@drill(
-    done="the host restarts while fio runs: orderly (SIGTERM), or all at once (SIGKILL)",
-    holds="the run fails (1), and says that the boot id changed",
-)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_restart_of_the_host_is_reported_as_one(
     host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any, number: signal.Signals
 ) -> None:
+    """The host restarts while fio runs: orderly (SIGTERM), or all at once (SIGKILL): the run fails
+    (1), and says that the boot id changed."""
     with reached_by_ssh(host, user, tmp_path / "sshd") as proxy:
         process = run("--provider", "ssh", "--host", "box")
         until(lambda: is_measuring(target))
@@ -387,52 +290,21 @@ def test_a_restart_of_the_host_is_reported_as_one(
     assert the_run(user)["state"] == "failed"
 
 
-FIO_ENDS = {
-    "its job does not start": (
-        'echo "fio: job startup hung? exiting." >&2; kill -TERM 0; exit 1',
-        "did not start in time",
-    ),
-    "its job does not start, and it exits with 0": (
-        'echo "fio: 1 job failed to start" >&2; echo "{}"; exit 0',
-        "did not start in time",
-    ),
-    "somebody kills it": ("kill -KILL $$", "fio was ended by signal 9 on the host"),
-    "somebody ends it": ("kill -TERM $$", "fio was ended by signal 15 on the host"),
-    "it crashes": ("kill -SEGV $$", "fio crashed: signal 11, SIGSEGV"),
-    "a job of it is killed": (
-        'echo "fio: pid=7, got signal=9" >&2; exit 1',
-        "fio was ended by signal 9 on the host",
-    ),
-    "it fails": ('echo "fio: no such thing" >&2; exit 3', "fio ended with status 3"),
-}
-
-
-@drill(
-    done="fio gives up, is killed or ended by another process, crashes, or fails, each with its "
-    "own message",
-    holds="the run fails (1) and says which of these it was, with fio's stderr",
-)
-@pytest.mark.parametrize("case", FIO_ENDS)
-def test_the_end_of_fio_is_reported_with_its_cause(
-    host: Ailing, user: Cli, run: Any, case: str
-) -> None:
-    script, words = FIO_ENDS[case]
-    host.fio_does(script)
+def test_the_end_of_fio_is_reported_with_its_cause(host: Ailing, user: Cli, run: Any) -> None:
+    """Another process on the host kills fio: the run fails (1) and says so; what else ends a fio:
+    tests/unit/fio/test_recorded.py."""
+    host.fio_does("kill -KILL $$")
     code, said = ended(run(seconds=1))
     assert code == 1, said
-    assert words in said
-    if ">&2" in script:
-        assert script.partition('"')[2].partition('"')[0] in said
+    assert "fio was ended by signal 9 on the host" in said
     assert the_run(user)["state"] == "failed"
 
 
-@drill(
-    done="the kernel kills fio for its memory (the host's own count of such kills goes up)",
-    holds="the run fails (1) and says out of memory",
-)
 def test_a_fio_that_the_kernel_killed_for_its_memory_is_reported_as_that(
     host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
 ) -> None:
+    """The kernel kills fio for its memory (the host's own count of such kills goes up): the run
+    fails (1) and says out of memory."""
     with reached_by_ssh(host, user, tmp_path / "sshd"):
         process = run("--provider", "ssh", "--host", "box")
         until(lambda: is_measuring(target))
@@ -446,15 +318,12 @@ def test_a_fio_that_the_kernel_killed_for_its_memory_is_reported_as_that(
 # --- Clocks
 
 
-@drill(
-    done="the clock of the host is set back or forward by two hours while fio runs",
-    holds="the step ends after it began; no duration changes; a warning says how far the clock "
-    "moved",
-)
 @pytest.mark.parametrize("moved", [-7200, 7200])
 def test_a_clock_that_is_moved_changes_no_duration(
     host: Ailing, user: Cli, target: Path, run: Any, moved: int
 ) -> None:
+    """The clock of the host is set back or forward by two hours while fio runs: the step ends
+    after it began; no duration changes; a warning says how far the clock moved."""
     process = run("--timing", seconds=4)
     until(lambda: is_measuring(target))
     host.move_clock(moved)

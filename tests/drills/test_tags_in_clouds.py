@@ -12,7 +12,6 @@ from tests.cloud.conftest import aws, aws_server, azure, azure_server
 from tests.cloud.rented import REGION, ZONE, Aws
 from tests.cloud.rented_azure import REGION as AZURE_REGION
 from tests.cloud.rented_azure import Azure
-from tests.drills.book import drill
 from tests.rigs.cli import Cli, a_user
 
 from diskbench.errors import ReleaseFailed
@@ -58,14 +57,12 @@ def gc(user: Cli, aws: Aws, *words: str) -> Any:
     return user.run("gc", *place, *words, timeout_s=600)
 
 
-@drill(
-    done="a volume has all tags of a lease's disk, also its Name, and a run that recorded its "
-    "resources gives the lease back",
-    holds="the recorded volume is deleted, the other one stays and the log names it",
-)
 def test_the_recorded_id_distinguishes_a_copy_of_every_tag(
     aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """A volume has all tags of a lease's disk, also its Name, and a run that recorded its
+    resources gives the lease back: the recorded volume is deleted, the other one stays and the log
+    names it."""
     from tests.cloud.eager import AWS
 
     from diskbench.providers.aws.cloud import AWSProvider
@@ -83,15 +80,12 @@ def test_the_recorded_id_distinguishes_a_copy_of_every_tag(
     assert "not made by us" in caplog.text
 
 
-@drill(
-    done="a backup service makes a snapshot and an image with all tags of an expired lease's "
-    "disk, also its Name; gc --provider aws",
-    holds="the disk is deleted; snapshot and image stay, are listed as not made by us, and only "
-    "their own full ids delete them",
-)
 def test_snapshots_and_images_with_our_tags_are_listed_and_outlive_gc_on_aws(
     user: Cli, aws: Aws
 ) -> None:
+    """A backup service makes a snapshot and an image with all tags of an expired lease's disk,
+    also its Name; gc --provider aws: the disk is deleted; snapshot and image stay, are listed as
+    not made by us, and only their own full ids delete them."""
     ec2, name = aws.client(), f"diskbench-{ONE}-disk-0"
     ours = volume(aws, ONE, name)
     carried = ec2.describe_volumes(VolumeIds=[ours])["Volumes"][0]["Tags"]
@@ -119,13 +113,11 @@ def test_snapshots_and_images_with_our_tags_are_listed_and_outlive_gc_on_aws(
     assert ec2.describe_images(**mine)["Images"] == []
 
 
-@drill(
-    done="a security group of another name has a lease's tags while the lease is rented",
-    holds="it is not used as the group of the lease, so it cannot open access",
-)
 def test_a_group_that_copied_our_tags_is_not_adopted(
     aws: Aws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A security group of another name has a lease's tags while the lease is rented: it is not
+    used as the group of the lease, so it cannot open access."""
     from tests.cloud.eager import AWS
 
     from diskbench.model.rental import Which
@@ -147,13 +139,11 @@ def test_a_group_that_copied_our_tags_is_not_adopted(
     assert found.others == (f"security-group {made['GroupId']}",)
 
 
-@drill(
-    done="another user's disk is put into the resource group of a lease, which is given back",
-    holds="exit code 3: the lease's own disk is deleted; the other disk and its group stay",
-)
 def test_a_group_that_holds_a_disk_of_others_is_not_deleted(
     azure: Azure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Another user's disk is put into the resource group of a lease, which is given back: exit
+    code 3: the lease's own disk is deleted; the other disk and its group stay."""
     from tests.contract.azure_cloud import AzureCloud
 
     cloud = AzureCloud(azure, monkeypatch, tmp_path)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import shutil
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
-from tests.rigs.chaos import Chaos
 from tests.rigs.cli import WRITE_THEN_READ, Cli
 
 GOBONNIEGO = Path(__file__).parents[1] / "cases/imported/gobonniego-1.0.9.json"
@@ -38,13 +35,10 @@ def done(user: Cli, umask: int, *words: str) -> str:
     return str(out)
 
 
-@drill(
-    done="umask 000, 022 or 077; a run, one in the background, a matrix, an import, a prune and a "
-    "report",
-    holds="everything in the home's data and log directories is 700 or 600",
-)
 @UMASKS
 def test_what_a_run_leaves_is_for_its_owner_alone(user: Cli, target: Path, umask: int) -> None:
+    """Umask 000, 022 or 077; a run, one in the background, a matrix, an import, a prune and a
+    report: everything in the home's data and log directories is 700 or 600."""
     mine = user.home / "mine.fio"
     mine.write_text(WRITE_THEN_READ.format(seconds=1))
     shutil.copy(GOBONNIEGO, user.home / "theirs.json")
@@ -63,36 +57,10 @@ def test_what_a_run_leaves_is_for_its_owner_alone(user: Cli, target: Path, umask
     assert list(target.iterdir()) == []
 
 
-@drill(
-    done="umask 000 or 077 while a lab host is built and measured",
-    holds="its directory is 700 while it runs, and the run ends well",
-)
-@UMASKS
-def test_a_lab_host_works_under_any_umask(chaos: Chaos, umask: int) -> None:
-    seen: list[str] = []
-    process = chaos.user.start("matrix", "run", chaos.matrix("lab", seconds=4), umask=umask)
-    while process.poll() is None:
-        if chaos.steps() and (chaos.place / "lab").exists():
-            seen += open_at_top(chaos.place / "lab")
-            break
-    _, err = process.communicate(timeout=240)
-    assert process.returncode == 0, err
-    assert seen == []
-
-
-def open_at_top(base: Path) -> Iterator[str]:
-    """What others may enter of the directory of lab hosts and of each host."""
-    for path in (base, *base.glob("[!.]*")):
-        if path.is_dir() and path.stat().st_mode & 0o077:
-            yield f"{stat.S_IMODE(path.stat().st_mode):03o} {path}"
-
-
-@drill(
-    done="umask 022 or 077 when a site and a report are written",
-    holds="pages are for readers: they follow the umask as other programs' files do",
-)
 @pytest.mark.parametrize("umask", [0o022, 0o077], ids=["022", "077"])
 def test_pages_follow_the_umask(user: Cli, umask: int) -> None:
+    """Umask 022 or 077 when a site and a report are written: pages are for readers: they follow
+    the umask as other programs' files do."""
     shutil.copy(GOBONNIEGO, user.home / "theirs.json")
     done(user, umask, "results", "import", "theirs.json")
     done(user, umask, "publish", "site", "--with-evidence", "-q")

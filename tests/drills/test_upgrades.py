@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from tests.drills.book import drill
 from tests.rigs.cli import a_user
-from tests.rigs.postgres import running_postgres
 
 from diskbench.store.database import open_database
 from diskbench.store.schema_revision import HEAD, VERSION_TABLE
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    with running_postgres() as url:
-        yield url
-
-
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("command", [("status",), ("results", "list"), ("gc",), ("resume",)])
-@drill(
-    done="A command is given a database whose schema another version of diskbench made.",
-    holds="It is refused with exit 2, naming both schemas and what to do; the database does not "
-    "change.",
-)
 def test_the_schema_of_another_version_is_refused(
     command: tuple[str, ...], backend: str, tmp_path: Path, postgres: str
 ) -> None:
+    """A command is given a database whose schema another version of diskbench made: it is refused
+    with exit 2, naming both schemas and what to do; the database does not change."""
     url = f"sqlite:///{tmp_path}/later.db" if backend == "sqlite" else postgres
     made = open_database(url)
     with made.begin() as connection:

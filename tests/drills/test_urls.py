@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
 import signal
-import sqlite3
 import subprocess
 import time
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from tests.drills.book import drill
 from tests.rigs.cli import Cli
-from tests.rigs.postgres import running_postgres
 
 SECRET = "Hunter2"  # noqa: S105 - what must not be told
 PASSWORDS = ["Hunter2#x", "Hunter2?x=1", "Hunter2/x", "x@Hunter2", "Hunter2:x", "100%Hunter2",
@@ -30,13 +24,6 @@ def cli(tmp_path):
     return Cli(tmp_path)
 
 
-@pytest.fixture(scope="module")
-def postgres():
-    """A server that asks for a password: the URL of its database without one, and its socket."""
-    with running_postgres() as url:
-        yield url
-
-
 def all_text(done: subprocess.CompletedProcess[str], place: Path) -> str:
     """All that a command said, and all that it wrote."""
     written = [
@@ -45,41 +32,20 @@ def all_text(done: subprocess.CompletedProcess[str], place: Path) -> str:
     return "\n".join([done.stdout, done.stderr, *written, *map(str, place.rglob("*"))])
 
 
-@drill(
-    done="the database URL contains a password with # ? / @ : % a blank or unicode",
-    holds="no command prints or stores any part of it, plain, with --debug or as JSON",
-)
 @pytest.mark.parametrize("password", PASSWORDS)
 def test_a_password_of_any_letters_is_never_printed(cli, password):
+    """The database URL contains a password with # ? / @ : % a blank or unicode: no command prints
+    or stores any part of it, plain, with --debug or as JSON."""
     cli.extra_env["DISKBENCH_DATABASE_URL"] = f"postgresql://me:{password}@127.0.0.1:1/d"
     for arguments in (("config", "--output", "json"), ("--debug", "results", "list")):
         assert SECRET not in all_text(cli.call(*arguments), cli.home)
 
 
-@drill(
-    done="the same passwords are percent-encoded",
-    holds="the URL is accepted, config shows *** for each, and diskbench connects to the server",
-)
-def test_a_percent_encoded_password_is_taken(cli):
-    for password in PASSWORDS:
-        url = f"postgresql://me:{quote(password, safe='')}@127.0.0.1:1/d"
-        cli.extra_env["DISKBENCH_DATABASE_URL"] = url
-        done = cli.call("config", "--output", "json")
-        shown = json.loads(done.stdout)["settings"]["database_url"]["value"]
-        assert shown == "postgresql://me:***@127.0.0.1:1/d"
-    done = cli.call("--debug", "results", "list")
-    assert done.returncode == 2
-    assert "me:***@127.0.0.1:1/d" in done.stderr
-    assert SECRET not in all_text(done, cli.home)
-
-
-@drill(
-    done="the database is given as postgresql:/u:p@h/d, host=h password=p and the like, by flag, "
-    "environment and file",
-    holds="exit 2 with the accepted forms, no part of the text, and no file is made",
-)
 @pytest.mark.parametrize("way", ["flag", "environment", "diskbench.toml", "config.toml"])
 def test_an_invalid_url_is_never_a_file(cli, way):
+    """The database is given as postgresql:/u:p@h/d, host=h password=p and the like, by flag,
+    environment and file: exit 2 with the accepted forms, no part of the text, and no file is
+    made."""
     urls = [f"postgresql:/u:{SECRET}@h/d", f"host=h password={SECRET}"]
     if way == "flag":
         urls += [f"u:{SECRET}@h/d", f"sqlite://u:{SECRET}@h/d", f"mysql://u:{SECRET}@h/d",
@@ -103,10 +69,6 @@ def test_an_invalid_url_is_never_a_file(cli, way):
         assert set(cli.home.rglob("*")) == before, "nothing was made"
 
 
-@drill(
-    done="the evidence store is given with a key, a SAS token or a secret in its URL",
-    holds="exit 2, no part of them is printed, and nothing is made",
-)
 @pytest.mark.parametrize(
     "url",
     [
@@ -118,18 +80,18 @@ def test_an_invalid_url_is_never_a_file(cli, way):
     ],
 )
 def test_an_evidence_url_with_a_secret_is_refused_unseen(cli, url):
+    """The evidence store is given with a key, a SAS token or a secret in its URL: exit 2, no part
+    of them is printed, and nothing is made."""
     cli.extra_env["DISKBENCH_EVIDENCE_URL"] = url
     done = cli.call("--debug", "results", "rebuild")
     assert done.returncode == 2
     assert SECRET not in all_text(done, cli.home)
 
 
-@drill(
-    done="an API endpoint is given with a user and a password, or with a token in its query",
-    holds="exit 2 before anything is planned, and no part of them is printed or stored",
-)
 @pytest.mark.parametrize("provider", ["aws", "azure", "gcp", "vsphere"])
 def test_an_endpoint_with_a_secret_is_refused_unseen(cli, provider):
+    """An API endpoint is given with a user and a password, or with a token in its query: exit 2
+    before anything is planned, and no part of them is printed or stored."""
     for url in (f"https://u:{SECRET}@127.0.0.1:1", f"https://127.0.0.1:1/?token={SECRET}"):
         for command in (
             ("plan", "--provider", provider, "--profile", "quick", "--endpoint-url", url),
@@ -140,12 +102,10 @@ def test_an_endpoint_with_a_secret_is_refused_unseen(cli, provider):
             assert SECRET not in all_text(done, cli.home)
 
 
-@drill(
-    done="a run is measured with a password in the database URL of a real PostgreSQL, then "
-    "shown, exported, reported and given a wrong password",
-    holds="the password is not in output, logs, evidence, tables or arguments of any process",
-)
 def test_a_run_on_postgresql_leaves_its_password_nowhere(cli, postgres):
+    """A run is measured with a password in the database URL of a real PostgreSQL, then shown,
+    exported, reported and given a wrong password: the password is not in output, logs, evidence,
+    tables or arguments of any process."""
     # Of this test alone: among the arguments of all processes are those of other tests, too.
     secret = f"{SECRET}{secrets.token_hex(8)}"
     password = f"{secret}#/?@:%é"
@@ -192,58 +152,3 @@ def command_lines() -> set[str]:
         except OSError:  # it ended
             continue
     return found
-
-
-@drill(
-    done="two hundred URLs with random passwords are read, printed and refused (hypothesis)",
-    holds="no message, advice, cause or traceback has six letters of a password",
-)
-def test_no_random_password_is_printed():
-    import traceback
-
-    from diskbench.errors import DiskbenchError
-    from diskbench.store.database import parse_url
-    from diskbench.store.evidence import open_evidence
-    from diskbench.store.urls import printable
-
-    letters = st.sampled_from("QWZ7#?/@:%&=+[]! é密\n\x1b")
-    shapes = ["postgresql://u:{}@h/d", "postgresql:/u:{}@h/d", "host=h password={}", "u:{}@h",
-              "postgresql://h/d?password={}", "s3://k:{}@b/x",
-              "https://h/c?sig={}", "az://c/x?{}", "sqlite://u:{}@h", "{}"]  # fmt: skip
-
-    @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(st.text(letters, min_size=6, max_size=16), st.sampled_from(shapes))
-    def told(password, shape):
-        url = shape.format(password)
-        if re.match(r"^[\w ./~]", url) and shape == "{}":
-            return  # a path, which is told
-        said = [printable(url)]
-        for read in (parse_url, open_evidence):
-            try:
-                said.append(repr(read(url)))
-            except DiskbenchError as error:
-                said += traceback.format_exception(error)
-        parts = {password[i : i + 6] for i in range(len(password) - 5)}
-        own = "\n".join(line for line in "\n".join(said).splitlines() if "File " not in line)
-        assert not [one for one in parts if one in own]
-
-    told()
-
-
-@drill(
-    done="paths with blanks, @ and # are given for the database and the evidence",
-    holds="each is the file or directory of exactly that name",
-)
-def test_a_path_stays_a_path(cli):
-    place = cli.home / "a b@c#d%e"
-    place.mkdir()
-    cli.extra_env |= {
-        "DISKBENCH_DATABASE_URL": str(place / "rows 1.db"),
-        "DISKBENCH_EVIDENCE_URL": str(place / "kept"),
-    }
-    done = cli.call("results", "rebuild")
-    assert done.returncode == 0, done.stderr
-    assert {one.name for one in place.iterdir()} == {"kept", "rows 1.db"}
-    with sqlite3.connect(place / "rows 1.db") as plain:
-        assert plain.execute("SELECT count(*) FROM diskbench_run").fetchone() == (0,)
-    plain.close()

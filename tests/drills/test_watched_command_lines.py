@@ -11,7 +11,6 @@ from tests.cloud.conftest import aws as aws
 from tests.cloud.conftest import aws_server as aws_server
 from tests.cloud.eager import __file__ as eager
 from tests.cloud.rented import REGION, Aws
-from tests.drills.book import drill
 from tests.rigs.chaos import Chaos
 from tests.rigs.cli import Cli
 from tests.rigs.postgres import running_postgres
@@ -57,12 +56,10 @@ def nothing_told(user: Watched, said: str, at_least: int) -> None:
         assert [path for path in kept if secret.encode() in path.read_bytes()] == []
 
 
-@drill(
-    done="a rental in the lab with a database password, a shared secret and cloud tokens; strace "
-    "records every command of controller and host",
-    holds="no secret is in any command line, in output, logs or evidence",
-)
 def test_no_command_of_controller_or_host_holds_a_secret(chaos: Chaos, url: str) -> None:
+    """A rental in the lab with a database password, a shared secret and cloud tokens; strace
+    records every command of controller and host: no secret is in any command line, in output, logs
+    or evidence."""
     profile = chaos.user.home / "mine.fio"
     profile.write_text(JOB)
     secrets = {
@@ -76,14 +73,12 @@ def test_no_command_of_controller_or_host_holds_a_secret(chaos: Chaos, url: str)
     nothing_told(user, done.stdout + done.stderr, at_least=100)
 
 
-@drill(
-    done="a rental in an emulated AWS with a shared secret and session tokens; strace records "
-    "every command of the controller",
-    holds="no secret, key or user data is in any command line, in output, logs or evidence",
-)
 def test_no_command_of_a_controller_that_rents_holds_a_secret(
     aws: Aws, user: Cli, tmp_path: Path
 ) -> None:
+    """A rental in an emulated AWS with a shared secret and session tokens; strace records every
+    command of the controller: no secret, key or user data is in any command line, in output, logs
+    or evidence."""
     profile = tmp_path / "mine.fio"
     profile.write_text(JOB)
     secrets = {
@@ -95,19 +90,3 @@ def test_no_command_of_a_controller_that_rents_holds_a_secret(
     done = watched.run("-v", *words, timeout_s=280)
     assert done.returncode == 0, done.stderr
     nothing_told(watched, done.stdout + done.stderr, at_least=2)
-
-
-@drill(
-    done="config, doctor, status and a failing command are run with a database password and a "
-    "shared secret, verbose and as JSON",
-    holds="none of them is printed or logged",
-)
-@pytest.mark.parametrize(
-    "words",
-    [("config",), ("status",), ("results", "list"), ("--debug", "results", "show", "nothing")],
-)
-def test_no_command_prints_a_secret(user: Cli, words: tuple[str, ...], url: str) -> None:
-    watched = Watched(user.home, {"DISKBENCH_DATABASE_URL": url, "DISKBENCH_SECRET": SECRET})
-    done = watched.run(*words)
-    assert done.returncode in {0, 2}, done.stderr
-    nothing_told(watched, done.stdout + done.stderr, at_least=1)

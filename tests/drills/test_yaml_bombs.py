@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.drills.book import drill
 from tests.rigs.cli import a_user
 from tests.rigs.limited import Ended, limited
 
@@ -116,39 +115,31 @@ def refused(ended: Ended) -> None:
     assert not any(one in out + err for one in ("\x07", "\x1b]", "\0"))
 
 
-@drill(
-    done="a matrix file with aliases of aliases, merge keys, deep nesting, endless numbers, "
-    "objects, control characters",
-    holds="exit 2 with the line, all within a minute of processor time and 3 GiB of address space",
-)
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_matrix_that_is_a_yaml_bomb_is_refused(ended: AllEnded, name: str) -> None:
+    """A matrix file with aliases of aliases, merge keys, deep nesting, endless numbers, objects,
+    control characters: exit 2 with the line, all within a minute of processor time and 3 GiB of
+    address space."""
     refused(ended["matrix", name])
 
 
-@drill(
-    done="the front matter of a profile is such a YAML bomb",
-    holds="exit 2 with a message, within the same limits",
-)
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_profile_whose_front_matter_is_a_yaml_bomb_is_refused(ended: AllEnded, name: str) -> None:
+    """The front matter of a profile is such a YAML bomb: exit 2 with a message, within the same
+    limits."""
     refused(ended["profile", name])
 
 
-@drill(
-    done="bombs in fields that a matrix or profile has: labels, axes, parameters",
-    holds="exit 2 with a message, within the same limits",
-)
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_bomb_in_a_known_field_is_refused(ended: AllEnded, name: str) -> None:
+    """Bombs in fields that a matrix or profile has: labels, axes, parameters: exit 2 with a
+    message, within the same limits."""
     refused(ended["field", name])
 
 
-@drill(
-    done="a matrix and a profile that are not text: a binary, a directory, an endless device",
-    holds="exit 2 with a message, within the same limits",
-)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("command", ["matrix", "profile"])
 def test_a_file_that_is_not_text_is_refused(ended: AllEnded, kind: str, command: str) -> None:
+    """A matrix and a profile that are not text: a binary, a directory, an endless device: exit 2
+    with a message, within the same limits."""
     refused(ended[f"no text: {command}", kind])

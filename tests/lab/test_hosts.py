@@ -17,8 +17,6 @@ from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab.request import LabKeys, LabRequest
 from diskbench.units import GIB
 
-pytestmark = pytest.mark.slow
-
 
 def test_a_host_is_made_once_and_found_again(lab: Lab) -> None:
     made = lab.machines.acquire("one", custom())

@@ -9,8 +9,6 @@ from diskbench.providers.lab import devices
 from diskbench.providers.lab.hotplug import plug_in, pull_out
 from diskbench.providers.lab.request import LabRequest
 
-pytestmark = pytest.mark.slow
-
 DISK = DiskSpec(type="gp3", size_gib=4)
 
 

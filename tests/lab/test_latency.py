@@ -9,11 +9,9 @@ import contextlib
 import json
 import os
 import signal
-import stat
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +22,8 @@ from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.model.rental import Acquired, DiskSpec
 from diskbench.providers.lab import devices, fuse_file
 from diskbench.providers.lab.hotplug import plug_in, pull_out
-from diskbench.providers.lab.processes import find_groups, init_of, members
+from diskbench.providers.lab.processes import find_groups, members
 from diskbench.providers.lab.request import LabRequest
-from diskbench.units import MIB
-
-slow = pytest.mark.slow
 
 MS = 100.0
 """Long enough that what a machine adds to it is little, unless it is very busy."""
@@ -54,7 +49,6 @@ def test_without_fuse_the_error_says_so(lab: Lab, monkeypatch: pytest.MonkeyPatc
 # -- what a disk does --------------------------------------------------------------------------
 
 
-@slow
 @pytest.mark.parametrize("direction", ["read", "write"])
 def test_the_median_is_the_one_asked_for_and_nothing_comes_earlier(
     lab: Lab, direction: str
@@ -66,17 +60,6 @@ def test_the_median_is_the_one_asked_for_and_nothing_comes_earlier(
             return
 
 
-@slow
-def test_jitter_spreads_the_latencies(lab: Lab) -> None:
-    host = lab.machines.acquire("one", custom(latency_ms=MS, latency_jitter=0.5))
-    for done in when_left_alone(host, "--rw=randread", "--iodepth=32"):
-        assert done.median >= MS * 0.75
-        assert done.most > MS * 1.5
-        if done.least < MS * 0.7 and done.median <= MS * 1.25:
-            return
-
-
-@slow
 def test_requests_overlap(lab: Lab) -> None:
     host = lab.machines.acquire("one", custom(latency_ms=MS))
     for done in when_left_alone(host, "--rw=randread", "--iodepth=32"):
@@ -85,7 +68,6 @@ def test_requests_overlap(lab: Lab) -> None:
             return
 
 
-@slow
 def test_what_was_written_is_read_back(lab: Lab) -> None:
     host = lab.machines.acquire("one", custom(latency_ms=1, latency_jitter=0.5))
     given_by_fio = fio(
@@ -95,52 +77,6 @@ def test_what_was_written_is_read_back(lab: Lab) -> None:
     assert given_by_fio["read_bytes"] > 0
 
 
-@slow
-def test_a_filesystem_lives_on_it(lab: Lab) -> None:
-    host = lab.machines.acquire("one", custom(latency_ms=0.5))
-    script = (
-        f"mkfs.ext4 -q {host.device} && mount {host.device} /mnt && "
-        "head -c 3000000 /dev/urandom >/mnt/f && sync && sha256sum </mnt/f && umount /mnt && "
-        f"mount {host.device} /mnt && sha256sum </mnt/f && umount /mnt && fsck.ext4 -fn "
-        f"{host.device} >/dev/null 2>&1 && echo clean"
-    )
-    before, after, verdict = ssh(host, script).splitlines()
-    assert before == after
-    assert verdict == "clean"
-
-
-@slow
-def test_what_is_discarded_takes_no_room_on_this_machine(lab: Lab) -> None:
-    host = lab.machines.acquire("one", custom(latency_ms=0.5))
-    fio(host, "--rw=write", "--bs=1m", "--size=64m")
-    assert room_of_disk() >= 64 * MIB
-    assert ssh(host, f"blkdiscard {host.device} && od -An -tx1 -N4 {host.device}").split() == (
-        ["00"] * 4
-    )
-    assert room_of_disk() < 64 * MIB
-
-
-@slow
-def test_it_is_recognised_as_the_disk_that_was_made(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from diskbench.hosts.device import check_device
-    from diskbench.hosts.ssh import host_at
-
-    made = lab.machines.acquire("one", custom(latency_ms=1))
-    assert made.ssh is not None
-    monkeypatch.setenv("DISKBENCH_SSH_CONFIG", made.ssh.config)
-    host = host_at(made.address)
-    try:
-        assert made.device is not None
-        assert made.identity is not None
-        proof = check_device(host, made.device, made.identity, made.size_bytes)
-        assert proof.size_bytes == made.size_bytes
-    finally:
-        host.close()
-
-
-@slow
 def test_a_disk_that_is_plugged_in_is_as_late_and_goes_again(lab: Lab) -> None:
     lab.machines.acquire("one", LabRequest(latency_ms=1))
     disk = DiskSpec(type="gp3", size_gib=4)
@@ -157,7 +93,6 @@ def test_a_disk_that_is_plugged_in_is_as_late_and_goes_again(lab: Lab) -> None:
 # -- what is left of it ------------------------------------------------------------------------
 
 
-@slow
 def test_each_disk_has_its_own_server_and_all_go_with_the_host(lab: Lab) -> None:
     lab.machines.acquire("one", custom(latency_ms=1, count=3))
     assert len(servers()) == len(fuse_file.mounted(lab.base)) == len(devices.find(lab.base)) == 3
@@ -166,14 +101,6 @@ def test_each_disk_has_its_own_server_and_all_go_with_the_host(lab: Lab) -> None
     assert lab.left() == []
 
 
-@slow
-def test_no_latency_no_server(lab: Lab) -> None:
-    lab.machines.acquire("one", custom())
-    assert servers() == ()
-    assert fuse_file.mounted(lab.base) == ()
-
-
-@slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_server_that_is_killed_or_hangs_under_load_leaves_nothing(
     lab: Lab, number: signal.Signals
@@ -189,54 +116,10 @@ def test_a_server_that_is_killed_or_hangs_under_load_leaves_nothing(
     assert lab.left() == []
 
 
-@slow
-def test_a_host_whose_server_was_killed_is_made_anew(lab: Lab) -> None:
-    host = lab.machines.acquire("one", custom(latency_ms=1))
-    (server,) = servers()
-    os.kill(server, signal.SIGKILL)
-    until(lambda: servers() == ())
-    again = lab.machines.acquire("one", custom(latency_ms=1))
-    assert again.address == host.address
-    assert fio(again, "--rw=randread", "--bs=4k", "--size=1m")["read_iops"] > 0
-
-
-@slow
 def test_a_mounted_filesystem_does_not_hold_the_host(lab: Lab) -> None:
     host = lab.machines.acquire("one", custom(latency_ms=1))
     ssh(host, f"mkfs.ext4 -q {host.device} && mount {host.device} /mnt && echo a >/mnt/f")
     lab.machines.release("one")
-    assert lab.left() == []
-
-
-POINTS: dict[str, Callable[[Path], bool]] = {
-    "the log": lambda place: (place / "latency.log").exists(),
-    "the mount": lambda place: bool(fuse_file.mounted(place)),
-    "the device": lambda place: bool(devices.find(place)),
-    "the host's own process 1": lambda place: init_of(find_groups().of(place.name)) is not None,
-}
-CREATE = """
-import sys
-from diskbench.model.rental import DiskSpec
-from diskbench.providers.lab import machines
-from diskbench.providers.lab.request import LabRequest
-disk = DiskSpec(type="custom", size_gib=1)
-machines.acquire(sys.argv[1], LabRequest(disk=disk, latency_ms=1))
-"""
-
-
-@slow
-@pytest.mark.parametrize("point", POINTS)
-def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(lab: Lab, point: str) -> None:
-    creator = subprocess.Popen([sys.executable, "-c", CREATE, "one"], stderr=subprocess.DEVNULL)
-    try:
-        until(lambda: POINTS[point](lab.base / "one"))
-    finally:
-        creator.kill()
-        creator.wait()
-    # `gc` leaves a host that is complete: its creator was quick.
-    if lab.release_stale() == ():
-        lab.machines.release("one")
-    assert fuse_file.mounted(lab.base) == ()
     assert lab.left() == []
 
 
@@ -279,13 +162,6 @@ def servers() -> tuple[int, ...]:
             if b"diskbench.providers.lab.latency" in argv:
                 found.append(pid)
     return tuple(found)
-
-
-def room_of_disk() -> int:
-    """What the host's only disk takes on this machine: its server alone sees the file itself."""
-    (server,) = servers()
-    files = [link.stat() for link in Path(f"/proc/{server}/fd").iterdir()]
-    return max(file.st_blocks * 512 for file in files if stat.S_ISREG(file.st_mode))
 
 
 @contextlib.contextmanager

@@ -14,11 +14,9 @@ from pathlib import Path
 import pytest
 from tests.lab.conftest import Lab, custom, fio, ssh, until
 
-from diskbench.providers.lab import devices, processes
+from diskbench.providers.lab import devices, fuse_file, processes
 from diskbench.providers.lab.processes import find_groups, init_of, members
 from diskbench.providers.lab.supervisor.orders import read_report
-
-pytestmark = pytest.mark.slow
 
 CREATE = """
 import sys
@@ -26,7 +24,7 @@ from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab import machines
 from diskbench.providers.lab.request import LabRequest
 disk = DiskSpec(type="custom", size_gib=1, iops=100)
-machines.acquire(sys.argv[1], LabRequest(disk=disk))
+machines.acquire(sys.argv[1], LabRequest(disk=disk, latency_ms=1))
 """
 
 
@@ -51,6 +49,7 @@ POINTS: dict[str, Callable[[Path], bool]] = {
     "the record": lambda place: (place / "lease.json").exists(),
     "the keys": lambda place: (place / "access" / "user_key").exists(),
     "the group": lambda place: find_groups().of(place.name).exists(),
+    "the mount of its latency": lambda place: bool(fuse_file.mounted(place)),
     "the device": lambda place: bool(devices.find(place)),
     "the orders": lambda place: (place / "orders.json").exists(),
     "the processes": lambda place: (place / "host.log").exists(),
@@ -68,6 +67,7 @@ def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(
     # `gc` leaves a host that is complete: its creator was quick.
     if how == "release" or lab.release_stale() == ():
         lab.machines.release("one")
+    assert fuse_file.mounted(lab.base) == ()
     assert lab.left() == []
     host = lab.machines.acquire("one", custom())
     assert ssh(host, "id -u") == "0\n"
@@ -75,7 +75,7 @@ def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(
 
 def test_a_half_made_host_is_made_anew(lab: Lab) -> None:
     kill_creator("one", (lab.base / "one" / "orders.json").exists)
-    assert ssh(lab.machines.acquire("one", custom(iops=100)), "id -u") == "0\n"
+    assert ssh(lab.machines.acquire("one", custom(iops=100, latency_ms=1)), "id -u") == "0\n"
 
 
 def test_a_release_in_the_middle_waits_and_takes_all(lab: Lab) -> None:
@@ -129,17 +129,6 @@ def test_a_supervisor_ends_with_its_host(lab: Lab) -> None:
     until(lambda: members(group) == ())
     assert lab.release_stale() == ("one",)
     assert lab.left() == []
-
-
-def test_a_host_that_switches_itself_off_is_made_anew(lab: Lab) -> None:
-    host = lab.machines.acquire("one", custom())
-    group = find_groups().of("one")
-    assert host.ssh is not None
-    subprocess.run(["ssh", "-F", host.ssh.config, host.address, "kill -TERM 1"], check=False)
-    until(lambda: members(group) == ())
-    again = lab.machines.acquire("one", custom())
-    assert again.address == host.address
-    assert ssh(again, "id -u") == "0\n"
 
 
 def test_everything_killed_at_once_under_load_is_given_back(lab: Lab) -> None:

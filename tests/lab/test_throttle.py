@@ -8,23 +8,16 @@ thousands.
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tests.lab.conftest import Lab, custom, fio, ssh
 
-from diskbench.analysis.phases import step_phases
 from diskbench.catalog.bucket import Allowance
-from diskbench.catalog.expect import CatalogDisk, expect_on, path_of
 from diskbench.catalog.lookup import limits
-from diskbench.catalog.machine import MachineLimits
-from diskbench.model.expectation import Load
 from diskbench.model.rental import CUSTOM, DiskSpec
 from diskbench.providers.lab import devices
 from diskbench.providers.lab.request import Cache, LabMachine, LabRequest
 from diskbench.providers.lab.supervisor.orders import read_report
-from diskbench.units import KIB, MIB
-
-pytestmark = pytest.mark.slow
+from diskbench.units import MIB
 
 SHORT = ("--runtime=4", "--time_based", "--ramp_time=1")
 
@@ -68,14 +61,6 @@ def test_a_buffered_write_is_done_when_the_limit_lets_it_be(lab: Lab) -> None:
     assert 40 / 10 * 0.8 < end - start < 40 / 10 * 10
 
 
-def test_a_buffered_read_is_held_too(lab: Lab) -> None:
-    host = lab.machines.acquire("one", custom(mib_per_s=60))
-    done = fio(
-        host, "--rw=read", "--bs=1m", "--direct=0", "--ioengine=psync", "--iodepth=1", *SHORT
-    )
-    assert 10 * MIB < done["read_bytes"] < 80 * MIB
-
-
 def test_the_machine_caps_the_sum_of_its_disks(lab: Lab) -> None:
     host = lab.machines.acquire("one", custom(iops=400, count=2, vm_iops=500))
     alone = fio(host, "--rw=randread", "--bs=4k", *SHORT)
@@ -117,57 +102,12 @@ def test_a_request_of_a_mebibyte_costs_an_hdd_a_mebibyte_though_the_kernel_cuts_
     assert spent < 6 * done["read_bytes"]
 
 
-def test_blocks_above_what_counts_as_one_io_count_as_several(lab: Lab) -> None:
-    disk = DiskSpec(type=CUSTOM, size_gib=1, iops=320, io_kib=32)
-    host = lab.machines.acquire("one", LabRequest(disk=disk))
-    assert fio(host, "--rw=randread", "--bs=32k", *SHORT)["read_iops"] == pytest.approx(
-        320, rel=0.25
-    )
-    # 40 KiB are two I/Os, as ESXi counts them, and not one and a quarter.
-    assert fio(host, "--rw=randread", "--bs=40k", *SHORT)["read_iops"] == pytest.approx(
-        160, rel=0.25
-    )
-
-
 def test_a_loop_device_is_given_back_uncut(lab: Lab) -> None:
     lab.machines.acquire("one", LabRequest(disk=DiskSpec(type="gp2", size_gib=1)))
     queue = Path("/sys/block", devices.find(lab.base)[0].kernel, "queue")
     assert (queue / "max_sectors_kb").read_text() == "256\n"
     lab.machines.release("one")
     assert (queue / "max_sectors_kb").read_text() == (queue / "max_hw_sectors_kb").read_text()
-
-
-def test_stalls_stop_a_disk_for_a_while(lab: Lab) -> None:
-    host = lab.machines.acquire("one", custom(iops=500, stall_every_s=1, stall_for_s=1, seed=3))
-    done = fio(host, "--rw=randread", "--bs=4k", "--runtime=6", "--time_based")
-    assert 20 < done["read_iops"] < 450
-
-
-SCALE = 93.1  # 1,862 s become 20
-
-
-def test_the_cliff_of_a_gp2_is_found_at_the_second_that_the_catalogue_says(lab: Lab) -> None:
-    request = LabRequest(disk=DiskSpec(type="gp2", size_gib=20), time_scale=SCALE)
-    host = lab.machines.acquire("one", request)
-    log = ssh(
-        host,
-        f"cd /tmp && fio --name=t --filename={host.device} --rw=randread --bs=4k --direct=1 "
-        "--ioengine=libaio --iodepth=32 --runtime=40 --time_based --write_iops_log=t "
-        "--log_avg_msec=1000 >/dev/null && cat t_iops.1.log",
-    )
-    iops = np.array([float(line.split(",")[1]) for line in log.splitlines()])
-    found = step_phases(iops, iops * 4 * KIB, shortest_s=10)
-    assert [phase.kind for phase in found.phases] == ["burst", "baseline"]
-    [cliff] = found.cliffs
-    # With the rate that this machine gave, which is the promised one unless it is overloaded.
-    load = Load(block_bytes=4 * KIB, max_per_s=min(cliff.before, 3000))
-    disk = CatalogDisk(limits("aws", "gp2", 20), time_scale=SCALE)
-    expected = expect_on(path_of(disk, MachineLimits("")), load)
-    assert expected is not None
-    predicted = expected.lasts_s
-    assert cliff.at_s == pytest.approx(predicted, abs=2)
-    assert cliff.after == pytest.approx(100, rel=0.15)
-    assert cliff.credits == pytest.approx(5_400_000 / SCALE, rel=0.15)
 
 
 DISK_IOPS, CACHED_IOPS = 300, 1500

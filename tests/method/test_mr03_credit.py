@@ -51,15 +51,6 @@ def first_empty(course: Simulation) -> Emptied:
     return found
 
 
-def test_a_gp2_of_20_gib_at_3000_iops_spends_5_4_million_credits_in_31_minutes():
-    found = expect_on(path_of(disk_of("aws", "gp2", 20), NO_LIMIT), RANDOM_4K)
-    assert found is not None
-    assert found.begin.iops == 3000
-    assert found.lasts_s == pytest.approx(5_400_000 / (3000 - 100)) == pytest.approx(1862, abs=1)
-    assert found.lasting.iops == 100
-    assert found.lasting.limited_by == "disk-iops"
-
-
 def test_the_first_post_s_gp2_collapses_in_the_34th_run_as_it_did():
     """ "Amazon's performance collapsed on the thirty-fourth run", "after 3 hours": 256 KiB a write,
     128 KiB a read (read-ahead), at the rates that were measured."""
@@ -108,27 +99,6 @@ def test_after_the_collapse_the_stream_is_as_slow_as_it_was():
         found = expect_on(path_of(disk, C4_XLARGE), load)
         assert found is not None
         assert found.lasting.bytes_per_s == pytest.approx(seen * 100 / 108, rel=0.08)
-
-
-@pytest.mark.parametrize(
-    ("disk_type", "size_gib", "baseline", "burst", "lasts_s"),
-    [
-        # 40 and 250 MiB/s a TiB; the bucket holds as much as the volume.
-        ("st1", 500, 19.53, 122.07, 4993),
-        ("st1", 12 * 1024, 480, 500, 12 * 1048576 / 20),
-        ("st1", 12.5 * 1024, 500, 500, None),
-        ("sc1", 500, 5.86, 39.06, 15_420),
-        ("sc1", 12 * 1024, 144, 250, 12 * 1048576 / 106),
-    ],
-)
-def test_hdd_volumes_stream_at_their_burst_until_a_volume_s_worth_is_spent(
-    disk_type: str, size_gib: float, baseline: float, burst: float, lasts_s: float | None
-):
-    found = expect_on(path_of(disk_of("aws", disk_type, size_gib), NO_LIMIT), STREAM_1M)
-    assert found is not None
-    assert found.begin.bytes_per_s / MIB == pytest.approx(burst, abs=0.01)
-    assert found.lasting.bytes_per_s / MIB == pytest.approx(baseline, abs=0.01)
-    assert found.lasts_s == (None if lasts_s is None else pytest.approx(lasts_s, rel=0.001))
 
 
 def test_azure_credit_lasts_half_an_hour_in_operations_and_in_bytes():

@@ -3,11 +3,10 @@ that will take (CONFIRM)."""
 
 import math
 import random
-from statistics import median
 
 import pytest
 
-from diskbench.analysis.repeats import expected_bounds, median_interval, more_needed, width
+from diskbench.analysis.repeats import median_interval, more_needed, width
 from diskbench.model.campaign import UntilStatus
 from diskbench.model.matrix import Limits
 from diskbench.plan.until import BlockStatus, turn_of
@@ -17,11 +16,6 @@ from diskbench.report.terminal.matrix_table import until_words
 def drawn(seed, count, sd):
     draw = random.Random(seed)
     return [1000 * math.exp(draw.gauss(0, sd)) for _ in range(count)]
-
-
-def test_nine_alike_are_not_enough_and_ten_are():
-    assert more_needed([1000.0] * 9) == 1
-    assert more_needed([1000.0] * 10) == 0
 
 
 def test_ten_are_enough_only_where_the_interval_is_narrow():
@@ -43,24 +37,6 @@ def test_what_was_asked_for_brings_the_interval_under_five_percent_about_half_th
             reached += found is not None and width(found) <= 0.05
     assert asked > 40
     assert 0.25 <= reached / asked <= 0.9
-
-
-def test_mean_bounds_are_those_that_confirm_draws():
-    """Subsets drawn with replacement, 4,000 of them, as the paper draws 200."""
-    values, draw, size = drawn(3, 12, 0.1), random.Random(4), 15
-    bounds = [median_interval(draw.choices(values, k=size)) for _ in range(4000)]
-    low, high = expected_bounds(values, size)
-    assert low == pytest.approx(sum(b.low for b in bounds if b) / len(bounds), rel=0.005)
-    assert high == pytest.approx(sum(b.high for b in bounds if b) / len(bounds), rel=0.005)
-
-
-def test_noise_of_two_nine_and_fifteen_percent_asks_for_ever_more():
-    asked = [
-        median(more_needed(drawn(seed, 10, sd)) or 0 for seed in range(15))
-        for sd in (0.02, 0.09, 0.15)
-    ]
-    assert asked[0] == 0
-    assert asked[0] < asked[1] < asked[2]
 
 
 def turn(block_status, **states):

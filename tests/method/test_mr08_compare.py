@@ -6,10 +6,9 @@ import math
 import random
 
 import pytest
-from benchmarks.method_statistics import CELLS, REPLICATES, in_turn, order
+from benchmarks.method_statistics import order
 
 from diskbench.analysis.compare import Pair, adjusted, compare, judge
-from diskbench.plan.matrix import ordered
 
 
 @pytest.fixture(scope="module")
@@ -29,21 +28,6 @@ def test_measured_one_after_the_other_they_would(rates):
     apart, _, _ = rates["A/A one after the other, two bands: called different"]
     in_turn, _, _ = rates["A/A in turn, two bands: called different"]
     assert apart >= in_turn + 0.1
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_a_round_holds_each_once_and_ends_before_the_next_begins(seed):
-    a, b = in_turn(seed)
-    for number in range(REPLICATES):
-        assert sorted((a[number], b[number])) == [2 * number, 2 * number + 1]
-
-
-def test_the_order_is_that_of_its_seed():
-    def keys(seed):
-        return [one.key for one in ordered(CELLS, "random", seed)]
-
-    assert keys(7) == keys(7)
-    assert len({tuple(keys(seed)) for seed in range(20)}) == 20
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from tests.rigs.printed import print_result
 from tests.unit.report.made import plan, result, row
 
 from diskbench.fio.jobfile import jobs, parse
-from diskbench.fio.offered import requested_iops, resolve, saturation_warning
+from diskbench.fio.offered import requested_iops, resolve
 from diskbench.fio.output import parse_output
 from diskbench.fio.profiles import shipped_profile
 from diskbench.fio.rows import measurements
@@ -57,16 +57,6 @@ def test_submission_is_offloaded_where_fio_can_and_dealt_out_where_it_hangs():
     assert new.get("io_submit_mode") == "offload"
     (old,) = jobs(parse(shipped("fio-3.33")["offered-50"].job).sections)
     assert (old.get("io_submit_mode"), old.get("numjobs")) == (None, "64")
-
-
-def test_below_99_percent_served_the_latency_is_called_that_of_a_queue():
-    steps = shipped("fio-3.42")
-    offered = resolve(steps["offered-90"], [reached(steps["capacity"], REACHED)])
-    rate = requested_iops(offered.job)
-    assert saturation_warning(offered, reached(offered, rate * 0.991)) is None
-    found = saturation_warning(offered, reached(offered, rate * 0.985))
-    assert found is not None
-    assert found.code == "saturated"
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,7 @@ from diskbench.errors import ReleaseFailed, TargetRefused
 from diskbench.hosts.device import check_device
 from diskbench.hosts.stripe import Member, stripe, stripe_uuid, unstripe
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(900),  # the image may have to be built, and a guest to boot
-]
+pytestmark = pytest.mark.timeout(900)  # the image may have to be built, and a guest to boot
 
 TRIAL = "01jd0000000000000000000001"
 DISK_BYTES = 128 * 2**20

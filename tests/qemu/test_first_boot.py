@@ -16,10 +16,7 @@ from diskbench.hosts.device import list_devices
 from diskbench.model.facts import DiskFacts
 from diskbench.providers.cloud_init import extend_timer
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(900),  # the image may have to be built, and two guests to boot
-]
+pytestmark = pytest.mark.timeout(900)  # the image may have to be built, and two guests to boot
 
 SERIAL = "vol0123456789abcdef0"
 OTHER = "vol0123456789abcdef1"

@@ -16,10 +16,7 @@ from diskbench.hosts.unit import DeviceGuard, Unit
 from diskbench.hosts.workspace import cleanup, make_workspace
 from diskbench.model.spec import ResolvedTarget
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(900),  # the image may have to be built, and a guest to boot
-]
+pytestmark = pytest.mark.timeout(900)  # the image may have to be built, and a guest to boot
 
 DISK_BYTES = 128 * 2**20
 FIRST, SECOND = "vol0cccccccccccccccc", "vol0dddddddddddddddd"

@@ -20,7 +20,8 @@ def partition(device):
 def mounted(device, at):
     subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True)
     at.mkdir()
-    subprocess.run(["mount", device, str(at)], check=True)
+    # Read-only: ext4 would go on to write its own tables for seconds.
+    subprocess.run(["mount", "-o", "ro", device, str(at)], check=True)
     try:
         yield
     finally:
@@ -73,8 +74,8 @@ def backing(device):
 
 
 @contextlib.contextmanager
-def exclusive(device):
-    held = os.open(device, os.O_RDONLY | os.O_EXCL)
+def exclusive(device, flags=os.O_RDONLY | os.O_EXCL):
+    held = os.open(device, flags)
     try:
         yield
     finally:

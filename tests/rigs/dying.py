@@ -50,6 +50,12 @@ def holders(function: Any, name: str) -> Iterator[ModuleType]:
             yield module
 
 
+def replace_everywhere(monkeypatch: Any, module: ModuleType, name: str, new: Any) -> None:
+    """Replace `module.name`, in every module that imported it, until the test ends."""
+    for holder in holders(getattr(module, name), name):
+        monkeypatch.setattr(holder, name, new)
+
+
 def _install(deed: str, when: str, place: str, at: int) -> None:
     module, _, names = place.partition(":")
     *owners, name = names.split(".")

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 
 class FlakyProxy:
     """Forwards `port` to a server on loopback. Every method may be called from any thread and
-    returns when it is done. `passed` counts bytes; past `cut_after_bytes`, once, all is reset, and
-    again each time that `cut_every_bytes` more have passed."""
+    returns when it is done. `passed` counts bytes; past `cut_after_bytes`, once, all is reset."""
 
     def __init__(self, target_port: int) -> None:
         self._target = target_port
@@ -22,7 +21,6 @@ class FlakyProxy:
         self.accepted = 0
         self.passed = 0
         self.cut_after_bytes: int | None = None
-        self.cut_every_bytes: int | None = None
         self._hung = False
         self._refuses = False
         self._pairs: dict[socket.socket, socket.socket] = {}
@@ -138,8 +136,7 @@ class FlakyProxy:
         self.passed += len(data)
         limit = self.cut_after_bytes
         if limit is not None and self.passed > limit:
-            every = self.cut_every_bytes
-            self.cut_after_bytes = None if every is None else self.passed + every
+            self.cut_after_bytes = None
             self._drop_all()
         elif not data:
             self._forget(sock)

@@ -66,6 +66,19 @@ def attached(image: Path, *flags: str) -> Iterator[Loop]:
         detach_all(image)
 
 
+@contextmanager
+def filesystem(directory: Path, mib: int) -> Iterator[Path]:
+    """An ext4 of `mib` MiB on a loop device of its own, mounted at `directory`, which is made."""
+    image = empty_image(directory.with_name(f"{directory.name}.img"), mib)
+    directory.mkdir()
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", str(image)], check=True)
+    subprocess.run(["mount", "-o", "loop", str(image), str(directory)], check=True)
+    try:
+        yield directory
+    finally:
+        subprocess.run(["umount", str(directory)], check=True)
+
+
 def detach_all(image: Path) -> None:
     """Detach every loop device on `image`, and no other: numbers may be somebody else's by now."""
     done = subprocess.run(

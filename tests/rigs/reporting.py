@@ -6,10 +6,7 @@ A log of CI may keep only its last lines. So whatever failed also goes to the fi
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +19,6 @@ EVERY_S = 60.0
 """How often the progress is printed; our choice."""
 LONGEST = 300
 """Characters of a line about a failure; our choice."""
-UNFINISHED = "interrupted"
-"""Under this key a worker of xdist hands over which test was interrupted."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -45,27 +40,6 @@ def failure_line(report: pytest.TestReport | pytest.CollectReport) -> str:
     said = "no error text" if not lines else lines[0 if crash is not None else -1].strip()
     phase = "" if report.when in {"call", "???"} else f" ({report.when})"
     return f"{report.nodeid}{phase} - {said}"[:LONGEST]
-
-
-def interruption(excinfo: pytest.ExceptionInfo[BaseException]) -> str:
-    """Which test was interrupted, with the traceback of that moment."""
-    test = os.environ.get("PYTEST_CURRENT_TEST", "no test")
-    where = "".join(traceback.format_exception(excinfo.value))
-    return f"KeyboardInterrupt in process {os.getpid()} during {test}\n{where}"
-
-
-class WorkerReport:
-    """In a worker of xdist: says which test a signal hit, on stderr and to the controller."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-
-    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        text = interruption(excinfo)
-        print(text, file=sys.stderr, flush=True)
-        output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
-        if output is not None:
-            output[UNFINISHED] = text.partition("\n")[0]
 
 
 class Progress:
@@ -116,10 +90,7 @@ class Progress:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        said = getattr(node, "workeroutput", None) or {}
-        if UNFINISHED in said and error is None:  # it is called with an error, too
-            self._keep("interrupted", f"{node.gateway.id}: {said[UNFINISHED]}"[:LONGEST])
-        elif error and UNFINISHED not in said:
+        if error:
             self._keep("worker", f"{node.gateway.id} ended: {str(error).strip()[-LONGEST:]}")
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:

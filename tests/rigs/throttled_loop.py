@@ -54,27 +54,6 @@ class Group:
     directory: Path
     procs: tuple[Path, ...]
 
-    def write_shim(self, directory: Path, program: str) -> Path:
-        """A script named as `program` in `directory` that enters the group and becomes it.
-
-        `program` is a name on PATH or a path.
-
-        With `directory` first in PATH, whoever starts `program` starts it inside the group, and
-        only it: the page cache that the limit leaves is not shared with who started it. Each start
-        adds a line to `directory/NAME.starts`.
-        """
-        real = shutil.which(program)
-        if real is None:
-            raise RigError(f"{program} is not installed")
-        directory.mkdir(parents=True, exist_ok=True)
-        shim = directory / Path(program).name
-        enter = "".join(f"echo $$ >{path}\n" for path in self.procs)
-        shim.write_text(
-            f'#!/bin/sh\nset -e\n{enter}echo "$*" >>"$0.starts"\nexec {real} "$@"\n', "utf-8"
-        )
-        shim.chmod(0o755)
-        return shim
-
 
 @dataclass(frozen=True)
 class Cgroups:

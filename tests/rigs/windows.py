@@ -43,7 +43,6 @@ class Window:
 
 
 CACHE_DROP = Window("sync")
-CANARY = Window("sha256sum")
 FIO = Window("fio", STEPS_FIO, after=True)
 BEFORE_FIO = Window("fio", STEPS_FIO)
 

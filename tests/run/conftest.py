@@ -1,10 +1,12 @@
-"""A user with an empty home, and a directory to measure in."""
+"""A user with an empty home, a directory to measure in, and a user who rents."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.rigs.chaos import Chaos, a_chaos
 from tests.rigs.cli import Cli, a_user
 
 
@@ -18,3 +20,10 @@ def target(tmp_path: Path) -> Path:
     directory = tmp_path / "target"
     directory.mkdir()
     return directory
+
+
+@pytest.fixture
+def renting(tmp_path: Path) -> Iterator[Chaos]:
+    """A user with a fake cloud and a lab, in which nothing may be left in the end."""
+    with a_chaos(tmp_path) as made:
+        yield made

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli
 
-pytestmark = pytest.mark.slow
-
 
 def test_a_series_that_a_command_broke_is_continued_and_compared(
     user: Cli, target: Path, tmp_path: Path

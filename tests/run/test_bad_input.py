@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from tests.rigs.cli import Cli
 
-pytestmark = pytest.mark.slow
-
 
 def refused(user: Cli, *args: str) -> str:
     done = user.call_refused("run", *args)
@@ -59,13 +57,6 @@ def test_what_cannot_be_meant_or_used(
     assert list(target.iterdir()) == []
 
 
-def test_a_path_that_is_a_file(user: Cli, target: Path) -> None:
-    file = target / "file"
-    file.write_text("kept")
-    assert "directory" in refused(user, "--path", str(file), "--profile", "quick")
-    assert file.read_text() == "kept"
-
-
 def test_a_profile_that_fio_refuses(user: Cli, target: Path, tmp_path: Path) -> None:
     profile = tmp_path / "bad.fio"
     profile.write_text("[a]\nrw=readd\nsize=1m\n")
@@ -79,15 +70,6 @@ def test_a_template_with_an_undefined_variable(user: Cli, target: Path, tmp_path
     told = refused(user, "--path", str(target), "--profile", str(profile))
     assert "sze" in told
     assert "line 8" in told
-
-
-def test_a_job_file_that_reaches_beyond_the_target(user: Cli, target: Path, tmp_path: Path) -> None:
-    victim = tmp_path / "victim"
-    victim.write_text("kept")
-    profile = tmp_path / "evil.fio"
-    profile.write_text("[a]\nrw=write\nsize=1m\nfilename=../victim\n")
-    assert "../victim" in refused(user, "--path", str(target), "--profile", str(profile))
-    assert victim.read_text() == "kept"
 
 
 def test_a_host_without_fio(user: Cli, target: Path, tmp_path: Path) -> None:

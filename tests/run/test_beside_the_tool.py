@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from tests.rigs.cli import Cli
-
-pytestmark = pytest.mark.slow
 
 DD = Path(__file__).parents[1] / "cases" / "imports" / "dd-write-4k.txt"
 

@@ -9,8 +9,6 @@ import pytest
 import zstandard
 from tests.rigs.cli import Cli, merged_rows
 
-pytestmark = pytest.mark.slow
-
 ETCD = "[commit]\nrw=write\nioengine=sync\nfdatasync=1\nsize=2300k\nbs=2300\n"
 
 

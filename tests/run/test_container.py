@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.thorough, pytest.mark.timeout(3000)]
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(3000)]
 
 ROOT = Path(__file__).parents[2]
 FILE = "docs/deploy/Containerfile"

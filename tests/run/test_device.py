@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from tests.rigs.cli import Cli, merged_rows
-
-pytestmark = pytest.mark.slow
+from tests.rigs.loops import Loop, attached, empty_image
 
 PROFILE = """[global]
 size=16m
@@ -25,27 +23,10 @@ bs=4k
 """
 
 
-@dataclass(frozen=True)
-class Disk:
-    path: str
-    identity: str
-    image: Path
-
-
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Disk]:
-    image = tmp_path / "disk.img"
-    with image.open("wb") as file:
-        file.truncate(400 * 2**20)
-    found = subprocess.run(
-        ["losetup", "--find", "--show", "--direct-io=on", str(image)],
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
-    path = found.stdout.strip()
-    try:
-        yield Disk(path, f"{image}:{image.stat().st_ino}", image)
-    finally:
-        subprocess.run(["losetup", "-d", path], check=True)
+def disk(tmp_path: Path) -> Iterator[Loop]:
+    with attached(empty_image(tmp_path / "disk.img", 400), "--direct-io=on") as made:
+        yield made
 
 
 @pytest.fixture
@@ -55,19 +36,19 @@ def profile(tmp_path: Path) -> Path:
     return path
 
 
-def run_args(disk: Disk, profile: Path, *more: str) -> list[str]:
+def run_args(disk: Loop, profile: Path, *more: str) -> list[str]:
     named = ["--device", disk.path, "--destroy-data", disk.identity]
     return ["run", *named, "--profile", str(profile), *more]
 
 
-def signatures(disk: Disk) -> str:
+def signatures(disk: Loop) -> str:
     return subprocess.run(
         ["wipefs", "--no-act", disk.path], check=True, capture_output=True, text=True
     ).stdout
 
 
 def test_a_raw_device_is_measured_with_its_own_counters_beside_fio(
-    user: Cli, disk: Disk, profile: Path
+    user: Cli, disk: Loop, profile: Path
 ) -> None:
     (run,) = user.json(*run_args(disk, profile), "--quiet")["runs"]
     assert run["state"] == "done"
@@ -77,7 +58,7 @@ def test_a_raw_device_is_measured_with_its_own_counters_beside_fio(
 
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
 def test_a_fresh_filesystem_is_made_measured_and_taken_away(
-    user: Cli, disk: Disk, profile: Path, filesystem: str
+    user: Cli, disk: Loop, profile: Path, filesystem: str
 ) -> None:
     (run,) = user.json(*run_args(disk, profile, "--filesystem", filesystem), "--quiet")["runs"]
     assert run["state"] == "done"
@@ -87,7 +68,7 @@ def test_a_fresh_filesystem_is_made_measured_and_taken_away(
 
 
 def test_the_commands_that_made_a_filesystem_are_evidence(
-    user: Cli, disk: Disk, profile: Path
+    user: Cli, disk: Loop, profile: Path
 ) -> None:
     (run,) = user.json(*run_args(disk, profile, "--filesystem", "ext4"), "--quiet")["runs"]
     evidence = user.home / ".local/share/diskbench/evidence/runs" / run["run_id"]

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from tests.rigs.cli import Cli
 
-pytestmark = pytest.mark.slow
-
 LOOK = ["--profile", "quick", "--set", "runtime=1", "--set", "size=16m", "--quiet"]
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from tests.rigs.fio_examples import examples
 from tests.rigs.golden import check_part
 
 from diskbench.errors import DiskbenchError
@@ -19,8 +22,6 @@ from diskbench.fio.target import FioTarget
 from diskbench.fio.template import RenderContext, render
 from diskbench.units import TIB
 
-pytestmark = pytest.mark.slow
-
 PAGE = Path(__file__).parents[2] / "docs/evidence/fio-examples.md"
 BEGIN, END = "<!-- examples -->\n", "<!-- end of examples -->"
 TARGETS = {
@@ -29,6 +30,19 @@ TARGETS = {
 }
 VALUES = {"FIO_RW": "randread", "FIO_BS": "4k", "FIO_IODEPTH": "4"}
 """Values of the variables that examples use as fio's own; others get a word."""
+
+
+@cache
+def examples() -> Mapping[str, str]:
+    """The text of each example of Debian's package `fio-examples` by its file name, in order. Needs
+    apt's registry."""
+    with TemporaryDirectory(prefix="fio-examples-") as scratch:
+        run = {"cwd": scratch, "check": True, "capture_output": True, "timeout": 300}
+        subprocess.run(["apt-get", "download", "-q", "fio-examples"], **run)  # type: ignore[call-overload]
+        (package,) = Path(scratch).glob("fio-examples_*.deb")
+        subprocess.run(["dpkg-deb", "-x", package.name, "files"], **run)  # type: ignore[call-overload]
+        files = sorted(Path(scratch, "files").rglob("examples/*.fio"))
+        return {file.name: file.read_text("utf-8") for file in files}
 
 
 def outcome(name: str, target: FioTarget) -> str:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from tests.rigs.cli import Cli, over_ssh
 from tests.rigs.counted_host import counted_host
-
-pytestmark = pytest.mark.slow
 
 ONE_STEP = """\
 [reads]

@@ -8,9 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, merged_rows
-
-pytestmark = pytest.mark.slow
+from tests.rigs.cli import WRITE_THEN_READ, Cli, merged_rows
 
 ONE_STEP = """[global]
 size=8m
@@ -70,13 +68,6 @@ def test_the_plan_is_said_on_stderr_and_the_result_on_stdout(
     assert "trust" in done.stdout
 
 
-def test_consecutive_runs_are_stored_one_by_one(user: Cli, target: Path, profile: Path) -> None:
-    document = user.json(*run_args(target, profile), "--quiet", "--runs", "3")
-    assert [r["run_index"] for r in document["runs"]] == [0, 1, 2]
-    assert len({r["run_id"] for r in document["runs"]}) == 3
-    assert len({r["trial_id"] for r in document["runs"]}) == 1
-
-
 def test_csv_has_one_row_a_step_and_direction(user: Cli, target: Path, profile: Path) -> None:
     done = user.run(*run_args(target, profile), "--quiet", "--output", "csv")
     assert done.returncode == 0, done.stderr
@@ -96,17 +87,6 @@ def test_rows_are_rebuilt_from_evidence_into_an_empty_database(
     assert before.stdout.count("\n") > 1
 
 
-def test_labels_are_kept_and_filter(user: Cli, target: Path, profile: Path) -> None:
-    user.run(*run_args(target, profile), "--quiet", "--label", "team=db")
-    found = json.loads(
-        user.call("results", "list", "--filter", "label.team=db", "--output", "json").stdout
-    )
-    none = json.loads(
-        user.call("results", "list", "--filter", "label.team=web", "--output", "json").stdout
-    )
-    assert (len(found["runs"]), len(none["runs"])) == (1, 0)
-
-
 def test_a_detached_run_goes_on_by_itself(user: Cli, target: Path, profile: Path) -> None:
     done = user.run(*run_args(target, profile), "--detach", "--quiet")
     assert done.returncode == 0, done.stderr
@@ -124,18 +104,64 @@ def wait_until_final(user: Cli, run_id: str) -> str:
             return state
 
 
-def test_two_runs_side_by_side_never_touch_each_others_cells(
-    user: Cli, target: Path, profile: Path
+def test_a_step_that_fails_ends_the_run_with_1_keeps_its_evidence_and_cleans_up(
+    user: Cli, target: Path, tmp_path: Path
 ) -> None:
-    first = user.start(*run_args(target, profile), "--quiet", "--output", "json")
-    second = user.start(*run_args(target, profile), "--quiet", "--output", "json")
-    documents = []
-    for process in (first, second):
-        out, err = process.communicate(timeout=240)
-        assert process.returncode == 0, err
-        documents.append(json.loads(out))
-    ids = [d["runs"][0]["run_id"] for d in documents]
-    assert len(set(ids)) == 2
-    for document in documents:
-        assert [m["step"] for m in merged_rows(document["runs"][0])] == ["write", "read"]
+    profile = tmp_path / "mine.fio"
+    profile.write_text(
+        WRITE_THEN_READ.format(seconds=2)
+        + "[verify]\nstonewall\nrw=read\nbs=4k\nverify=crc32c\nverify_only\n"
+    )
+    done = user.run("run", "--path", str(target), "--profile", str(profile), "--runs", "2")
+    assert done.returncode == 1, done.stderr
+    assert "verify" in done.stderr
+    runs = user.json("results", "list")["runs"]
+    assert sorted(r["state"] for r in runs) == ["cancelled", "failed"]
+    failed = next(r for r in runs if r["state"] == "failed")
+    evidence = user.home / ".local/share/diskbench/evidence/runs" / failed["run_id"]
+    assert any("002-verify" in str(p) for p in evidence.rglob("job.fio"))
     assert list(target.iterdir()) == []
+
+
+PRERUN = "[a]\nrw=write\nsize=1m\nexec_prerun=touch {marker}\n"
+
+
+def test_an_allowed_program_runs_and_the_evidence_says_that_it_was_allowed(
+    user: Cli, target: Path, tmp_path: Path
+) -> None:
+    marker, job = tmp_path / "marker", tmp_path / "job.fio"
+    job.write_text(PRERUN.format(marker=marker))
+    asked = ["run", "--path", str(target), "--profile", str(job), "--quiet"]
+    refused = user.run(*asked)
+    assert refused.returncode == 2
+    assert not marker.exists()
+    (run,) = user.json(*asked, "--allow", "exec_prerun")["runs"]
+    assert run["state"] == "done"
+    assert marker.exists()
+    (plan,) = user.home.rglob("plan.json")
+    kept = json.loads(plan.read_text("utf-8"))
+    assert kept["cell"]["allowed"] == ["exec_prerun"]
+    assert any("--allow exec_prerun" in line for line in kept["changes"])
+
+
+def test_the_audit_of_a_run_is_a_line_at_its_end_and_data_in_json(
+    user: Cli, target: Path, tmp_path: Path
+) -> None:
+    profile = tmp_path / "mine.fio"
+    profile.write_text(WRITE_THEN_READ.format(seconds=2))
+    done = user.run("run", "--path", str(target), "--profile", str(profile), "-v")
+    assert done.returncode == 0, done.stderr
+    (line,) = [text for text in done.stdout.splitlines() if "audit: " in text]
+    assert "hold" in line
+    assert "does not hold" not in line
+    (run,) = user.json("results", "show")["runs"]
+    assert [one["step"] for one in run["audits"]] == ["write", "read"]
+    names = {check["name"]: check["holds"] for check in run["audits"][1]["checks"]}
+    assert names == {"bytes": True, "rate": True, "percentiles": True, "end": True, "logs": True}
+
+    page = tmp_path / "page.html"
+    assert user.call("report", "last", "-o", str(page)).returncode == 0
+    assert "audit: bytes, rate" in page.read_text()
+    site = tmp_path / "site"
+    assert user.call("publish", str(site), "--quiet").returncode == 0
+    assert any("audit: bytes, rate" in one.read_text() for one in site.rglob("*.html"))

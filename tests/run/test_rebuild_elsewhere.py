@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,6 @@ from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user, invoked
 from diskbench.cli.main import app
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.store.site_folder import MANIFEST
-
-pytestmark = pytest.mark.slow
 
 FAILING = WRITE_THEN_READ + "[verify]\nstonewall\nrw=read\nbs=4k\nverify=crc32c\nverify_only\n"
 IMPORTED = Path(__file__).parents[1] / "cases" / "imported"
@@ -151,19 +148,3 @@ def test_a_run_keeps_its_evidence_store_for_life(user: Cli, target: Path, tmp_pa
     assert user.run("results", "rebuild", *elsewhere, *stores).returncode == 0
     shown = json.loads(user.run("results", "show", *elsewhere, "--output", "json").stdout)
     assert [step["step"] for step in shown["runs"][0]["steps"]] == ["write", "read"]
-
-
-def test_a_run_goes_on_in_a_whole_copy_of_its_store(
-    user: Cli, target: Path, tmp_path: Path
-) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
-    first.mkdir()
-    kill_in_second_step(user, target, first)
-    subprocess.run(["mv", str(first), str(second)], check=True)
-    stores = ("--evidence-url", second.as_uri())
-    done = user.run("resume", "--quiet", "--output", "json", *stores)
-    assert done.returncode == 0, done.stderr
-    (run,) = json.loads(done.stdout)["runs"]
-    assert (run["state"], run["evidence_url"]) == ("done", second.as_uri())
-    elsewhere = ("--database-url", f"sqlite:///{tmp_path}/elsewhere.db")
-    assert user.run("results", "rebuild", *elsewhere, *stores).returncode == 0

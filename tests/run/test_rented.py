@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.books import in_directories
+from tests.rigs.chaos import Chaos
+from tests.rigs.cli import Cli, merged_rows
 from tests.rigs.waiting import read_until
 
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.providers.lab.places import VARIABLE as LAB_DIR
-
-pytestmark = pytest.mark.slow
 
 FILL_THEN_READ = """[global]
 filename=data
@@ -40,33 +37,17 @@ FAKE = ("--provider", "fake", "--disk", "plain", "--size", "1")
 
 
 @pytest.fixture
-def user(tmp_path: Path) -> Iterator[Cli]:
-    """A user with a lab and a fake cloud of their own; both must be empty in the end."""
-    made = a_user(tmp_path)
-    # On a disk, for direct I/O; where /tmp is a tmpfs, tmp_path would be none.
-    with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory:
-        made.extra_env |= {LAB_DIR: f"{directory}/lab", FAKE_DIR: f"{directory}/fake"}
-        try:
-            yield made
-        finally:
-            left = rented(made)
-            if left:
-                runs = made.json("results", "list")["runs"]
-                made.run("gc", *{run["trial_id"] for run in runs})
-        assert left == [], "a test leaves nothing rented behind"
+def user(renting: Chaos) -> Cli:
+    return renting.user
 
 
 def rented(user: Cli) -> list[str]:
     """What is there of the user's leases, looked at behind diskbench's back."""
-    lab, fake = (Path(user.extra_env[name]) for name in (LAB_DIR, FAKE_DIR))
-    found = [*lab.glob("*/*"), *(fake / "resources").glob("*")]
+    found = in_directories(*(Path(user.extra_env[name]) for name in (LAB_DIR, FAKE_DIR)))
     # The fake's machine is this one, and a trial's files on it are named after the trial.
     for run in user.json("results", "list")["runs"]:
-        found += Path("/var/tmp").glob(f"diskbench-{run['trial_id']}")
-    loops = subprocess.run(["losetup", "-l", "-n", "-O", "BACK-FILE"], capture_output=True)
-    return [str(p) for p in found] + [
-        line for line in loops.stdout.decode().splitlines() if line.startswith(str(lab))
-    ]
+        found += map(str, Path("/var/tmp").glob(f"diskbench-{run['trial_id']}"))
+    return found
 
 
 @pytest.fixture
@@ -103,21 +84,6 @@ def test_a_lab_disk_is_made_measured_marked_and_given_back(user, profile):
     assert {"rent", "connect and look", "fio itself", "collect", "release"} <= set(timing)
     assert timing["fio itself"] > 3
     assert "outside fio" in user.call("results", "show", "--timing").stdout
-
-
-def test_replicates_are_new_machines_with_new_disks(user, profile):
-    done = user.run("run", *LAB, "--profile", profile(1), "--replicates", "2", "--output", "json")
-    assert done.returncode == 0, done.stderr
-    runs = user.json("results", "list")["runs"]
-    assert {run["replicate"] for run in runs} == {0, 1}
-    assert len({run["target_identity"] for run in runs}) == 2
-    assert len({run["trial_id"] for run in runs}) == 2
-
-
-def test_a_profile_with_a_filesystem_measures_on_the_new_disk(user, profile):
-    done = user.run("run", *LAB, "--profile", profile(1), "--filesystem", "ext4")
-    assert done.returncode == 0, done.stderr
-    assert the_run(user)["filesystem"] == "ext4"
 
 
 def test_killed_and_given_up_gc_takes_everything_away(user, profile):
@@ -217,32 +183,6 @@ def test_what_cannot_be_given_back_ends_with_3_and_is_kept_for_gc(user, profile)
     plan_fault(user, "release", "fake-1a", None)
     assert user.run("gc").returncode == 0
     assert rented(user) == []
-
-
-def test_a_machine_that_is_switched_off_meanwhile_fails_the_run_with_the_reason(user, profile):
-    process = user.start("run", *LAB, "--profile", profile(600))
-    read_until(process, "step 2 of 2")
-    switch_off(user)
-    _, err = process.communicate(timeout=240)
-    assert process.returncode == 1, err
-    assert "the machine is gone: lab host" in err
-    run = the_run(user)
-    assert run["state"] == "failed"
-    shown = user.json("results", "show", run["run_id"])["runs"][0]
-    assert [row["step"] for row in merged_rows(shown)] == ["first"], "what was finished is kept"
-    assert rented(user) == []
-
-
-def test_detached_it_is_rented_and_given_back_in_the_background(user, profile):
-    done = user.run("run", *FAKE, "--profile", profile(1), "--detach")
-    assert done.returncode == 0, done.stderr
-    run_id = done.stdout.strip()
-    for _ in range(240):
-        shown = user.json("results", "show", run_id)["runs"][0]
-        if shown["state"] in ("done", "failed") and not rented(user):
-            break
-        subprocess.run(["sleep", "0.25"], check=True)
-    assert shown["state"] == "done"
 
 
 @pytest.mark.parametrize(

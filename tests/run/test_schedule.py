@@ -12,16 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.rigs.chaos import a_chaos
 from tests.rigs.cli import WRITE_THEN_READ, Cli
-from tests.rigs.fake_cloud import a_user_of_the_fake_cloud
 from tests.rigs.postgres import running_postgres
 
 from diskbench.engine.schedule.schedules import schedule_statuses
 from diskbench.model.campaign import CampaignState
 from diskbench.model.schedule import OccurrenceStatus
 from diskbench.store.database import open_database
-
-pytestmark = pytest.mark.slow
 
 MATRIX = """name: nightly
 defaults: {provider: fake, disk: plain, size: 1, profile: ./short.fio}
@@ -37,7 +35,8 @@ def user(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cli]:
         url = f"sqlite:///{tmp_path}/rows.db"
         if request.param == "postgresql":
             url = until_then.enter_context(running_postgres())
-        made = until_then.enter_context(a_user_of_the_fake_cloud(tmp_path, url))
+        made = until_then.enter_context(a_chaos(tmp_path)).user
+        made.extra_env["DISKBENCH_DATABASE_URL"] = url
         (made.home / "short.fio").write_text(WRITE_THEN_READ.format(seconds=1))
         (made.home / "nightly.yaml").write_text(MATRIX)
         yield made

@@ -1,21 +1,16 @@
-"""A job file that names several devices, measured on as many disks: one's own, and rented ones."""
+"""A job file that names several devices, measured on as many disks of one's own; on rented ones:
+tests/cloud/test_end_to_end.py."""
 
 from __future__ import annotations
 
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, a_user, merged_rows, over_ssh
+from tests.rigs.cli import Cli, merged_rows
 from tests.rigs.loops import Loop, attached, empty_image, is_empty
-from tests.rigs.sshd import running_sshd
-
-from diskbench.providers.lab.places import VARIABLE as LAB_DIR
-
-pytestmark = pytest.mark.slow
 
 JOB = """[global]
 ioengine=libaio
@@ -34,28 +29,6 @@ rw=randread
 filename=/dev/sdc:/dev/sdb
 size=16m
 """
-RATED = """[global]
-ioengine=libaio
-direct=1
-iodepth=16
-rw=randwrite
-bs=4k
-size=64m
-time_based
-runtime=4
-[one]
-filename=/dev/sdb
-[two]
-filename=/dev/sdc
-[alone]
-stonewall
-filename=/dev/sdc
-"""
-
-
-@pytest.fixture
-def user(tmp_path: Path) -> Cli:
-    return a_user(tmp_path)
 
 
 @pytest.fixture
@@ -109,85 +82,12 @@ def test_each_device_of_the_file_is_one_of_ones_own_disks(
     assert both["bytes"] == 16 * 2**20
 
 
-@pytest.mark.parametrize("which", [0, 1], ids=["first", "second"])
-@pytest.mark.parametrize("fault", ["mounted", "data", "foreign", "link to the other"])
-def test_each_disk_is_refused_for_what_a_single_one_is(
-    user: Cli, pair: tuple[Loop, Loop], profile: Path, tmp_path: Path, which: int, fault: str
-) -> None:
-    disk, other = pair[which], pair[1 - which]
-    flags, told = named(*pair), "is refused"
-    if fault == "foreign":
-        flags[4 * which + 3] = "somebody-elses"
-    elif fault == "link to the other":
-        link = tmp_path / "link"
-        link.symlink_to(other.path)
-        flags[4 * which + 1], flags[4 * which + 3] = str(link), other.identity
-        told = "is the same disk as"
-    else:
-        subprocess.run(["mkfs.ext4", "-q", disk.path], check=True)
+def test_data_on_one_of_them_refuse_both(user: Cli, pair: tuple[Loop, Loop], profile: Path) -> None:
+    """What else refuses one of several: tests/unit/hosts/test_several_disks.py."""
+    subprocess.run(["mkfs.ext4", "-q", pair[1].path], check=True)
     before = [one.image.read_bytes() for one in pair]
-    at = tmp_path / "at"
-    at.mkdir()
-    if fault == "mounted":
-        subprocess.run(["mount", "-o", "ro", disk.path, str(at)], check=True)
-    try:
-        done = run(user, profile, *flags)
-    finally:
-        if fault == "mounted":
-            subprocess.run(["umount", str(at)], check=True)
+    done = run(user, profile, *named(*pair))
     assert done.returncode == 2, done.stderr
-    assert told in done.stderr
-    if fault != "mounted":  # a mount may touch the journal of its own filesystem
-        assert [one.image.read_bytes() for one in pair] == before
+    assert "is refused" in done.stderr
+    assert [one.image.read_bytes() for one in pair] == before
     assert user.json("results", "list")["runs"] == []
-
-
-def test_disks_of_a_machine_over_ssh(
-    user: Cli, pair: tuple[Loop, Loop], profile: Path, tmp_path: Path
-) -> None:
-    one, two = pair
-    with running_sshd(tmp_path / "sshd") as server:
-        over_ssh(user, server.config_block("box"))
-        done = run(user, profile, "--host", "box", *named(two, one))
-    assert done.returncode == 0, done.stderr
-    assert [line.rpartition(" ")[2] for line in mapped(done.stderr)] == [two.path, one.path]
-    (row,) = user.json("results", "list")["runs"]
-    assert (row["state"], row["address"]) == ("done", "box")
-    assert [is_empty(disk.image) for disk in pair] == [False, False]
-
-
-@pytest.fixture
-def lab(user: Cli) -> Iterator[Cli]:
-    """A user whose lab is on a disk, for direct I/O."""
-    with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory:
-        user.extra_env |= {LAB_DIR: f"{directory}/lab"}
-        yield user
-        left = [path.name for path in Path(directory, "lab").glob("*")]
-    assert left == [], "a test leaves nothing rented behind"
-
-
-LAB = ("--provider", "lab", "--disk", "custom", "--size", "1", "--iops", "200")
-
-
-def test_rented_disks_are_mapped_in_order_and_promise_their_sum(lab: Cli, tmp_path: Path) -> None:
-    path = tmp_path / "rated.fio"
-    path.write_text(RATED)
-    done = run(lab, path, *LAB, "--count", "2", "--verbose")
-    assert done.returncode == 0, done.stderr
-    lines = mapped(done.stderr)
-    assert [line.rpartition(" ")[2] for line in lines[:2]] == ["/dev/new-disk-1", "/dev/new-disk-2"]
-    first, second = (line.rpartition(" ")[2] for line in lines[2:])
-    assert lines[2:] == [f"filename=/dev/sdb → {first}", f"filename=/dev/sdc → {second}"]
-    assert first != second
-    assert "each disk: 200 IOPS" in " ".join(done.stderr.split())
-    (row,) = lab.json("results", "list")["runs"]
-    assert (row["target_device"], row["disk_count"]) == (f"{first}, {second}", 2)
-    (found,) = lab.json("results", "show", row["run_id"])["runs"]
-    rates = {merged["step"]: merged["iops"] for merged in merged_rows(found)}
-    # Upper bounds only: a busy machine may reach less than the limits.
-    assert rates["one+1"] <= 1.5 * 400
-    assert rates["alone"] <= 1.5 * 200
-    (plan,) = lab.home.rglob("plan.json")
-    text = plan.read_text("utf-8")
-    assert f'"{lines[2]}"' in text
-    assert f'"{lines[3]}"' in text

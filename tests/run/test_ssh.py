@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli, merged_rows, over_ssh
-from tests.rigs.flaky_proxy import FlakyProxy
 from tests.rigs.sshd import Sshd, running_sshd
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -70,35 +67,4 @@ def test_a_changed_host_key_is_refused_and_nothing_is_written(
     assert done.returncode == 2
     assert "key" in done.stderr.lower()
     assert "Traceback" not in done.stderr
-    assert list(target.iterdir()) == []
-
-
-def test_a_host_that_is_down_when_a_run_resumes_costs_nothing_but_time(
-    user: Cli, target: Path, tmp_path: Path
-) -> None:
-    profile = tmp_path / "longer.fio"
-    profile.write_text(WRITE_THEN_READ.format(seconds=3))
-    with running_sshd(tmp_path / "up") as server:
-        proxy = FlakyProxy(server.port)
-        try:
-            user = over_ssh(user, server.config_block("box", port=proxy.port))
-            process = user.start(*run_args(target, profile, "box"))
-            assert process.stderr is not None
-            for line in process.stderr:
-                if "step 2 of 2" in line:
-                    break
-            process.kill()
-            process.communicate()
-            proxy.refuse()
-            down = user.run("resume")
-            assert down.returncode == 2, down.stderr
-            assert "diskbench resume" in down.stderr
-            proxy.heal()
-            up = user.run("resume", "--quiet", "--output", "json")
-            assert up.returncode == 0, up.stderr
-            (run,) = json.loads(up.stdout)["runs"]
-            assert run["state"] == "done"
-            assert [r["step"] for r in merged_rows(run)] == ["write", "read"]
-        finally:
-            proxy.close()
     assert list(target.iterdir()) == []

@@ -10,8 +10,6 @@ import pytest
 from tests.rigs.cli import Cli
 from tests.rigs.loops import Loop, attached, empty_image
 
-pytestmark = pytest.mark.slow
-
 GUIDES = Path(__file__).parents[1] / "cases" / "guides"
 SHORT = ("--set", "runtime=1")
 TIMED = (*SHORT, "--set", "time_based=1")

@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli
 
-pytestmark = pytest.mark.slow
-
 HEAVY = ("polars", "scipy", "vl_convert", "alembic")
 """Libraries of frames, statistics, pictures and migrations."""
 MOST_MB = 250

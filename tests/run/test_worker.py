@@ -8,13 +8,12 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.rigs.chaos import Chaos
 from tests.rigs.cli import Cli
-from tests.rigs.fake_cloud import a_user_of_the_fake_cloud
 from tests.rigs.postgres import Server, postgres_server
 from tests.rigs.waiting import WAIT_S, until
 
@@ -24,14 +23,11 @@ from diskbench.model.campaign import CellRow, CellSeen
 from diskbench.model.result import StepResult
 from diskbench.store.campaigns import list_campaigns
 from diskbench.store.cells import load_cells
-from diskbench.store.claims import list_executors
 from diskbench.store.database import open_database
 from diskbench.store.figures import load_headlines
 from diskbench.store.query import find_runs
 from diskbench.store.rows import find_plan
 from diskbench.store.step_rows import load_results
-
-pytestmark = pytest.mark.slow
 
 THREE_STEPS = """[global]
 filename=data
@@ -65,10 +61,10 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def user(tmp_path: Path, server: Server) -> Iterator[Cli]:
+def user(renting: Chaos, server: Server) -> Cli:
     """A user whose rows are in PostgreSQL, with a fake cloud that must be empty in the end."""
-    with a_user_of_the_fake_cloud(tmp_path, server.url) as made:
-        yield made
+    renting.user.extra_env["DISKBENCH_DATABASE_URL"] = server.url
+    return renting.user
 
 
 @pytest.fixture
@@ -271,18 +267,3 @@ def test_one_cell_can_be_cancelled_and_the_others_go_on(user, worker):
     until(lambda: all_over(user), "the end of the matrix")
     states = {"three600" in cell.key: cell.state for cell in cells(user)}
     assert states == {True: "cancelled", False: "done"}
-
-
-def test_a_worker_that_cannot_go_on_ends_and_does_not_only_seem_to_live(user, worker):
-    queue(user, seconds=600)
-    broken = worker("broken")
-    until(lambda: running(user, "long"), "its cell")
-    with seen_by(user).begin() as connection:
-        connection.execute(sa.text("UPDATE diskbench_matrix SET limits = '[]'"))
-    assert broken.process.wait(timeout=WAIT_S) == 1
-    assert list_executors(seen_by(user)) == []
-    with seen_by(user).begin() as connection:
-        connection.execute(sa.text("UPDATE diskbench_matrix SET limits = '{}'"))
-    worker("other")
-    assert user.run("matrix", "cancel").returncode == 0
-    until(lambda: all_over(user), "the end of the matrix")

@@ -97,29 +97,6 @@ def _resources(tree: ast.Module) -> Iterator[ast.Call]:
                 yield node
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("import time\ntime.time()", ["2: time.time"]),
-        ("from time import monotonic", ["1: time.monotonic"]),
-        ("from datetime import datetime\ndatetime.now(UTC)", ["2: datetime.now"]),
-        ("import datetime\ndatetime.datetime.now()", ["2: datetime.now"]),
-        ("import random", ["1: import random"]),
-        ("from diskbench.files import text_of", ["1: from diskbench.files import"]),
-        ("np.random.default_rng()", ["1: default_rng without a seed"]),
-        ("np.random.default_rng(3)", []),
-        ("with open(name) as file: ...", ["1: open"]),
-        ("Path(name).read_text()", ["1: read_text"]),
-        ('files("diskbench.fio").joinpath("data").read_text("utf-8")', []),
-        ('(resources.files(__package__) / "data" / name).read_text()', []),
-        ("os.getpid()", ["1: os.getpid"]),
-        ("datetime.fromisoformat(text)", []),
-    ],
-)
-def test_what_is_impure_is_found(text: str, expected: list[str]):
-    assert found(text) == expected
-
-
 @pytest.mark.parametrize("room", PURE)
 def test_a_pure_room_reads_no_clock_and_no_files(room: str):
     impure = [

@@ -12,7 +12,6 @@ from benchmarks import (
     bench_run,
     bench_table,
 )
-from benchmarks import cells as cells_bench
 from benchmarks.bench_compare import is_worse, ratios, span
 from benchmarks.bench_rows import Bench, Row
 
@@ -38,14 +37,6 @@ def test_worse_by_a_third_beyond_the_ranges_fails(values: list[float], worse: bo
 def test_ratios_are_of_pairs_that_ran_in_turn() -> None:
     assert ratios([2.0, 30.0], [1.0, 10.0]) == [2.0, 3.0]
     assert ratios([2.0, 4.0, 6.0], [1.0, 3.0]) == [1.0, 2.0, 3.0]
-
-
-def test_cells_that_begin_out_of_turn_and_too_many_at_once_are_counted() -> None:
-    turns = [(0, 1.0, 4.0), (2.0, 3.0, 5.0), (1.0, 3.5, 6.0)]
-    cells = [cells_bench.Cell(n, *times) for n, times in enumerate(turns)]
-
-    assert cells_bench.out_of_turn(cells) == 1
-    assert cells_bench.most_at_once(cells) == 3
 
 
 def script(folder: Path, rows: list[dict[str, object]]) -> str:
@@ -90,18 +81,6 @@ def test_what_is_worse_by_a_third_fails_and_is_named(
     assert "one: speed" in capsys.readouterr().err
 
 
-def test_what_is_better_by_a_third_asks_to_be_kept_because_it_may_become_worse_unseen(
-    files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert write(files, declared(script(tmp_path, [row([4.0, 4.2], [1.0, 1.0])]))) == 0
-    capsys.readouterr()
-
-    for ours, better in (([2.0, 2.2], True), ([3.9, 4.1], False)):
-        now = declared(script(tmp_path, [row(ours, [1.0, 1.0])]))
-        assert bench.run_all([now], everything=True, write=False, files=files) == 0
-        assert ("BETTER:" in capsys.readouterr().out) is better
-
-
 def test_a_slower_machine_does_not_fail(files: bench.Files, tmp_path: Path) -> None:
     assert write(files, declared(script(tmp_path, [row([2.0, 2.2], [1.0, 1.0])]))) == 0
 
@@ -116,36 +95,6 @@ def test_the_baseline_keeps_ratios_only(files: bench.Files, tmp_path: Path) -> N
     assert kept == {"median": 2.1, "low": 2.0, "high": 2.2, "n": 3}
 
 
-def test_seconds_without_a_floor_are_set_beside_the_start_of_python(
-    files: bench.Files, tmp_path: Path
-) -> None:
-    write(files, declared(script(tmp_path, [row([1.0, 1.5, 2.0], None)])))
-
-    (kept,) = json.loads(files.baseline.read_text()).values()
-    assert kept["median"] == 3.0
-
-
-def test_the_table_names_value_range_floor_and_machine(
-    files: bench.Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = declared(script(tmp_path, [row([2.0, 2.2, 2.1], [1.0, 1.0, 1.0])]), at_most=3)
-    monkeypatch.setattr(bench_table, "BENCHES", (one,))
-    write(files, one)
-
-    (line,) = [text for text in files.readme.read_text().splitlines() if "speed" in text]
-    assert "2.10 s (2.00–2.20, n 3) | ≤ 3 s | a floor: 1.00 s (× 2.10)" in line
-    assert bench_run.machine() in line
-
-
-@pytest.mark.parametrize(("ratio", "bold"), [(0.97, True), (0.99, False), (1.03, True)])
-def test_a_row_that_must_agree_with_its_floor_is_bold_where_it_is_off_either_way(
-    ratio: float, bold: bool
-) -> None:
-    agreeing = Row("IOPS", "0.98–1.02", None, "bare fio", agrees=(0.98, 1.02))
-
-    assert bench_table.is_as_wanted(agreeing, {"median": 1000.0, "ratio": ratio}) is not bold
-
-
 def test_a_benchmark_that_fails_is_named_and_the_others_are_run(
     files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -156,23 +105,6 @@ def test_a_benchmark_that_fails_is_named_and_the_others_are_run(
     assert bench.run_all([broken, good], everything=True, write=False, files=files) == 1
     printed = capsys.readouterr()
     assert "broken" in printed.err
-    assert "speed" in printed.out
-
-
-def test_a_declared_row_that_is_not_measured_is_named_beside_the_others(
-    files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    one = Bench(
-        "one",
-        script(tmp_path, [row([2.0], [1.0])]),
-        "",
-        (Row("speed", "–", None), Row("memory", "–", None)),
-        quick="",
-    )
-
-    assert bench.run_all([one], everything=True, write=False, files=files) == 1
-    printed = capsys.readouterr()
-    assert "one: memory" in printed.err
     assert "speed" in printed.out
 
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from pydantic import SecretBytes
-from tests.rigs.everywhere import replace_everywhere
+from tests.rigs.dying import replace_everywhere
 from tests.rigs.matrix_rows import campaign_row, cell_row
 
 from diskbench.engine.processes import (

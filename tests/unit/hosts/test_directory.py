@@ -256,20 +256,6 @@ def test_a_swapped_work_directory_is_not_taken_by_a_second_prepare(swapped, targ
         make_workspace(HERE, target)
 
 
-def test_a_directory_of_steps_without_a_mark_never_gets_one(target, make_unit):
-    """A build before 21 November 2026 made none; whether it is the same directory is not known."""
-    make_workspace(HERE, target)
-    unit = make_unit(0.1)
-    mark = Path(target.state_dir, "work.id")
-    mark.unlink()
-    Path(target.state_dir, "run-0").mkdir(exist_ok=True)
-    make_workspace(HERE, target)
-    assert not mark.exists()
-    with pytest.raises(MeasurementFailed):
-        start_and_watch(HERE, unit, lambda _: None, lambda: False)
-    assert not Path(unit.directory, "fio.json").exists()
-
-
 def test_a_link_that_waits_where_the_work_directory_is_to_be_made_is_not_followed(target, tmp_path):
     (tmp_path / "victim").mkdir()
     Path(target.work_dir).symlink_to(tmp_path / "victim")

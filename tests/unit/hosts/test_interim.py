@@ -82,9 +82,7 @@ def test_every_document_becomes_a_line_and_the_last_one_is_kept(run_fio, tmp_pat
 
 
 @pytest.mark.parametrize("jobs", [
-    ("[a]\nrw=randread\nnumjobs=4",),
     ("[a]\nrw=randrw\nnumjobs=4",),
-    ("[a]\nrw=randread\nnumjobs=2", "[b]\nrw=randwrite\nnumjobs=2"),
     ("[a]\nrw=randread\nnumjobs=3", "[b]\nnew_group\nrw=randwrite"),
 ])  # fmt: skip
 def test_a_group_runs_as_long_and_as_fast_as_its_jobs_side_by_side(run_fio, tmp_path, jobs):

@@ -3,11 +3,9 @@
 import contextlib
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -20,7 +18,6 @@ from diskbench.errors import (
     EvidenceDamaged,
     MeasurementFailed,
     ReleaseFailed,
-    StoreUnavailable,
 )
 from diskbench.fio.recorded import parse_cache_drop, parse_canary
 from diskbench.hosts import collect as collecting
@@ -28,7 +25,6 @@ from diskbench.hosts import jobs
 from diskbench.hosts.collect import collect
 from diskbench.hosts.jobs import start_and_watch, stop
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.ssh import SshHost
 from diskbench.hosts.workspace import cleanup, directories_script, make_workspace
 
 pytestmark = pytest.mark.slow
@@ -314,16 +310,6 @@ def test_after_a_stop_a_host_that_stays_away_is_given_up(make_unit, monkeypatch)
     assert len(host.faults) > 30
 
 
-def test_damaged_and_cut_files_are_fetched_again(make_unit, tmp_path):
-    unit = make_unit(0.1)
-    watch(LocalHost(), unit)
-    host = FakeHost(faults=[Fault("damage", 400), Fault("cut", 300), Fault("cut", 0)])
-    paths = collect(host, unit, tmp_path / "got")
-    assert not host.faults
-    subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=tmp_path / "got", check=True)
-    assert tmp_path / "got" / "fio.json" in paths
-
-
 def test_a_file_changed_after_its_checksum_is_evidence_damaged(make_unit, tmp_path, monkeypatch):
     monkeypatch.setattr(collecting, "ATTEMPTS", 1)
     unit = make_unit(0.1)
@@ -331,35 +317,6 @@ def test_a_file_changed_after_its_checksum_is_evidence_damaged(make_unit, tmp_pa
     Path(unit.directory, "fio.json").write_text("{}")
     with pytest.raises(EvidenceDamaged, match=r"fio\.json of step 000-mix does not match"):
         collect(LocalHost(), unit, tmp_path / "got")
-
-
-@pytest.mark.parametrize("name", ["../evil", "/etc/evil", "a/b"])
-def test_an_archive_that_reaches_outside_is_refused(make_unit, tmp_path, monkeypatch, name):
-    import io
-    import tarfile
-
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w") as tar:
-        tar.addfile(tarfile.TarInfo(name), io.BytesIO())
-    (tmp_path / "evil.tar").write_bytes(archive.getvalue())
-    monkeypatch.setattr(collecting, "ATTEMPTS", 1)
-    monkeypatch.setattr(collecting, "_PACK", f"cat {tmp_path}/evil.tar # {{directory}}")
-    with pytest.raises(EvidenceDamaged, match="without checksums"):
-        collect(LocalHost(), make_unit(), tmp_path / "got" / "in")
-    assert [p.name for p in (tmp_path / "got").rglob("*")] == ["in"]
-
-
-def test_a_full_disk_while_collecting_is_told_as_such(make_unit, tmp_path):
-    unit = make_unit(0.1)
-    watch(LocalHost(), unit)
-    small = tmp_path / "small"
-    small.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", str(small)], check=True)
-    try:
-        with pytest.raises(StoreUnavailable, match=r"No space left.*\n.*make room"):
-            collect(LocalHost(), unit, small / "got")
-    finally:
-        subprocess.run(["umount", str(small)], check=True)
 
 
 def test_cleanup_stops_what_runs_and_removes_all_of_the_trial_twice(make_unit, target):
@@ -444,72 +401,3 @@ def test_cleanup_removes_nothing_beneath_a_mount_whose_path_holds_blanks(target,
 def test_cleanup_removes_nothing_that_does_not_carry_a_trials_name(target, path):
     with pytest.raises(ReleaseFailed, match="does not carry a trial's name"):
         cleanup(FakeHost(), target.model_copy(update={"work_dir": path}))
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("ssh_config")
-def test_over_ssh_drops_hangs_and_refusals_leave_the_same_files(
-    make_unit, tmp_path, proxy, monkeypatch
-):
-    from tests.rigs.ssh_fixtures import QUICK
-
-    monkeypatch.setattr(jobs, "SILENCE_S", 3.0)
-    monkeypatch.setattr(jobs, "LONGEST_WAIT_S", 0.3)
-    unit, ticks = make_unit(12), []  # a hang is noticed after 3 s, and a busy machine is slow
-    host = SshHost("flaky", limits=QUICK)
-    trouble = iter([proxy.drop, proxy.hang, proxy.refuse, proxy.drop])
-    notes = []
-
-    def on_tick(tick):
-        ticks.append(tick)
-        next(trouble, lambda: None)()
-
-    def on_note(text):
-        notes.append(text)
-        if len(notes) % 2 == 0:
-            proxy.heal()
-
-    end = watch(host, unit, on_tick=on_tick, on_note=on_note)
-    assert end.fio_exit == 0
-    assert 11.9 < end.seconds_in_fio < 200
-    assert len(notes) >= 4
-    proxy.heal()
-    names = {p.name for p in collect(host, unit, tmp_path / "got")}
-    host.close()
-    assert {"fio.json", "fio_bw.1.log", "fio_bw.2.log", "samples.txt", "SHA256SUMS"} <= names
-    assert fio_starts(unit) == 1
-    bw = (tmp_path / "got" / "fio_bw.1.log").read_text().splitlines()
-    windows = [[int(cell) for cell in line.split(", ")] for line in bw]  # up to ms, …, direction
-    assert {end_ms // 10_000 for end_ms, *_ in windows} == {0, 1}
-    assert {direction for _, _, direction, *_ in windows} == {0, 1}
-    samples = (tmp_path / "got" / "samples.txt").read_text()
-    times = [float(at) for at in re.findall(r"^@ (\S+)", samples, re.MULTILINE)]
-    assert times[-1] - times[0] > 11
-    assert len(times) >= 8  # one a second, and a busy machine is late
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("ssh_config")
-def test_a_killed_controller_is_followed_by_another_that_attaches(make_unit, tmp_path):
-    unit = make_unit(4)
-    code = (
-        "import sys\n"
-        "from diskbench.hosts.jobs import *\n"
-        "from diskbench.hosts.ssh import SshHost\n"
-        "unit = Unit.model_validate_json(sys.stdin.read())\n"
-        "start_and_watch(SshHost('direct'), unit, lambda t: print('tick', flush=True), bool)\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as first:
-        first.stdin.write(unit.model_dump_json())
-        first.stdin.close()
-        assert first.stdout.readline() == "tick\n"
-        first.kill()
-    host = SshHost("direct")
-    end = watch(host, unit)
-    assert end.fio_exit == 0
-    assert 3.9 < end.seconds_in_fio < 200
-    assert fio_starts(unit) == 1
-    collect(host, unit, tmp_path / "got")
-    host.close()

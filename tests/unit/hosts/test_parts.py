@@ -12,13 +12,11 @@ from pathlib import Path
 
 import pytest
 from tests.rigs.fake_host import FakeHost, Fault
-from tests.rigs.flaky_proxy import FlakyProxy
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded
 from diskbench.hosts import collect as collecting
 from diskbench.hosts.collect import collect
 from diskbench.hosts.parts import Parts, Unpacked
-from diskbench.hosts.ssh import SshHost
 from diskbench.hosts.unit import Unit
 from diskbench.ports import ByteSink
 
@@ -113,32 +111,6 @@ def test_a_fetch_goes_on_where_it_broke(
     assert skips == sorted(set(skips))
     # What was within the compressor when it broke: a block of 128 KiB, here a fifth of that packed.
     assert host.sent <= once.sent + cuts * 50_000
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("ssh_config")
-def test_files_that_no_connection_can_carry_whole_arrive_over_several(
-    tmp_path: Path, proxy: FlakyProxy
-) -> None:
-    unit = ended_unit(tmp_path / "unit", lines=600_000)
-    direct = tmp_path / "direct"
-    quiet = SshHost("flaky")
-    collect(quiet, unit, direct)
-    quiet.close()
-
-    assert proxy.passed > 5 * 500_000
-    proxy.cut_after_bytes = proxy.passed + 500_000
-    proxy.cut_every_bytes = 500_000
-    host = SshHost("flaky")
-    try:
-        collect(host, unit, tmp_path / "got")
-    finally:
-        host.close()
-
-    assert whole(tmp_path / "got")
-    # A connection ends after 500 kB, a sixth of the files: begun anew each time, none would do. How
-    # much of that is lost with it depends on the machine; the test above counts it.
-    assert proxy.accepted - 2 >= 5
 
 
 def test_what_came_is_kept_for_the_next_attempt(

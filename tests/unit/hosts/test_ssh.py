@@ -127,25 +127,6 @@ def test_a_certificate_authority_alone_is_not_enough(configure, sshd, tmp_path):
     assert "certificate authority only" in refused()
 
 
-def test_hashed_names_and_patterns_are_read_as_openssh_reads_them(configure, sshd, tmp_path):
-    known = tmp_path / "known"
-    key = " ".join(sshd.host_public.split()[:2])
-    known.write_text(f"[127.0.0.1]:{sshd.port} {key}\n")
-    subprocess.run(["ssh-keygen", "-q", "-H", "-f", str(known)], check=True, capture_output=True)
-    assert "127.0.0.1" not in known.read_text()
-    configure(UserKnownHostsFile=known)
-    assert hello() == "hello"
-    known.write_text(f"other,[127.0.0.*]:{sshd.port} {key}\n")
-    assert hello() == "hello"
-
-
-def test_the_second_known_hosts_file_and_the_global_one_count_too(configure, sshd, tmp_path):
-    configure(UserKnownHostsFile=f"{tmp_path}/none {sshd.known_hosts}")
-    assert hello() == "hello"
-    configure(UserKnownHostsFile=f"{tmp_path}/none", GlobalKnownHostsFile=sshd.known_hosts)
-    assert hello() == "hello"
-
-
 def test_host_key_alias_is_the_name_that_counts(configure, sshd, tmp_path):
     known = tmp_path / "known"
     known.write_text(f"my-alias {' '.join(sshd.host_public.split()[:2])}\n")
@@ -234,22 +215,9 @@ def test_proxy_jump_goes_through_the_bastion(configure, sshd):
     assert hello() == "hello"
 
 
-def test_proxy_jump_through_two_bastions(configure, sshd):
-    before = sshd.config_block("one") + sshd.config_block("two")
-    configure(before=before, ProxyJump="one,two")
-    assert hello() == "hello"
-
-
 def test_a_bastion_that_does_not_answer_is_told(configure, sshd):
     configure(before=sshd.config_block("bastion", port=1), ProxyJump="bastion")
     assert "through its proxy" in refused()
-
-
-def test_include_is_followed_because_openssh_resolves(configure, tmp_path):
-    inner = configure()
-    inner.rename(tmp_path / "inner")
-    (tmp_path / "ssh_config").write_text(f"Include {tmp_path}/inner\n")
-    assert hello() == "hello"
 
 
 def test_user_host_and_port_may_be_typed(configure, sshd):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.rigs.everywhere import replace_everywhere
+from tests.rigs.dying import replace_everywhere
 from tests.rigs.plans import TRIAL_ID, make_plan, save_plan
 
 from diskbench.engine.cleanup.gc import cost_of_lease, sweep

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.rigs.everywhere import replace_everywhere
+from tests.rigs.dying import replace_everywhere
 from tests.rigs.plans import make_plan, make_step, save_plan
 
 from diskbench.engine.durable import cells as durable_cells

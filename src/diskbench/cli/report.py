@@ -22,7 +22,6 @@ from diskbench.errors import InvalidValue
 from diskbench.model.expectation import PlanExpectation
 from diskbench.report.assemble.stored_report import ReportReader, file_name, stored_report
 from diskbench.report.assemble.words import counted
-from diskbench.report.charts.palette import PAGE, PICTURE
 from diskbench.report.charts.registry import LIST, chart_lines, charts, find_chart
 from diskbench.report.page.write_report import (
     FORMATS,
@@ -201,8 +200,7 @@ def report_published(
     made = f"Drawn by diskbench {__version__} from the figures of {_post_words(chosen)}"
     for path, kind in files:
         linked = kind == "html"
-        palette = PAGE if linked else PICTURE
-        figure = draw(chosen, figures, palette, outlook=outlook, own=own, linked=linked)
+        figure = draw(chosen, figures, outlook=outlook, own=own, linked=linked)
         points = rows_of(chosen, figures, own, linked=linked)
         log = None if axis is None else axis == "log"
         for written in write_chart(path, figure, points, kind, log=log, made=made):

@@ -10,7 +10,6 @@ WeasyPrint makes a PDF of the same page, without a browser.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -20,13 +19,12 @@ from markupsafe import Markup
 from diskbench.errors import InvalidValue
 from diskbench.extras import missing
 from diskbench.report.assemble.report_view import Report
-from diskbench.report.charts.figure import ChartFigure, svg
-from diskbench.report.charts.palette import PAGE, PICTURE, variables
+from diskbench.report.charts.figure import ChartFigure, in_light, svg
 from diskbench.report.templates import asset, environment, styled
 
-WIDE_PX = 460
-"""A drawing wider than this, in pixels, gets a row of the page to itself."""
-_VARIABLE = re.compile(r"var\((--[a-z0-9-]+)\)")
+WIDE_PX = 520
+"""A drawing wider than this, in pixels, gets a row of the page to itself: two cards beside each
+other have room for narrower ones."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +74,9 @@ def _drawn(figure: ChartFigure, *, paper: bool) -> PageChart:
 
 
 def _svg(figure: ChartFigure, *, log: bool, paper: bool) -> str:
-    drawing = svg(figure, PAGE, log=log)
-    if paper:
-        values = variables(PICTURE)
-        drawing = _VARIABLE.sub(lambda match: values.get(match[1], match[0]), drawing)
+    drawing = svg(figure, log=log)
     # vega escapes every text that it draws.
-    return Markup(drawing)  # noqa: S704
+    return Markup(in_light(drawing) if paper else drawing)  # noqa: S704
 
 
 def _width(svg: str) -> int:

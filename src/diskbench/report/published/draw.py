@@ -10,18 +10,17 @@ from diskbench.errors import InvalidValue
 from diskbench.model.expectation import PlanExpectation
 from diskbench.report.charts.bars import bars_chart, multiples_chart
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.point import ChartPoint
-from diskbench.report.charts.price import Priced, price_chart
+from diskbench.report.charts.price import price_chart
 from diskbench.report.charts.promised import promised_chart
 from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_chart
-from diskbench.report.charts.spread import SpreadRow, spread_chart
+from diskbench.report.charts.spread import spread_chart
 from diskbench.report.published.charts import PostChart
 from diskbench.report.published.points import (
-    held_of,
     monthly_usd,
     predicted_cliffs,
     predicted_lines,
+    promise_of,
     published_point,
     short_label,
     with_extremes,
@@ -64,7 +63,6 @@ def rows_of(
 def draw(
     chart: PostChart,
     figures: Sequence[Published],
-    palette: Palette,
     *,
     outlook: Callable[[Published, int], PlanExpectation | None],
     own: OwnRuns | None = None,
@@ -89,24 +87,24 @@ def draw(
     name, heading = f"{chart.post}-{chart.name}", chart.heading
     match chart.kind:
         case "bars":
-            return bars_chart(points, palette, name=name, heading=heading)
+            return bars_chart(points, name=name, heading=heading)
         case "latency":
-            return bars_chart(points, palette, name=name, heading=heading, ranked=False)
+            return bars_chart(points, name=name, heading=heading, ranked=False)
         case "multiples":
-            return multiples_chart(points, palette, name=name, heading=heading)
+            return multiples_chart(points, name=name, heading=heading)
         case "instances":
-            return multiples_chart(points, palette, name=name, heading=heading, by_instance=True)
+            return multiples_chart(points, name=name, heading=heading, by_instance=True)
         case "samples":
-            groups = [_samples(point) for point in points if point.values]
-            return spread_chart(groups, palette, name=name, heading=heading, samples=True)
+            groups = dict(_samples(point) for point in points if point.values)
+            return spread_chart(groups, name=name, heading=heading, samples=True)
         case "runs":
-            return _runs(chart, drawn, points, own, outlook, palette)
+            return _runs(chart, drawn, points, own, outlook)
         case "promised":
-            each = (held_of(point, foreseen(point)) for point in points)
-            held = [beside for beside in each if beside is not None]
-            return promised_chart(held, palette, name=name, heading=heading)
+            each = [replace(one, promise=promise_of(one, foreseen(one))) for one in points]
+            held = [point for point in each if point.promise is not None]
+            return promised_chart(held, name=name, heading=heading)
         case "price":
-            return _price(chart, points, foreseen, palette)
+            return _price(chart, points, foreseen)
 
 
 def _label(chart: PostChart, figure: Published) -> str:
@@ -136,17 +134,15 @@ def _laid_over(
     )
 
 
-def _samples(point: ChartPoint) -> SpreadRow:
-    of_each = zip(point.values, point.run_ids or [""] * len(point.values), strict=True)
+def _samples(point: ChartPoint) -> tuple[str, list[ChartPoint]]:
+    """The name of a row, and a point for each of a point's values."""
+    runs = point.run_ids or ("",) * len(point.values)
+    once = replace(point, values=(), low=None, high=None, n=1, machine=point.machine or point.label)
     word = "yours: " if point.source == "measured" else ""
-    return SpreadRow(
-        f"{word}{point.label}",
-        tuple(
-            replace(point, value=value, values=(), low=None, high=None, n=1,
-                    run_ids=(run,) if run else (), machine=point.machine or point.label)
-            for value, run in of_each
-        ),
-    )  # fmt: skip
+    return f"{word}{point.label}", [
+        replace(once, value=value, run_ids=(run,) if run else ())
+        for value, run in zip(point.values, runs, strict=True)
+    ]
 
 
 def _runs(
@@ -155,7 +151,6 @@ def _runs(
     points: Sequence[ChartPoint],
     own: OwnRuns,
     outlook: Callable[[Published, int], PlanExpectation | None],
-    palette: Palette,
 ) -> ChartFigure:
     fall = chart.fall
     assert fall is not None, "a chart of runs has a fall"
@@ -190,7 +185,6 @@ def _runs(
         notes = "of the runs after the tenth the post states only the fall"
     return runs_chart(
         [*published_lines, *predicted, *laid],
-        palette,
         name=f"{chart.post}-{chart.name}",
         heading=chart.heading,
         cliffs=[*marks, *own.cliffs] if laid else marks,
@@ -202,15 +196,10 @@ def _price(
     chart: PostChart,
     points: Sequence[ChartPoint],
     foreseen: Callable[[ChartPoint], PlanExpectation | None],
-    palette: Palette,
 ) -> ChartFigure:
-    priced, without = [], dict[str, None]()
-    for point in points:
-        usd = monthly_usd(foreseen(point))
-        if usd is None:
-            without[point.label] = None
-        else:
-            priced.append(Priced(point, usd))
+    known = [replace(point, usd=monthly_usd(foreseen(point))) for point in points]
+    priced = [point for point in known if point.usd is not None]
+    without = dict.fromkeys(point.label for point in known if point.usd is None)
     if not priced:
         raise InvalidValue(
             f"no price is known for any disk of {chart.post}",
@@ -218,4 +207,4 @@ def _price(
         )
     prices = _PRICES + (f"; none known of {', '.join(without)}" if without else "")
     name = f"{chart.post}-{chart.name}"
-    return price_chart(priced, palette, name=name, heading=chart.heading, prices_of=prices)
+    return price_chart(priced, name=name, heading=chart.heading, prices_of=prices)

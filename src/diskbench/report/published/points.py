@@ -18,8 +18,7 @@ from diskbench.catalog.post_file import Published
 from diskbench.model.expectation import PlanExpectation, StepExpectation
 from diskbench.model.result import Measurement
 from diskbench.plugins import known_plugin
-from diskbench.report.charts.point import ChartPoint, provider_label
-from diskbench.report.charts.promised import ChartPromise, FigureBesidePromise
+from diskbench.report.charts.point import ChartPoint, Promise, provider_label
 from diskbench.report.charts.runs_line import ChartRunLine, CliffMark
 
 _SAID_OF_MODEL = re.compile(r" \(\D[^)]*\)")
@@ -81,29 +80,28 @@ def with_extremes(points: Iterable[ChartPoint]) -> tuple[ChartPoint, ...]:
     )
 
 
+_RATES = frozenset({"iops", "bytes_per_s"})
 _ABOVE = 1.05
 """A figure above the lasting promise by this factor was measured on credit, and is compared with
 the burst. Our choice."""
 
 
-def held_of(point: ChartPoint, outlook: PlanExpectation | None) -> FigureBesidePromise | None:
-    """A figure beside the promise of its disk for the same step; None without a promise, or if the
-    figure is not a rate."""
+def promise_of(point: ChartPoint, outlook: PlanExpectation | None) -> Promise | None:
+    """The promise of a figure's disk for the same step; None without a promise, or if the figure is
+    not a rate."""
     step = _step(outlook, point.step)
     expected = outlook.of(step) if outlook and step else None
-    if expected is None or point.metric not in ("iops", "bytes_per_s"):
+    if expected is None or point.metric not in _RATES or expected.lasting.iops <= 0:
         return None
     per = 1.0 if point.metric == "iops" else float(expected.load.block_bytes)
     lasting = expected.lasting
-    if lasting.iops <= 0:
-        return None
-    promise = ChartPromise(
+    return Promise(
         value=lasting.iops * per,
         low=lasting.low_iops * per,
         high=lasting.high_iops * per,
         burst=expected.begin.iops * per if expected.bursts else None,
+        on_credit=point.value > _ABOVE * lasting.iops * per,
     )
-    return FigureBesidePromise(point, promise, on_credit=point.value > _ABOVE * promise.value)
 
 
 def monthly_usd(outlook: PlanExpectation | None) -> float | None:
@@ -147,9 +145,6 @@ def predicted_cliffs(outlook: PlanExpectation | None) -> tuple[CliffMark, ...]:
 
 def _step(outlook: PlanExpectation | None, name: str) -> StepExpectation | None:
     return next((step for step in outlook.steps if step.name == name), None) if outlook else None
-
-
-_RATES = frozenset({"iops", "bytes_per_s"})
 
 
 def run_values(

@@ -12,7 +12,6 @@ from markupsafe import Markup
 from diskbench.model.history import Configuration, FactChange, MetricHistory, SiteRunLine
 from diskbench.report.assemble.words import NO_INTERVAL, difference_text, figure_text
 from diskbench.report.charts.history import change_text, history_chart
-from diskbench.report.charts.palette import PAGE
 from diskbench.report.page.page import PageChart, drawn
 from diskbench.report.site.frame import METRIC_TITLES, Site, day, moment, render, run_href
 from diskbench.report.site.table import runs_table
@@ -152,17 +151,23 @@ def _history(track: MetricHistory) -> str:
 def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str]]) -> PageChart:
     show = figure_text(track.metric)
     times, trials = len(track.history.points), len(track.sampled)
-    words = {
-        trial.run_id: f"{show(trial.value)}, {moment(trial.at)}, run {trial.run_id}"
+    dots = {
+        trial.run_id: {
+            "at": trial.at,
+            "value": trial.value,
+            "words": f"{show(trial.value)}, {moment(trial.at)}, run {trial.run_id}",
+            "href": f"#{_RUN}{trial.trial_id}:{trial.run_id}",
+        }
         for trial in track.sampled
     }
-    links = {trial.run_id: f"#{_RUN}{trial.trial_id}:{trial.run_id}" for trial in track.sampled}
-    medians = {
-        point.campaign_id: (
-            f"{show(point.value)}, median of {point.trials} trials, {moment(point.at)}"
-        )
-        for point in track.history.points
-    }
+    firsts = {trial.campaign_id: trial.run_id for trial in reversed(track.sampled)}
+    medians = []
+    for point in track.history.points:
+        row = dots[firsts[point.campaign_id]] | {"at": point.at, "value": point.value}
+        if trials > times:
+            of_time = f"median of {point.trials} trials, {moment(point.at)}"
+            row["words"] = f"{show(point.value)}, {of_time}"
+        medians.append(row)
     of_trials = f", {trials} trials" if trials != times else ""
     between = line.interval if track.now.interval is None else f"median {line.interval}"
     first, last = track.history.points[0], track.history.points[-1]
@@ -170,14 +175,12 @@ def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str
     subtitle = f"{_unit(track.metric)}; {times} times{of_trials}, {span}; {between}"
     figure = history_chart(
         track,
-        PAGE,
         id_=f"chart-{line.id}",
         subtitle=subtitle,
         alt_text=(f"{METRIC_TITLES[track.metric]} of {track.name}, {span}: {line.history}"),
-        words=words,
-        links=links,
-        medians=medians,
-        marks=[(at, number) for at, number in marks if first.at <= at <= last.at],
+        trials=list(dots.values()) if trials > times else (),
+        times=medians,
+        facts=[{"at": at, "text": number} for at, number in marks if first.at <= at <= last.at],
     )
     (chart,) = drawn([replace(figure, rows_href=line.id)])
     return replace(chart, svg=Markup(_linked(chart.svg)))  # noqa: S704 - vega escapes every text in it

@@ -1,7 +1,6 @@
 from tests.rigs.drawn import marks_in, rows_in
 
 from diskbench.report.charts.figure import picture
-from diskbench.report.charts.palette import PICTURE
 from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_chart
 
 
@@ -14,7 +13,7 @@ OURS = line(((1, 3000.0), (2, 2990.0), (3, 100.0)), run_ids=("r1", "r2", "r3"))
 
 
 def chart(lines, **more):
-    return runs_chart(lines, PICTURE, name="runs", heading="gp2", **more)
+    return runs_chart(lines, name="runs", heading="gp2", **more)
 
 
 def test_each_run_has_a_mark_with_its_id_and_value():

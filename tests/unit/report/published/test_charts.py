@@ -10,25 +10,24 @@ from tests.rigs.drawn import rows_in
 from diskbench.catalog.published import SEEDS, find_published, load_published
 from diskbench.engine.published_outlook import published_outlook
 from diskbench.errors import UnknownName
-from diskbench.report.charts.palette import PAGE, PICTURE
 from diskbench.report.page.write_report import chart_bytes, chart_markdown
 from diskbench.report.published.charts import POST_CHARTS, charts_of, find_chart
 from diskbench.report.published.draw import OwnRuns, draw, rows_of
 from diskbench.report.published.points import (
-    held_of,
     predicted_cliffs,
     predicted_lines,
+    promise_of,
     published_point,
 )
 
 SEVEN = ("iops", "read", "write", "aws", "azure", "throttling", "local")
 
 
-def drawn(chart, palette=PICTURE, **more):
+def drawn(chart, **more):
     def outlook(one, runs):
         return published_outlook(one, SHIPPED, runs)
 
-    return draw(chart, load_published(), palette, outlook=outlook, **more)
+    return draw(chart, load_published(), outlook=outlook, **more)
 
 
 @pytest.mark.slow
@@ -113,23 +112,23 @@ def test_googles_fall_is_drawn_as_the_post_states_it():
 )
 def test_a_figure_above_what_lasts_is_held_against_the_burst(figure_id, ratio, on_credit):
     (figure,) = find_published(figure_id)
-    held = held_of(published_point(figure), published_outlook(figure, SHIPPED))
-    assert held is not None
-    assert held.on_credit is on_credit
-    assert held.ratio == pytest.approx(ratio, rel=1e-3)
+    promise = promise_of(published_point(figure), published_outlook(figure, SHIPPED))
+    assert promise is not None
+    assert promise.on_credit is on_credit
+    assert figure.value / promise.against == pytest.approx(ratio, rel=1e-3)
 
 
 def test_nothing_is_promised_of_a_disk_of_no_catalogue_or_of_unknown_size():
     for name in ("iaas-2018/results/nvme-ssd/iops", "ebs-types/m3.medium-read/sc1/buffered"):
         (figure,) = find_published(name)
-        assert held_of(published_point(figure), published_outlook(figure, SHIPPED)) is None
+        assert promise_of(published_point(figure), published_outlook(figure, SHIPPED)) is None
 
 
 @pytest.mark.slow
 def test_a_page_has_both_axes_the_rows_and_follows_the_readers_colours():
     chart = find_chart("iaas-2018", "iops")
     points = rows_of(chart, load_published(), OwnRuns(), linked=True)
-    html = chart_bytes(drawn(chart, PAGE, linked=True), points, "html").decode()
+    html = chart_bytes(drawn(chart, linked=True), points, "html").decode()
     assert html.count("<svg") == 2
     assert 'id="row-12"' in html
     assert 'xlink:href="#row-12"' in html

@@ -32,7 +32,7 @@ from diskbench.report.page.write_report import (
     write_report,
 )
 from diskbench.report.published import charts as post_charts
-from diskbench.report.published.draw import OwnRuns, draw, rows_of
+from diskbench.report.published.draw import NOBODY, draw, rows_of
 from diskbench.report.published.own import own_trials
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
@@ -179,13 +179,13 @@ def report_published(
         kind: Format = format_ or "html"
         files = [(Path(f"{post}-{chart}.{kind}"), kind)]
     figures, books = load_published(), open_books()
-    own = OwnRuns()
+    own = NOBODY
     if asked:
         engine = database(database_url)
         runs = runs_of(engine, asked)
         run_evidence = EvidenceOfRuns(evidence, evidence_url)
-        own, left_out = own_trials(engine, runs, chosen, run_evidence, books, include_emulated)
-        for words in left_out:
+        own = own_trials(engine, runs, chosen, run_evidence, books, include_emulated)
+        for words in own.left_out:
             print(f"not drawn: {words}", file=sys.stderr)
         if not own.points:
             trials = counted(len({run.trial_id for run in runs}), "trial")

@@ -54,12 +54,12 @@ class ChartPoint:
     """One figure. `value` is in the unit of `metric`: IOPS, bytes a second or nanoseconds.
 
     `label` names the disk; points that share a `key` lie over each other (for a published figure
-    its id). `values` are those of its runs, in their order, beside `run_ids` where we measured
-    them; `low` and `high` are the least and the largest. `n` counts `counted` (runs, I/Os,
-    samples), all on one machine: only machines make an interval (MR-5). `marks` are what a reader
-    must know first (emulated, imported), `doubt` why the figure does not say how fast the disk is.
-    `promise` is what it is compared with, `usd` the price of its disk a month. `href` leads to its
-    row.
+    its id). `values` are those of its runs, in their order, beside `run_ids` and their `numbers` in
+    a series where we measured them; `low` and `high` are the least and the largest. `n` counts
+    `counted` (runs, I/Os, samples), all on one machine: only machines make an interval (MR-5).
+    `marks` are what a reader must know first (emulated, imported), `doubt` why the figure does not
+    say how fast the disk is. `promise` is what it is compared with, `usd` the price of its disk a
+    month. `href` leads to its row.
     """
 
     label: str
@@ -76,6 +76,7 @@ class ChartPoint:
     step: str = ""
     values: tuple[float, ...] = ()
     run_ids: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
     low: float | None = None
     high: float | None = None
     n: int | None = None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from diskbench.catalog.post_file import Published
 from diskbench.errors import InvalidValue
@@ -17,10 +17,9 @@ from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_char
 from diskbench.report.charts.spread import spread_chart
 from diskbench.report.published.charts import PostChart
 from diskbench.report.published.points import (
-    monthly_usd,
+    of_outlook,
     predicted_cliffs,
     predicted_lines,
-    promise_of,
     published_point,
     short_label,
     with_extremes,
@@ -31,21 +30,19 @@ _PRICES = "list prices of diskbench's catalogue, not of the post's year"
 
 @dataclass(frozen=True)
 class OwnRuns:
-    """Own trials that match published figures.
-
-    The `key` of each of the `points` is the id of the matching figure. `lines` are their runs,
-    `cliffs` the measured and predicted falls. `outlooks` are the expectations of their plans, by
-    the first run's id.
-    """
+    """Own trials that match published figures: their `points`, whose `key` is the id of the figure
+    that they match, the measured and predicted falls, and why other trials are left out."""
 
     points: tuple[ChartPoint, ...] = ()
-    lines: tuple[ChartRunLine, ...] = ()
     cliffs: tuple[CliffMark, ...] = ()
-    outlooks: Mapping[str, PlanExpectation] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+
+NOBODY = OwnRuns()
 
 
 def rows_of(
-    chart: PostChart, figures: Sequence[Published], own: OwnRuns, *, linked: bool = False
+    chart: PostChart, figures: Sequence[Published], own: OwnRuns = NOBODY, *, linked: bool = False
 ) -> tuple[ChartPoint, ...]:
     """The rows of a chart: its published figures in order, then the own points that match any of
     them. `linked`: the mark of the n-th row links to `#row-n`."""
@@ -65,7 +62,7 @@ def draw(
     figures: Sequence[Published],
     *,
     outlook: Callable[[Published, int], PlanExpectation | None],
-    own: OwnRuns | None = None,
+    own: OwnRuns = NOBODY,
     linked: bool = False,
 ) -> ChartFigure:
     """One chart of a post, drawn from the rows of `rows_of`. `outlook` returns the catalogue's
@@ -73,17 +70,15 @@ def draw(
 
     Raises InvalidValue if there is nothing to draw (no price is known).
     """
-    own = own or OwnRuns()
     drawn = chart.of(figures)
     points = rows_of(chart, figures, own, linked=linked)
-    by_id = {figure.id: figure for figure in drawn}
-
-    def foreseen(point: ChartPoint) -> PlanExpectation | None:
-        """The expectation of an own trial's plan, or the one for a published disk."""
-        if point.source == "measured":
-            return own.outlooks.get(point.run_ids[0]) if point.run_ids else None
-        return outlook(by_id[point.key], 1)
-
+    if chart.kind in ("promised", "price"):  # own points have the expectation of their own plan
+        by_id = {figure.id: figure for figure in drawn}
+        points = tuple(
+            of_outlook(point, outlook(by_id[point.key], 1))
+            if point.source == "published" else point
+            for point in points
+        )  # fmt: skip
     name, heading = f"{chart.post}-{chart.name}", chart.heading
     match chart.kind:
         case "bars":
@@ -100,11 +95,10 @@ def draw(
         case "runs":
             return _runs(chart, drawn, points, own, outlook)
         case "promised":
-            each = [replace(one, promise=promise_of(one, foreseen(one))) for one in points]
-            held = [point for point in each if point.promise is not None]
+            held = [point for point in points if point.promise is not None]
             return promised_chart(held, name=name, heading=heading)
         case "price":
-            return _price(chart, points, foreseen)
+            return _price(chart, points)
 
 
 def _label(chart: PostChart, figure: Published) -> str:
@@ -170,21 +164,26 @@ def _runs(
         dict.fromkeys((figure.step, figure.metric, figure.direction) for figure in figures)
     )
     predicted = predicted_lines(foreseen, steps, fall.runs, label)
-    panels = {(line.metric, line.direction) for line in published_lines}
-    rows = {run: point.href for point in points for run in point.run_ids if point.href}
-    laid = [
-        replace(line, hrefs=tuple(rows[run] for run in line.run_ids))
-        if all(run in rows for run in line.run_ids)
-        else line
-        for line in own.lines
-        if (line.metric, line.direction) in panels
-    ]
+    laid: dict[tuple[object, ...], ChartRunLine] = {}
+    for point in points:
+        if point.source == "measured" and (point.metric, point.direction) in lines:
+            line = ChartRunLine(
+                label=point.label,
+                metric=point.metric,
+                origin="measured",
+                values=tuple(zip(point.numbers, point.values, strict=True)),
+                direction=point.direction,
+                run_ids=point.run_ids,
+                hrefs=(point.href,) * len(point.values) if point.href else (),
+                marks=point.marks,
+            )
+            laid.setdefault((point.run_ids, point.metric, point.direction), line)
     marks = [CliffMark(fall.run, "published", fall.words), *predicted_cliffs(foreseen)]
     notes = "" if predicted_cliffs(foreseen) else "the catalogue knows no burst of it"
     if not any("/after-" in figure.id for figure in figures):
         notes = "of the runs after the tenth the post states only the fall"
     return runs_chart(
-        [*published_lines, *predicted, *laid],
+        [*published_lines, *predicted, *laid.values()],
         name=f"{chart.post}-{chart.name}",
         heading=chart.heading,
         cliffs=[*marks, *own.cliffs] if laid else marks,
@@ -192,14 +191,9 @@ def _runs(
     )
 
 
-def _price(
-    chart: PostChart,
-    points: Sequence[ChartPoint],
-    foreseen: Callable[[ChartPoint], PlanExpectation | None],
-) -> ChartFigure:
-    known = [replace(point, usd=monthly_usd(foreseen(point))) for point in points]
-    priced = [point for point in known if point.usd is not None]
-    without = dict.fromkeys(point.label for point in known if point.usd is None)
+def _price(chart: PostChart, points: Sequence[ChartPoint]) -> ChartFigure:
+    priced = [point for point in points if point.usd is not None]
+    without = dict.fromkeys(point.label for point in points if point.usd is None)
     if not priced:
         raise InvalidValue(
             f"no price is known for any disk of {chart.post}",

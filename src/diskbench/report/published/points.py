@@ -86,28 +86,25 @@ _ABOVE = 1.05
 the burst. Our choice."""
 
 
-def promise_of(point: ChartPoint, outlook: PlanExpectation | None) -> Promise | None:
-    """The promise of a figure's disk for the same step; None without a promise, or if the figure is
-    not a rate."""
+def of_outlook(point: ChartPoint, outlook: PlanExpectation | None) -> ChartPoint:
+    """The point with the price of its disk a month, transactions included, and with what is
+    promised of its disk for the same step; a figure that is no rate has no promise."""
+    price = outlook.price if outlook else None
+    usd = price.total_usd if price and price.total_usd else None
     step = _step(outlook, point.step)
     expected = outlook.of(step) if outlook and step else None
     if expected is None or point.metric not in _RATES or expected.lasting.iops <= 0:
-        return None
+        return replace(point, usd=usd)
     per = 1.0 if point.metric == "iops" else float(expected.load.block_bytes)
     lasting = expected.lasting
-    return Promise(
+    promise = Promise(
         value=lasting.iops * per,
         low=lasting.low_iops * per,
         high=lasting.high_iops * per,
         burst=expected.begin.iops * per if expected.bursts else None,
         on_credit=point.value > _ABOVE * lasting.iops * per,
     )
-
-
-def monthly_usd(outlook: PlanExpectation | None) -> float | None:
-    """The price of the disk per month in US dollars, with transactions; None if unknown."""
-    price = outlook.price if outlook else None
-    return price.total_usd if price and price.total_usd else None
+    return replace(point, usd=usd, promise=promise)
 
 
 def predicted_lines(

@@ -12,11 +12,11 @@ from diskbench.engine.published_outlook import published_outlook
 from diskbench.errors import UnknownName
 from diskbench.report.page.write_report import chart_bytes, chart_markdown
 from diskbench.report.published.charts import POST_CHARTS, charts_of, find_chart
-from diskbench.report.published.draw import OwnRuns, draw, rows_of
+from diskbench.report.published.draw import draw, rows_of
 from diskbench.report.published.points import (
+    of_outlook,
     predicted_cliffs,
     predicted_lines,
-    promise_of,
     published_point,
 )
 
@@ -39,7 +39,7 @@ def test_a_chart_holds_the_published_numbers_as_they_are(chart):
     rows = rows_in(figure)
     numbers = {value for row in rows for value in row.values() if isinstance(value, float)}
     labels = {row.get("label") for row in rows}
-    for one in rows_of(chart, load_published(), OwnRuns()):
+    for one in rows_of(chart, load_published()):
         if chart.kind == "samples":
             assert set(one.values) <= numbers
         elif chart.kind != "price" or one.label in labels:  # not all have a price
@@ -112,7 +112,7 @@ def test_googles_fall_is_drawn_as_the_post_states_it():
 )
 def test_a_figure_above_what_lasts_is_held_against_the_burst(figure_id, ratio, on_credit):
     (figure,) = find_published(figure_id)
-    promise = promise_of(published_point(figure), published_outlook(figure, SHIPPED))
+    promise = of_outlook(published_point(figure), published_outlook(figure, SHIPPED)).promise
     assert promise is not None
     assert promise.on_credit is on_credit
     assert figure.value / promise.against == pytest.approx(ratio, rel=1e-3)
@@ -121,13 +121,15 @@ def test_a_figure_above_what_lasts_is_held_against_the_burst(figure_id, ratio, o
 def test_nothing_is_promised_of_a_disk_of_no_catalogue_or_of_unknown_size():
     for name in ("iaas-2018/results/nvme-ssd/iops", "ebs-types/m3.medium-read/sc1/buffered"):
         (figure,) = find_published(name)
-        assert promise_of(published_point(figure), published_outlook(figure, SHIPPED)) is None
+        assert (
+            of_outlook(published_point(figure), published_outlook(figure, SHIPPED)).promise is None
+        )
 
 
 @pytest.mark.slow
 def test_a_page_has_both_axes_the_rows_and_follows_the_readers_colours():
     chart = find_chart("iaas-2018", "iops")
-    points = rows_of(chart, load_published(), OwnRuns(), linked=True)
+    points = rows_of(chart, load_published(), linked=True)
     html = chart_bytes(drawn(chart, linked=True), points, "html").decode()
     assert html.count("<svg") == 2
     assert 'id="row-12"' in html
@@ -139,9 +141,7 @@ def test_a_page_has_both_axes_the_rows_and_follows_the_readers_colours():
 
 def test_markdown_has_the_sentence_the_numbers_and_the_doubts():
     chart = find_chart("iaas-2018", "iops")
-    text = chart_markdown(
-        drawn(chart), rows_of(chart, load_published(), OwnRuns()), drawing="iops.svg"
-    )
+    text = chart_markdown(drawn(chart), rows_of(chart, load_published()), drawing="iops.svg")
     assert text.startswith("# IOPS of twelve disks, 2018\n\n![IOPS of twelve disks")
     assert "](iops.svg)" in text
     assert "| vSphere NVMe SSD | 28,484 IOPS |" in text

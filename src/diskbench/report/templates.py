@@ -51,7 +51,7 @@ def styled(sheet: str, script: str) -> dict[str, Any]:
     """The values that a standalone page needs: style with the chart colours, script and policy."""
     return {
         # All are files of this package and contain no user data.
-        "style": Markup(f"{colours()}\n{asset('scroll.css')}{asset(sheet)}"),  # noqa: S704
+        "style": Markup(f"{colours()}\n{asset('shared.css')}{asset(sheet)}"),  # noqa: S704
         "script": Markup(script),  # noqa: S704
         "policy": policy(*([script] if script else [])),
     }

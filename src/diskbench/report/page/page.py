@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from markupsafe import Markup
 
@@ -86,27 +86,34 @@ def _width(svg: str) -> int:
     return round(float(number)) if number.replace(".", "", 1).isdigit() else 0
 
 
+NOTHING = Markup()
 MOST_TABLES = 6
 """Up to this many subjects get a table each; more share one table with a row per step."""
 
 
-def page(report: Report, *, paper: bool = False) -> str:
-    """The report as HTML; for `paper` with fixed colours and without a script."""
-    return environment().get_template("page.html.j2").render(**_words(report, paper=paper))
-
-
-def _words(report: Report, *, paper: bool) -> dict[str, Any]:
+def page(
+    report: Report, *, paper: bool = False, nav: Markup = NOTHING, evidence: Markup = NOTHING
+) -> str:
+    """The report as HTML; for `paper` with fixed colours and without a script. A site has its links
+    above, and below the files of `evidence` that it copied."""
     single = report.single
-    return styled("page.css", "" if paper else asset("page.js")) | {
-        "report": report,
-        "single": single,
-        "trials": report.trials if single or report.folded else (),
-        "compact": len(report.groups) > MOST_TABLES,
-        "over": drawn(report.over, first=len(report.inside) + 1, paper=paper),
-        "inside": drawn(report.inside, paper=paper),
-        "inside_of": report.inside_of if report.runs > 1 else "",
-        "inside_first": bool(single and single.fell and single.fell.run_id),
-    }
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            report=report,
+            single=single,
+            trials=report.trials if single or report.folded else (),
+            compact=len(report.groups) > MOST_TABLES,
+            over=drawn(report.over, first=len(report.inside) + 1, paper=paper),
+            inside=drawn(report.inside, paper=paper),
+            inside_of=report.inside_of if report.runs > 1 else "",
+            inside_first=bool(single and single.fell and single.fell.run_id),
+            nav=nav,
+            evidence=evidence,
+            **styled("page.css", "" if paper else asset("page.js")),
+        )
+    )
 
 
 MOST_TRIALS = 40

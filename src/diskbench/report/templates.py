@@ -47,13 +47,13 @@ def asset(name: str) -> str:
     return files(_ROOM).joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def styled(sheet: str, script: str) -> dict[str, Any]:
-    """The values that a standalone page needs: style with the chart colours, script and policy."""
+def styled(sheet: str, *scripts: str) -> dict[str, Any]:
+    """The values that a standalone page needs: style with the chart colours, scripts and policy."""
     return {
         # All are files of this package and contain no user data.
         "style": Markup(f"{colours()}\n{asset('shared.css')}{asset(sheet)}"),  # noqa: S704
-        "script": Markup(script),  # noqa: S704
-        "policy": policy(*([script] if script else [])),
+        "scripts": [Markup(script) for script in scripts],  # noqa: S704
+        "policy": policy(*scripts),
     }
 
 

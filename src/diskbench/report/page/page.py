@@ -111,7 +111,7 @@ def page(
             inside_first=bool(single and single.fell and single.fell.run_id),
             nav=nav,
             evidence=evidence,
-            **styled("page.css", "" if paper else asset("page.js")),
+            **styled("page.css", *([] if paper else [asset("page.js")])),
         )
     )
 

@@ -14,7 +14,7 @@ from diskbench.plugins import known_plugin, plugins
 from diskbench.report.charts.measure import Channel, bare_labels, named, span, with_unit
 from diskbench.report.charts.palette import SERIES
 
-Source = Literal["published", "measured"]
+Source = Literal["published", "measured", "predicted"]
 
 OTHER = "other"
 """The legend entry of providers without a label (Plugin.label)."""

@@ -7,9 +7,9 @@ predictions of the catalogue are dashed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from types import MappingProxyType
 
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
@@ -27,45 +27,19 @@ from diskbench.report.charts.measure import (
     with_unit,
 )
 from diskbench.report.charts.palette import ACCENT, INK, MUTED, SERIES
-from diskbench.report.charts.point import Row, carried
+from diskbench.report.charts.point import ChartPoint, Row, Source, carried
 
 WIDTH = 400
 HEIGHT = 104
-Origin = Literal["published", "measured", "predicted"]
-_WORDS: dict[Origin, str] = {
+_WORDS: dict[Source, str] = {
     "published": "published",
     "measured": "yours",
     "predicted": "predicted by the catalogue",
 }
-_COLOURS: dict[Origin, str] = {"published": SERIES[0], "measured": INK, "predicted": MUTED}
-_DASHES: dict[Origin, list[int]] = {"published": [1, 0], "measured": [1, 0], "predicted": [4, 3]}
+_COLOURS: dict[Source, str] = {"published": SERIES[0], "measured": INK, "predicted": MUTED}
+_DASHES: dict[Source, list[int]] = {"published": [1, 0], "measured": [1, 0], "predicted": [4, 3]}
 _LABEL_PX = 14
-
-
-@dataclass(frozen=True)
-class ChartRunLine:
-    """One figure of one disk: (run, value) with runs counted from 1, in the unit of `metric`.
-
-    `run_ids` and `hrefs`, if not empty, are parallel to `values`. `stated`: a post states these
-    levels for stretches of runs, not for single runs. `marks` qualify the figures: emulated,
-    imported.
-    """
-
-    label: str
-    metric: str
-    origin: Origin
-    values: tuple[tuple[int, float], ...]
-    direction: str = "total"
-    run_ids: tuple[str, ...] = ()
-    hrefs: tuple[str, ...] = ()
-    stated: bool = False
-    words: str = ""
-    marks: tuple[str, ...] = ()
-
-    @property
-    def panel(self) -> str:
-        """`IOPS`, `read MB/s`."""
-        return title(self.metric, self.direction)
+NOWHERE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -74,7 +48,7 @@ class CliffMark:
     chart has several."""
 
     run: int
-    origin: Origin
+    origin: Source
     words: str = ""
     of: str = ""
 
@@ -87,25 +61,27 @@ class CliffMark:
 
 
 def runs_chart(
-    lines: Sequence[ChartRunLine],
+    lines: Sequence[ChartPoint],
     *,
     name: str,
     heading: str,
     cliffs: Sequence[CliffMark] = (),
     notes: str = "",
+    hrefs: Mapping[str, str] = NOWHERE,
 ) -> ChartFigure:
-    """Lines of one or more figures over their runs, with cliffs marked.
+    """The `values` of one or more figures over the `numbers` of their runs, with cliffs marked. A
+    mark leads where `hrefs` say for its run, else to the row of its figure.
 
     Raises ValueError if there is no run.
     """
     if not any(line.values for line in lines):
         raise ValueError("no runs to draw")
-    panels: dict[str, list[ChartRunLine]] = {}
+    panels: dict[str, list[ChartPoint]] = {}
     for line in lines:
-        panels.setdefault(line.panel, []).append(line)
+        panels.setdefault(title(line.metric, line.direction), []).append(line)
     log = any(wants_log(_values(of_panel)) for of_panel in panels.values())
     log = log and min(_values(lines)) > 0
-    last = max([run for line in lines for run, _ in line.values] + [mark.run for mark in cliffs])
+    last = max([run for line in lines for run in line.numbers] + [mark.run for mark in cliffs])
 
     def drawing(log: bool) -> Spec:
         x = amount(
@@ -118,7 +94,7 @@ def runs_chart(
             layered(
                 [
                     *_cliffs(cliffs, x, last, labelled=not place),
-                    *_lines(of_panel, x, log=log),
+                    *_lines(of_panel, x, hrefs, log=log),
                 ],
                 WIDTH,
                 HEIGHT,
@@ -139,16 +115,18 @@ def runs_chart(
     )
 
 
-def _lines(lines: Sequence[ChartRunLine], x: Channel, *, log: bool) -> list[Spec]:
-    """A line per series, a wide one per level that is stated for a stretch of runs; and a mark per
-    run with its text, which is invisible on a level."""
+def _lines(
+    lines: Sequence[ChartPoint], x: Channel, hrefs: Mapping[str, str], *, log: bool
+) -> list[Spec]:
+    """A line per series; of what is published a wide one per level, which posts state for stretches
+    of runs; and a mark per run with its text, which is invisible on a level."""
     values = _values(lines)
     domain = log_domain(values) if log else [0.0, max(values) * 1.05 or 1.0]
     y = value_axis(
         "value", lines[0].metric, domain, log=log, title=None, minExtent=40, labelFlush=False,
         ticks=3,
     )  # fmt: skip
-    shown = list(dict.fromkeys(_WORDS[line.origin] for line in lines))
+    shown = list(dict.fromkeys(_WORDS[line.source] for line in lines))
     legend = {"orient": "top", "title": None, "values": shown, "symbolSize": 180,
               "columnPadding": 24}  # fmt: skip
     colours = {word: _COLOURS[origin] for origin, word in _WORDS.items()}
@@ -157,7 +135,11 @@ def _lines(lines: Sequence[ChartRunLine], x: Channel, *, log: bool) -> list[Spec
     level = at | {"strokeDash": by_name("who", dashes, legend), "detail": named("line")}
     layers: list[Spec] = []
     for stated in (False, True):
-        series = {n: _rows(line) for n, line in enumerate(lines) if line.stated is stated}
+        series = {
+            number: _rows(line, hrefs)
+            for number, line in enumerate(lines)
+            if (line.source == "published") is stated
+        }
         drawn = [
             row | {"line": f"{number}.{row.get('line', 0)}"}
             for number, rows in series.items()
@@ -166,7 +148,7 @@ def _lines(lines: Sequence[ChartRunLine], x: Channel, *, log: bool) -> list[Spec
         marks = [
             row
             for number, rows in series.items()
-            if stated or lines[number].origin != "predicted"
+            if stated or lines[number].source != "predicted"
             for row in rows
         ]
         layers += [
@@ -177,18 +159,20 @@ def _lines(lines: Sequence[ChartRunLine], x: Channel, *, log: bool) -> list[Spec
     return layers
 
 
-def _rows(line: ChartRunLine) -> list[Row]:
+def _rows(line: ChartPoint, hrefs: Mapping[str, str]) -> list[Row]:
     rows = []
-    for place, (run, value) in enumerate(line.values):
-        origin = f"run {line.run_ids[place]}" if line.run_ids else line.words or _WORDS[line.origin]
+    for place, (run, value) in enumerate(zip(line.numbers, line.values, strict=True)):
+        run_id = line.run_ids[place] if line.run_ids else ""
+        origin = f"run {run_id}" if run_id else line.words or _WORDS[line.source]
         words = (origin, line.label, f"run {run} of the series", with_unit(line.metric, value))
         row: Row = {
             "run": run,
             "value": value,
-            "who": _WORDS[line.origin],
+            "who": _WORDS[line.source],
             "description": " · ".join(word for word in words if word),
         }
-        rows.append(row | ({"href": line.hrefs[place]} if line.hrefs else {}))
+        href = hrefs.get(run_id) or line.href
+        rows.append(row | ({"href": href} if href else {}))
     return rows
 
 
@@ -223,15 +207,15 @@ def _cliffs(cliffs: Sequence[CliffMark], x: Channel, last: int, *, labelled: boo
     return layers
 
 
-def _counts(lines: Sequence[ChartRunLine], notes: str) -> list[str]:
+def _counts(lines: Sequence[ChartPoint], notes: str) -> list[str]:
     words = []
-    origins: tuple[Origin, ...] = ("published", "measured")
+    origins: tuple[Source, ...] = ("published", "measured")
     for origin in origins:
-        of_origin = [line for line in lines if line.origin == origin]
+        of_origin = [line for line in lines if line.source == origin]
         if not of_origin:
             continue
         counts = {len(line.values) for line in of_origin}
-        stated = ", stretches as stated" if any(line.stated for line in of_origin) else ""
+        stated = ", stretches as stated" if origin == "published" else ""
         runs = "run" if counts == {1} else "runs"
         words.append(
             f"{_WORDS[origin]}: n = {span(counts)} {runs} of one machine{stated}, no interval "
@@ -242,20 +226,21 @@ def _counts(lines: Sequence[ChartRunLine], notes: str) -> list[str]:
     return [*words, *([notes] if notes else [])]
 
 
-def _sentence(lines: Sequence[ChartRunLine], cliffs: Sequence[CliffMark], heading: str) -> str:
+def _sentence(lines: Sequence[ChartPoint], cliffs: Sequence[CliffMark], heading: str) -> str:
     parts = []
     for line in lines:
-        if line.origin == "predicted" or not line.values:
+        if line.source == "predicted" or not line.values:
             continue
-        (first, begins), (last, ends) = line.values[0], line.values[-1]
+        first, last = line.numbers[0], line.numbers[-1]
+        begins, ends = line.values[0], line.values[-1]
         until = f"{with_unit(line.metric, ends)} in run {last}"
         if begins == ends:
             course = f"{until}, as in run {first}"
         else:
             course = f"{with_unit(line.metric, begins)} in run {first}, {until}"
-        parts.append(f"{_WORDS[line.origin]} {line.panel}: {course}")
+        parts.append(f"{_WORDS[line.source]} {title(line.metric, line.direction)}: {course}")
     return f"{heading}: {'; '.join([*parts, *(cliff.label for cliff in cliffs)])}."
 
 
-def _values(lines: Sequence[ChartRunLine]) -> list[float]:
-    return [value for line in lines for _, value in line.values]
+def _values(lines: Sequence[ChartPoint]) -> list[float]:
+    return [value for line in lines for value in line.values]

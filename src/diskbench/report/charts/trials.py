@@ -20,7 +20,7 @@ from diskbench.report.charts.point import ChartPoint, Promise
 from diskbench.report.charts.price import price_chart
 from diskbench.report.charts.promised import promised_chart
 from diskbench.report.charts.registry import chart
-from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_chart
+from diskbench.report.charts.runs_line import CliffMark, runs_chart
 from diskbench.report.charts.spread import By, groups_of, spread_chart, undated
 
 MOST_STEPS = 8
@@ -157,21 +157,21 @@ def _by_run(data: ChartData) -> Iterator[ChartFigure]:
     values = step_values(data.single)
     values.sort(key=lambda value: min(value.values) / max(value.values))
     for number, of_step in enumerate(values[:MOST_RUN_STEPS]):
-        runs = [numbers[run_id] for run_id in of_step.run_ids]
-        line = ChartRunLine(
+        line = ChartPoint(
             label=of_step.step,
             metric=of_step.metric,
-            origin="measured",
+            value=of_step.value,
             direction=of_step.direction,
-            values=tuple(zip(runs, of_step.values, strict=True)),
+            values=of_step.values,
             run_ids=of_step.run_ids,
-            hrefs=tuple(row_href(run_id) for run_id in of_step.run_ids),
+            numbers=tuple(numbers[run_id] for run_id in of_step.run_ids),
         )
         yield runs_chart(
             [line],
             name=f"runs-{number}",
             heading=f"{of_step.step}, run after run",
             cliffs=_cliffs(data, of_step.step, numbers),
+            hrefs={run_id: row_href(run_id) for run_id in of_step.run_ids},
         )
 
 

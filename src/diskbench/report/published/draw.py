@@ -13,7 +13,7 @@ from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.price import price_chart
 from diskbench.report.charts.promised import promised_chart
-from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_chart
+from diskbench.report.charts.runs_line import CliffMark, runs_chart
 from diskbench.report.charts.spread import spread_chart
 from diskbench.report.published.charts import PostChart
 from diskbench.report.published.points import (
@@ -22,6 +22,7 @@ from diskbench.report.published.points import (
     predicted_lines,
     published_point,
     short_label,
+    stated_lines,
     with_extremes,
 )
 
@@ -148,42 +149,21 @@ def _runs(
 ) -> ChartFigure:
     fall = chart.fall
     assert fall is not None, "a chart of runs has a fall"
-    lines: dict[tuple[str, str], list[tuple[int, float]]] = {}
-    for figure in figures:
-        first, last = (fall.run, fall.runs) if "/after-" in figure.id else (1, fall.run - 1)
-        last = min(last, figure.n or last)
-        of_line = lines.setdefault((figure.metric, figure.direction), [])
-        of_line += [(run, figure.value) for run in range(first, last + 1)]
-    label, words = short_label(figures[0]), f"published {figures[0].post.date or '(undated)'}"
-    published_lines = [
-        ChartRunLine(label, metric, "published", tuple(values), direction, stated=True, words=words)
-        for (metric, direction), values in lines.items()
-    ]
+    published = stated_lines(figures, fall)
     foreseen = outlook(figures[0], fall.runs)
-    steps = list(
-        dict.fromkeys((figure.step, figure.metric, figure.direction) for figure in figures)
-    )
-    predicted = predicted_lines(foreseen, steps, fall.runs, label)
-    laid: dict[tuple[object, ...], ChartRunLine] = {}
+    steps = dict.fromkeys((figure.step, figure.metric, figure.direction) for figure in figures)
+    predicted = predicted_lines(foreseen, steps, fall.runs, short_label(figures[0]))
+    panels = {(line.metric, line.direction) for line in published}
+    laid: dict[tuple[object, ...], ChartPoint] = {}
     for point in points:
-        if point.source == "measured" and (point.metric, point.direction) in lines:
-            line = ChartRunLine(
-                label=point.label,
-                metric=point.metric,
-                origin="measured",
-                values=tuple(zip(point.numbers, point.values, strict=True)),
-                direction=point.direction,
-                run_ids=point.run_ids,
-                hrefs=(point.href,) * len(point.values) if point.href else (),
-                marks=point.marks,
-            )
-            laid.setdefault((point.run_ids, point.metric, point.direction), line)
+        if point.source == "measured" and (point.metric, point.direction) in panels:
+            laid.setdefault((point.run_ids, point.metric, point.direction), point)
     marks = [CliffMark(fall.run, "published", fall.words), *predicted_cliffs(foreseen)]
     notes = "" if predicted_cliffs(foreseen) else "the catalogue knows no burst of it"
     if not any("/after-" in figure.id for figure in figures):
         notes = "of the runs after the tenth the post states only the fall"
     return runs_chart(
-        [*published_lines, *predicted, *laid.values()],
+        [*published, *predicted, *laid.values()],
         name=f"{chart.post}-{chart.name}",
         heading=chart.heading,
         cliffs=[*marks, *own.cliffs] if laid else marks,

@@ -9,7 +9,7 @@ runs, so ours is a mean as well; but if the disk fell between two runs and staye
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from diskbench.analysis.drift import fall_of
@@ -18,8 +18,9 @@ from diskbench.catalog.post_file import Published
 from diskbench.model.expectation import PlanExpectation, StepExpectation
 from diskbench.model.result import Measurement
 from diskbench.plugins import known_plugin
-from diskbench.report.charts.point import ChartPoint, Promise, provider_label
-from diskbench.report.charts.runs_line import ChartRunLine, CliffMark
+from diskbench.report.charts.point import ChartPoint, Promise, Source, provider_label
+from diskbench.report.charts.runs_line import CliffMark
+from diskbench.report.published.charts import PublishedFall
 
 _SAID_OF_MODEL = re.compile(r" \(\D[^)]*\)")
 _CACHES = {"readonly": ", read cache", "readwrite": ", rw cache"}
@@ -108,8 +109,8 @@ def of_outlook(point: ChartPoint, outlook: PlanExpectation | None) -> ChartPoint
 
 
 def predicted_lines(
-    outlook: PlanExpectation | None, steps: Sequence[tuple[str, str, str]], runs: int, label: str
-) -> tuple[ChartRunLine, ...]:
+    outlook: PlanExpectation | None, steps: Iterable[tuple[str, str, str]], runs: int, label: str
+) -> list[ChartPoint]:
     """The mean rate that the catalogue predicts for each run, for each (step, metric,
     direction)."""
     lines = []
@@ -117,17 +118,44 @@ def predicted_lines(
         first = _step(outlook, name)
         if outlook is None or first is None:
             continue
-        values = []
+        values: dict[int, float] = {}
         for run in range(1, runs + 1):
             step = outlook.step(first.index, run)
             expected = outlook.of(step)
             if step is None or step.mean_iops is None or expected is None:
                 continue
             per = expected.load.block_bytes if metric == "bytes_per_s" else 1
-            values.append((run, step.mean_iops * per))
+            values[run] = step.mean_iops * per
         if values:
-            lines.append(ChartRunLine(label, metric, "predicted", tuple(values), direction))
-    return tuple(lines)
+            lines.append(_line(label, metric, direction, "predicted", values))
+    return lines
+
+
+def _line(
+    label: str,
+    metric: str,
+    direction: str,
+    source: Source,
+    values: Mapping[int, float],
+    words: str = "",
+) -> ChartPoint:
+    """A figure over runs, whose values are given by their numbers."""
+    of_runs = tuple(values.values())
+    return ChartPoint(
+        label, metric, of_runs[0], source, direction, values=of_runs, numbers=tuple(values),
+        words=words,
+    )  # fmt: skip
+
+
+def stated_lines(figures: Sequence[Published], fall: PublishedFall) -> list[ChartPoint]:
+    """What a post states of the runs before a fall, and of those after it."""
+    lines: dict[tuple[str, str], dict[int, float]] = {}
+    for figure in figures:
+        first, last = (fall.run, fall.runs) if "/after-" in figure.id else (1, fall.run - 1)
+        of_line = lines.setdefault((figure.metric, figure.direction), {})
+        of_line |= dict.fromkeys(range(first, min(last, figure.n or last) + 1), figure.value)
+    label, words = short_label(figures[0]), f"published {figures[0].post.date or '(undated)'}"
+    return [_line(label, *of, "published", values, words) for of, values in lines.items()]
 
 
 def predicted_cliffs(outlook: PlanExpectation | None) -> tuple[CliffMark, ...]:

@@ -13,7 +13,7 @@ from diskbench.report.charts.figure import picture
 from diskbench.report.charts.point import ChartPoint, Promise
 from diskbench.report.charts.price import price_chart
 from diskbench.report.charts.promised import promised_chart
-from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_chart
+from diskbench.report.charts.runs_line import CliffMark, runs_chart
 from diskbench.report.charts.spread import groups_of, spread_chart
 
 pytestmark = pytest.mark.slow
@@ -121,13 +121,13 @@ def test_price(found, usd):
 @given(
     st.lists(VALUES, min_size=1, max_size=50),
     st.sampled_from(["published", "measured"]),
-    st.booleans(),
     st.lists(st.integers(1, 60), max_size=3),
 )
-def test_runs(values, origin, stated, cliffs):
-    ids = tuple(f"r{n}" for n in range(len(values))) if origin == "measured" else ()
-    line = ChartRunLine(
-        "any", "iops", origin, tuple(enumerate(values, 1)), run_ids=ids, stated=stated
+def test_runs(values, source, cliffs):
+    numbers = tuple(range(1, len(values) + 1))
+    ids = tuple(f"r{n}" for n in numbers) if source == "measured" else ()
+    line = ChartPoint(
+        "any", "iops", values[0], source, values=tuple(values), numbers=numbers, run_ids=ids
     )
     marks = [CliffMark(run, "predicted", "credit is gone") for run in cliffs]
     figure = runs_chart([line], name="c", heading="Any", cliffs=marks)

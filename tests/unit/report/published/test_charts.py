@@ -86,8 +86,8 @@ def test_the_catalogue_predicts_the_fall_of_gp2_in_the_run_in_which_the_post_saw
     (line,) = predicted_lines(
         published_outlook(gp2, SHIPPED, 40), [(gp2.step, "iops", "total")], 40, "gp2"
     )
-    assert dict(line.values)[32] == pytest.approx(3000)
-    assert dict(line.values)[34] == pytest.approx(100)
+    values = dict(zip(line.numbers, line.values, strict=True))
+    assert (values[32], values[34]) == (pytest.approx(3000), pytest.approx(100))
     labels = {
         row["text"]
         for row in rows_in(drawn(find_chart("iaas-2018", "throttling-aws")))

@@ -75,8 +75,7 @@ def bars_chart(
         id=name,
         alt=f"{heading}: {len({point.label for point in points})} disks, from {least.label} with "
         f"{with_unit(metric, least.value)} to {best.label} with {with_unit(metric, best.value)}.",
-        both=min(values) > 0 and (log or bool(broken)),
-        log_first=log,
+        log=log if min(values) > 0 and (log or broken) else None,
     )
 
 
@@ -239,6 +238,5 @@ def multiples_chart(
         drawing=drawing,
         id=name,
         alt=f"{heading}: {'; '.join(best)}.",
-        both=log,
-        log_first=log,
+        log=log or None,
     )

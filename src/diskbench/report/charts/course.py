@@ -64,8 +64,7 @@ def course_chart(course: StepCourse, *, rate: Rate = "iops") -> ChartFigure:
         drawing=lambda log: _drawing(course, rate, levels, log=log),
         id=f"course-{rate.replace('_', '-')}-{course.run_id}-{course.step_index}",
         alt=_sentence(course, rate),
-        both=log,
-        log_first=log,
+        log=log or None,
     )
 
 

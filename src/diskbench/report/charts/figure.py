@@ -62,8 +62,9 @@ class ChartFigure:
 
     `title` says what is drawn; `subtitle` the unit, n, and the interval or `no interval (n = …)`;
     `alt` is the alternative text, one sentence. `id` is unique on a page. `drawing` draws with a
-    logarithmic axis or a linear one: the reader's choice where `both` suit, `log_first` says which
-    suits better. `rows_href` links to the table rows with the figures.
+    logarithmic axis or a linear one; `log` is None where only the linear one suits, else it says
+    which of both suits better, and the reader chooses. `rows_href` links to the table rows with
+    the figures.
     """
 
     title: str
@@ -71,13 +72,12 @@ class ChartFigure:
     drawing: Callable[[bool], Spec]
     id: str = ""
     alt: str = ""
-    both: bool = False
-    log_first: bool = False
+    log: bool | None = None
     rows_href: str | None = None
 
     def on(self, *, log: bool | None = None) -> Spec:
         """The drawing on a logarithmic or linear axis; None: the one that suits the data."""
-        return self.drawing(self.both and (self.log_first if log is None else log))
+        return self.drawing(bool(self.log if log is None or self.log is None else log))
 
 
 def svg(figure: ChartFigure, *, log: bool | None = None) -> str:

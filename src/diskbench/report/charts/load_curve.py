@@ -51,8 +51,7 @@ def load_chart(curve: LoadCurve) -> ChartFigure:
         drawing=lambda log: _drawing(curve, log=log),
         id=f"load-{curve.name.replace(' ', '-')}-{curve.direction}-{kind}",
         alt=_sentence(curve),
-        both=log,
-        log_first=log,
+        log=log or None,
     )
 
 

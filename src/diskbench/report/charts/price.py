@@ -73,8 +73,7 @@ def price_chart(
         id=name,
         alt=f"{heading}: of {len(points)} disks {best.label} costs least for {_PER[metric][1]}, "
         f"{_dollars(_per(best))} a month, and {dearest.label} most, {_dollars(_per(dearest))}.",
-        both=positive,
-        log_first=log,
+        log=log if positive else None,
     )
 
 

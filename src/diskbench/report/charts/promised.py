@@ -89,8 +89,7 @@ def promised_chart(points: Sequence[ChartPoint], *, name: str, heading: str) -> 
         drawing=drawing,
         id=name,
         alt=_sentence(points, heading),
-        both=log,
-        log_first=log,
+        log=log or None,
     )
 
 

@@ -110,8 +110,7 @@ def runs_chart(
         drawing=drawing,
         id=name,
         alt=_sentence(lines, cliffs, heading),
-        both=log,
-        log_first=log,
+        log=log or None,
     )
 
 

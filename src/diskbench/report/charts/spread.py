@@ -99,8 +99,7 @@ def spread_chart(
         alt=f"{heading}: {len(groups)} groups, the highest median is that of {best['name']} with "
         f"{with_unit(metric, best['median'])}, the lowest that of {least['name']} with "
         f"{with_unit(metric, least['median'])}.",
-        both=log,
-        log_first=log,
+        log=log or None,
     )
 
 

@@ -10,6 +10,7 @@ WeasyPrint makes a PDF of the same page, without a browser.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
@@ -29,18 +30,27 @@ other have room for narrower ones."""
 
 @dataclass(frozen=True)
 class PageChart:
-    """A figure with its drawings; `log` is the second drawing where the axis can be switched."""
+    """A figure with its drawing; `log` is the second drawing where the axis can be switched."""
 
-    id: str
-    title: str
-    subtitle: str
-    alt: str
-    svg: str
-    log: str = ""
-    log_first: bool = False
-    rows_href: str | None = None
-    width: int = 0
-    wide: bool = False
+    figure: ChartFigure
+    svg: Markup
+    log: Markup | None = None
+
+    @property
+    def alt(self) -> str:
+        """The alternative text."""
+        return self.figure.alt or f"{self.figure.title}."
+
+    @property
+    def width(self) -> int:
+        """The width that vega wrote into its drawing."""
+        found = re.search(r' width="([0-9.]+)"', self.svg)
+        return round(float(found[1])) if found else 0
+
+    @property
+    def wide(self) -> bool:
+        """Whether it gets a row of the page to itself."""
+        return self.width > WIDE_PX
 
 
 def drawn(
@@ -48,42 +58,16 @@ def drawn(
 ) -> list[PageChart]:
     """The figures as drawings; those without an id are numbered from `first`. On paper colours are
     fixed, and only the axis that suits the data is drawn."""
-    return [
-        _drawn(figure if figure.id else replace(figure, id=f"chart-{number}"), paper=paper)
-        for number, figure in enumerate(figures, first)
-    ]
-
-
-def _drawn(figure: ChartFigure, *, paper: bool) -> PageChart:
-    linear = _svg(figure, log=figure.log_first if paper else False, paper=paper)
-    has_both = figure.both and not paper
-    log = _svg(figure, log=True, paper=paper) if has_both else ""
-    width = _width(linear)
-    return PageChart(
-        id=figure.id,
-        title=figure.title,
-        subtitle=figure.subtitle,
-        alt=figure.alt or f"{figure.title}.",
-        svg=linear,
-        log=log,
-        log_first=figure.log_first,
-        rows_href=figure.rows_href,
-        width=width,
-        wide=width > WIDE_PX,
-    )
-
-
-def _svg(figure: ChartFigure, *, log: bool, paper: bool) -> str:
-    drawing = svg(figure, log=log)
-    # vega escapes every text that it draws.
-    return Markup(in_light(drawing) if paper else drawing)  # noqa: S704
-
-
-def _width(svg: str) -> int:
-    """The width that vega wrote into its drawing."""
-    _, _, after = svg.partition(' width="')
-    number, _, _ = after.partition('"')
-    return round(float(number)) if number.replace(".", "", 1).isdigit() else 0
+    charts = []
+    for number, one in enumerate(figures, first):
+        figure = one if one.id else replace(one, id=f"chart-{number}")
+        # Vega escapes every text that it draws.
+        if paper:
+            charts.append(PageChart(figure, Markup(in_light(svg(figure)))))  # noqa: S704
+            continue
+        log = Markup(svg(figure, log=True)) if figure.log is not None else None  # noqa: S704
+        charts.append(PageChart(figure, Markup(svg(figure, log=False)), log))  # noqa: S704
+    return charts
 
 
 NOTHING = Markup()

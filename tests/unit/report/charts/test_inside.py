@@ -142,15 +142,14 @@ def test_a_day_is_drawn_with_its_stall_and_few_points():
 
 def test_levels_far_apart_are_drawn_on_both_axes_and_the_logarithmic_one_first():
     figure = course_chart(course(bucket(900_000, 3000, 10, 900, Noise(sd=0.02), seed=1)))
-    assert figure.log_first
-    assert figure.both
+    assert figure.log is True
     assert svg(figure, log=True) != svg(figure, log=False)
-    assert not course_chart(burst()).both
+    assert course_chart(burst()).log is None
 
 
 def test_stalls_alone_do_not_call_for_a_logarithmic_axis():
     stalling = with_stalls(flat(3000, 300, Noise(), seed=1), [(50, 53), (100, 102)], left=0.001)
-    assert not course_chart(course(stalling)).both
+    assert course_chart(course(stalling)).log is None
 
 
 def test_a_promise_far_above_is_told_and_does_not_press_the_series_flat():

@@ -27,7 +27,7 @@ def test_dots_stand_at_their_price_and_figure():
     priced = [point(f"d{n}", 10.0**n, usd=float(n)) for n in range(1, 5)]
     drawn = {(r["usd"], r["value"]) for r in rows_in(chart(priced)) if "label" in r}
     assert drawn == {(float(n), 10.0**n) for n in range(1, 5)}
-    assert chart(priced).log_first
+    assert chart(priced).log
 
 
 def test_latency_has_no_price():

@@ -56,5 +56,5 @@ def test_it_says_n_and_that_runs_of_one_machine_make_no_interval():
 
 
 def test_a_fall_of_more_than_two_decades_is_drawn_logarithmic_first():
-    assert chart([line(9000.0, 50.0)]).log_first
-    assert not chart([OURS]).log_first
+    assert chart([line(9000.0, 50.0)]).log
+    assert not chart([OURS]).log

@@ -71,8 +71,6 @@ class ChartPoint:
     provider: str = ""
     region: str = ""
     instance: str = ""
-    disk: str = ""
-    profile: str = ""
     step: str = ""
     values: tuple[float, ...] = ()
     run_ids: tuple[str, ...] = ()

@@ -138,8 +138,6 @@ def _point(trial: Trial, figure: Published, marks: tuple[str, ...]) -> ChartPoin
         provider=figure.provider,
         region=(rental.scope.region or "") if rental else "",
         instance=first.instance_type or "",
-        disk=figure.disk_type,
-        profile=figure.profile,
         step=figure.step,
         values=values,
         run_ids=tuple(by_run),

@@ -49,7 +49,7 @@ ROOMS = (
             "test_report.py::test_a_stranger_reads_*",
             "test_report.py::test_what_users_typed_*",
             "test_site.py::test_the_index_leads_*",
-            "test_published_charts.py::test_a_mark_leads_*",
+            "test_published_charts.py::test_every_kind_*1280-False-bars*",
         ),
     ),
     Room(

@@ -1,9 +1,6 @@
 """Charts of posts as pages: in the dark, on a phone, by keyboard, without a script."""
 
-import re
-
 import pytest
-from playwright.sync_api import expect
 from tests.browser.watched import overflowing, serious_violations
 
 from diskbench.cli.main import main
@@ -35,14 +32,3 @@ def test_every_kind_of_chart_is_readable_everywhere(opened, chart_page, kind, wi
     assert serious_violations(page) == []
     marks = page.locator("figure .drawing:visible [role=graphics-symbol][aria-label]")
     assert marks.count()
-
-
-def test_a_mark_leads_to_its_row(opened, chart_page):
-    page = opened(chart_page("iaas-2018", "iops"))
-    page.locator("figure .drawing[tabindex='0']:visible").first.focus()
-    page.keyboard.press("ArrowRight")
-    expect(page.locator("#tip")).to_contain_text("IOPS")
-    page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile("#row-"))
-    place = page.url.partition("#")[2]
-    expect(page.locator(f"[id='{place}']")).to_contain_text("IOPS")

@@ -219,20 +219,6 @@ def test_a_chart_has_a_mark_a_trial_and_each_says_its_run(look, site):
     expect(page.locator("#tip")).to_contain_text("IOPS, median of 2 trials")
 
 
-def test_keys_lead_from_mark_to_mark_and_on_to_the_run(look, site):
-    page = look(of(site, "gp3"))
-    page.locator("figure .drawing").first.focus()
-    mark = page.locator("[aria-label*=', run 0']:focus")
-    for _ in range(8 * NIGHTS):
-        page.keyboard.press("ArrowRight")
-        if mark.count():
-            break
-    expect(page.locator("#tip")).to_contain_text("run ")
-    told = page.locator("#tip").inner_text()
-    page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile(f"/trials/.*#row-{told.rpartition('run ')[2]}$"))
-
-
 def test_the_metric_is_chosen_and_stands_in_the_address(look, site):
     name = of(site, "gp3")
     page = look(name)
@@ -284,28 +270,6 @@ def served(folder):
     server.shutdown()
     thread.join()
     server.server_close()
-
-
-@pytest.fixture
-def host(site):
-    """The site on a static host."""
-    with served(site) as url:
-        yield url
-
-
-def test_a_static_host_serves_it_as_well(host, launch_browser):
-    browser = launch_browser()
-    page = browser.new_page()
-    watched = Watched(page)
-    page.goto(f"{host}/index.html#level=worse")
-    assert column(page, "disk") == ["gp3 20 GiB"]
-    page.locator(".listing tbody a").first.click()
-    expect(page.locator("figure svg").first).to_be_visible()
-    page.locator(".listing tbody a").first.click()
-    expect(page.locator("h1")).to_be_visible()
-    assert [url for url in watched.requests if not url.startswith(f"{host}/")] == []
-    assert [one for one in watched.errors if "favicon" not in one] == []
-    browser.close()
 
 
 @pytest.fixture(scope="module")

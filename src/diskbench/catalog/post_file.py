@@ -1,14 +1,20 @@
 """The form of data/published/SEED.yaml: a post, its machines, disks, workloads, and its tables.
 
-A table's row names a machine and a disk of the file, and each of its figures a workload; so what is
-the same for a hundred cells stands once. `parse_post` joins them to one `Published` a cell.
+    source      title, author, publisher, date (or `undated`: why there is none), file, matrix
+    machines    by name: words, provider, and what is known of it (instance_type, region, cores …)
+    disks       by name: words of the post, type as the catalogue has it, size_gib, iops, cache
+    workloads   by name: tool, method, and the profile and step that repeat it, metric and unit
+    tables      name, words; rows of a disk on a machine, with a value for each of some workloads
+
+What is the same for a hundred cells stands once: `parse_post` joins them to one `Published` a cell,
+whose fields stand in the file under their own names. What a table says (statistic, n) holds where
+its workload, row and cell say nothing else.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, cast
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
@@ -73,20 +79,20 @@ class Published(Frozen):
     memory_gib: float | None = None
     disk: str
     disk_type: str
-    size_gib: float | None = None
-    provisioned_iops: float | None = None
+    size_gib: float | None = Field(default=None, gt=0)
+    provisioned_iops: float | None = Field(default=None, gt=0)
     cache: Literal["none", "readonly", "readwrite"] | None = None
     tool: str
     method: str
     page_cache: PageCache
-    runtime_s: float | None = None
+    runtime_s: float | None = Field(default=None, gt=0)
     profile: str
     step: str
     direction: Literal["read", "write", "total"]
     parameters: dict[str, float] = Field(default_factory=dict)
     metric: Metric
-    value: float
-    unit: str
+    value: float = Field(gt=0)
+    unit: Literal["IOPS", "MB/s", "MiB/s", "ms"]
     printed: str
     statistic: Statistic
     n: int | None = None
@@ -95,9 +101,17 @@ class Published(Frozen):
     stddev: float | None = None
     printed_spread: str | None = None
     approximate: bool = False
-    busiest_core: float | None = None
+    busiest_core: float | None = Field(default=None, gt=0, le=1)
     doubt: PublishedDoubt | None = None
     notes: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_of_one_piece(self) -> Published:
+        if self.metric not in UNITS[self.unit][1]:
+            raise ValueError(f"{self.unit} is not a unit of {self.metric}")
+        if len(self.samples) != len(self.printed_samples):
+            raise ValueError("as many samples as printed ones")
+        return self
 
 
 UNITS: dict[str, tuple[float, frozenset[str]]] = {
@@ -109,186 +123,64 @@ UNITS: dict[str, tuple[float, frozenset[str]]] = {
 """Printed unit → how many of ours it is, and the metrics that it may stand for."""
 
 
-class PostSource(Frozen):
-    """The post. `undated` says so where `date` is None."""
-
-    title: str
-    author: str | None
-    publisher: str | None
-    date: dt.date | None
-    undated: str | None = None
-    file: str
-    matrix: str | None
-
-    @model_validator(mode="after")
-    def _dated_or_said_not_to_be(self) -> PostSource:
-        if (self.date is None) == (self.undated is None):
-            raise ValueError("a source has a date, or says under `undated` why there is none")
-        return self
-
-
-class PublishedMachine(Frozen):
-    """What it was measured on."""
-
-    words: str
-    provider: str
-    instance_type: str | None = None
-    region: str | None = None
-    cores: int | None = None
-    memory_gib: float | None = None
-    note: str | None = None
-
-
-class PublishedDisk(Frozen):
-    """What was measured: `words` as the post calls it, `type` as the catalogue does."""
-
-    words: str
-    type: str
-    size_gib: float | None = Field(default=None, gt=0)
-    iops: float | None = Field(default=None, gt=0)
-    cache: Literal["none", "readonly", "readwrite"] | None = None
-
-
-class Workload(Frozen):
-    """How, and with which step of which profile it is repeated."""
-
-    tool: str
-    method: str
-    profile: str
-    step: str
-    direction: Literal["read", "write", "total"]
-    metric: Metric
-    unit: Literal["IOPS", "MB/s", "MiB/s", "ms"]
-    statistic: Statistic | None = None
-    page_cache: PageCache
-    runtime_s: float | None = Field(default=None, gt=0)
-    parameters: dict[str, float] = Field(default_factory=dict)
-    doubt: PublishedDoubt | None = None
-    note: str | None = None
-
-    @model_validator(mode="after")
-    def _unit_is_of_the_metric(self) -> Workload:
-        if self.metric not in UNITS[self.unit][1]:
-            raise ValueError(f"{self.unit} is not a unit of {self.metric}")
-        return self
-
-
-class PublishedValue(Frozen):
-    """One number, in our unit and as printed."""
-
-    value: float = Field(gt=0)
-    printed: str
-    samples: tuple[float, ...] = ()
-    printed_samples: tuple[str, ...] = ()
-    stddev: float | None = None
-    printed_spread: str | None = None
-    statistic: Statistic | None = None
-    n: int | None = None
-    approximate: bool | None = None
-
-    @model_validator(mode="after")
-    def _each_sample_was_printed(self) -> PublishedValue:
-        if len(self.samples) != len(self.printed_samples):
-            raise ValueError("as many samples as printed ones")
-        return self
-
-
-class Row(Frozen):
-    """The cells of one disk on one machine."""
-
-    disk: str
-    machine: str
-    busiest_core: float | None = Field(default=None, gt=0, le=1)
-    doubt: PublishedDoubt | None = None
-    figures: dict[str, PublishedValue]
-
-
-class PublishedTable(Frozen):
-    """One table, or what a paragraph states. The statistic is the workload's where it has one."""
-
-    name: str
-    words: str
-    statistic: Statistic | None = None
-    n: int | None = None
-    approximate: bool = False
-    rows: tuple[Row, ...]
-
-
-class PostFile(Frozen):
-    """One file."""
-
-    format: Literal[1]
-    source: PostSource
-    machines: dict[str, PublishedMachine]
-    disks: dict[str, PublishedDisk]
-    workloads: dict[str, Workload]
-    tables: tuple[PublishedTable, ...]
-
-    @model_validator(mode="after")
-    def _names_are_listed(self) -> PostFile:
-        for table in self.tables:
-            for row in table.rows:
-                missing = {f"disk {row.disk!r}"} if row.disk not in self.disks else set()
-                missing |= (
-                    {f"machine {row.machine!r}"} if row.machine not in self.machines else set()
-                )
-                missing |= {f"workload {name!r}" for name in row.figures.keys() - self.workloads}
-                if missing:
-                    raise ValueError(f"table {table.name}: no {', no '.join(sorted(missing))}")
-        return self
-
-
 def parse_post(text: str, *, seed: str) -> tuple[Published, ...]:
-    """The figures of a file, in its order. Raises InvalidValue naming every fault."""
+    """The figures of a file, in its order. Raises InvalidValue naming the fault."""
     try:
-        file = PostFile.model_validate(read_yaml(text))
-        return tuple(_figures(file, seed))
+        return tuple(_figures(cast("dict[str, Any]", read_yaml(text)), seed))
     except (yaml.YAMLError, ValidationError) as error:
-        raise InvalidValue(
-            f"{seed}.yaml holds no published figures: {value_faults(error, 'file')}",
-            advice="its form is in diskbench/catalog/post_file.py",
-        ) from error
+        raise _refused(seed, value_faults(error, "file")) from error
 
 
-def _figures(file: PostFile, seed: str) -> Iterator[Published]:
-    post = Post(**file.source.model_dump(mode="json", exclude={"undated"}))
-    for table in file.tables:
-        for row in table.rows:
-            for name, cell in row.figures.items():
-                yield _published(file, seed, post, table, row, name, cell)
-
-
-def _published(
-    file: PostFile,
-    seed: str,
-    post: Post,
-    table: PublishedTable,
-    row: Row,
-    name: str,
-    cell: PublishedValue,
-) -> Published:
-    machine, disk, work = file.machines[row.machine], file.disks[row.disk], file.workloads[name]
-    fields = (
-        machine.model_dump(exclude={"words", "note"})
-        | disk.model_dump(exclude={"words", "type", "iops"})
-        | work.model_dump(exclude={"statistic", "doubt", "note"})
-        | cell.model_dump(exclude={"statistic", "n", "approximate"})
+def _refused(seed: str, fault: str) -> InvalidValue:
+    return InvalidValue(
+        f"{seed}.yaml holds no published figures: {fault}",
+        advice="its form is in diskbench/catalog/post_file.py",
     )
-    return Published(
-        id=f"{seed}/{table.name}/{row.disk}/{name}",
-        seed=seed,
-        post=post,
-        table=table.name,
-        table_words=table.words,
-        machine=machine.words,
-        disk=disk.words,
-        disk_type=disk.type,
-        provisioned_iops=disk.iops,
-        statistic=cell.statistic or work.statistic or table.statistic or "stated",
-        n=cell.n or table.n,
-        busiest_core=row.busiest_core,
-        approximate=table.approximate if cell.approximate is None else cell.approximate,
-        doubt=row.doubt or work.doubt,
-        notes=tuple(note for note in (machine.note, work.note) if note),
-        **fields,
-    )
+
+
+def _figures(file: Mapping[str, Any], seed: str) -> Iterator[Published]:
+    source = dict(file["source"])
+    if (source["date"] is None) == (source.pop("undated", None) is None):
+        fault = "a source has a date, or says under `undated` why there is none"
+        raise _refused(seed, fault)
+    post = Post.model_validate(source | {"date": source["date"] and str(source["date"])})
+
+    def known(kind: str, name: str, table: str) -> dict[str, Any]:
+        if name not in file[f"{kind}s"]:
+            raise _refused(seed, f"table {table}: no {kind} {name!r}")
+        return dict(file[f"{kind}s"][name])
+
+    for of_table in file["tables"]:
+        table = dict(of_table)
+        name, words, rows = table.pop("name"), table.pop("words"), table.pop("rows")
+        for of_row in rows:
+            row = dict(of_row)
+            disk_name, figures = row.pop("disk"), row.pop("figures")
+            machine = known("machine", row.pop("machine"), name)
+            disk = known("disk", disk_name, name)
+            for work_name, cell in figures.items():
+                work = known("workload", work_name, name)
+                notes = [note for of in (machine, work) if (note := of.get("note"))]
+                layers = ({"statistic": "stated"}, table, work, machine, disk, row, cell)
+                fields = {
+                    key: value
+                    for layer in layers
+                    for key, value in layer.items()
+                    if value is not None and key not in ("words", "note", "type", "iops")
+                }
+                fields |= {
+                    "id": f"{seed}/{name}/{disk_name}/{work_name}",
+                    "seed": seed,
+                    "post": post,
+                    "table": name,
+                    "table_words": words,
+                    "machine": machine["words"],
+                    "disk": disk["words"],
+                    "disk_type": disk["type"],
+                    "provisioned_iops": disk.get("iops"),
+                    "notes": notes,
+                }
+                try:
+                    yield Published.model_validate(fields)
+                except ValidationError as error:
+                    raise _refused(seed, f"{fields['id']}: {value_faults(error, 'it')}") from error

@@ -22,7 +22,6 @@ from diskbench.errors import InvalidValue
 from diskbench.model.expectation import PlanExpectation
 from diskbench.report.assemble.stored_report import ReportReader, file_name, stored_report
 from diskbench.report.assemble.words import counted
-from diskbench.report.charts.palette import PAGE, PICTURE
 from diskbench.report.charts.registry import LIST, chart_lines, charts, find_chart
 from diskbench.report.page.write_report import (
     FORMATS,
@@ -33,7 +32,7 @@ from diskbench.report.page.write_report import (
     write_report,
 )
 from diskbench.report.published import charts as post_charts
-from diskbench.report.published.draw import OwnRuns, draw, rows_of
+from diskbench.report.published.draw import NOBODY, draw, rows_of
 from diskbench.report.published.own import own_trials
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
@@ -180,13 +179,13 @@ def report_published(
         kind: Format = format_ or "html"
         files = [(Path(f"{post}-{chart}.{kind}"), kind)]
     figures, books = load_published(), open_books()
-    own = OwnRuns()
+    own = NOBODY
     if asked:
         engine = database(database_url)
         runs = runs_of(engine, asked)
         run_evidence = EvidenceOfRuns(evidence, evidence_url)
-        own, left_out = own_trials(engine, runs, chosen, run_evidence, books, include_emulated)
-        for words in left_out:
+        own = own_trials(engine, runs, chosen, run_evidence, books, include_emulated)
+        for words in own.left_out:
             print(f"not drawn: {words}", file=sys.stderr)
         if not own.points:
             trials = counted(len({run.trial_id for run in runs}), "trial")
@@ -201,8 +200,7 @@ def report_published(
     made = f"Drawn by diskbench {__version__} from the figures of {_post_words(chosen)}"
     for path, kind in files:
         linked = kind == "html"
-        palette = PAGE if linked else PICTURE
-        figure = draw(chosen, figures, palette, outlook=outlook, own=own, linked=linked)
+        figure = draw(chosen, figures, outlook=outlook, own=own, linked=linked)
         points = rows_of(chosen, figures, own, linked=linked)
         log = None if axis is None else axis == "log"
         for written in write_chart(path, figure, points, kind, log=log, made=made):

@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from diskbench.report.charts.palette import DARK, PICTURE, variables
+from diskbench.report.charts.palette import DARK, LIGHT
 from diskbench.visible import visible
 
 _LIGHT = {"--page": "#f7f6f3", "--card": "#ffffff", "--link": "#1d5fb0", "--good": "#2c6e34",
@@ -47,13 +47,13 @@ def asset(name: str) -> str:
     return files(_ROOM).joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def styled(sheet: str, script: str) -> dict[str, Any]:
-    """The values that a standalone page needs: style with the chart colours, script and policy."""
+def styled(sheet: str, *scripts: str) -> dict[str, Any]:
+    """The values that a standalone page needs: style with the chart colours, scripts and policy."""
     return {
         # All are files of this package and contain no user data.
-        "style": Markup(f"{colours()}\n{asset('scroll.css')}{asset(sheet)}"),  # noqa: S704
-        "script": Markup(script),  # noqa: S704
-        "policy": policy(*([script] if script else [])),
+        "style": Markup(f"{colours()}\n{asset('shared.css')}{asset(sheet)}"),  # noqa: S704
+        "scripts": [Markup(script) for script in scripts],  # noqa: S704
+        "policy": policy(*scripts),
     }
 
 
@@ -75,8 +75,8 @@ def colours() -> str:
     """The page's CSS variables: light, or dark if the system asks for dark and the reader's switch
     does not say otherwise."""
     light, dark = (
-        "; ".join(f"{name}: {value}" for name, value in {**own, **variables(palette)}.items())
-        for own, palette in ((_LIGHT, PICTURE), (_DARK, DARK))
+        "; ".join(f"{name}: {value}" for name, value in {**own, **chart}.items())
+        for own, chart in ((_LIGHT, LIGHT), (_DARK, DARK))
     )
     return (
         f":root {{ color-scheme: light; {light} }}\n"

@@ -12,7 +12,6 @@ from tests.unit.report.reported import report
 
 from diskbench.cli import main
 from diskbench.report.charts.bars import bars_chart
-from diskbench.report.charts.palette import PAGE
 from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.registry import charts
 from diskbench.report.page.write_report import rendered
@@ -70,7 +69,7 @@ def test_an_axis_is_of_one_chart(capsys):
     points = [
         ChartPoint(label=name, metric="iops", value=rate) for name, rate in (("a", 9), ("b", 9e4))
     ]
-    figure = bars_chart(points, PAGE, name="x", heading="x")
+    figure = bars_chart(points, name="x", heading="x")
     made = replace(report(), over=(figure,), chart="x")
     assert rendered(made, "svg", log=True) == rendered(made, "svg")
     assert rendered(made, "svg", log=False) != rendered(made, "svg")

@@ -259,7 +259,6 @@ def _distinct_labels(points: Sequence[ChartPoint]) -> list[ChartPoint]:
 
 
 def _point(group: Group, view: View, value: StepValue) -> ChartPoint:
-    promised = view.subject.promised
     region, _, _ = view.place.partition(",")
     several = len(value.values) > 1
     return ChartPoint(
@@ -269,8 +268,6 @@ def _point(group: Group, view: View, value: StepValue) -> ChartPoint:
         direction=value.direction,
         key=view.trial_id,
         region=region,
-        disk=promised.offer if promised else "",
-        profile=view.subject.profile,
         step=" ".join(filter(None, (value.step, value.kind))),
         values=value.values,
         run_ids=view.subject.run_ids,

@@ -20,7 +20,6 @@ from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.report_view import Group, Report, group_view
 from diskbench.report.assemble.summary import LastingFall
 from diskbench.report.assemble.view import View, view_of
-from diskbench.report.charts.palette import PAGE
 from diskbench.report.charts.registry import drawn_alone, drawn_inside, drawn_over
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns, OpenStore
@@ -141,7 +140,7 @@ def stored_report(
         matrix=_matrix(reader.database, runs) if len(trials) > 1 else "",
     )
     if chart is not None:
-        return replace(report, over=drawn_alone(chart, data, PAGE), chart=chart)
+        return replace(report, over=drawn_alone(chart, data), chart=chart)
     return with_charts(report, data)
 
 
@@ -157,10 +156,10 @@ def _matrix(database: Engine, runs: Sequence[Run]) -> str:
 
 def with_charts(report: Report, data: ChartData) -> Report:
     """The report with all charts that its data allows, and the list of what is not drawn."""
-    inside = drawn_inside(data, PAGE)
+    inside = drawn_inside(data)
     more = data.courses_left_out if inside else 0
     left_out = (f"{more} more steps are not drawn second by second.",) if more else ()
-    return replace(report, over=drawn_over(data, PAGE), inside=inside, left_out=left_out)
+    return replace(report, over=drawn_over(data), inside=inside, left_out=left_out)
 
 
 def file_name(runs: Sequence[Run], asked: Sequence[str]) -> str:

@@ -11,10 +11,9 @@ that no lines cross and every number is beside its mark.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.layers import dots, layer, layered, own_layers, own_text
+from diskbench.report.charts.layers import dots, layer, layered
 from diskbench.report.charts.measure import (
     Channel,
     Spec,
@@ -26,19 +25,19 @@ from diskbench.report.charts.measure import (
     wants_log,
     with_unit,
 )
-from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.palette import ACCENT, GRID, INK
 from diskbench.report.charts.point import (
     ChartPoint,
     Lanes,
     Row,
     carried,
-    in_lanes,
     is_own,
+    lane_axis,
+    lane_rows,
     lanes_of,
-    of_source,
+    middle,
     provider_colour,
     rest_and_outliers,
-    row,
     subtitle,
 )
 
@@ -47,34 +46,14 @@ ROW = 22
 _BAR = 13
 _BROKEN = 1.25
 _CUT = (1.06, 1.10)
-"""Where a cut bar is interrupted and where it continues, as multiples of the largest whole bar."""
+"""Where a cut bar ends, where it is interrupted and where it continues, as multiples of the largest
+whole bar."""
 _ROOMY = 200
 """Narrower panels show n only in the subtitle."""
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """The axis of a drawing: its bounds, and the value up to which bars are whole (None: all)."""
-
-    metric: str
-    domain: tuple[float, float]
-    whole_up_to: float | None
-    ticks: int
-    log: bool = False
-
-    def drawn(self, value: float) -> float:
-        """The position of a value on the axis."""
-        if self.whole_up_to is None or value <= self.whole_up_to:
-            return value
-        return self.whole_up_to * _BROKEN
-
-    def x(self, field: str) -> Channel:
-        """The horizontal position of a field of the rows."""
-        return value_axis(field, self.metric, self.domain, log=self.log, ticks=self.ticks)
-
-
 def bars_chart(
-    points: Sequence[ChartPoint], palette: Palette, *, name: str, heading: str, ranked: bool = True
+    points: Sequence[ChartPoint], *, name: str, heading: str, ranked: bool = True
 ) -> ChartFigure:
     """Points of one metric. Own points are in a row below the published point of the same label.
 
@@ -84,112 +63,108 @@ def bars_chart(
     values = _extent(points)
     _, broken = rest_and_outliers(values)
     log = wants_log(values) and min(values) > 0
+    ends = any(point.low is not None for point in points if point.source == "published")
+    extremes = "shortest to longest" if metric.endswith("_ns") else "lowest to highest"
+    best = max(points, key=lambda point: point.value)
+    least = min(points, key=lambda point: point.value)
     lanes = lanes_of(points, ranked=ranked)
     return ChartFigure(
         title=heading,
-        subtitle=_subtitle(points, metric),
-        drawing=lambda log: panel(points, palette, lanes, log=log),
+        subtitle=subtitle(points, title(metric)) + (f"; line: {extremes}" if ends else ""),
+        drawing=lambda log: _panel(lanes, log=log),
         id=name,
-        alt=_sentence(points, metric, heading),
-        both=min(values) > 0 and (log or bool(broken)),
-        log_first=log,
+        alt=f"{heading}: {len({point.label for point in points})} disks, from {least.label} with "
+        f"{with_unit(metric, least.value)} to {best.label} with {with_unit(metric, best.value)}.",
+        log=log if min(values) > 0 and (log or broken) else None,
     )
 
 
-def panel(
-    points: Sequence[ChartPoint],
-    palette: Palette,
-    lanes: Lanes,
-    *,
-    log: bool = False,
-    width: int = WIDTH,
-    labelled: bool = True,
-    **more: object,
+def _panel(
+    lanes: Lanes, *, log: bool, width: int = WIDTH, labelled: bool = True, **more: object
 ) -> Spec:
     """Points of one metric in their rows; a row without points is marked as missing.
 
     `labelled`: this panel shows the labels and the legend; otherwise a panel beside it does.
     """
+    points = [point for of_lane in lanes.values() for point in of_lane]
+    metric, values = points[0].metric, _extent(points)
+    highest, broken = rest_and_outliers(values)
+    whole = highest if broken and not log else max(values)
+    """The value up to which bars are whole."""
+    domain = log_domain(values) if log else [0.0, whole * (_BROKEN if broken else 1) or 1.0]
     brief = width < _ROOMY
-    published, own = of_source(points, "published"), of_source(points, "measured")
-    scale = _scale(points, log=log, ticks=2 if brief else 4)
-    y = lanes.axis(labelled=labelled)
-    colour = provider_colour(published or own, palette, legend=labelled)
-    bars = [row(bar) | {"row": lanes.of(bar)} for bar in published or own]
-    by_lane = in_lanes(points, lanes)
+    y = lane_axis(lanes, labelled=labelled)
+
+    def at(field: str, to: str = "") -> dict[str, Channel]:
+        x = value_axis(field, metric, domain, log=log, ticks=2 if brief else 4)
+        x["scale"]["clamp"] = True
+        return {"x": x, "y": y} | ({"x2": {"field": to}} if to else {})
+
+    rows = lane_rows(lanes)
+    published = [row for row in rows if row["source"] == "published"]
+    bars = published or rows
+    colour = {
+        "color": provider_colour(
+            [point for point in points if point.source == bars[0]["source"]], legend=labelled
+        )
+    }
+    spans = [
+        row
+        for row in bars
+        if row["low"] is not None and row["high"] <= whole and (row["low"] > 0 or not log)
+    ]
     words = [
         {
             "row": name,
-            "at": max(map(scale.drawn, _extent(of_lane)), default=scale.domain[0]),
+            "at": max(_extent(of_lane), default=domain[0]),
             "text": _words(of_lane, name, brief=brief),
         }
-        for name, of_lane in by_lane.items()
+        for name, of_lane in lanes.items()
     ]
-    told = {"x": scale.x("at"), "y": y, "text": named("text")}
-    layers = [
-        *(_dots if log else _bars)(bars, scale, {"y": y, "color": colour}, palette),
-        *(own_layers(in_lanes(own, lanes), scale.x, scale.drawn, y, palette) if published else ()),
-        layer("text", words, told, align="left", dx=8, color=palette.ink),
-    ]
-    return layered(layers, width, ROW * len(lanes.names), **more)
-
-
-def _scale(points: Sequence[ChartPoint], *, log: bool, ticks: int) -> _Scale:
-    values = _extent(points)
-    highest, broken = rest_and_outliers(values)
     if log:
-        low, high = log_domain(values)
-        return _Scale(points[0].metric, (low, high), None, ticks, log=True)
-    top = highest * (_BROKEN if broken else 1)
-    return _Scale(points[0].metric, (0.0, top or 1.0), highest if broken else None, ticks)
+        led = [row | {"from": domain[0]} for row in bars]
+        layers = [
+            layer("rule", led, at("from", "value"), color=GRID, strokeDash=[1, 3],
+                  strokeWidth=1.5),
+            *dots(bars, at("value") | colour, size=80),
+        ]  # fmt: skip
+    else:
+        pieces = [piece for row in bars for piece in _pieces(row, whole)]
+        ends = at("from", "to") | colour | carried(bars)
+        hollow = {"filled": False, "strokeWidth": 1.5, "strokeDash": [3, 2]}
+        layers = [
+            layer("bar", [row for row in pieces if not row["doubted"]], ends, height=_BAR),
+            layer("bar", [row for row in pieces if row["doubted"]], ends, height=_BAR, **hollow),
+        ]
+    layers.append(layer("rule", spans, at("low", "high"), color=INK, strokeWidth=1.5))
+    if published:
+        own = [row for row in rows if row["source"] == "measured"]
+        ranges = [row for row in own if row["low"] is not None and row["high"] is not None]
+        brackets = [
+            {"row": name, "from": interval[0], "to": interval[1]}
+            for name, of_lane in lanes.items()
+            if of_lane[:1] and of_lane[0].source == "measured"
+            and (interval := middle(of_lane).interval)
+        ]  # fmt: skip
+        sides = [{"row": row["row"], "at": row[end]} for row in brackets for end in ("from", "to")]
+        layers += [
+            layer("rule", ranges, at("low", "high"), color=INK, strokeWidth=1.5),
+            *dots(own, at("value"), size=85, color=INK, opacity=0.9),
+            layer("tick", sides, at("at"), color=ACCENT, thickness=2.5, size=15,
+                  orient="vertical"),
+            layer("rule", brackets, at("from", "to"), color=ACCENT, strokeWidth=1.5),
+        ]  # fmt: skip
+    told = at("at") | {"text": named("text")}
+    layers.append(layer("text", words, told, align="left", dx=8, color=INK))
+    return layered(layers, width, ROW * len(lanes), **more)
 
 
-def _bars(
-    rows: Sequence[Row], scale: _Scale, encoding: dict[str, Channel], palette: Palette
-) -> list[Spec]:
-    ends = {"x": scale.x("from"), "x2": {"field": "to"}, **encoding, **carried(rows)}
-    pieces = [piece for row in rows for piece in _pieces(row, scale)]
-    hollow = {"filled": False, "strokeWidth": 1.5, "strokeDash": [3, 2]}
-    return [
-        layer("bar", [row for row in pieces if not row["doubted"]], ends, height=_BAR),
-        layer("bar", [row for row in pieces if row["doubted"]], ends, height=_BAR, **hollow),
-        _spans(rows, scale, encoding["y"], palette),
-    ]
-
-
-def _pieces(bar: Row, scale: _Scale) -> list[Row]:
+def _pieces(bar: Row, whole: float) -> list[Row]:
     """A whole bar, or both parts of a cut bar."""
-    end, unbroken = scale.drawn(bar["value"]), scale.whole_up_to
-    if end == bar["value"] or unbroken is None:
-        return [bar | {"from": 0.0, "to": end}]
-    return [
-        bar | {"from": 0.0, "to": unbroken * _CUT[0]},
-        bar | {"from": unbroken * _CUT[1], "to": end},
-    ]
-
-
-def _dots(
-    rows: Sequence[Row], scale: _Scale, encoding: dict[str, Channel], palette: Palette
-) -> list[Spec]:
-    led = [row | {"from": scale.domain[0]} for row in rows]
-    lead = {"x": scale.x("from"), "x2": {"field": "value"}, "y": encoding["y"]}
-    return [
-        layer("rule", led, lead, color=palette.grid, strokeDash=[1, 3], strokeWidth=1.5),
-        *dots(rows, {"x": scale.x("value"), **encoding}, size=80),
-        _spans(rows, scale, encoding["y"], palette),
-    ]
-
-
-def _spans(rows: Sequence[Row], scale: _Scale, y: Channel, palette: Palette) -> Spec:
-    """Lines from the lowest to the highest value, if both are known and the bar is whole."""
-    known = [
-        row
-        for row in rows
-        if row["low"] is not None and scale.drawn(row["high"]) == row["high"]
-        and (row["low"] > 0 or not scale.log)
-    ]  # fmt: skip
-    ends = {"x": scale.x("low"), "x2": {"field": "high"}, "y": y}
-    return layer("rule", known, ends, color=palette.ink, strokeWidth=1.5)
+    if bar["value"] <= whole:
+        return [bar | {"from": 0.0, "to": bar["value"]}]
+    before, after = (whole * place for place in _CUT)
+    return [bar | {"from": 0.0, "to": before}, bar | {"from": after, "to": bar["value"]}]
 
 
 def _extent(points: Sequence[ChartPoint]) -> list[float]:
@@ -198,105 +173,70 @@ def _extent(points: Sequence[ChartPoint]) -> list[float]:
 
 
 def _words(points: Sequence[ChartPoint], name: str, *, brief: bool) -> str:
-    """The text at the end of a row."""
+    """The text at the end of a row: `3,100`, of own runs `3,100 (n = 3 runs)`, and of several of
+    them their median: `3,100 (n = 7 machines)`."""
     if not points:
         return "" if is_own(name) else "not stated"
     first = points[0]
-    return (
-        bare(first.metric, first.value)
-        if first.source == "published"
-        else own_text(points, brief=brief)
-    )
-
-
-def _subtitle(points: Sequence[ChartPoint], metric: str) -> str:
-    ends = any(point.low is not None for point in points if point.source == "published")
-    words = "shortest to longest" if metric.endswith("_ns") else "lowest to highest"
-    return subtitle(points, title(metric)) + (f"; line: {words}" if ends else "")
-
-
-def _sentence(points: Sequence[ChartPoint], metric: str, heading: str) -> str:
-    best = max(points, key=lambda point: point.value)
-    least = min(points, key=lambda point: point.value)
-    count = len({point.label for point in points})
-    return (
-        f"{heading}: {count} disks, from {least.label} with {with_unit(metric, least.value)} "
-        f"to {best.label} with {with_unit(metric, best.value)}."
-    )
+    if first.source == "published":
+        return bare(first.metric, first.value)
+    centre = middle(points)
+    value = bare(first.metric, centre.value)
+    if brief:
+        return value
+    if len(points) > 1:
+        return f"{value} (n = {centre.machines} machine{'' if centre.machines == 1 else 's'})"
+    return f"{value} ({first.sample.rpartition(' of ')[2]})"
 
 
 PANEL_WIDTH = 108
-Panel = tuple[str, str]
-"""A metric, and a direction or an instance type."""
 
 
 def multiples_chart(
-    points: Sequence[ChartPoint],
-    palette: Palette,
-    *,
-    name: str,
-    heading: str,
-    ranked: bool = False,
-    by_instance: bool = False,
+    points: Sequence[ChartPoint], *, name: str, heading: str, by_instance: bool = False
 ) -> ChartFigure:
     """A panel for each metric and direction in order of appearance, or for each instance type (then
     all points must have one metric).
 
     Raises ValueError for no points.
     """
-    panels: dict[Panel, list[ChartPoint]] = {}
+
+    def panel_of(point: ChartPoint) -> str:
+        return point.instance if by_instance else title(point.metric, point.direction)
+
+    panels: dict[str, list[ChartPoint]] = {}
     for point in points:
-        key = (point.metric, point.instance if by_instance else point.direction)
-        panels.setdefault(key, []).append(point)
+        panels.setdefault(panel_of(point), []).append(point)
     if not panels:
         raise ValueError("no points to draw")
-    lanes = lanes_of(points, ranked=ranked)
+    lanes = lanes_of(points, ranked=False)
     log = any(wants_log([point.value for point in points_of]) for points_of in panels.values())
-    positive = all(point.value > 0 for point in points)
-    units = " · ".join(dict.fromkeys(_panel_heading(key) for key in panels))
-    if by_instance:
-        units = title(points[0].metric)
+    log = log and all(point.value > 0 for point in points)
+    best = [
+        f"most {panel}: {most.label} with {with_unit(most.metric, most.value)}"
+        for panel, of_panel in panels.items()
+        for most in [max(of_panel, key=lambda point: point.value)]
+    ]
+
+    def drawing(log: bool) -> Spec:
+        drawn = [
+            _panel(
+                {name: [one for one in of if panel_of(one) == panel] for name, of in lanes.items()},
+                log=log,
+                width=PANEL_WIDTH,
+                labelled=not place,
+                title={"text": panel, "anchor": "start", "frame": "group", "offset": 6},
+            )
+            for place, panel in enumerate(panels)
+        ]
+        return {"hconcat": drawn, "spacing": 14}
+
+    units = title(points[0].metric) if by_instance else " · ".join(panels)
     return ChartFigure(
         title=heading,
         subtitle=subtitle(points, units),
-        drawing=lambda log: _panels_drawing(panels, palette, lanes, log=log),
+        drawing=drawing,
         id=name,
-        alt=_panels_sentence(panels, heading),
-        both=log and positive,
-        log_first=log and positive,
+        alt=f"{heading}: {'; '.join(best)}.",
+        log=log or None,
     )
-
-
-def _panels_drawing(
-    panels: dict[Panel, list[ChartPoint]], palette: Palette, lanes: Lanes, *, log: bool
-) -> Spec:
-    drawn = [
-        panel(
-            of_panel,
-            palette,
-            lanes,
-            log=log,
-            width=PANEL_WIDTH,
-            labelled=not place,
-            title={"text": _panel_heading(key), "anchor": "start", "frame": "group", "offset": 6},
-        )
-        for place, (key, of_panel) in enumerate(panels.items())
-    ]
-    return {"hconcat": drawn, "spacing": 14}
-
-
-def _panel_heading(key: Panel) -> str:
-    metric, direction = key
-    if direction in ("read", "write", "total"):
-        return title(metric) if direction == "total" else f"{direction} {title(metric)}"
-    return direction
-
-
-def _panels_sentence(panels: dict[Panel, list[ChartPoint]], heading: str) -> str:
-    parts = []
-    for key, of_panel in panels.items():
-        best = max(of_panel, key=lambda point: point.value)
-        parts.append(
-            f"most {_panel_heading(key)}: {best.label} with {with_unit(key[0], best.value)}"
-        )
-    return f"{heading}: {'; '.join(parts)}."

@@ -6,7 +6,7 @@ stalled.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,25 +29,28 @@ from diskbench.report.charts.measure import (
     named,
     stroke_legend,
     time_axis,
+    title,
     value_axis,
     wants_log,
 )
-from diskbench.report.charts.palette import DIRECTIONS, Palette
+from diskbench.report.charts.palette import DIRECTIONS, MUTED, OF_DIRECTION
 from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
 
-HEIGHT = 130
+_WHOLE = [1, 0]
 _DASHES = {
-    "read": [1, 0], "write": [5, 2], "trim": [2, 2], "mixed": [1, 0], "sync": [8, 2, 2, 2],
-    "total": [1, 0],
+    "read": _WHOLE, "write": [5, 2], "trim": [2, 2], "mixed": _WHOLE, "sync": [8, 2, 2, 2],
+    "total": _WHOLE,
 }  # fmt: skip
-_WORDS: dict[Rate, str] = {"iops": "IOPS", "bytes_per_s": "Throughput"}
-_UNITS: dict[Rate, str] = {"iops": "I/Os in each second", "bytes_per_s": "MB/s in each second"}
+_WORDS: dict[Rate, tuple[str, str]] = {
+    "iops": ("IOPS", "I/Os in each second"),
+    "bytes_per_s": ("Throughput", "MB/s in each second"),
+}
 _FAR_ABOVE = 3.0
 """A level above the reached maximum by this factor is only named: it would flatten the rest."""
 
 
-def course_chart(course: StepCourse, palette: Palette, *, rate: Rate = "iops") -> ChartFigure:
+def course_chart(course: StepCourse, *, rate: Rate = "iops") -> ChartFigure:
     """IOPS or bytes per second of a step, over time.
 
     Phases are shaded and named, found and predicted cliffs are marked with text, expected levels
@@ -56,19 +59,16 @@ def course_chart(course: StepCourse, palette: Palette, *, rate: Rate = "iops") -
     levels = _levels(course, rate)
     log = wants_log(_usual(course, rate))
     return ChartFigure(
-        title=f"{course.step}: {_WORDS[rate]}",
+        title=f"{course.step}: {_WORDS[rate][0]}",
         subtitle=_subtitle(course, rate, levels),
-        drawing=lambda log: _drawing(course, palette, rate, levels, log=log),
+        drawing=lambda log: _drawing(course, rate, levels, log=log),
         id=f"course-{rate.replace('_', '-')}-{course.run_id}-{course.step_index}",
         alt=_sentence(course, rate),
-        both=log,
-        log_first=log,
+        log=log or None,
     )
 
 
-def _drawing(
-    course: StepCourse, palette: Palette, rate: Rate, levels: Levels, *, log: bool
-) -> Spec:
+def _drawing(course: StepCourse, rate: Rate, levels: Levels, *, log: bool) -> Spec:
     tracks = {name: getattr(track, rate) for name, track in course.tracks.items()}
     if len(tracks) > 1:  # phases and promises refer to the total
         tracks["total"] = course.total(rate)
@@ -81,20 +81,27 @@ def _drawing(
     values = [row["value"] for row in rows] + [value for _, value in levels.drawn]
     domain = log_domain(values) if log else [0.0, max(values, default=1.0) * 1.06 or 1.0]
     rows = [row | {"value": max(row["value"], domain[0])} for row in rows]
-    y = value_axis("value", rate, domain, log=log, minExtent=34, title=None)
-    names = [name for name in (*DIRECTIONS, "total") if name in tracks]
-    legend = stroke_legend() if len(names) > 1 else None
-    dashes = {name: _DASHES[name] if len(names) > 1 else [1, 0] for name in names}
-    encoding = {"x": time_axis(course.seconds), "y": y, **_strokes(names, palette, legend)}
-    encoding["strokeDash"] = by_name("direction", dashes, legend)
+    dashes = _DASHES if len(tracks) > 1 else dict.fromkeys(_DASHES, _WHOLE)
+    encoding = {
+        "x": time_axis(course.seconds),
+        "y": value_axis("value", rate, domain, log=log, minExtent=34, title=None),
+        **_strokes(list(tracks), dashes, "direction"),
+    }
     lines = layer("line", rows, encoding, strokeWidth=1.5, strokeJoin="round")
-    return course_drawing(course, lines, tracks, rate, palette, HEIGHT, levels)
+    return course_drawing(course, lines, tracks, rate, levels)
 
 
-def _strokes(names: Sequence[str], palette: Palette, legend: Channel | None) -> dict[str, Channel]:
-    """A colour per direction; a legend if there are several."""
+def _strokes(
+    directions: Sequence[str], dashes: Mapping[str, list[int]], of: str, **more: object
+) -> dict[str, Channel]:
+    """A colour per direction and a dash per name in the field `of`, with legends where there are
+    several directions; `more` are options of that of the dashes, which then is always there."""
+    names = [name for name in (*DIRECTIONS, "total") if name in directions]
+    legend = stroke_legend() if len(names) > 1 else None
+    shown = {name: dash for name, dash in dashes.items() if of != "direction" or name in names}
     return {
-        "color": by_name("direction", {each: palette.direction(each) for each in names}, legend)
+        "color": by_name("direction", {name: OF_DIRECTION[name] for name in names}, legend),
+        "strokeDash": by_name(of, shown, stroke_legend(**more) if more else legend),
     }
 
 
@@ -129,7 +136,7 @@ def _levels(course: StepCourse, rate: Rate) -> Levels:
 
 
 def _subtitle(course: StepCourse, rate: Rate, levels: Levels) -> str:
-    parts = [f"{_UNITS[rate]}, n = {course.seconds:,} s; no interval (n = 1 run)"]
+    parts = [f"{_WORDS[rate][1]}, n = {course.seconds:,} s; no interval (n = 1 run)"]
     if course.rounds:
         parts.append(f"{len(course.rounds)} rounds after each other")
     stalls = course.phases.stalls if course.phases else ()
@@ -145,10 +152,9 @@ def _subtitle(course: StepCourse, rate: Rate, levels: Levels) -> str:
 def _sentence(course: StepCourse, rate: Rate) -> str:
     """The alternative text of the chart."""
     total = course.total(rate)
-    unit = "IOPS" if rate == "iops" else "MB/s"
     low, middle, high = (bare(rate, float(f(total))) for f in (np.min, np.median, np.max))
     ran = f"{course.step} ran for {clock(course.seconds)}"
-    parts = [f"{ran}, between {low} and {high} {unit}, median {middle}"]
+    parts = [f"{ran}, between {low} and {high} {title(rate)}, median {middle}"]
     phases = course.phases.phases if course.phases else ()
     if len(phases) > 1:
         words = ", ".join(f"{phase.kind} from {clock(phase.start_s)}" for phase in phases[:6])
@@ -167,49 +173,46 @@ def _sentence(course: StepCourse, rate: Rate) -> str:
     needs="the evidence of one run",
     rank=10,
 )
-def _rates_of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
-    for course in data.courses:
-        yield course_chart(course, palette)
+def _rates_of_run(data: ChartData) -> Iterator[ChartFigure]:
+    yield from map(course_chart, data.courses)
 
 
 _LATENCIES = {"p50_ns": "p50", "p99_ns": "p99", "mean_ns": "mean", "max_ns": "max"}
-_LATENCY_DASHES = {"p50": [1, 0], "mean": [1, 0], "p99": [5, 2], "max": [1, 2]}
+_LATENCY_DASHES = {"p50": _WHOLE, "mean": _WHOLE, "p99": [5, 2], "max": [1, 2]}
 _LEAST_KNOWN = 0.5
 
 
-def course_latency_chart(course: StepCourse, palette: Palette) -> ChartFigure | None:
+def course_latency_chart(course: StepCourse) -> ChartFigure | None:
     """Median (or mean), p99 and highest latency of each second, on a logarithmic axis; None if the
     logs have no latencies.
 
     A quantile is drawn if enough I/Os support it in at least half of the seconds (MR-10).
     """
-
     shown = {
-        (direction, name): getattr(track, name)
+        (direction, _LATENCIES[name]): getattr(track, name)
         for direction, track in course.tracks.items()
         for name in _latency_figures(track)
     }
     if not shown:
         return None
     if len(course.tracks) > 1:  # three lines for each of two directions would be unreadable
-        shown = {key: shown[key] for key in shown if key[1] != "max_ns"} or shown
-    rows = _latency_rows(shown)
-    words = {
-        f"{direction} {_LATENCIES[name]}": values for (direction, name), values in shown.items()
-    }
-    kinds = list(dict.fromkeys(_LATENCIES[name] for _, name in shown))
-    subtitle = (
-        f"time of one I/O ({', '.join(kinds)}) in each second, logarithmic; "
-        f"n = {course.seconds:,} s, no interval (n = 1 run)"
-    )
+        shown = {key: shown[key] for key in shown if key[1] != "max"} or shown
+    lines = _latency_lines(course, shown)
+    words = {f"{direction} {which}": values for (direction, which), values in shown.items()}
+    ends = [
+        f"{word} between {bare('lat_ns', low)} and {bare('lat_ns', high)}"
+        for word, values in words.items()
+        for known in [values[~np.isnan(values) & (values > 0)]]
+        for low, high in [(float(known.min()), float(known.max()))]
+    ]
+    kinds = dict.fromkeys(which for _, which in shown)
     return ChartFigure(
         title=f"{course.step}: latency",
-        subtitle=subtitle,
-        drawing=lambda _: course_drawing(
-            course, _latency_lines(course, rows, palette), words, "lat_ns", palette, HEIGHT
-        ),
+        subtitle=f"time of one I/O ({', '.join(kinds)}) in each second, logarithmic; "
+        f"n = {course.seconds:,} s, no interval (n = 1 run)",
+        drawing=lambda _: course_drawing(course, lines, words, "lat_ns"),
         id=f"course-latency-{course.run_id}-{course.step_index}",
-        alt=_latency_sentence(course, shown),
+        alt=f"Latency of {course.step} second by second: {'; '.join(ends)}.",
     )
 
 
@@ -226,10 +229,10 @@ def _latency_figures(track: DirectionSeries) -> list[str]:
     return [name for name in (middle, "p99_ns", "max_ns") if known(name)]
 
 
-def _latency_rows(shown: dict[tuple[str, str], Floats]) -> list[Row]:
+def _latency_lines(course: StepCourse, shown: Mapping[tuple[str, str], Floats]) -> Spec:
     share = max(2 * MOST_POINTS // max(len(shown), 1), 100)
-    rows = []
-    for (direction, name), values in shown.items():
+    rows: list[Row] = []
+    for (direction, which), values in shown.items():
         drawn = np.where(values > 0, values, np.nan)
         pieces = np.cumsum(np.isnan(drawn))  # a second without I/O has no latency: a gap
         rows += [
@@ -237,34 +240,20 @@ def _latency_rows(shown: dict[tuple[str, str], Floats]) -> list[Row]:
                 "second": int(place) + 0.5,
                 "value": float(f"{drawn[place]:.4g}"),
                 "direction": direction,
-                "which": _LATENCIES[name],
-                "piece": f"{direction} {_LATENCIES[name]} {pieces[place]}",
+                "which": which,
+                "piece": f"{direction} {which} {pieces[place]}",
             }
             for place in kept(drawn, share)
         ]
-    return rows
-
-
-def _latency_lines(course: StepCourse, rows: list[Row], palette: Palette) -> Spec:
-    names = [name for name in DIRECTIONS if any(row["direction"] == name for row in rows)]
-    dashes = {k: v for k, v in _LATENCY_DASHES.items() if any(row["which"] == k for row in rows)}
+    kinds = {which for _, which in shown}
+    dashes = {which: dash for which, dash in _LATENCY_DASHES.items() if which in kinds}
     encoding = {
         "x": time_axis(course.seconds),
         "y": latency_axis("value", log_domain(row["value"] for row in rows)),
         "detail": named("piece"),
-        **_strokes(names, palette, stroke_legend() if len(names) > 1 else None),
-        "strokeDash": by_name("which", dashes, stroke_legend(symbolStrokeColor=palette.muted)),
+        **_strokes([name for name, _ in shown], dashes, "which", symbolStrokeColor=MUTED),
     }
     return layer("line", rows, encoding, strokeWidth=1.3, strokeJoin="round", strokeCap="round")
-
-
-def _latency_sentence(course: StepCourse, shown: dict[tuple[str, str], Floats]) -> str:
-    parts = []
-    for (direction, name), values in shown.items():
-        known = values[~np.isnan(values) & (values > 0)]
-        low, high = bare("lat_ns", float(known.min())), bare("lat_ns", float(known.max()))
-        parts.append(f"{direction} {_LATENCIES[name]} between {low} and {high}")
-    return f"Latency of {course.step} second by second: {'; '.join(parts)}."
 
 
 @chart(
@@ -273,9 +262,8 @@ def _latency_sentence(course: StepCourse, shown: dict[tuple[str, str], Floats]) 
     needs="the evidence of one run",
     rank=20,
 )
-def _latency_of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
-    figure = course_latency_chart(data.detailed, palette) if data.detailed else None
-    if figure is not None:
+def _latency_of_run(data: ChartData) -> Iterator[ChartFigure]:
+    if data.detailed and (figure := course_latency_chart(data.detailed)):
         yield figure
 
 
@@ -288,14 +276,14 @@ MOST_TELLING = 6
     needs="the evidence of three runs or more",
     rank=20,
 )
-def _telling_runs(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
+def _telling_runs(data: ChartData) -> Iterator[ChartFigure]:
     by_id = {row.run_id: row for row in data.runs}
     for bands in data.bands[:1]:
         for run in telling(bands, MOST_TELLING):
             for course in data.courses_of(by_id[run.run_id]):
                 if course.step != bands[0].step:
                     continue
-                figure = course_chart(course, palette, rate=bands[0].figure)
+                figure = course_chart(course, rate=bands[0].figure)
                 yield replace(
                     figure,
                     title=f"{course.step}: {run.why}",

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -27,12 +28,14 @@ from diskbench.report.charts.measure import (
     stroke_legend,
     with_unit,
 )
-from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.palette import ACCENT, BAND, GRID, INK, MUTED
 from diskbench.report.charts.point import Row
 
 Floats = NDArray[np.float64]
 
 Rate = Literal["iops", "bytes_per_s"]
+HEIGHT = 130
+_TALL: dict[str, Channel] = {"y": {"value": 0}, "y2": {"value": HEIGHT}}
 _MOST_CLIFF_WORDS = 2
 _MOST_MARKS = 200
 
@@ -52,154 +55,123 @@ def course_drawing(
     lines: Spec,
     tracks: Mapping[str, Floats],
     metric: str,
-    palette: Palette,
-    height: int,
     levels: Levels | None = None,
 ) -> Spec:
     """The `lines` of a course with all that is around them. Cliffs and levels have their names in
     the picture of rates, the one with `levels`; that of latencies stands below it."""
-    rate: Rate | None = None
-    if levels is not None:
-        rate = "bytes_per_s" if metric == "bytes_per_s" else "iops"
-    y = lines["encoding"]["y"]
+
+    def second(field: str, axis: Channel | None = None) -> Channel:
+        """A place on the time axis, which the lines draw."""
+        return amount(field, axis=axis, scale={"domain": [0, course.seconds], "nice": False})
+
+    phases = course.phases.phases if course.phases else ()
+    stalls = course.phases.stalls if course.phases else ()
+    longest = sorted(stalls, key=lambda stall: -stall.seconds)[:_MOST_MARKS]
+    middles = [{"at": (stall.start_s + stall.end_s) / 2} for stall in longest]
+    rounds = [{"at": float(at)} for at in course.rounds[1:]]
+    cliffs, shown = _cliffs(course)
+    legend = stroke_legend(values=shown) if levels else None
+    rule = {
+        "x": second("at"),
+        "color": by_name("which", {row["which"]: row["colour"] for row in cliffs}, legend),
+        "strokeDash": by_name("which", {row["which"]: row["dash"] for row in cliffs}, legend),
+    }
+    predicted = course.predicted
+    spread = [] if predicted is None else [
+        {"start": predicted.earliest_s, "end": min(predicted.latest_s, course.seconds)}
+    ]  # fmt: skip
+    words = [_phase_words(phase, metric if levels else None) for phase in phases]
+    bands = {
+        "x": second("start", _phase_axis([phase.start_s for phase in phases], words)),
+        "x2": {"field": "end"},
+        "color": named("fill", scale=None),
+        "opacity": amount("opacity", scale=None),
+    }
+    stretch = {"x": second("start"), "x2": {"field": "end"}}
+    at_levels = [
+        {"value": value, "text": f"{levels.word}\n{name} {bare(metric, value)}"}
+        for name, value in levels.drawn
+    ] if levels else []  # fmt: skip
+    y = {"y": lines["encoding"]["y"]}
     layers = [
-        _phase_layer(course, palette, height, rate),
-        layer("rule", [{"at": float(at)} for at in course.rounds[1:]], {"x": _second(course, "at")},
-              color=palette.grid, strokeWidth=1),
-        *(_level_layers(levels, palette, y, rate) if levels and rate else ()),
+        layer("rect", [_phase_row(phase, course.seconds) for phase in phases], bands | _TALL),
+        layer("rule", rounds, {"x": second("at")}, color=GRID, strokeWidth=1),
+        layer("rule", at_levels, y, color=MUTED, strokeDash=[3, 3]),
+        # Named beside the plot.
+        layer("text", at_levels, y | {"x": {"value": TIME_WIDTH + 6}, "text": named("text")},
+              align="left", baseline="middle", color=MUTED, fontSize=11, lineBreak="\n",
+              lineHeight=12),
         lines,
-        _stall_layer(course, palette, height),
-        *_cliff_layers(course, palette, height, words=rate is not None),
-        _hover_layer(course, tracks, metric, palette),
+        layer("point", middles, {"x": second("at"), "y": {"value": HEIGHT - 4}},
+              shape="triangle-up", filled=True, size=45, color=ACCENT),
+        layer("rect", [row for row in spread if row["start"] < row["end"]], stretch | _TALL,
+              color=INK, opacity=0.10),
+        layer("rule", cliffs, rule, strokeWidth=2),
+        columns(_hover_rows(course, tracks, metric), stretch),
     ]  # fmt: skip
     alone = {
         "scale": {"color": "independent", "strokeDash": "independent"},
         "axis": {"x": "independent"},
     }
-    return layered(layers, TIME_WIDTH, height, resolve=alone)
+    return layered(layers, TIME_WIDTH, HEIGHT, resolve=alone)
 
 
-def _second(course: StepCourse, field: str, axis: Channel | None = None) -> Channel:
-    """A place on the time axis, which the lines draw."""
-    return amount(field, axis=axis, scale={"domain": [0, course.seconds], "nice": False})
+def _phase_row(phase: Phase, seconds: int) -> Row:
+    """The band of a phase: bursts, ramps and stalls are shaded."""
+    fills = {"burst": (BAND, 1.0), "ramp": (BAND, 0.5), "stall": (ACCENT, 0.25)}
+    fill, opacity = fills.get(phase.kind, ("transparent", 1.0))
+    end = min(phase.end_s, seconds)
+    return {"start": phase.start_s, "end": end, "fill": fill, "opacity": opacity}
 
 
-def _tall(height: int) -> dict[str, Channel]:
-    return {"y": {"value": 0}, "y2": {"value": height}}
-
-
-def _phase_layer(course: StepCourse, palette: Palette, height: int, rate: Rate | None) -> Spec:
-    """A band per phase (bursts and stalls shaded) and an axis above with lines between them and
-    their names, with their levels of the `rate` that the picture shows."""
-    phases = course.phases.phases if course.phases else ()
-    fills = {"burst": palette.band, "ramp": palette.band, "stall": palette.accent}
-    rows = [
-        {
-            "start": phase.start_s,
-            "end": min(phase.end_s, course.seconds),
-            "fill": fills.get(phase.kind, "transparent"),
-            "opacity": 0.25 if phase.kind == "stall" else 0.5 if phase.kind == "ramp" else 1.0,
-        }
-        for phase in phases
-    ]
-    starts = [phase.start_s for phase in phases]
-    words = [_phase_words(phase, rate) if rate else phase.kind for phase in phases]
-    axis = {
+def _phase_axis(starts: list[float], words: list[str]) -> Channel:
+    """An axis above with lines between the phases and their names."""
+    return {
         "orient": "top",
         "title": None,
         "values": starts,
         "labelExpr": f"{json.dumps(words)}[indexof({json.dumps(starts)}, datum.value)]",
         "labelAlign": "left",
-        "labelColor": palette.ink,
+        "labelColor": INK,
         "labelOverlap": "greedy",
         "labelSeparation": 6,
         "labelPadding": 3,
         "ticks": False,
         "domain": False,
     }
-    bands = {
-        "x": _second(course, "start", axis),
-        "x2": {"field": "end"},
-        "color": named("fill", scale=None),
-        "opacity": amount("opacity", scale=None),
-    }
-    return layer("rect", rows, bands | _tall(height))
 
 
-def _phase_words(phase: Phase, rate: Rate) -> str:
-    level = getattr(phase, rate)
-    return (
-        phase.kind
-        if level is None or phase.kind == "stall"
-        else f"{phase.kind} {bare(rate, level)}"
-    )
+def _phase_words(phase: Phase, rate: str | None) -> str:
+    """The kind of a phase, with its level of the `rate` that the picture shows."""
+    level = getattr(phase, rate) if rate and phase.kind != "stall" else None
+    return phase.kind if rate is None or level is None else f"{phase.kind} {bare(rate, level)}"
 
 
-def _cliff_layers(course: StepCourse, palette: Palette, height: int, *, words: bool) -> list[Spec]:
-    """The cliffs that were found, and the predicted cliff with its range; `words`: with a legend
-    of their times."""
-    rules: dict[str, tuple[float, str, list[int]]] = {}
-    spread: list[Row] = []
-    predicted = course.predicted
-    if predicted is not None:
-        spread = [{"a": predicted.earliest_s, "b": min(predicted.latest_s, course.seconds)}]
-        word = f"predicted {clock(predicted.at_s)}"
-        rules[word] = (predicted.at_s, palette.ink, [4, 3])
+def _cliffs(course: StepCourse) -> tuple[list[Row], list[str]]:
+    """The predicted cliff and those that were found, and the ones that a legend names: the first
+    that were found, then the predicted one."""
+    rows: dict[str, Row] = {}
+    if course.predicted is not None:
+        word = f"predicted {clock(course.predicted.at_s)}"
+        rows[word] = {"at": course.predicted.at_s, "colour": INK, "dash": [4, 3]}
+    predicted = list(rows)
     for cliff in course.phases.cliffs if course.phases else ():
-        rules[f"cliff {clock(cliff.at_s)}"] = (cliff.at_s, palette.accent, [1, 0])
-    cliffs = [word for word in rules if word.startswith("cliff")]
-    shown = [*cliffs[:_MOST_CLIFF_WORDS], *(word for word in rules if word not in cliffs)]
-    legend = stroke_legend(values=shown) if words else None
-    rows = [{"at": at, "which": word} for word, (at, _, _) in rules.items()]
-    rule = {
-        "x": _second(course, "at"),
-        "color": by_name("which", {word: colour for word, (_, colour, _) in rules.items()}, legend),
-        "strokeDash": by_name("which", {word: dash for word, (*_, dash) in rules.items()}, legend),
-    }
-    between = {"x": _second(course, "a"), "x2": {"field": "b"}, **_tall(height)}
-    return [
-        layer("rect", [row for row in spread if row["a"] < row["b"]], between, color=palette.ink,
-              opacity=0.10),
-        layer("rule", rows, rule, strokeWidth=2),
-    ]  # fmt: skip
-
-
-def _level_layers(levels: Levels, palette: Palette, y: Channel, rate: Rate) -> list[Spec]:
-    """A dashed line per level, named beside the plot."""
-    rows = [
-        {"value": value, "text": f"{levels.word}\n{name} {bare(rate, value)}"}
-        for name, value in levels.drawn
-    ]
-    beside = {"x": {"value": TIME_WIDTH + 6}, "y": y, "text": named("text")}
-    return [
-        layer("rule", rows, {"y": y}, color=palette.muted, strokeDash=[3, 3]),
-        layer("text", rows, beside, align="left", baseline="middle", color=palette.muted,
-              fontSize=11, lineBreak="\n", lineHeight=12),
-    ]  # fmt: skip
-
-
-def _stall_layer(course: StepCourse, palette: Palette, height: int) -> Spec:
-    """A triangle at the bottom of each stall."""
-    stalls = course.phases.stalls if course.phases else ()
-    longest = sorted(stalls, key=lambda stall: -stall.seconds)[:_MOST_MARKS]
-    rows = [{"at": (stall.start_s + stall.end_s) / 2} for stall in longest]
-    at = {"x": _second(course, "at"), "y": {"value": height - 4}}
-    return layer("point", rows, at, shape="triangle-up", filled=True, size=45, color=palette.accent)
+        row = {"at": cliff.at_s, "colour": ACCENT, "dash": [1, 0]}
+        rows[f"cliff {clock(cliff.at_s)}"] = row
+    found = [word for word in rows if word not in predicted][:_MOST_CLIFF_WORDS]
+    return [row | {"which": word} for word, row in rows.items()], [*found, *predicted]
 
 
 MOST_COLUMNS = 60
 """Stretches of a course with hover text: five pixels each, which a pointer can distinguish."""
 
 
-def _hover_layer(
-    course: StepCourse, tracks: Mapping[str, Floats], metric: str, palette: Palette
-) -> Spec:
-    """Invisible columns with the text of their stretch: run, time, phase, and the median, lowest
-    and highest second."""
+def _hover_rows(course: StepCourse, tracks: Mapping[str, Floats], metric: str) -> list[Row]:
+    """Stretches with their text: run, time, phase, and the median, lowest and highest second."""
     count = min(MOST_COLUMNS, course.seconds)
-    edges = np.linspace(0, course.seconds, count + 1).round().astype(int)
+    edges = np.linspace(0, course.seconds, count + 1).round().astype(int).tolist()
     rows = []
-    for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+    for start, end in pairwise(edges):
         found = []
         for name, values in tracks.items():
             known = values[start:end]
@@ -214,7 +186,7 @@ def _hover_layer(
         words = [f"run {course.run_id}", course.step, f"{clock(start)}{until}", phase, *found]
         text = " · ".join(word for word in words if word)
         rows.append({"start": start, "end": end, "words": text})
-    return columns(rows, palette, {"x": _second(course, "start"), "x2": {"field": "end"}})
+    return rows
 
 
 def phase_at(course: StepCourse, second: float) -> str:

@@ -13,18 +13,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from diskbench.report.charts.measure import Spec
-from diskbench.report.charts.palette import PICTURE, Palette, variables
+from diskbench.report.charts.palette import BACKGROUND, GRID, INK, LIGHT, MUTED
 from diskbench.visible import visible_all
 
 PNG_SCALE = 2.0
-_MARK = re.compile(r'<(path|rect|line) ((?:[^<>]*? )?aria-label="([^"]*)"[^<>]*?)/>')
-_VARIABLE = re.compile(r"var\((--[a-z0-9-]+)\)")
-_PADDING = {"left": 0, "top": 0, "right": 16, "bottom": 0}
-"""On a page: the reader's font may be wider than the one that Vega measures texts beside the plot
-with."""
 WRAP = 84
 """Characters per line of a picture's subtitle."""
-
 _ROUND = ("right", "left", "top", "bottom", "top-right", "bottom-right", "top-left", "bottom-left")
 PLACES = {
     "placed-inside": ("[width, height]", _ROUND),
@@ -32,6 +26,34 @@ PLACES = {
     "placed-below": ("[1.25 * width, height]", ("bottom-right", "right", "top-right", "bottom")),
 }
 """Styles of texts that Vega places at their rows: the room that it has, and what it tries there."""
+_CONFIG = {
+    "font": "sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": MUTED,
+        "titleColor": MUTED,
+        "titleFontWeight": "normal",
+        "gridColor": GRID,
+        "domainColor": GRID,
+        "tickColor": GRID,
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+    },
+    "legend": {"labelColor": MUTED, "labelFontSize": 11},
+    "header": {"labelColor": INK, "titleColor": MUTED},
+    "text": {"fontSize": 11},
+    "title": {
+        "color": INK,
+        "subtitleColor": MUTED,
+        "fontSize": 13,
+        "subtitleFontSize": 11,
+        "subtitlePadding": 4,
+        "anchor": "start",
+    },
+}
+# The reader's font may be wider than the one that Vega measures texts beside the plot with.
+_PAGE = {"background": "transparent", "padding": {"left": 0, "top": 0, "right": 16, "bottom": 0}}
+_PICTURE = {"background": BACKGROUND, "padding": 20}
 
 
 @dataclass(frozen=True)
@@ -40,8 +62,9 @@ class ChartFigure:
 
     `title` says what is drawn; `subtitle` the unit, n, and the interval or `no interval (n = …)`;
     `alt` is the alternative text, one sentence. `id` is unique on a page. `drawing` draws with a
-    logarithmic axis or a linear one: the reader's choice where `both` suit, `log_first` says which
-    suits better. `rows_href` links to the table rows with the figures.
+    logarithmic axis or a linear one; `log` is None where only the linear one suits, else it says
+    which of both suits better, and the reader chooses. `rows_href` links to the table rows with
+    the figures.
     """
 
     title: str
@@ -49,65 +72,21 @@ class ChartFigure:
     drawing: Callable[[bool], Spec]
     id: str = ""
     alt: str = ""
-    both: bool = False
-    log_first: bool = False
+    log: bool | None = None
     rows_href: str | None = None
 
     def on(self, *, log: bool | None = None) -> Spec:
         """The drawing on a logarithmic or linear axis; None: the one that suits the data."""
-        return self.drawing(self.both and (self.log_first if log is None else log))
+        return self.drawing(bool(self.log if log is None or self.log is None else log))
 
 
-def document(chart: Spec, palette: Palette) -> Spec:
-    """The document of a drawing, with the colours of text, axes and background. Control characters
-    in its texts are made visible: XML has no place for most of them."""
-    spec = dict(chart)
-    spec["background"] = palette.background
-    spec["padding"] = _PADDING if palette.background == "transparent" else 20
-    spec["config"] = {
-        "font": "sans-serif",
-        "view": {"stroke": None},
-        "axis": {
-            "labelColor": palette.muted,
-            "titleColor": palette.muted,
-            "titleFontWeight": "normal",
-            "gridColor": palette.grid,
-            "domainColor": palette.grid,
-            "tickColor": palette.grid,
-            "labelFontSize": 11,
-            "titleFontSize": 11,
-        },
-        "legend": {"labelColor": palette.muted, "labelFontSize": 11},
-        "header": {"labelColor": palette.ink, "titleColor": palette.muted},
-        "text": {"fontSize": 11},
-        "title": {
-            "color": palette.ink,
-            "subtitleColor": palette.muted,
-            "fontSize": 13,
-            "subtitleFontSize": 11,
-            "subtitlePadding": 4,
-            "anchor": "start",
-        },
-    }
-    shown: Spec = visible_all(spec)
-    return shown if palette.background == "transparent" else _fixed(shown, palette)
-
-
-def _fixed(spec: Spec, palette: Palette) -> Spec:
-    """The document with values for the page's CSS variables, which a picture does not have."""
-    values = variables(palette)
-    text = _VARIABLE.sub(lambda match: values.get(match[1], match[0]), json.dumps(spec))
-    fixed: Spec = json.loads(text)
-    return fixed
-
-
-def svg(figure: ChartFigure, palette: Palette, *, log: bool | None = None) -> str:
+def svg(figure: ChartFigure, *, log: bool | None = None) -> str:
     """The drawing alone as SVG, for a page that writes title and subtitle itself.
 
     Vega escapes every text in it. Names inside are made the figure's own, so that several may stand
     on one page, and are counted anew: Vega goes on counting from drawing to drawing of a process.
     """
-    drawn = _drawn(document(figure.on(log=log), palette))
+    drawn = _svg(_visible(figure.on(log=log), _PAGE))
     own = f"{figure.id}-log-" if log else f"{figure.id}-"
     numbers: dict[str, int] = {}
 
@@ -118,14 +97,6 @@ def svg(figure: ChartFigure, palette: Palette, *, log: bool | None = None) -> st
     return _PLACES.sub(lambda match: _LONG.sub(_two_digits, match[0]), drawn)
 
 
-def _drawn(spec: Spec) -> str:
-    """SVG with links within the page: vl-convert 1.9 prefixes them with an address of Vega."""
-    import vl_convert
-
-    return str(vl_convert.vega_to_svg(compiled(spec))).replace(f'href="{_ELSEWHERE}#', 'href="#')
-
-
-_ELSEWHERE = "https://vega.github.io/vega-datasets/"
 _PLACES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
 _LONG = re.compile(r"-?\d+\.\d{3,}(?!\d|e)")
 
@@ -135,25 +106,55 @@ def _two_digits(number: re.Match[str]) -> str:
     return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
-def picture(
-    figure: ChartFigure, kind: str, *, log: bool | None = None, palette: Palette = PICTURE
-) -> bytes:
-    """A standalone picture with title and subtitle: `kind` is `svg`, `png` or `pdf`.
-
-    In SVG, any viewer shows the text of a mark when the pointer rests on it.
-    """
-    return drawn_as(document(titled(figure, log=log), palette), kind)
+def picture(figure: ChartFigure, kind: str, *, log: bool | None = None) -> bytes:
+    """A standalone picture with title and subtitle: `kind` is `svg`, `png` or `pdf`."""
+    above = {"fontSize": 16, "subtitleFontSize": 12, "offset": 14}
+    return drawn_as(figure.on(log=log) | titled(figure.title, figure.subtitle, **above), kind)
 
 
-def drawn_as(spec: Spec, kind: str) -> bytes:
-    """A document as `svg`, `png` or `pdf`."""
+def titled(title: str, subtitle: str, *, wrap: int = WRAP, **style: object) -> Spec:
+    """The title of a drawing above its wrapped subtitle, at the left edge of all that is drawn."""
+    lines = textwrap.wrap(subtitle, wrap, break_on_hyphens=False) or [""]
+    words = {"text": title, "subtitle": lines, "anchor": "start", "frame": "bounds"}
+    return {"title": words | style}
+
+
+def drawn_as(drawing: Spec, kind: str) -> bytes:
+    """A drawing as a picture, `svg`, `png` or `pdf`. In SVG, any viewer shows the text of a mark
+    when the pointer rests on it."""
     import vl_convert
 
+    spec: Spec = json.loads(in_light(json.dumps(_visible(drawing, _PICTURE))))
     if kind == "png":
         return bytes(vl_convert.vega_to_png(compiled(spec), scale=PNG_SCALE))
     if kind == "pdf":
         return bytes(vl_convert.vega_to_pdf(compiled(spec)))
-    return _with_titles(_drawn(spec)).encode()
+    # The text of a mark is already escaped in its label.
+    return _MARK.sub(r"<\1 \2><title>\3</title></\1>", _svg(spec)).encode()
+
+
+_MARK = re.compile(r'<(path|rect|line) ((?:[^<>]*? )?aria-label="([^"]*)"[^<>]*?)/>')
+_VARIABLE = re.compile(r"var\((--[a-z0-9-]+)\)")
+
+
+def in_light(text: str) -> str:
+    """The text with values for the page's CSS variables, which a picture does not have."""
+    return _VARIABLE.sub(lambda match: LIGHT.get(match[1], match[0]), text)
+
+
+def _visible(drawing: Spec, around: Spec) -> Spec:
+    """The document of a drawing. Control characters in its texts are made visible: XML has no place
+    for most of them."""
+    document: Spec = visible_all({**drawing, **around, "config": _CONFIG})
+    return document
+
+
+def _svg(document: Spec) -> str:
+    """SVG with links within the page: vl-convert 1.9 prefixes them with an address of Vega."""
+    import vl_convert
+
+    drawn = str(vl_convert.vega_to_svg(compiled(document)))
+    return drawn.replace('href="https://vega.github.io/vega-datasets/#', 'href="#')
 
 
 def compiled(document: Spec) -> Spec:
@@ -177,22 +178,3 @@ def _marks(group: Spec) -> Iterator[Spec]:
     for mark in group.get("marks", ()):
         yield mark
         yield from _marks(mark)
-
-
-def _with_titles(drawn: str) -> str:
-    """SVG whose marks have their text also as a title. It is already escaped in the label."""
-    return _MARK.sub(r"<\1 \2><title>\3</title></\1>", drawn)
-
-
-def titled(figure: ChartFigure, *, log: bool | None = None) -> Spec:
-    """The drawing below its title and its wrapped subtitle."""
-    words = {
-        "text": figure.title,
-        "subtitle": textwrap.wrap(figure.subtitle, WRAP) or [""],
-        "fontSize": 16,
-        "subtitleFontSize": 12,
-        "anchor": "start",
-        "frame": "bounds",
-        "offset": 14,
-    }
-    return figure.on(log=log) | {"title": words}

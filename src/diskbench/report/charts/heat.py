@@ -23,16 +23,15 @@ from diskbench.report.charts.measure import (
     latency_axis,
     named,
     time_axis,
+    title,
     with_unit,
 )
-from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.palette import ACCENT, HEAT, MUTED
 from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
 
-_TITLES = {"iops": "IOPS", "bytes_per_s": "MB/s", "ios": "I/Os a second"}
 
-
-def bounds_of(values: Sequence[float], steps: int) -> list[float]:
+def bounds_of(values: Sequence[float], steps: int = len(HEAT)) -> list[float]:
     """Upper bounds of all steps but the last; fewer steps if the values differ little, because a
     step is at least a factor of 1.1: less is noise. A value of zero belongs to the first step."""
     known = [value for value in values if value > 0]
@@ -53,18 +52,18 @@ def words_of(bounds: Sequence[float], metric: str = "ios") -> list[str]:
     """The label of each step: `<10`, `≥10`, `≥100` …"""
     if not bounds:
         return ["all"]
-    texts = [bare(metric, bound) if metric != "ios" else _short(bound) for bound in bounds]
+    texts = [bare(metric, bound) for bound in bounds]
     return [f"<{texts[0]}", *(f"≥{text}" for text in texts)]
 
 
-def heat_colour(bounds: Sequence[float], palette: Palette, *, metric: str = "ios") -> Channel:
+def _heat(bounds: Sequence[float], metric: str = "ios") -> Channel:
     """The colour of a step in field `heat`, with a legend of the steps below the picture."""
     words = words_of(bounds, metric)
     legend = {
         "orient": "bottom",
         "direction": "horizontal",
-        "title": _TITLES[metric],
-        "titleColor": palette.muted,
+        "title": title(metric),
+        "titleColor": MUTED,
         "titleFontWeight": "normal",
         "symbolType": "square",
         "symbolStrokeWidth": 0,
@@ -73,16 +72,8 @@ def heat_colour(bounds: Sequence[float], palette: Palette, *, metric: str = "ios
         "labelExpr": f"{words}[datum.value]",
         "columnPadding": 14,
     }
-    scale = {"domain": list(range(len(words))), "range": list(palette.heat[: len(words)])}
+    scale = {"domain": list(range(len(words))), "range": list(HEAT[: len(words)])}
     return {"field": "heat", "type": "ordinal", "scale": scale, "legend": legend}
-
-
-def _short(value: float) -> str:
-    if value >= 10_000:
-        return f"{value / 1000:.0f}k"
-    if value >= 1000:
-        return f"{value / 1000:.1f}k"
-    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
 
 
 _ROW_PX = 14
@@ -91,21 +82,17 @@ _MOST_STALLS = 1000
 
 
 def overview_chart(
-    bands: Sequence[Band],
-    palette: Palette,
-    *,
-    name: str = "overview",
-    hrefs: Mapping[str, str] | None = None,
+    bands: Sequence[Band], *, name: str = "overview", hrefs: Mapping[str, str] | None = None
 ) -> ChartFigure:
     """All runs of one step, the first on top, with the mean rate of each stretch as colour.
 
     Colours are seven steps, equal factors apart. Each row has hover text with its run and values,
     and links to the entry of its run id in `hrefs`.
     """
-    first = bands[0]
-    metric = first.figure
+    metric = bands[0].figure
     width = stretch_s(bands)
-    bounds = bounds_of(_range(bands, width), len(palette.heat))
+    rates = [rate for band in bands for rate in _ends(band, width)]
+    bounds = bounds_of(rates)
     height = min(max(_ROW_PX * len(bands), _LEAST_PX), _MOST_PX)
     y = amount(
         "top",
@@ -120,8 +107,8 @@ def overview_chart(
             "minExtent": 34,
         },
     )
-    at = {"x": time_axis(max(band.seconds for band in bands), "start"), "y": y}
-    tall = at | {"y2": {"field": "low"}}
+    x = time_axis(max(band.seconds for band in bands), "start")
+    tall = {"x": x, "y": y, "y2": {"field": "low"}}
     cell = tall | {"x2": {"field": "end"}}
     cells = [
         {"start": span.start_s, "end": span.end_s, "top": span.row, "low": span.row + 1,
@@ -129,47 +116,39 @@ def overview_chart(
         for span in spans(bands, bounds)
     ]  # fmt: skip
     rows = [_row(band, place, hrefs or {}) for place, band in enumerate(bands)]
-    stalls = _stalls(bands)
-    layers = [
-        layer("rect", cells, cell | {"color": heat_colour(bounds, palette, metric=metric)}),
-        layer("rule", stalls, tall, color=palette.accent, strokeWidth=2),
-        columns(rows, palette, cell | ({"href": named("href")} if hrefs else {})),
+    # The mean of a stretch does not show a stall of three seconds: the longest have marks.
+    stalls = sorted(
+        ((seconds, start, row) for row, band in enumerate(bands) for start, seconds in band.stalls),
+        key=lambda stall: -stall[0],
+    )
+    marks = [
+        {"start": start, "top": row, "low": row + 1} for _, start, row in stalls[:_MOST_STALLS]
     ]
-    rate = "IOPS" if metric == "iops" else "MB/s"
-    rates = f"mean {rate} of each {width} s" if width > 1 else f"{rate} of each second"
+    layers = [
+        layer("rect", cells, cell | {"color": _heat(bounds, metric)}),
+        layer("rule", marks, tall, color=ACCENT, strokeWidth=2),
+        columns(rows, cell | ({"href": named("href")} if hrefs else {})),
+    ]
+    shown = f"mean {title(metric)} of each {width} s" if width > 1 else (
+        f"{title(metric)} of each second"
+    )  # fmt: skip
     if stalls:
-        rates += "; upright tick: a stall"
+        shown += "; upright tick: a stall"
     counted = f"n = {len(bands):,} runs; no interval (n = 1 run each)"
     return ChartFigure(
-        title=f"{first.step}: all runs second by second",
-        subtitle=f"{rates}, a row a run, the oldest above; {counted}",
+        title=f"{bands[0].step}: all runs second by second",
+        subtitle=f"{shown}, a row a run, the oldest above; {counted}",
         drawing=lambda _: layered(layers, TIME_WIDTH, height),
         id=name,
         alt=_sentence(bands),
     )
 
 
-def _range(bands: Sequence[Band], width: int) -> list[float]:
+def _ends(band: Band, width: int) -> list[float]:
     """The lowest and the highest nonzero mean of a stretch."""
-    lows, highs = [], []
-    for band in bands:
-        rates = means(band, width)
-        rates = rates[rates > 0]
-        if rates.size:
-            lows.append(float(rates.min()))
-            highs.append(float(rates.max()))
-    return [min(lows), max(highs)] if lows else []
-
-
-def _stalls(bands: Sequence[Band]) -> list[Row]:
-    """Marks of the longest stalls: the mean of a stretch does not show a stall of three seconds."""
-    stalls = [
-        (seconds, {"start": start, "top": row, "low": row + 1})
-        for row, band in enumerate(bands)
-        for start, seconds in band.stalls
-    ]
-    stalls.sort(key=lambda stall: -stall[0])
-    return [row for _, row in stalls[:_MOST_STALLS]]
+    rates = means(band, width)
+    rates = rates[rates > 0]
+    return [float(rates.min()), float(rates.max())] if rates.size else []
 
 
 def _row(band: Band, place: int, hrefs: Mapping[str, str]) -> Row:
@@ -214,38 +193,43 @@ def _sentence(bands: Sequence[Band]) -> str:
     needs="the evidence of three runs or more",
     rank=10,
 )
-def _of_runs(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
+def _of_runs(data: ChartData) -> Iterator[ChartFigure]:
     hrefs = {row.run_id: row_href(row.run_id) for row in data.runs}
     for number, bands in enumerate(data.bands):
-        yield overview_chart(bands, palette, name=f"seconds-{number}", hrefs=hrefs)
+        yield overview_chart(bands, name=f"seconds-{number}", hrefs=hrefs)
 
 
 MAP_HEIGHT = 170
+_LEAST_NS = 32.0
+"""Where a bucket from zero begins on the logarithmic axis."""
 
 
-def latency_map_chart(latency_map: LatencyMap, palette: Palette) -> ChartFigure:
+def latency_map_chart(latency_map: LatencyMap) -> ChartFigure:
     """Time from left to right, latency from below (logarithmic), I/Os a second as colour.
 
     Colours are seven steps, equal factors apart, so that a few very slow I/Os stay visible beside
     many fast ones.
     """
-    bounds = bounds_of([cell.per_s for cell in latency_map.cells], len(palette.heat))
+    bounds = bounds_of([cell.per_s for cell in latency_map.cells])
     domain = [
-        min((cell.from_ns for cell in latency_map.cells), default=1e3) or 32.0,
+        min((cell.from_ns for cell in latency_map.cells), default=1e3) or _LEAST_NS,
         max((cell.to_ns for cell in latency_map.cells), default=1e6),
     ]
     x = {"x": time_axis(latency_map.seconds, "start"), "x2": {"field": "end"}}
     y = {"y": latency_axis("low", domain, grid=False), "y2": {"field": "high"}}
     tall = {"y": {"value": 0}, "y2": {"value": MAP_HEIGHT}}
-    words = [_map_row(latency_map, column) for column in latency_map.stretches]
-    cells = _joined(latency_map, bounds)
+    stretches = latency_map.stretches
+    words = [_map_row(latency_map, column) for column in stretches]
     layers = [
-        layer("rect", cells, x | y | {"color": heat_colour(bounds, palette)}),
-        columns(words, palette, x | tall),
+        layer("rect", _joined(latency_map, bounds), x | y | {"color": _heat(bounds)}),
+        columns(words, x | tall),
     ]
+    width = max((column.end_s - column.start_s for column in stretches), default=1)
+    per = "second" if width <= 1 else f"{width:g} s"
     return ChartFigure(
         title=f"{latency_map.step}: {latency_map.direction} latency over time",
-        subtitle=_subtitle(latency_map),
+        subtitle=f"time of one I/O (logarithmic) in each {per}; "
+        f"n = {latency_map.n:,} I/Os, no interval (n = 1 run)",
         drawing=lambda _: layered(layers, TIME_WIDTH, MAP_HEIGHT),
         id=f"map-{latency_map.step_index}-{latency_map.direction}",
         alt=_map_sentence(latency_map),
@@ -258,7 +242,7 @@ def _joined(latency_map: LatencyMap, bounds: list[float]) -> list[Row]:
     for cell in sorted(latency_map.cells, key=lambda cell: (cell.from_ns, cell.start_s)):
         heat = place_of(cell.per_s, bounds)
         last = rows[-1] if rows else None
-        low = cell.from_ns or 32.0
+        low = cell.from_ns or _LEAST_NS
         if last and (last["low"], last["heat"], last["end"]) == (low, heat, cell.start_s):
             last["end"] = cell.end_s
             continue
@@ -283,26 +267,18 @@ def _map_row(latency_map: LatencyMap, column: MapColumn) -> Row:
     return {"start": column.start_s, "end": column.end_s, "words": words}
 
 
-def _subtitle(latency_map: LatencyMap) -> str:
-    width = max((column.end_s - column.start_s for column in latency_map.stretches), default=1)
-    per = "second" if width <= 1 else f"{width:g} s"
-    return (
-        f"time of one I/O (logarithmic) in each {per}; "
-        f"n = {latency_map.n:,} I/Os, no interval (n = 1 run)"
-    )
-
-
 def _map_sentence(latency_map: LatencyMap) -> str:
-    worst = max(latency_map.stretches, key=lambda column: column.p50_ns, default=None)
-    best = min(latency_map.stretches, key=lambda column: column.p50_ns, default=None)
-    if worst is None or best is None:
+    ordered = sorted(latency_map.stretches, key=lambda column: column.p50_ns)
+    if not ordered:
         return f"No latencies of {latency_map.step}."
+    best, worst = (
+        f"{bare('lat_ns', column.p50_ns)} (at {clock(column.start_s)})"
+        for column in (ordered[0], max(ordered, key=lambda column: column.p50_ns))
+    )
+    highest = bare("lat_ns", max(column.max_ns for column in ordered))
     return (
         f"{latency_map.step} {latency_map.direction} over {clock(latency_map.seconds)}: "
-        "the median lay between "
-        f"{bare('lat_ns', best.p50_ns)} (at {clock(best.start_s)}) and "
-        f"{bare('lat_ns', worst.p50_ns)} (at {clock(worst.start_s)}); the highest was "
-        f"{bare('lat_ns', max(column.max_ns for column in latency_map.stretches))}."
+        f"the median lay between {best} and {worst}; the highest was {highest}."
     )
 
 
@@ -312,6 +288,5 @@ def _map_sentence(latency_map: LatencyMap) -> str:
     needs="the evidence of one run",
     rank=30,
 )
-def _map_of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
-    for latency_map in data.latency_maps[:1]:
-        yield latency_map_chart(latency_map, palette)
+def _map_of_run(data: ChartData) -> Iterator[ChartFigure]:
+    yield from map(latency_map_chart, data.latency_maps[:1])

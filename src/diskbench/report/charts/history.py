@@ -3,7 +3,7 @@ their changes, and other facts that changed at the same time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from diskbench.model.history import MetricHistory
@@ -13,12 +13,11 @@ from diskbench.report.charts.measure import (
     LATENCY_LABELS,
     UTC_LABELS,
     Channel,
-    Spec,
     amount,
     named,
     wants_log,
 )
-from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.palette import ACCENT, BAND, INK, MUTED, OF_DIRECTION
 from diskbench.report.charts.point import Row
 
 WIDTH = 420
@@ -31,38 +30,19 @@ _LEAST_RANGE = 0.10
 
 def history_chart(
     track: MetricHistory,
-    palette: Palette,
     *,
     id_: str,
     subtitle: str,
     alt_text: str,
-    words: Mapping[str, str],
-    links: Mapping[str, str],
-    medians: Mapping[str, str],
-    marks: Sequence[tuple[str, str]] = (),
+    trials: Sequence[Row],
+    times: Sequence[Row],
+    facts: Sequence[Row] = (),
 ) -> ChartFigure:
-    """The history of a track. `words` and `links` give, by run id, the text of a trial's dot and
-    the fragment (`#…`) that it links to; `medians` give, by campaign, the text of a median's dot.
-    `marks` are times with a number: changed facts, which are explained beside the chart.
+    """The history of a track: a dot for each of its `trials` and each of its `times`, with its
+    `value` `at` a time, its `words` and the fragment (`href`, `#…`) that it links to. `facts` are
+    times `at` which facts changed, with the number (`text`) that explains them beside the chart.
     """
-    colour = palette.direction(track.history.direction)
-    points = track.history.points
-    several = len(track.sampled) > len(points)
-    dots = [
-        {"at": one.at, "value": one.value, "words": words[one.run_id], "href": links[one.run_id]}
-        for one in track.sampled
-    ]
-    firsts = {trial.campaign_id: trial.run_id for trial in reversed(track.sampled)}
-    of_times = [
-        {
-            "at": point.at,
-            "value": point.value,
-            "words": medians[point.campaign_id] if several else words[firsts[point.campaign_id]],
-            "href": links[firsts[point.campaign_id]],
-        }
-        for point in points
-    ]
-    noted = [{"at": at, "text": number} for at, number in marks]
+    colour = OF_DIRECTION[track.history.direction]
     changed = [
         {"at": change.at, "text": change_text(change.change)} for change in track.history.changes
     ]
@@ -71,25 +51,21 @@ def history_chart(
     to = value | {"x2": {"field": "to"}}
     text = {"x": x, "text": named("text")}
     told = value | {"href": named("href"), "description": named("words")}
-
-    def drawing(_log: bool) -> Spec:
-        layers = [
-            layer("rect", _band(track), to | {"y2": {"field": "high"}}, color=palette.band),
-            layer("rule", noted, {"x": x}, color=palette.muted, strokeDash=[2, 3]),
-            layer("text", noted, text, color=palette.muted, align="left", dx=3, dy=8, y=0),
-            layer("rule", _levels(track), to, color=palette.ink, strokeWidth=1.5, opacity=0.75),
-            layer("point", dots if several else (), told, filled=True, size=14, opacity=0.45,
-                  color=colour),
-            layer("line", of_times, value, color=colour, strokeWidth=1, opacity=0.55),
-            layer("point", of_times, told, filled=True, size=34, opacity=1, color=colour),
-            layer("rule", changed, {"x": x}, color=palette.accent, strokeWidth=1.5,
-                  strokeDash=[5, 3]),
-            layer("text", changed, text, color=palette.accent, align="left", dx=4, dy=-6,
-                  fontWeight="bold", y=HEIGHT),
-        ]  # fmt: skip
-        return layered(layers, WIDTH, HEIGHT)
-
-    return ChartFigure(track.name, subtitle, drawing, id=id_, alt=alt_text)
+    layers = [
+        layer("rect", _band(track), to | {"y2": {"field": "high"}}, color=BAND),
+        layer("rule", facts, {"x": x}, color=MUTED, strokeDash=[2, 3]),
+        layer("text", facts, text, color=MUTED, align="left", dx=3, dy=8, y=0),
+        layer("rule", _levels(track), to, color=INK, strokeWidth=1.5, opacity=0.75),
+        layer("point", trials, told, filled=True, size=14, opacity=0.45, color=colour),
+        layer("line", times, value, color=colour, strokeWidth=1, opacity=0.55),
+        layer("point", times, told, filled=True, size=34, opacity=1, color=colour),
+        layer("rule", changed, {"x": x}, color=ACCENT, strokeWidth=1.5, strokeDash=[5, 3]),
+        layer("text", changed, text, color=ACCENT, align="left", dx=4, dy=-6, fontWeight="bold",
+              y=HEIGHT),
+    ]  # fmt: skip
+    return ChartFigure(
+        track.name, subtitle, lambda _: layered(layers, WIDTH, HEIGHT), id=id_, alt=alt_text
+    )
 
 
 def _axes(track: MetricHistory) -> tuple[Channel, Channel]:

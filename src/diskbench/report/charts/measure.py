@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from diskbench.report.assemble.phases import clock
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s, format_usd
@@ -50,17 +51,15 @@ def decades(values: Sequence[float]) -> list[float]:
     return [10.0**power for power in range(low, max(high, low + 1) + 1)]
 
 
-def whole_seconds(n: int) -> list[int]:
-    """About six ticks at whole seconds: every 1, 2, 5, 10, 20, 50 … seconds."""
-    raw = max(n / 6, 1)
-    unit = 10 ** math.floor(math.log10(raw))
-    step = next(unit * k for k in (1, 2, 5, 10) if unit * k >= raw)
-    return list(range(step, n + 1, step))
-
-
 def label_room(names: Iterable[str]) -> int:
     """The width in pixels of the longest of `names` beside an axis."""
     return round(CHARACTER_PX * max((len(name) for name in names), default=0)) + 8
+
+
+def span(counts: Iterable[int]) -> str:
+    """`3`, or `3–5` where they differ."""
+    low, high = min(counted := list(counts)), max(counted)
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
 def amount(field: str, **more: object) -> Channel:
@@ -147,56 +146,57 @@ def time_axis(seconds: float, field: str = "second") -> Channel:
     return amount(field, axis=axis, scale={"domain": [0, seconds], "nice": False})
 
 
-Quantity = Literal["iops", "bytes_per_s", "ns", "usd", "ratio"]
+@dataclass(frozen=True)
+class Quantity:
+    """What an axis shows: its unit as a title, its labels as a Vega expression, and the words of a
+    value at a mark, to which its `unit` is added where no axis gives one."""
 
-TITLES: dict[Quantity, str] = {
-    "iops": "IOPS",
-    "bytes_per_s": "MB/s",
-    "ns": "time of one operation",
-    "usd": "US dollars a month",
-    "ratio": "measured / promised",
+    title: str
+    labels: str
+    words: Callable[[float], str]
+    unit: str = ""
+
+
+def _short(value: float) -> str:
+    """`0.25`, `12`, `1.5k`, `12k`: of a step of a legend."""
+    if value >= 1000:
+        return f"{value / 1000:.{0 if value >= 10_000 else 1}f}k"
+    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
+
+
+_LATENCY = Quantity("time of one operation", LATENCY_LABELS, format_latency_ns)
+_QUANTITIES = {
+    "iops": Quantity(
+        "IOPS",
+        "datum.value < 1e3 ? format(datum.value, '~r') : format(datum.value, '~s')",
+        format_iops,
+        " IOPS",
+    ),
+    "bytes_per_s": Quantity("MB/s", "format(datum.value / 1e6, ',~r')", format_mb_per_s, " MB/s"),
+    "ios": Quantity("I/Os a second", "datum.value", _short),
+    "usd": Quantity("US dollars a month", "'$' + format(datum.value, ',~r')", format_usd),
 }
-_LABELS: dict[Quantity, str] = {
-    "iops": "datum.value < 1e3 ? format(datum.value, '~r') : format(datum.value, '~s')",
-    "bytes_per_s": "format(datum.value / 1e6, ',~r')",
-    "ns": LATENCY_LABELS,
-    "usd": "'$' + format(datum.value, ',~r')",
-    "ratio": "format(datum.value, '~r') + '×'",
-}
 
 
-def quantity(metric: str) -> Quantity:
+def _quantity(metric: str) -> Quantity:
     """The quantity of a metric: columns of latencies end in `_ns`."""
-    if metric.endswith("_ns"):
-        return "ns"
-    assert metric in ("iops", "bytes_per_s", "usd", "ratio"), metric
-    return metric  # type: ignore[return-value]
+    return _LATENCY if metric.endswith("_ns") else _QUANTITIES[metric]
 
 
-def title(metric: str, *, log: bool = False) -> str:
-    """The unit, for an axis: `IOPS`, `MB/s, logarithmic`."""
-    return TITLES[quantity(metric)] + (", logarithmic" if log else "")
+def title(metric: str, direction: str = "total") -> str:
+    """The unit, for an axis or a panel: `IOPS`, `read MB/s`."""
+    name = _quantity(metric).title
+    return name if direction == "total" else f"{direction} {name}"
 
 
 def bare(metric: str, value: float) -> str:
     """A value for a mark on an axis with a unit: `3,634`, `92.0`, `18.1 ms`."""
-    match quantity(metric):
-        case "iops":
-            return format_iops(value)
-        case "bytes_per_s":
-            return format_mb_per_s(value)
-        case "ns":
-            return format_latency_ns(value)
-        case "usd":
-            return format_usd(value)
-        case "ratio":
-            return f"{value:.2f}×"
+    return _quantity(metric).words(value)
 
 
 def with_unit(metric: str, value: float) -> str:
     """A value with its unit: `3,634 IOPS`, `92.0 MB/s`."""
-    units = {"iops": " IOPS", "bytes_per_s": " MB/s"}
-    return bare(metric, value) + units.get(metric, "")
+    return bare(metric, value) + _quantity(metric).unit
 
 
 def value_axis(
@@ -213,8 +213,8 @@ def value_axis(
     # Vega would drop some of the given values for a count of ticks.
     marks = {"values": powers_within(domain)} if log else {"tickCount": ticks}
     axis = {
-        "title": title(metric, log=log),
-        "labelExpr": _LABELS[quantity(metric)],
+        "title": title(metric) + (", logarithmic" if log else ""),
+        "labelExpr": _quantity(metric).labels,
         "domain": False,
         "ticks": False,
         "labelOverlap": "greedy",

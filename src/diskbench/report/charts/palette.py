@@ -1,103 +1,48 @@
-"""Colours by role: values for a picture, CSS variables for a page.
+"""Colours by role. Charts name them as a page's CSS variables, so that its drawings follow the
+reader's light or dark mode without a script; a picture has the values of LIGHT.
 
-A page follows its reader's light or dark mode without a script, because its drawings name
-variables; `variables` gives a page what to say of them. `series` are near Okabe and Ito's
-(jfly.uni-koeln.de/color, 2008), adjusted until colour-blind readers distinguish all of them and
-each has a contrast of 3:1 to the page, which a test computes; a mark has a shape or a label
-besides.
+Series are near Okabe and Ito's (jfly.uni-koeln.de/color, 2008), adjusted until colour-blind readers
+distinguish all of them and each has a contrast of 3:1 to the page, which a test computes; a mark
+has a shape or a label besides. The accent is for what is to be seen first, a cliff or a doubt; the
+band shades a stretch behind the marks. Heat are seven steps from little to much, even to the eye
+(in OKLCH lightness), away from the background.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import islice
-from typing import Any
-
 DIRECTIONS = ("read", "write", "trim", "mixed", "sync")
+_ROLES = (
+    "ink", "muted", "grid", *DIRECTIONS, *(f"series-{n}" for n in range(1, 7)), "accent", "band",
+    *(f"heat-{n}" for n in range(1, 8)),
+)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Palette:
-    """Colours by role; `directions` in the order read, write, trim, mixed, sync.
-
-    `series` are for what has no direction: providers, regions, machines. `accent` is for what is to
-    be seen first, a cliff or a doubt; `band` shades a stretch behind the marks. `heat` are seven
-    steps from little to much, even to the eye (in OKLCH lightness), away from the background.
-    """
-
-    background: str
-    ink: str
-    muted: str
-    grid: str
-    directions: tuple[str, str, str, str, str]
-    series: tuple[str, str, str, str, str, str]
-    accent: str
-    band: str
-    heat: tuple[str, str, str, str, str, str, str]
-
-    def direction(self, name: str) -> str:
-        """The colour of a direction; `total`, reads and writes together, is `mixed`."""
-        return self.directions[DIRECTIONS.index("mixed" if name == "total" else name)]
+def _values(words: str) -> dict[str, str]:
+    return dict(zip((f"--{role}" for role in _ROLES), words.split(), strict=True))
 
 
-PICTURE = Palette(
-    background="#ffffff",
-    ink="#1c1c1a",
-    muted="#65645e",
-    grid="#e4e3de",
-    directions=("#2a78d6", "#d9622b", "#7a5cc7", "#1f9a8a", "#a97a08"),
-    series=("#0047a4", "#c68700", "#0fa869", "#b976ac", "#863a00", "#653848"),
-    accent="#b3261e",
-    band="#f0ece0",
-    heat=("#b9f1f0", "#6dd2df", "#17afd0", "#0088b9", "#006297", "#163e6b", "#162139"),
+LIGHT = _values("""
+    #1c1c1a #65645e #e4e3de
+    #2a78d6 #d9622b #7a5cc7 #1f9a8a #a97a08
+    #0047a4 #c68700 #0fa869 #b976ac #863a00 #653848
+    #b3261e #f0ece0
+    #b9f1f0 #6dd2df #17afd0 #0088b9 #006297 #163e6b #162139
+""")
+"""CSS variable → colour, on a background of BACKGROUND."""
+DARK = _values("""
+    #f1f0ec #a5a49c #373632
+    #4f97ee #ee7f4b #a58bec #3fbfae #dcae3c
+    #4f9cf5 #d38844 #3fe09a #d5a8d7 #ebea46 #a67f80
+    #ff8a80 #2b2a24
+    #2c3c5f #2b598d #1779b3 #009ccf #3bbfdf #7dddea #c0f8f7
+""")
+"""In dark mode, on a card of #201f1d."""
+BACKGROUND = "#ffffff"
+INK, MUTED, GRID, ACCENT, BAND = (
+    f"var(--{role})" for role in ("ink", "muted", "grid", "accent", "band")
 )
-DARK = Palette(
-    background="#201f1d",
-    ink="#f1f0ec",
-    muted="#a5a49c",
-    grid="#373632",
-    directions=("#4f97ee", "#ee7f4b", "#a58bec", "#3fbfae", "#dcae3c"),
-    series=("#4f9cf5", "#d38844", "#3fe09a", "#d5a8d7", "#ebea46", "#a67f80"),
-    accent="#ff8a80",
-    band="#2b2a24",
-    heat=("#2c3c5f", "#2b598d", "#1779b3", "#009ccf", "#3bbfdf", "#7dddea", "#c0f8f7"),
-)
-"""The values of the page's CSS variables in dark mode."""
-
-
-def variables(palette: Palette) -> dict[str, str]:
-    """CSS variable → colour, for all that PAGE names: `--read`, `--series-1`, `--accent` …"""
-    return {
-        "--ink": palette.ink,
-        "--muted": palette.muted,
-        "--grid": palette.grid,
-        **{
-            f"--{name}": colour for name, colour in zip(DIRECTIONS, palette.directions, strict=True)
-        },
-        **{f"--series-{place}": colour for place, colour in enumerate(palette.series, 1)},
-        "--accent": palette.accent,
-        "--band": palette.band,
-        **{f"--heat-{place}": colour for place, colour in enumerate(palette.heat, 1)},
-    }
-
-
-def _page() -> Palette:
-    named = iter(f"var({name})" for name in variables(PICTURE))
-
-    def next_of(some: tuple[str, ...]) -> Any:  # noqa: ANN401 - a tuple of the same length
-        return tuple(islice(named, len(some)))
-
-    return Palette(
-        background="transparent",
-        ink=next(named),
-        muted=next(named),
-        grid=next(named),
-        directions=next_of(PICTURE.directions),
-        series=next_of(PICTURE.series),
-        accent=next(named),
-        band=next(named),
-        heat=next_of(PICTURE.heat),
-    )
-
-
-PAGE = _page()
+SERIES = tuple(f"var(--series-{n})" for n in range(1, 7))
+"""For what has no direction: providers, regions, machines."""
+HEAT = tuple(f"var(--heat-{n})" for n in range(1, 8))
+OF_DIRECTION = {name: f"var(--{name})" for name in DIRECTIONS} | {"total": "var(--mixed)"}
+"""`total` is reads and writes together."""

@@ -4,17 +4,17 @@ a chart: one per label, and below it one for own runs of that disk.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from diskbench.analysis.repeats import median_interval
 from diskbench.plugins import known_plugin, plugins
-from diskbench.report.charts.measure import Channel, bare_labels, named, with_unit
-from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.measure import Channel, bare_labels, named, span, with_unit
+from diskbench.report.charts.palette import SERIES
 
-Source = Literal["published", "measured"]
+Source = Literal["published", "measured", "predicted"]
 
 OTHER = "other"
 """The legend entry of providers without a label (Plugin.label)."""
@@ -27,10 +27,26 @@ def provider_label(provider: str) -> str | None:
     return plugin.label or None if plugin else None
 
 
-def provider_labels() -> tuple[str, ...]:
-    """The labels of all providers, renting providers first."""
-    in_order = sorted(plugins(), key=lambda plugin: (not plugin.rents, plugin.name))
-    return tuple(plugin.label for plugin in in_order if plugin.label)
+@dataclass(frozen=True)
+class Promise:
+    """What is promised of a figure, in its unit: a value and its plausible range.
+
+    `burst` is the promise while credit lasts; None if the disk does not burst. `source` says who
+    made the promise, with a date. `on_credit`: the figure was measured during the burst, so it is
+    compared with the burst.
+    """
+
+    value: float
+    low: float
+    high: float
+    burst: float | None = None
+    source: str = ""
+    on_credit: bool = False
+
+    @property
+    def against(self) -> float:
+        """The promised value that the figure is compared with."""
+        return self.burst if self.on_credit and self.burst is not None else self.value
 
 
 @dataclass(frozen=True)
@@ -38,11 +54,12 @@ class ChartPoint:
     """One figure. `value` is in the unit of `metric`: IOPS, bytes a second or nanoseconds.
 
     `label` names the disk; points that share a `key` lie over each other (for a published figure
-    its id). `values` are those of its runs, in their order, beside `run_ids` where we measured
-    them; `low` and `high` are the least and the largest. `n` counts `counted` (runs, I/Os,
-    samples), all on one machine: only machines make an interval (MR-5). `marks` are what a reader
-    must know first (emulated, imported), `doubt` why the figure does not say how fast the disk is.
-    `href` leads to its row.
+    its id). `values` are those of its runs, in their order, beside `run_ids` and their `numbers` in
+    a series where we measured them; `low` and `high` are the least and the largest. `n` counts
+    `counted` (runs, I/Os, samples), all on one machine: only machines make an interval (MR-5).
+    `marks` are what a reader must know first (emulated, imported), `doubt` why the figure does not
+    say how fast the disk is. `promise` is what it is compared with, `usd` the price of its disk a
+    month. `href` leads to its row.
     """
 
     label: str
@@ -54,11 +71,10 @@ class ChartPoint:
     provider: str = ""
     region: str = ""
     instance: str = ""
-    disk: str = ""
-    profile: str = ""
     step: str = ""
     values: tuple[float, ...] = ()
     run_ids: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
     low: float | None = None
     high: float | None = None
     n: int | None = None
@@ -69,6 +85,8 @@ class ChartPoint:
     marks: tuple[str, ...] = ()
     doubt: str = ""
     words: str = ""
+    promise: Promise | None = None
+    usd: float | None = None
     machine: str = ""
     """The same for points that depend on each other; empty: a machine of its own."""
 
@@ -105,12 +123,9 @@ class ChartPoint:
         return " · ".join(part for part in parts if part)
 
 
-@dataclass(frozen=True)
-class Middle:
-    """Several points of one disk: their median, and its interval if six or more machines were
-    measured."""
+class Middle(NamedTuple):
+    """The median of points of one disk, and its interval if six or more machines were measured."""
 
-    points: tuple[ChartPoint, ...]
     value: float
     machines: int
     interval: tuple[float, float] | None
@@ -122,14 +137,8 @@ def middle(points: Sequence[ChartPoint]) -> Middle:
     for place, point in enumerate(points):
         by_machine.setdefault(point.machine or f"#{place}", []).append(point.value)
     values = [median(of_one) for of_one in by_machine.values()]
-    of_median = median_interval(values)
-    interval = (of_median.low, of_median.high) if of_median else None
-    return Middle(tuple(points), median(values), len(values), interval)
-
-
-def of_source(points: Iterable[ChartPoint], source: Source) -> tuple[ChartPoint, ...]:
-    """The points of one source: published or measured."""
-    return tuple(point for point in points if point.source == source)
+    interval = median_interval(values)
+    return Middle(median(values), len(values), (interval.low, interval.high) if interval else None)
 
 
 def subtitle(points: Sequence[ChartPoint], unit: str) -> str:
@@ -146,30 +155,27 @@ def sample_words(points: Sequence[ChartPoint]) -> str:
 
     `published: means of n = 10 runs, no interval (n = 1 machine each); yours: …`
     """
-    clauses = []
-    has_both = len({point.source for point in points}) > 1
-    for source, name in (("published", "published"), ("measured", "yours" if has_both else "")):
-        of_kind = [point for point in points if point.source == source]
-        if of_kind:
-            lead = f"{name}: " if name else ""
-            clauses.append(f"{lead}{_counts(of_kind)}, {_intervals(of_kind)}")
+    published = [point for point in points if point.source == "published"]
+    own = [point for point in points if point.source == "measured"]
+    clauses = [f"published: {_counts(published)}, {_intervals(published)}"] if published else []
+    if own:
+        clauses.append(f"{'yours: ' if published else ''}{_counts(own)}, {_intervals(own)}")
     return "; ".join(clauses)
 
 
 def _counts(points: Sequence[ChartPoint]) -> str:
-    words: dict[str, list[int | None]] = {}
+    words: dict[tuple[str, str], set[int]] = {}
     for point in points:
-        words.setdefault(f"{point.statistic}|{point.counted}", []).append(point.n)
+        known = words.setdefault((point.statistic, point.counted), set())
+        known |= {point.n} - {None}  # type: ignore[arg-type]
     parts = []
-    for key, counts in words.items():
-        statistic, counted = key.split("|")
-        known = sorted({n for n in counts if n is not None})
+    for (statistic, counted), known in words.items():
         if not known:
             parts.append(f"{statistic}, n not stated")
-            continue
-        span = f"{known[0]}" if len(known) == 1 else f"{known[0]}–{known[-1]}"
-        unit = counted[:-1] if known == [1] else counted
-        parts.append(f"{statistic} of n = {span} {unit}" if known != [1] else f"n = 1 {unit}")
+        elif known == {1}:
+            parts.append(f"n = 1 {counted[:-1]}")
+        else:
+            parts.append(f"{statistic} of n = {span(known)} {counted}")
     return " or ".join(parts)
 
 
@@ -178,9 +184,8 @@ def _intervals(points: Sequence[ChartPoint]) -> str:
     for point in points:
         by_key.setdefault(point.key or point.label, []).append(point)
     middles = [middle(of_key) for of_key in by_key.values()]
-    machines = sorted({centre.machines for centre in middles})
-    span = f"{machines[0]}" if len(machines) == 1 else f"{machines[0]}–{machines[-1]}"
-    counted = f"n = {span} machine{'' if machines == [1] else 's'}"
+    machines = {centre.machines for centre in middles}
+    counted = f"n = {span(machines)} machine{'' if machines == {1} else 's'}"
     if any(centre.interval for centre in middles):
         return f"bracket: 95 % interval of the median over {counted}"
     return f"no interval ({counted} each)" if len(middles) > 1 else f"no interval ({counted})"
@@ -209,14 +214,6 @@ def row(point: ChartPoint) -> Row:
     return fields | ({"href": point.href} if point.href else {})
 
 
-def labels_in_order(points: Iterable[ChartPoint], *, ranked: bool) -> list[str]:
-    """The distinct labels: by value, the largest first, or in order of appearance."""
-    best: dict[str, float] = {}
-    for point in points:
-        best.setdefault(point.label, point.value)
-    return sorted(best, key=lambda name: -best[name]) if ranked else list(best)
-
-
 def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
     """The largest value that does not dwarf the others, and the number of values that do."""
     ordered = sorted(values)
@@ -228,13 +225,14 @@ def rest_and_outliers(values: Sequence[float]) -> tuple[float, int]:
     return (ordered[-1] if ordered else 1.0), 0
 
 
-def provider_colour(points: Sequence[ChartPoint], palette: Palette, *, legend: bool) -> Channel:
-    """A fixed colour for each provider; labels name the provider as well. If no disk is of a
-    cloud, all have the first colour: there is nothing to distinguish."""
-    domain = [*provider_labels(), OTHER]
+def provider_colour(points: Iterable[ChartPoint], *, legend: bool) -> Channel:
+    """A fixed colour for each provider, renting providers first; labels name the provider as well.
+    If no disk is of a cloud, all have the first colour: there is nothing to distinguish."""
+    in_order = sorted(plugins(), key=lambda plugin: (not plugin.rents, plugin.name))
+    domain = [*(plugin.label for plugin in in_order if plugin.label), OTHER]
     present = {provider_label(point.provider) or OTHER for point in points}
     if present == {OTHER}:
-        return {"value": palette.series[0]}
+        return {"value": SERIES[0]}
     shown = {
         "orient": "top",
         "title": None,
@@ -244,7 +242,7 @@ def provider_colour(points: Sequence[ChartPoint], palette: Palette, *, legend: b
     }
     return named(
         "provider",
-        scale={"domain": domain, "range": list(palette.series)},
+        scale={"domain": domain, "range": list(SERIES)},
         legend=shown if legend and len(present) > 1 else None,
     )
 
@@ -259,46 +257,36 @@ def carried(rows: Sequence[Row]) -> dict[str, Channel]:
 
 _OWN_MARK = "\u200b"
 """A zero-width space at the end of a name marks the row of own runs."""
-YOURS = "yours"
+_YOURS = "yours"
+Lanes = dict[str, list[ChartPoint]]
+"""The names of rows from top to bottom, each with its points."""
 
 
-@dataclass(frozen=True)
-class Lanes:
-    """Rows from top to bottom. `beside`: some hold published figures, others own runs."""
-
-    names: tuple[str, ...]
-    beside: bool
-
-    def of(self, point: ChartPoint) -> str:
-        """The row of a point."""
-        return _lane_name(point, beside=self.beside)
-
-    def axis(self, *, labelled: bool = True) -> Channel:
-        """The vertical axis: labels, and `yours` for a row of own runs. Not `labelled`: the same
-        rows without labels, because a panel further left has them."""
-        shown = [YOURS if is_own(name) else name for name in self.names]
-        labels = bare_labels(shown) | {
-            "labelExpr": f"indexof(datum.value, '{_OWN_MARK}') < 0 ? datum.value : '{YOURS}'"
-        }
-        scale = {"domain": list(self.names)}
-        return named("row", scale=scale, axis=labels if labelled else None)
+def lanes_of(points: Sequence[ChartPoint], *, ranked: bool) -> Lanes:
+    """The rows for these points: the published ones by value, the largest first, or in their order;
+    and below each those of own runs of that disk."""
+    ordered = sorted(points, key=lambda point: point.source == "measured")
+    beside = len({point.source for point in points}) > 1
+    labels: dict[str, float] = {}
+    for point in ordered:
+        labels.setdefault(point.label, point.value)
+    lanes: Lanes = {}
+    for label in sorted(labels, key=lambda name: -labels[name]) if ranked else labels:
+        name = label.replace(_OWN_MARK, "")
+        for point in ordered:
+            if point.label == label:
+                own = _OWN_MARK if beside and point.source == "measured" else ""
+                lanes.setdefault(name + own, []).append(point)
+    return lanes
 
 
-def lanes_of(points: Iterable[ChartPoint], *, ranked: bool) -> Lanes:
-    """The rows for these points, in the order of the published points, then of the own points."""
-    points_of = list(points)
-    published, own = of_source(points_of, "published"), of_source(points_of, "measured")
-    beside = bool(published and own)
-    names: list[str] = []
-    for label in labels_in_order([*published, *own], ranked=ranked):
-        of_label = [point for point in (*published, *own) if point.label == label]
-        names += dict.fromkeys(_lane_name(point, beside=beside) for point in of_label)
-    return Lanes(tuple(names), beside)
-
-
-def _lane_name(point: ChartPoint, *, beside: bool) -> str:
-    name = point.label.replace(_OWN_MARK, "")
-    return name + _OWN_MARK if beside and point.source == "measured" else name
+def lane_axis(lanes: Mapping[str, object], *, labelled: bool = True) -> Channel:
+    """The vertical axis: labels, and `yours` for a row of own runs. Not `labelled`: the same rows
+    without labels, because a panel further left has them."""
+    labels = bare_labels([_YOURS if is_own(name) else name for name in lanes]) | {
+        "labelExpr": f"indexof(datum.value, '{_OWN_MARK}') < 0 ? datum.value : '{_YOURS}'"
+    }
+    return named("row", scale={"domain": list(lanes)}, axis=labels if labelled else None)
 
 
 def is_own(name: str) -> bool:
@@ -306,9 +294,6 @@ def is_own(name: str) -> bool:
     return name.endswith(_OWN_MARK)
 
 
-def in_lanes(points: Sequence[ChartPoint], lanes: Lanes) -> dict[str, list[ChartPoint]]:
-    """Row → its points, in the order of the rows."""
-    by_lane: dict[str, list[ChartPoint]] = {name: [] for name in lanes.names}
-    for point in points:
-        by_lane[lanes.of(point)].append(point)
-    return by_lane
+def lane_rows(lanes: Lanes) -> list[Row]:
+    """The fields of each point's mark, with the name of its row."""
+    return [row(point) | {"row": name} for name, of_lane in lanes.items() for point in of_lane]

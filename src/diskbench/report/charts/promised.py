@@ -5,7 +5,7 @@ unless the figure was measured on credit."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import dots, interval_rule, layer, layered
@@ -21,187 +21,142 @@ from diskbench.report.charts.measure import (
     wants_log,
     with_unit,
 )
-from diskbench.report.charts.palette import Palette
-from diskbench.report.charts.point import ChartPoint, Lanes, Row, lanes_of, middle, row, subtitle
+from diskbench.report.charts.palette import GRID, INK, MUTED, SERIES
+from diskbench.report.charts.point import (
+    ChartPoint,
+    Lanes,
+    Promise,
+    Row,
+    lane_axis,
+    lanes_of,
+    middle,
+    row,
+    subtitle,
+)
 
 WIDTH = 190
 ROW = 30
-
-
-@dataclass(frozen=True)
-class ChartPromise:
-    """A promise in the unit of the metric: `value` and its plausible range.
-
-    `burst` is the promise while credit lasts; None if the disk does not burst. `source` says who
-    made the promise, with a date.
-    """
-
-    value: float
-    low: float
-    high: float
-    burst: float | None = None
-    source: str = ""
-
-
-@dataclass(frozen=True)
-class FigureBesidePromise:
-    """A figure and the promise that it is compared with. `on_credit`: it was measured during the
-    burst, so it is compared with the burst. `interval` is that of the figure."""
-
-    point: ChartPoint
-    promise: ChartPromise
-    on_credit: bool = False
-    interval: tuple[float, float] | None = None
-
-    @property
-    def against(self) -> float:
-        """The promised value that the figure is compared with."""
-        burst = self.promise.burst
-        return burst if self.on_credit and burst is not None else self.promise.value
-
-    @property
-    def ratio(self) -> float:
-        """Measured over promised."""
-        return self.point.value / self.against
-
-    @property
-    def words(self) -> str:
-        """`1,106 of 1,100 (1.01×)`, `3,634 of 3,000 burst (1.21×)`."""
-        metric = self.point.metric
-        burst = " burst" if self.on_credit and self.promise.burst is not None else ""
-        ratio = f"{self.ratio:.2f}×" if self.ratio < 100 else f"{self.ratio:,.0f}×"
-        return f"{bare(metric, self.point.value)} of {bare(metric, self.against)}{burst} ({ratio})"
-
-
-def promised_chart(
-    held: Sequence[FigureBesidePromise],
-    palette: Palette,
-    *,
-    name: str,
-    heading: str,
-    by: str = "the catalogue",
-) -> ChartFigure:
-    """Figures of one metric, each beside its promise. A promise must not be 0, because it has no
-    ratio.
-
-    Raises ValueError for figures of several metrics, or none.
-    """
-    points = [figure.point for figure in held]
-    (metric,) = {point.metric for point in points}
-    values = [value for beside in held for value in _extent(beside)]
-    lanes = lanes_of(points, ranked=False)
-    log = wants_log(values) and min(values) > 0
-    unit = f"{title(metric)} measured, against what {by} promises"
-    drawn = ["line: promised"]
-    if any(beside.promise.low < beside.promise.high for beside in held):
-        drawn.append("shade: its plausible range")
-    if any(beside.promise.burst is not None for beside in held):
-        drawn.append("triangle: burst")
-    return ChartFigure(
-        title=heading,
-        subtitle=f"{subtitle(points, unit)}; {', '.join(drawn)}",
-        drawing=lambda log: _drawing(held, lanes, metric, palette, log=log),
-        id=name,
-        alt=_sentence(held, heading),
-        both=log,
-        log_first=log,
-    )
-
-
 _KEPT = 0.95
 """A promise is kept from this ratio on, in the words of the chart. Our choice."""
 
 
-def _sentence(held: Sequence[FigureBesidePromise], heading: str) -> str:
-    count = sum(beside.ratio >= _KEPT for beside in held)
-    least, best = (
-        min(held, key=lambda beside: beside.ratio),
-        max(held, key=lambda beside: beside.ratio),
+def promise_of(point: ChartPoint) -> Promise:
+    """What is promised of a point that has a promise."""
+    assert point.promise is not None, point.label
+    return point.promise
+
+
+def ratio(point: ChartPoint) -> float:
+    """Measured over promised. A promise must not be 0, because it has no ratio."""
+    return point.value / promise_of(point).against
+
+
+def beside_promise(point: ChartPoint) -> str:
+    """`1,106 of 1,100 (1.01×)`, `3,634 of 3,000 burst (1.21×)`."""
+    promise = promise_of(point)
+    burst = " burst" if promise.on_credit and promise.burst is not None else ""
+    times = f"{ratio(point):.2f}×" if ratio(point) < 100 else f"{ratio(point):,.0f}×"
+    measured, promised = (bare(point.metric, value) for value in (point.value, promise.against))
+    return f"{measured} of {promised}{burst} ({times})"
+
+
+def promised_chart(points: Sequence[ChartPoint], *, name: str, heading: str) -> ChartFigure:
+    """Figures of one metric, each beside its promise.
+
+    Raises ValueError for figures of several metrics, or none.
+    """
+    (metric,) = {point.metric for point in points}
+    promises = [promise_of(point) for point in points]
+    values = [point.value for point in points]
+    values += [value for one in promises for value in (one.value, one.low, one.high)]
+    values += [one.burst for one in promises if one.burst is not None]
+    log = wants_log(values) and min(values) > 0
+    unit = f"{title(metric)} measured, against what the catalogue promises"
+    drawn = ["line: promised"]
+    if any(one.low < one.high for one in promises):
+        drawn.append("shade: its plausible range")
+    if any(one.burst is not None for one in promises):
+        drawn.append("triangle: burst")
+    lanes = lanes_of(points, ranked=False)
+
+    def drawing(log: bool) -> Spec:
+        domain = log_domain(values) if log else [0.0, max(values) * 1.04 or 1.0]
+        return _drawing(lanes, metric, domain, log=log)
+
+    return ChartFigure(
+        title=heading,
+        subtitle=f"{subtitle(points, unit)}; {', '.join(drawn)}",
+        drawing=drawing,
+        id=name,
+        alt=_sentence(points, heading),
+        log=log or None,
     )
-    text = f"{heading}: {count} of {len(held)} give at least 95 % of the promise"
-    if len(held) == 1:
-        return f"{text}: {least.point.label} {least.words}."
+
+
+def _sentence(points: Sequence[ChartPoint], heading: str) -> str:
+    count = sum(ratio(point) >= _KEPT for point in points)
+    least, best = min(points, key=ratio), max(points, key=ratio)
+    text = f"{heading}: {count} of {len(points)} give at least 95 % of the promise"
+    if len(points) == 1:
+        return f"{text}: {least.label} {beside_promise(least)}."
     return (
-        f"{text}, from {least.point.label} with {least.words} to {best.point.label} with "
-        f"{best.words}."
+        f"{text}, from {least.label} with {beside_promise(least)} to {best.label} with "
+        f"{beside_promise(best)}."
     )
 
 
-def _drawing(
-    held: Sequence[FigureBesidePromise], lanes: Lanes, metric: str, palette: Palette, *, log: bool
-) -> Spec:
-    values = [value for beside in held for value in _extent(beside)]
-    domain = log_domain(values) if log else [0.0, max(values) * 1.04 or 1.0]
-    y = lanes.axis()
-    rows = [_row(beside, lanes) for beside in held]
-    by_lane: dict[str, list[FigureBesidePromise]] = {}
-    for beside in held:
-        by_lane.setdefault(lanes.of(beside.point), []).append(beside)
+def _drawing(lanes: Lanes, metric: str, domain: Sequence[float], *, log: bool) -> Spec:
+    y = lane_axis(lanes)
+    rows = [_row(point, name) for name, of_lane in lanes.items() for point in of_lane]
     spans = [
         {"row": name, "span_low": interval[0], "span_high": interval[1]}
-        for name, of_lane in by_lane.items()
-        if (interval := _interval(of_lane))
+        for name, of_lane in lanes.items()
+        if (interval := middle(of_lane).interval)
     ]
-    told = [{"row": name, "text": _words(of_lane)} for name, of_lane in by_lane.items()]
-    promised = named("promise_words")
-    colours = by_name("source", {"published": palette.series[0], "measured": palette.ink})
+    told = [{"row": name, "text": _words(of_lane)} for name, of_lane in lanes.items()]
+    promised = {"description": named("promise_words")}
+    colours = by_name("source", {"published": SERIES[0], "measured": INK})
 
     def at(field: str, end: str = "") -> dict[str, Channel]:
         x = value_axis(field, metric, domain, log=log)
         return {"x": x, "y": y} | ({"x2": {"field": end}} if end else {})
 
     layers = [
-        layer("bar", rows, at("promise_low", "promise_high"), height=16, color=palette.grid),
-        layer("tick", rows, at("promise") | {"description": promised}, color=palette.muted,
-              thickness=3, size=20, orient="vertical"),
-        layer("point", [row for row in rows if row["burst"] is not None],
-              at("burst") | {"description": promised}, shape="triangle-down", size=46,
-              color=palette.muted, filled=True, yOffset=-10),
-        interval_rule(spans, palette, at("span_low", "span_high")),
+        layer("bar", rows, at("promise_low", "promise_high"), height=16, color=GRID),
+        layer("tick", rows, at("promise") | promised, color=MUTED, thickness=3, size=20,
+              orient="vertical"),
+        layer("point", [row for row in rows if row["burst"] is not None], at("burst") | promised,
+              shape="triangle-down", size=46, color=MUTED, filled=True, yOffset=-10),
+        interval_rule(spans, at("span_low", "span_high")),
         *dots(rows, at("value") | {"color": colours}, size=90),
         # In a separate column, so that no mark is below the text.
-        layer("text", told, {"y": y, "text": named("text")}, align="left", color=palette.ink,
+        layer("text", told, {"y": y, "text": named("text")}, align="left", color=INK,
               x=WIDTH + 10),
     ]  # fmt: skip
-    return layered(layers, WIDTH, ROW * len(lanes.names))
+    return layered(layers, WIDTH, ROW * len(lanes))
 
 
-def _row(beside: FigureBesidePromise, lanes: Lanes) -> Row:
-    metric, promise = beside.point.metric, beside.promise
+def _row(point: ChartPoint, name: str) -> Row:
+    metric, promise = point.metric, promise_of(point)
     burst = "" if promise.burst is None else f", burst {with_unit(metric, promise.burst)}"
     text = f"promised {with_unit(metric, promise.value)}{burst}"
     if promise.low < promise.high:
         text += f" ({with_unit(metric, promise.low)} to {with_unit(metric, promise.high)})"
     text += f" by {promise.source}" if promise.source else ""
-    fields = row(beside.point)
-    return fields | {
-        "row": lanes.of(beside.point),
+    return row(point) | {
+        "row": name,
         "promise": promise.value,
         "promise_low": promise.low,
         "promise_high": promise.high,
         "burst": promise.burst,
-        "promise_words": f"{beside.point.label}: {text}",
-        "description": f"{fields['description']} · {text} · {beside.words}",
+        "promise_words": f"{point.label}: {text}",
+        "description": f"{point.description} · {text} · {beside_promise(point)}",
     }
 
 
-def _interval(held: Sequence[FigureBesidePromise]) -> tuple[float, float] | None:
-    """The interval of the only figure, or over the machines of a row."""
-    if len(held) == 1:
-        return held[0].interval
-    return middle([beside.point for beside in held]).interval
-
-
-def _words(held: Sequence[FigureBesidePromise]) -> str:
+def _words(points: Sequence[ChartPoint]) -> str:
     """The text beside a row; for several figures their median against the first one's promise."""
-    first = held[0]
-    if len(held) == 1:
-        return first.words
-    value = middle([beside.point for beside in held]).value
-    return f"{replace(first, point=replace(first.point, value=value)).words}, n = {len(held)}"
-
-
-def _extent(beside: FigureBesidePromise) -> list[float]:
-    values = [beside.point.value, beside.promise.value, beside.promise.low, beside.promise.high]
-    values += [beside.promise.burst] if beside.promise.burst is not None else []
-    return [*values, *(beside.interval or ())]
+    if len(points) == 1:
+        return beside_promise(points[0])
+    median = replace(points[0], value=middle(points).value)
+    return f"{beside_promise(median)}, n = {len(points)}"

@@ -14,9 +14,8 @@ from typing import Literal, get_args
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.palette import Palette
 
-Draw = Callable[[ChartData, Palette], Iterable[ChartFigure]]
+Draw = Callable[[ChartData], Iterable[ChartFigure]]
 Need = Literal[
     "one trial",
     "several trials",
@@ -87,23 +86,23 @@ def chart_lines() -> Iterator[str]:
         yield f"{kind.name:<{wide}}  {kind.title} (needs {kind.needs})"
 
 
-def drawn_over(data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
+def drawn_over(data: ChartData) -> tuple[ChartFigure, ...]:
     """The figures over steps, runs and trials."""
     run, several, many, _ = get_args(Need)
     single = data.single is not None
-    figures = islice(_drawn(data, palette, run if single else several), MOST_OVER)
-    return (*figures, *(() if single else _drawn(data, palette, many)))
+    figures = islice(_drawn(data, run if single else several), MOST_OVER)
+    return (*figures, *(() if single else _drawn(data, many)))
 
 
-def drawn_inside(data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
+def drawn_inside(data: ChartData) -> tuple[ChartFigure, ...]:
     """The figures of one run of a single trial; empty for several trials."""
-    return tuple(_drawn(data, palette, get_args(Need)[3])) if data.single is not None else ()
+    return tuple(_drawn(data, get_args(Need)[3])) if data.single is not None else ()
 
 
-def drawn_alone(name: str, data: ChartData, palette: Palette) -> tuple[ChartFigure, ...]:
+def drawn_alone(name: str, data: ChartData) -> tuple[ChartFigure, ...]:
     """The figures of one chart. Raises UnknownName, and InvalidValue if there is no figure."""
     kind = find_chart(name)
-    figures = tuple(kind.draw(data, palette)) if data.meets(kind.needs) else ()
+    figures = tuple(kind.draw(data)) if data.meets(kind.needs) else ()
     if not figures:
         raise InvalidValue(
             f"nothing to draw in chart {name} ({kind.title}): it needs {kind.needs}",
@@ -112,8 +111,8 @@ def drawn_alone(name: str, data: ChartData, palette: Palette) -> tuple[ChartFigu
     return figures
 
 
-def _drawn(data: ChartData, palette: Palette, need: str) -> Iterator[ChartFigure]:
+def _drawn(data: ChartData, need: str) -> Iterator[ChartFigure]:
     if data.meets(need):
         for kind in charts():
             if kind.needs == need:
-                yield from kind.draw(data, palette)
+                yield from kind.draw(data)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
 
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.latencies import SHOWN, Distribution
@@ -25,9 +24,10 @@ from diskbench.report.charts.measure import (
     latency_axis,
     log_domain,
     named,
+    span,
     value_axis,
 )
-from diskbench.report.charts.palette import Palette
+from diskbench.report.charts.palette import OF_DIRECTION, SERIES
 from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
 
@@ -39,66 +39,93 @@ _DASHES = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3])
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
 
-def percentile_chart(spread: Sequence[Distribution], palette: Palette) -> ChartFigure:
+def percentile_chart(spread: Sequence[Distribution]) -> ChartFigure:
     """Latency up to each percentile, at most six lines, with marks at 50, 90, 99, 99.9 … %."""
-    spread, of = _some(spread), len(spread)
-    names = _names(spread)
-    lines = list(chain.from_iterable(map(_tail, spread, names)))
-    furthest = max((corner["x"] for corner in lines), default=2.0)
-    shown = [p for p in SHOWN if -math.log10(1 - p) <= furthest + 1e-9]
-    places = [round(-math.log10(1 - p), 4) for p in shown]
-    words = {f"{place:.4f}": f"{100 * p:g}" for place, p in zip(places, shown, strict=True)}
-    x = amount(
-        "x",
-        scale={"domain": [0, furthest * 1.02], "nice": False},
-        axis={
-            "values": places,
-            "labelExpr": f"({json.dumps(words)})[format(datum.value, '.4f')]",
-            "title": "percentile (%)",
-            "domain": False,
-            "ticks": False,
-        },
-    )
-    at = {"x": x, "y": latency_axis("ns", log_domain(corner["ns"] for corner in lines))}
-    marks = list(chain.from_iterable(map(_marks, spread, names)))
+    shown = _named(spread)
+    lines = [row for name, of in shown.items() for row in _tail(of, name)]
+    furthest = max((row["x"] for row in lines), default=2.0)
+    marked = [p for p in SHOWN if _x(p) <= furthest + 1e-9]
+    words = {f"{_x(p):.4f}": f"{100 * p:g}" for p in marked}
+    axis = {
+        "values": [round(_x(p), 4) for p in marked],
+        "labelExpr": f"({json.dumps(words)})[format(datum.value, '.4f')]",
+        "title": "percentile (%)",
+        "domain": False,
+        "ticks": False,
+    }
+    at = {
+        "x": amount("x", scale={"domain": [0, furthest * 1.02], "nice": False}, axis=axis),
+        "y": latency_axis("ns", log_domain(row["ns"] for row in lines)),
+    }
+    drawing = _drawing(shown, lines, _marks(shown), at)
     return ChartFigure(
         title="Latency percentiles",
         subtitle="time of one I/O up to each percentile, both axes logarithmic; "
-        f"{_counts(spread, of)}",
-        drawing=lambda _: _drawn(spread, names, palette, lines, marks, at),
-        id=_id("percentiles", spread),
-        alt=_sentence(spread, names),
+        f"{_counts(shown, len(spread))}",
+        drawing=lambda _: drawing,
+        id=_id("percentiles", shown),
+        alt=_sentence(shown),
     )
 
 
-def cdf_chart(spread: Sequence[Distribution], palette: Palette) -> ChartFigure:
+def cdf_chart(spread: Sequence[Distribution]) -> ChartFigure:
     """The share of I/Os up to each latency, at most six lines."""
-    spread, of = _some(spread), len(spread)
-    names = _names(spread)
-    lines = list(chain.from_iterable(map(_shares, spread, names)))
-    marks = [
-        mark for mark in chain.from_iterable(map(_marks, spread, names)) if mark["share"] < 0.9999
+    shown = _named(spread)
+    lines = [
+        row
+        for name, of in shown.items()
+        for row in _fewer(
+            [
+                {"ns": float(ns), "share": float(p), "line": name}
+                for ns, p in zip(of.latency_ns, of.shares(), strict=True)
+            ],
+            "share",
+        )
     ]
-    domain = log_domain(corner["ns"] for corner in lines)
+    domain = log_domain(row["ns"] for row in lines)
     share = {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1], "title": None, "domain": False,
              "ticks": False, "minExtent": 34}  # fmt: skip
     at = {
         "x": value_axis("ns", "lat_ns", domain, log=True, title=None),
         "y": amount("share", scale={"domain": [0, 1]}, axis=share),
     }
+    marks = [mark for mark in _marks(shown) if mark["share"] < 0.9999]
+    drawing = _drawing(shown, lines, marks, at, "step-after")
     return ChartFigure(
         title="Latency distribution",
-        subtitle=f"share of I/Os that took at most a given time; {_counts(spread, of)}",
-        drawing=lambda _: _drawn(spread, names, palette, lines, marks, at, "step-after"),
-        id=_id("cdf", spread),
-        alt=_sentence(spread, names),
+        subtitle=f"share of I/Os that took at most a given time; {_counts(shown, len(spread))}",
+        drawing=lambda _: drawing,
+        id=_id("cdf", shown),
+        alt=_sentence(shown),
     )
 
 
-def _drawn(
-    spread: Sequence[Distribution],
-    names: Sequence[str],
-    palette: Palette,
+Shown = dict[str, Distribution]
+"""The distributions that are drawn, by the name of their line."""
+
+
+def _named(spread: Sequence[Distribution]) -> Shown:
+    """At most six distributions, evenly chosen, with the first and the last; by the shortest
+    distinct names of their lines: direction, step, or both; then the run."""
+    if len(spread) > MOST_LINES:
+        last = len(spread) - 1
+        spread = [spread[round(place * last / (MOST_LINES - 1))] for place in range(MOST_LINES)]
+    several_steps = len({distribution.step for distribution in spread}) > 1
+    several_runs = len({distribution.run_id for distribution in spread}) > 1
+    names: Shown = {}
+    for distribution in spread:
+        words = [distribution.step] if several_steps else []
+        if not several_steps or distribution.direction not in distribution.step:
+            words.append(distribution.direction)
+        if several_runs:
+            words.append(f"run {distribution.run_id}")
+        name = " ".join(words)
+        names[f"{name} {distribution.step_index}" if name in names else name] = distribution
+    return names
+
+
+def _drawing(
+    shown: Shown,
     lines: Sequence[Row],
     marks: Sequence[Row],
     at: dict[str, Channel],
@@ -107,16 +134,19 @@ def _drawn(
     legend = {
         "orient": "top",
         "title": None,
-        "columns": 1 if label_room(names) > WIDTH / 2 else 2,
+        "columns": 1 if label_room(shown) > WIDTH / 2 else 2,
         "labelLimit": 0,
         "symbolStrokeWidth": 0,
         "columnPadding": 24,
-    }
-    shown = legend if len(spread) > 1 else None
-    # Fewer names than dashes and shapes: at most six.
-    colour = by_name("line", dict(zip(names, _colours(spread, palette), strict=True)), shown)
-    dash = by_name("line", dict(zip(names, _DASHES, strict=False)))
-    shape = by_name("line", dict(zip(names, _SHAPES, strict=False)), shown)
+    } if len(shown) > 1 else None  # fmt: skip
+    # The colours of the directions if they distinguish the lines. Fewer names than dashes, shapes
+    # and colours of series: at most six.
+    directions = [distribution.direction for distribution in shown.values()]
+    alone = len(set(directions)) == len(directions)
+    colours = [OF_DIRECTION[name] for name in directions] if alone else SERIES
+    colour = by_name("line", dict(zip(shown, colours, strict=False)), legend)
+    dash = by_name("line", dict(zip(shown, _DASHES, strict=False)))
+    shape = by_name("line", dict(zip(shown, _SHAPES, strict=False)), legend)
     told = {"color": colour, "shape": shape, "description": named("words")}
     layers = [
         layer("line", lines, at | {"color": colour, "strokeDash": dash}, strokeWidth=1.8,
@@ -126,112 +156,84 @@ def _drawn(
     return layered(layers, WIDTH, HEIGHT)
 
 
-def _colours(spread: Sequence[Distribution], palette: Palette) -> list[str]:
-    """The colours of the directions if they distinguish the lines, else one for each line."""
-    directions = [distribution.direction for distribution in spread]
-    if len(set(directions)) == len(directions):
-        return [palette.direction(name) for name in directions]
-    return list(palette.series[: len(spread)])
-
-
-def _names(spread: Sequence[Distribution]) -> list[str]:
-    """The shortest distinct names of the lines: direction, step, or both; then the run."""
-    several_steps = len({distribution.step for distribution in spread}) > 1
-    several_runs = len({distribution.run_id for distribution in spread}) > 1
-    names = []
-    for distribution in spread:
-        words = [distribution.step] if several_steps else []
-        if not several_steps or distribution.direction not in distribution.step:
-            words.append(distribution.direction)
-        if several_runs:
-            words.append(f"run {distribution.run_id}")
-        names.append(" ".join(words))
-    return names
+def _x(share: float) -> float:
+    """Where a share of I/Os stands in a percentile plot."""
+    return -math.log10(max(1 - share, 1e-12))
 
 
 def _tail(distribution: Distribution, name: str) -> list[Row]:
     """The line of a percentile plot: a bucket is drawn at the share of I/Os up to it."""
     shares = zip(distribution.latency_ns, distribution.shares(), strict=True)
-    corners = [
-        (-math.log10(max(1 - p, 1e-12)), float(ns)) for ns, p in shares if p <= distribution.highest
-    ]
+    corners = [(_x(p), float(ns)) for ns, p in shares if p <= distribution.highest]
     first = [(0.0, float(distribution.latency_ns[0]))] if distribution.n else []
     last = distribution.quantile(distribution.highest * (1 - 1e-12))
     if last is not None:
-        corners.append((-math.log10(1 - distribution.highest), last))
-    rows = [{"x": x, "ns": ns, "line": name} for x, ns in first + corners]
-    return _fewer(rows, lambda row: row["x"])
+        corners.append((_x(distribution.highest), last))
+    return _fewer([{"x": x, "ns": ns, "line": name} for x, ns in first + corners], "x")
 
 
-def _shares(distribution: Distribution, name: str) -> list[Row]:
-    rows = [
-        {"ns": float(ns), "share": float(p), "line": name}
-        for ns, p in zip(distribution.latency_ns, distribution.shares(), strict=True)
-    ]
-    return _fewer(rows, lambda row: row["share"])
-
-
-def _fewer(corners: list[Row], along: Callable[[Row], float]) -> list[Row]:
+def _fewer(corners: list[Row], along: str) -> list[Row]:
     """At most _MOST_POINTS corners, evenly spaced along an axis, with both ends. A CDF only rises,
     so it has no peaks to lose."""
     if len(corners) <= _MOST_POINTS:
         return corners
-    low, high = along(corners[0]), along(corners[-1])
+    low, high = corners[0][along], corners[-1][along]
     width = (high - low) / (_MOST_POINTS - 2) or 1.0
-    by_pixel = {int((along(corner) - low) / width): corner for corner in corners}
+    by_pixel = {int((corner[along] - low) / width): corner for corner in corners}
     return [corners[0], *by_pixel.values()]
 
 
-def _marks(distribution: Distribution, name: str) -> list[Row]:
-    """The quantiles on a line; `share` is their fraction."""
-    marks = []
-    for share in SHOWN:
-        ns = distribution.quantile(share)
-        if ns is None:
-            continue
-        figure = f"p{100 * share:g} {bare('lat_ns', ns)}"
-        words = f"run {distribution.run_id} · {name} · {figure} · n = {distribution.n:,}"
-        x = -math.log10(1 - share)
-        marks.append({"x": x, "ns": ns, "share": share, "line": name, "words": words})
-    return marks
+def _quantiles(distribution: Distribution) -> list[tuple[float, float, str]]:
+    """The shares that are marked, their latencies, and both as text: `p99 1.20 ms`."""
+    known = [(share, distribution.quantile(share)) for share in SHOWN]
+    return [
+        (share, ns, f"p{100 * share:g} {bare('lat_ns', ns)}")
+        for share, ns in known
+        if ns is not None
+    ]
 
 
-def _some(spread: Sequence[Distribution]) -> Sequence[Distribution]:
-    """At most six distributions, evenly chosen, with the first and the last."""
-    if len(spread) <= MOST_LINES:
-        return spread
-    last = len(spread) - 1
-    return [spread[round(place * last / (MOST_LINES - 1))] for place in range(MOST_LINES)]
+def _marks(shown: Shown) -> list[Row]:
+    """The quantiles on the lines; `share` is their fraction."""
+    return [
+        {
+            "x": _x(share),
+            "ns": ns,
+            "share": share,
+            "line": name,
+            "words": f"run {of.run_id} · {name} · {figure} · n = {of.n:,}",
+        }
+        for name, of in shown.items()
+        for share, ns, figure in _quantiles(of)
+    ]
 
 
-def _counts(spread: Sequence[Distribution], of: int) -> str:
+def _counts(shown: Shown, of: int) -> str:
     """`n = 581,985 I/Os; no interval (n = 1 run)`."""
-    counts = sorted(distribution.n for distribution in spread)
-    if not counts:
+    if not shown:
         return "n = 0 I/Os; no interval (n = 0 runs)"
-    many = f"{counts[0]:,}" if counts[0] == counts[-1] else f"{counts[0]:,}–{counts[-1]:,}"
-    runs = len({distribution.run_id for distribution in spread})
-    text = f"n = {many} I/Os; no interval (n = {runs} run{'' if runs == 1 else 's'})"
-    if of > len(spread):
-        text += f"; {len(spread)} of {of} lines"
-    return text + (
-        "; completion latency"
-        if any(distribution.completion_only for distribution in spread)
-        else ""
-    )
+    runs = len({distribution.run_id for distribution in shown.values()})
+    words = [
+        f"n = {span(distribution.n for distribution in shown.values())} I/Os",
+        f"no interval (n = {runs} run{'' if runs == 1 else 's'})",
+    ]
+    if of > len(shown):
+        words.append(f"{len(shown)} of {of} lines")
+    if any(distribution.completion_only for distribution in shown.values()):
+        words.append("completion latency")
+    return "; ".join(words)
 
 
-def _sentence(spread: Sequence[Distribution], names: Sequence[str]) -> str:
-    parts = []
-    for distribution, name in zip(spread, names, strict=True):
-        known = [(share, distribution.quantile(share)) for share in SHOWN]
-        words = [f"p{100 * p:g} {bare('lat_ns', ns)}" for p, ns in known if ns is not None]
-        parts.append(f"{name}: {', '.join(words) or 'too few I/Os'}")
+def _sentence(shown: Shown) -> str:
+    parts = [
+        f"{name}: {', '.join(figure for *_, figure in _quantiles(of)) or 'too few I/Os'}"
+        for name, of in shown.items()
+    ]
     return f"Latency of {'; '.join(parts)}."
 
 
-def _id(kind: str, spread: Sequence[Distribution]) -> str:
-    places = sorted({distribution.step_index for distribution in spread})
+def _id(kind: str, shown: Shown) -> str:
+    places = sorted({distribution.step_index for distribution in shown.values()})
     return f"{kind}-{'-'.join(map(str, places))}"
 
 
@@ -241,9 +243,9 @@ def _id(kind: str, spread: Sequence[Distribution]) -> str:
     needs="the evidence of one run",
     rank=40,
 )
-def _percentiles(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
+def _percentiles(data: ChartData) -> Iterator[ChartFigure]:
     if data.distributions:
-        yield percentile_chart(data.distributions, palette)
+        yield percentile_chart(data.distributions)
 
 
 @chart(
@@ -252,6 +254,6 @@ def _percentiles(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
     needs="the evidence of one run",
     rank=50,
 )
-def _shares_of_run(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
+def _shares_of_run(data: ChartData) -> Iterator[ChartFigure]:
     if data.distributions:
-        yield cdf_chart(data.distributions, palette)
+        yield cdf_chart(data.distributions)

@@ -4,14 +4,12 @@ and the picture of all three below the title of the result.
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from diskbench.analysis.setting import in_large_blocks
 from diskbench.report.assemble.chart_data import ChartData
-from diskbench.report.assemble.lines import Spread, StepLine
-from diskbench.report.charts.figure import ChartFigure, document
+from diskbench.report.assemble.lines import StepLine
+from diskbench.report.charts.figure import ChartFigure, titled
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
     LATENCY_LABELS,
@@ -23,7 +21,7 @@ from diskbench.report.charts.measure import (
     decades,
     named,
 )
-from diskbench.report.charts.palette import DIRECTIONS, PICTURE, Palette
+from diskbench.report.charts.palette import INK, MUTED, OF_DIRECTION
 from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
 from diskbench.units import format_iops, format_mb_per_s
@@ -31,8 +29,9 @@ from diskbench.units import format_iops, format_mb_per_s
 WIDTH = 260
 _BARS_WIDTH = 165
 """Texts stand to the right of it."""
-WRAP = 100
-"""Characters per line of the subtitle above the drawings of a picture."""
+_PICTURE_WIDTH = 460
+_WRAP = 100
+"""Characters per line above the drawings of a picture."""
 ROW_HEIGHT = 26
 ONE_MACHINE = "no interval (n = 1 machine)"
 """Runs of one trial are a series on one disk, so there is no interval (MR-5)."""
@@ -44,37 +43,32 @@ def label(line: StepLine, lines: Sequence[StepLine]) -> str:
     return line.step if alone and line.direction in line.step else f"{line.step} {line.direction}"
 
 
-def height(lines: Sequence[StepLine]) -> int:
-    """The height in pixels of a chart with one row per line."""
-    return ROW_HEIGHT * max(len(lines), 1)
+def _of_step(drawn: Sequence[StepLine], lines: Sequence[StepLine]) -> dict[str, Channel]:
+    """A row for each step that is drawn, with room for the labels of all `lines` of the trial: so
+    drawings below each other have one left edge."""
+    names = {id(line): label(line, lines) for line in lines}
+    axis = bare_labels(list(names.values()))
+    return {
+        "y": named("label", sort=[names[id(line)] for line in drawn], axis=axis),
+        "color": by_name("direction", OF_DIRECTION),
+    }
 
 
-def step_axis(lines: Sequence[StepLine]) -> Channel:
-    """The vertical axis of the steps, in order."""
-    names = [label(line, lines) for line in lines]
-    return named("label", sort=names, axis=bare_labels(names))
-
-
-def rate_charts(lines: Sequence[StepLine], palette: Palette) -> tuple[ChartFigure, ...]:
+def rate_charts(lines: Sequence[StepLine]) -> tuple[ChartFigure, ...]:
     """Bars of IOPS for steps in small blocks, and bars of MB/s for those in large ones: on one axis
     a step of 1 MiB would look a hundred times slower than one of 4 KiB on the same disk. A thin
     line shows the range of the runs. Steps without a rate have no bar."""
     counted = [line for line in lines if line.iops is not None]
-    small = [line for line in counted if not _is_large(line)]
     large = [line for line in counted if _is_large(line)]
-    figures = [_bars(small, palette, _IOPS)] if small else []
-    return (*figures, *([_bars(large, palette, _THROUGHPUT)] if large else ()))
-
-
-@dataclass(frozen=True)
-class _Rate:
-    """What the length of a bar is, and the text beside it."""
-
-    id: str
-    title: str
-    unit: str
-    of: Callable[[StepLine], Spread | None]
-    text: Callable[[StepLine], str]
+    small = [line for line in counted if line not in large]
+    figures = []
+    if small:
+        about = ("IOPS", "operations per second (MB/s)")
+        figures.append(_bars(small, lines, "iops", *about))
+    if large:
+        about = ("Throughput", "MB/s of steps in large blocks (IOPS)")
+        figures.append(_bars(large, lines, "throughput", *about))
+    return tuple(figures)
 
 
 def _is_large(line: StepLine) -> bool:
@@ -84,8 +78,10 @@ def _is_large(line: StepLine) -> bool:
     return in_large_blocks(line.iops.median, line.bytes_per_s.median)
 
 
-def _bars(lines: Sequence[StepLine], palette: Palette, rate: _Rate) -> ChartFigure:
-    runs = max(line.n for line in lines)
+def _bars(
+    drawn: Sequence[StepLine], lines: Sequence[StepLine], id_: str, heading: str, unit: str
+) -> ChartFigure:
+    runs = max(line.n for line in drawn)
     rows: list[Row] = [
         {
             "label": label(line, lines),
@@ -93,63 +89,54 @@ def _bars(lines: Sequence[StepLine], palette: Palette, rate: _Rate) -> ChartFigu
             "rate": spread.median,
             "low": spread.low,
             "high": spread.high,
-            "text": rate.text(line),
+            "text": _rate_text(line, in_bytes=id_ == "throughput"),
         }
-        for line in lines
-        if (spread := rate.of(line)) is not None
+        for line in drawn
+        if (spread := line.bytes_per_s if id_ == "throughput" else line.iops) is not None
     ]
     scale = {"domain": [0, max(row["high"] for row in rows)], "nice": False}
-    y = step_axis(lines)
+    of_step = _of_step(drawn, lines)
 
     def at(field: str, **more: Channel) -> dict[str, Channel]:
-        return {"x": amount(field, title=None, scale=scale, axis=None), "y": y, **more}
+        x = amount(field, title=None, scale=scale, axis=None)
+        return {"x": x, "y": of_step["y"], **more}
 
-    colour = by_name("direction", dict(zip(DIRECTIONS, palette.directions, strict=True)))
     layers = [
-        layer("bar", rows, at("rate", color=colour), cornerRadiusEnd=3, height=14),
-        layer("rule", rows if runs > 1 else (), at("low", x2={"field": "high"}), color=palette.ink,
+        layer("bar", rows, at("rate") | of_step, cornerRadiusEnd=3, height=14),
+        layer("rule", rows if runs > 1 else (), at("low", x2={"field": "high"}), color=INK,
               strokeWidth=1.5),
-        layer("text", rows, at("high", text=named("text")), align="left", dx=6, color=palette.ink),
+        layer("text", rows, at("high", text=named("text")), align="left", dx=6, color=INK),
     ]  # fmt: skip
     n = f"bar: median of n = {runs} runs, line: lowest to highest" if runs > 1 else "n = 1 run"
-    subtitle = f"{rate.unit}; {n}; {ONE_MACHINE}"
     return ChartFigure(
-        rate.title, subtitle, lambda _: layered(layers, _BARS_WIDTH, height(lines)), id=rate.id
+        heading,
+        f"{unit}; {n}; {ONE_MACHINE}",
+        lambda _: layered(layers, _BARS_WIDTH, ROW_HEIGHT * len(drawn)),
+        id=id_,
     )
 
 
-def _iops_text(line: StepLine) -> str:
+def _rate_text(line: StepLine, *, in_bytes: bool) -> str:
+    """`3,000  (12.3 MB/s)`; for large blocks `126  (120 IOPS)`."""
     iops = format_iops(line.iops.median) if line.iops else ""
-    if line.direction == "sync" or line.bytes_per_s is None:
-        return iops
-    return f"{iops}  ({format_mb_per_s(line.bytes_per_s.median)} MB/s)"
-
-
-def _throughput_text(line: StepLine) -> str:
     speed = format_mb_per_s(line.bytes_per_s.median) if line.bytes_per_s else ""
-    return f"{speed}  ({format_iops(line.iops.median)} IOPS)" if line.iops else speed
-
-
-_IOPS = _Rate("iops", "IOPS", "operations per second (MB/s)", lambda line: line.iops, _iops_text)
-_THROUGHPUT = _Rate(
-    "throughput",
-    "Throughput",
-    "MB/s of steps in large blocks (IOPS)",
-    lambda line: line.bytes_per_s,
-    _throughput_text,
-)
+    if in_bytes:
+        return f"{speed}  ({iops} IOPS)"
+    return f"{iops}  ({speed} MB/s)" if speed and line.direction != "sync" else iops
 
 
 @chart("iops", title="IOPS and throughput of each step", needs="one trial", rank=30)
-def _rates_of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
+def _rates_of_trial(data: ChartData) -> Iterator[ChartFigure]:
     if data.single and sum(line.iops is not None for line in data.single.lines) > 1:
-        yield from rate_charts(data.single.lines, palette)
+        yield from rate_charts(data.single.lines)
 
 
-_TICK = "M-0.2,-1.2h0.4v2.4h-0.4Z"
+_SHAPES = {
+    "p50": "circle", "p99": "diamond", "p99.9": "triangle-up", "max": "M-0.2,-1.2h0.4v2.4h-0.4Z",
+}  # fmt: skip
 
 
-def latency_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
+def latency_chart(lines: Sequence[StepLine]) -> ChartFigure:
     """p50, p99, p99.9 and maximum of each step and direction on a logarithmic axis."""
     runs = max((line.n for line in lines), default=0)
     rows: list[Row] = [
@@ -160,11 +147,8 @@ def latency_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
             "ns": value.median,
         }
         for line in lines
-        for which, value in (
-            ("p50", line.p50_ns),
-            ("p99", line.p99_ns),
-            ("p99.9", line.p99_9_ns),
-            ("max", line.max_ns),
+        for which, value in zip(
+            _SHAPES, (line.p50_ns, line.p99_ns, line.p99_9_ns, line.max_ns), strict=True
         )
         if value and value.median > 0
     ]
@@ -173,22 +157,19 @@ def latency_chart(lines: Sequence[StepLine], palette: Palette) -> ChartFigure:
             "labelOverlap": "greedy", "labelFlush": True, "labelSeparation": 8}  # fmt: skip
     x = amount("ns", scale={"type": "log", "domain": [powers[0], powers[-1]]}, axis=axis)
     ends = {"x": x | {"aggregate": "min"}, "x2": {"field": "ns", "aggregate": "max"}}
-    of_step = {
-        "y": step_axis(lines),
-        "color": by_name("direction", dict(zip(DIRECTIONS, palette.directions, strict=True))),
-    }
-    legend = {"orient": "top", "title": None, "symbolFillColor": palette.muted,
-              "symbolStrokeWidth": 0}  # fmt: skip
-    shapes = {"p50": "circle", "p99": "diamond", "p99.9": "triangle-up", "max": _TICK}
+    of_step = _of_step(lines, lines)
+    legend = {"orient": "top", "title": None, "symbolFillColor": MUTED, "symbolStrokeWidth": 0}
+    shape = by_name("which", _SHAPES, legend)
     layers = [
         layer("rule", rows, of_step | ends, strokeWidth=2, opacity=0.35),
-        layer("point", rows, of_step | {"x": x, "shape": by_name("which", shapes, legend)},
-              filled=True, size=58, opacity=1),
-    ]  # fmt: skip
+        layer("point", rows, of_step | {"x": x, "shape": shape}, filled=True, size=58, opacity=1),
+    ]
     of_runs = f"median of n = {runs} runs" if runs > 1 else "n = 1 run"
-    subtitle = f"time of one operation, logarithmic; {of_runs}; {ONE_MACHINE}"
     return ChartFigure(
-        "Latency", subtitle, lambda _: layered(layers, WIDTH, height(lines)), id="latency"
+        "Latency",
+        f"time of one operation, logarithmic; {of_runs}; {ONE_MACHINE}",
+        lambda _: layered(layers, WIDTH, ROW_HEIGHT * max(len(lines), 1)),
+        id="latency",
     )
 
 
@@ -197,40 +178,21 @@ def _has_latency(lines: Sequence[StepLine]) -> bool:
 
 
 @chart("latency", title="median, tail and longest latency of each step", needs="one trial", rank=40)
-def _latency_of_trial(data: ChartData, palette: Palette) -> Iterator[ChartFigure]:
+def _latency_of_trial(data: ChartData) -> Iterator[ChartFigure]:
     lines = data.single.lines if data.single else ()
     if len(lines) > 1 and _has_latency(lines):
-        yield latency_chart(lines, palette)
+        yield latency_chart(lines)
 
 
-def summary_picture(
-    title: str, subtitle: str, lines: Sequence[StepLine], palette: Palette = PICTURE
-) -> Spec:
-    """The Vega-Lite document of the picture; without a latency there is no drawing of it."""
-    drawn = [*rate_charts(lines, palette)]
-    if _has_latency(lines):
-        drawn.append(latency_chart(lines, palette))
+def summary_picture(title: str, subtitle: str, lines: Sequence[StepLine]) -> Spec:
+    """The drawings below each other; without a latency there is no drawing of it."""
+    drawn = (*rate_charts(lines), *([latency_chart(lines)] if _has_latency(lines) else ()))
     figures = [
         figure.on()
-        | {
-            "width": 460,
-            "title": {
-                "text": figure.title,
-                "subtitle": textwrap.wrap(figure.subtitle, WRAP),
-                "anchor": "start",
-                "offset": 10,
-            },
-        }
+        | {"width": _PICTURE_WIDTH}
+        | titled(figure.title, figure.subtitle, wrap=_WRAP, offset=10)
         for figure in drawn
     ]
-    heading = {
-        "text": title,
-        "subtitle": textwrap.wrap(subtitle, WRAP, break_on_hyphens=False) or [""],
-        "fontSize": 16,
-        "anchor": "start",
-        "offset": 18,
-    }
+    heading = titled(title, subtitle, wrap=_WRAP, fontSize=16, offset=18)
     resolved = {"legend": {"shape": "independent"}}
-    return document(
-        {"vconcat": figures, "spacing": 28, "resolve": resolved, "title": heading}, palette
-    )
+    return {"vconcat": figures, "spacing": 28, "resolve": resolved, **heading}

@@ -13,36 +13,44 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from markupsafe import Markup
 
 from diskbench.errors import InvalidValue
 from diskbench.extras import missing
 from diskbench.report.assemble.report_view import Report
-from diskbench.report.charts.figure import ChartFigure, svg
-from diskbench.report.charts.palette import PAGE, PICTURE, variables
+from diskbench.report.charts.figure import ChartFigure, in_light, svg
 from diskbench.report.templates import asset, environment, styled
 
-WIDE_PX = 460
-"""A drawing wider than this, in pixels, gets a row of the page to itself."""
-_VARIABLE = re.compile(r"var\((--[a-z0-9-]+)\)")
+WIDE_PX = 520
+"""A drawing wider than this, in pixels, gets a row of the page to itself: two cards beside each
+other have room for narrower ones."""
 
 
 @dataclass(frozen=True)
 class PageChart:
-    """A figure with its drawings; `log` is the second drawing where the axis can be switched."""
+    """A figure with its drawing; `log` is the second drawing where the axis can be switched."""
 
-    id: str
-    title: str
-    subtitle: str
-    alt: str
-    svg: str
-    log: str = ""
-    log_first: bool = False
-    rows_href: str | None = None
-    width: int = 0
-    wide: bool = False
+    figure: ChartFigure
+    svg: Markup
+    log: Markup | None = None
+
+    @property
+    def alt(self) -> str:
+        """The alternative text."""
+        return self.figure.alt or f"{self.figure.title}."
+
+    @property
+    def width(self) -> int:
+        """The width that vega wrote into its drawing."""
+        found = re.search(r' width="([0-9.]+)"', self.svg)
+        return round(float(found[1])) if found else 0
+
+    @property
+    def wide(self) -> bool:
+        """Whether it gets a row of the page to itself."""
+        return self.width > WIDE_PX
 
 
 def drawn(
@@ -50,68 +58,46 @@ def drawn(
 ) -> list[PageChart]:
     """The figures as drawings; those without an id are numbered from `first`. On paper colours are
     fixed, and only the axis that suits the data is drawn."""
-    return [
-        _drawn(figure if figure.id else replace(figure, id=f"chart-{number}"), paper=paper)
-        for number, figure in enumerate(figures, first)
-    ]
+    charts = []
+    for number, one in enumerate(figures, first):
+        figure = one if one.id else replace(one, id=f"chart-{number}")
+        # Vega escapes every text that it draws.
+        if paper:
+            charts.append(PageChart(figure, Markup(in_light(svg(figure)))))  # noqa: S704
+            continue
+        log = Markup(svg(figure, log=True)) if figure.log is not None else None  # noqa: S704
+        charts.append(PageChart(figure, Markup(svg(figure, log=False)), log))  # noqa: S704
+    return charts
 
 
-def _drawn(figure: ChartFigure, *, paper: bool) -> PageChart:
-    linear = _svg(figure, log=figure.log_first if paper else False, paper=paper)
-    has_both = figure.both and not paper
-    log = _svg(figure, log=True, paper=paper) if has_both else ""
-    width = _width(linear)
-    return PageChart(
-        id=figure.id,
-        title=figure.title,
-        subtitle=figure.subtitle,
-        alt=figure.alt or f"{figure.title}.",
-        svg=linear,
-        log=log,
-        log_first=figure.log_first,
-        rows_href=figure.rows_href,
-        width=width,
-        wide=width > WIDE_PX,
-    )
-
-
-def _svg(figure: ChartFigure, *, log: bool, paper: bool) -> str:
-    drawing = svg(figure, PAGE, log=log)
-    if paper:
-        values = variables(PICTURE)
-        drawing = _VARIABLE.sub(lambda match: values.get(match[1], match[0]), drawing)
-    # vega escapes every text that it draws.
-    return Markup(drawing)  # noqa: S704
-
-
-def _width(svg: str) -> int:
-    """The width that vega wrote into its drawing."""
-    _, _, after = svg.partition(' width="')
-    number, _, _ = after.partition('"')
-    return round(float(number)) if number.replace(".", "", 1).isdigit() else 0
-
-
+NOTHING = Markup()
 MOST_TABLES = 6
 """Up to this many subjects get a table each; more share one table with a row per step."""
 
 
-def page(report: Report, *, paper: bool = False) -> str:
-    """The report as HTML; for `paper` with fixed colours and without a script."""
-    return environment().get_template("page.html.j2").render(**_words(report, paper=paper))
-
-
-def _words(report: Report, *, paper: bool) -> dict[str, Any]:
+def page(
+    report: Report, *, paper: bool = False, nav: Markup = NOTHING, evidence: Markup = NOTHING
+) -> str:
+    """The report as HTML; for `paper` with fixed colours and without a script. A site has its links
+    above, and below the files of `evidence` that it copied."""
     single = report.single
-    return styled("page.css", "" if paper else asset("page.js")) | {
-        "report": report,
-        "single": single,
-        "trials": report.trials if single or report.folded else (),
-        "compact": len(report.groups) > MOST_TABLES,
-        "over": drawn(report.over, first=len(report.inside) + 1, paper=paper),
-        "inside": drawn(report.inside, paper=paper),
-        "inside_of": report.inside_of if report.runs > 1 else "",
-        "inside_first": bool(single and single.fell and single.fell.run_id),
-    }
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            report=report,
+            single=single,
+            trials=report.trials if single or report.folded else (),
+            compact=len(report.groups) > MOST_TABLES,
+            over=drawn(report.over, first=len(report.inside) + 1, paper=paper),
+            inside=drawn(report.inside, paper=paper),
+            inside_of=report.inside_of if report.runs > 1 else "",
+            inside_first=bool(single and single.fell and single.fell.run_id),
+            nav=nav,
+            evidence=evidence,
+            **styled("page.css", *([] if paper else [asset("page.js")])),
+        )
+    )
 
 
 MOST_TRIALS = 40

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from diskbench.catalog.post_file import Published
 from diskbench.errors import InvalidValue
 from diskbench.model.expectation import PlanExpectation
 from diskbench.report.charts.bars import bars_chart, multiples_chart
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.palette import Palette
 from diskbench.report.charts.point import ChartPoint
-from diskbench.report.charts.price import Priced, price_chart
+from diskbench.report.charts.price import price_chart
 from diskbench.report.charts.promised import promised_chart
-from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_chart
-from diskbench.report.charts.spread import SpreadRow, spread_chart
+from diskbench.report.charts.runs_line import CliffMark, runs_chart
+from diskbench.report.charts.spread import spread_chart
 from diskbench.report.published.charts import PostChart
 from diskbench.report.published.points import (
-    held_of,
-    monthly_usd,
+    of_outlook,
     predicted_cliffs,
     predicted_lines,
     published_point,
     short_label,
+    stated_lines,
     with_extremes,
 )
 
@@ -32,21 +31,19 @@ _PRICES = "list prices of diskbench's catalogue, not of the post's year"
 
 @dataclass(frozen=True)
 class OwnRuns:
-    """Own trials that match published figures.
-
-    The `key` of each of the `points` is the id of the matching figure. `lines` are their runs,
-    `cliffs` the measured and predicted falls. `outlooks` are the expectations of their plans, by
-    the first run's id.
-    """
+    """Own trials that match published figures: their `points`, whose `key` is the id of the figure
+    that they match, the measured and predicted falls, and why other trials are left out."""
 
     points: tuple[ChartPoint, ...] = ()
-    lines: tuple[ChartRunLine, ...] = ()
     cliffs: tuple[CliffMark, ...] = ()
-    outlooks: Mapping[str, PlanExpectation] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+
+NOBODY = OwnRuns()
 
 
 def rows_of(
-    chart: PostChart, figures: Sequence[Published], own: OwnRuns, *, linked: bool = False
+    chart: PostChart, figures: Sequence[Published], own: OwnRuns = NOBODY, *, linked: bool = False
 ) -> tuple[ChartPoint, ...]:
     """The rows of a chart: its published figures in order, then the own points that match any of
     them. `linked`: the mark of the n-th row links to `#row-n`."""
@@ -64,10 +61,9 @@ def rows_of(
 def draw(
     chart: PostChart,
     figures: Sequence[Published],
-    palette: Palette,
     *,
     outlook: Callable[[Published, int], PlanExpectation | None],
-    own: OwnRuns | None = None,
+    own: OwnRuns = NOBODY,
     linked: bool = False,
 ) -> ChartFigure:
     """One chart of a post, drawn from the rows of `rows_of`. `outlook` returns the catalogue's
@@ -75,38 +71,35 @@ def draw(
 
     Raises InvalidValue if there is nothing to draw (no price is known).
     """
-    own = own or OwnRuns()
     drawn = chart.of(figures)
     points = rows_of(chart, figures, own, linked=linked)
-    by_id = {figure.id: figure for figure in drawn}
-
-    def foreseen(point: ChartPoint) -> PlanExpectation | None:
-        """The expectation of an own trial's plan, or the one for a published disk."""
-        if point.source == "measured":
-            return own.outlooks.get(point.run_ids[0]) if point.run_ids else None
-        return outlook(by_id[point.key], 1)
-
+    if chart.kind in ("promised", "price"):  # own points have the expectation of their own plan
+        by_id = {figure.id: figure for figure in drawn}
+        points = tuple(
+            of_outlook(point, outlook(by_id[point.key], 1))
+            if point.source == "published" else point
+            for point in points
+        )  # fmt: skip
     name, heading = f"{chart.post}-{chart.name}", chart.heading
     match chart.kind:
         case "bars":
-            return bars_chart(points, palette, name=name, heading=heading)
+            return bars_chart(points, name=name, heading=heading)
         case "latency":
-            return bars_chart(points, palette, name=name, heading=heading, ranked=False)
+            return bars_chart(points, name=name, heading=heading, ranked=False)
         case "multiples":
-            return multiples_chart(points, palette, name=name, heading=heading)
+            return multiples_chart(points, name=name, heading=heading)
         case "instances":
-            return multiples_chart(points, palette, name=name, heading=heading, by_instance=True)
+            return multiples_chart(points, name=name, heading=heading, by_instance=True)
         case "samples":
-            groups = [_samples(point) for point in points if point.values]
-            return spread_chart(groups, palette, name=name, heading=heading, samples=True)
+            groups = dict(_samples(point) for point in points if point.values)
+            return spread_chart(groups, name=name, heading=heading, samples=True)
         case "runs":
-            return _runs(chart, drawn, points, own, outlook, palette)
+            return _runs(chart, drawn, points, own, outlook)
         case "promised":
-            each = (held_of(point, foreseen(point)) for point in points)
-            held = [beside for beside in each if beside is not None]
-            return promised_chart(held, palette, name=name, heading=heading)
+            held = [point for point in points if point.promise is not None]
+            return promised_chart(held, name=name, heading=heading)
         case "price":
-            return _price(chart, points, foreseen, palette)
+            return _price(chart, points)
 
 
 def _label(chart: PostChart, figure: Published) -> str:
@@ -136,17 +129,15 @@ def _laid_over(
     )
 
 
-def _samples(point: ChartPoint) -> SpreadRow:
-    of_each = zip(point.values, point.run_ids or [""] * len(point.values), strict=True)
+def _samples(point: ChartPoint) -> tuple[str, list[ChartPoint]]:
+    """The name of a row, and a point for each of a point's values."""
+    runs = point.run_ids or ("",) * len(point.values)
+    once = replace(point, values=(), low=None, high=None, n=1, machine=point.machine or point.label)
     word = "yours: " if point.source == "measured" else ""
-    return SpreadRow(
-        f"{word}{point.label}",
-        tuple(
-            replace(point, value=value, values=(), low=None, high=None, n=1,
-                    run_ids=(run,) if run else (), machine=point.machine or point.label)
-            for value, run in of_each
-        ),
-    )  # fmt: skip
+    return f"{word}{point.label}", [
+        replace(once, value=value, run_ids=(run,) if run else ())
+        for value, run in zip(point.values, runs, strict=True)
+    ]
 
 
 def _runs(
@@ -155,42 +146,24 @@ def _runs(
     points: Sequence[ChartPoint],
     own: OwnRuns,
     outlook: Callable[[Published, int], PlanExpectation | None],
-    palette: Palette,
 ) -> ChartFigure:
     fall = chart.fall
     assert fall is not None, "a chart of runs has a fall"
-    lines: dict[tuple[str, str], list[tuple[int, float]]] = {}
-    for figure in figures:
-        first, last = (fall.run, fall.runs) if "/after-" in figure.id else (1, fall.run - 1)
-        last = min(last, figure.n or last)
-        of_line = lines.setdefault((figure.metric, figure.direction), [])
-        of_line += [(run, figure.value) for run in range(first, last + 1)]
-    label, words = short_label(figures[0]), f"published {figures[0].post.date or '(undated)'}"
-    published_lines = [
-        ChartRunLine(label, metric, "published", tuple(values), direction, stated=True, words=words)
-        for (metric, direction), values in lines.items()
-    ]
+    published = stated_lines(figures, fall)
     foreseen = outlook(figures[0], fall.runs)
-    steps = list(
-        dict.fromkeys((figure.step, figure.metric, figure.direction) for figure in figures)
-    )
-    predicted = predicted_lines(foreseen, steps, fall.runs, label)
-    panels = {(line.metric, line.direction) for line in published_lines}
-    rows = {run: point.href for point in points for run in point.run_ids if point.href}
-    laid = [
-        replace(line, hrefs=tuple(rows[run] for run in line.run_ids))
-        if all(run in rows for run in line.run_ids)
-        else line
-        for line in own.lines
-        if (line.metric, line.direction) in panels
-    ]
+    steps = dict.fromkeys((figure.step, figure.metric, figure.direction) for figure in figures)
+    predicted = predicted_lines(foreseen, steps, fall.runs, short_label(figures[0]))
+    panels = {(line.metric, line.direction) for line in published}
+    laid: dict[tuple[object, ...], ChartPoint] = {}
+    for point in points:
+        if point.source == "measured" and (point.metric, point.direction) in panels:
+            laid.setdefault((point.run_ids, point.metric, point.direction), point)
     marks = [CliffMark(fall.run, "published", fall.words), *predicted_cliffs(foreseen)]
     notes = "" if predicted_cliffs(foreseen) else "the catalogue knows no burst of it"
     if not any("/after-" in figure.id for figure in figures):
         notes = "of the runs after the tenth the post states only the fall"
     return runs_chart(
-        [*published_lines, *predicted, *laid],
-        palette,
+        [*published, *predicted, *laid.values()],
         name=f"{chart.post}-{chart.name}",
         heading=chart.heading,
         cliffs=[*marks, *own.cliffs] if laid else marks,
@@ -198,19 +171,9 @@ def _runs(
     )
 
 
-def _price(
-    chart: PostChart,
-    points: Sequence[ChartPoint],
-    foreseen: Callable[[ChartPoint], PlanExpectation | None],
-    palette: Palette,
-) -> ChartFigure:
-    priced, without = [], dict[str, None]()
-    for point in points:
-        usd = monthly_usd(foreseen(point))
-        if usd is None:
-            without[point.label] = None
-        else:
-            priced.append(Priced(point, usd))
+def _price(chart: PostChart, points: Sequence[ChartPoint]) -> ChartFigure:
+    priced = [point for point in points if point.usd is not None]
+    without = dict.fromkeys(point.label for point in points if point.usd is None)
     if not priced:
         raise InvalidValue(
             f"no price is known for any disk of {chart.post}",
@@ -218,4 +181,4 @@ def _price(
         )
     prices = _PRICES + (f"; none known of {', '.join(without)}" if without else "")
     name = f"{chart.post}-{chart.name}"
-    return price_chart(priced, palette, name=name, heading=chart.heading, prices_of=prices)
+    return price_chart(priced, name=name, heading=chart.heading, prices_of=prices)

@@ -9,7 +9,7 @@ runs, so ours is a mean as well; but if the disk fell between two runs and staye
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from diskbench.analysis.drift import fall_of
@@ -18,9 +18,9 @@ from diskbench.catalog.post_file import Published
 from diskbench.model.expectation import PlanExpectation, StepExpectation
 from diskbench.model.result import Measurement
 from diskbench.plugins import known_plugin
-from diskbench.report.charts.point import ChartPoint, provider_label
-from diskbench.report.charts.promised import ChartPromise, FigureBesidePromise
-from diskbench.report.charts.runs_line import ChartRunLine, CliffMark
+from diskbench.report.charts.point import ChartPoint, Promise, Source, provider_label
+from diskbench.report.charts.runs_line import CliffMark
+from diskbench.report.published.charts import PublishedFall
 
 _SAID_OF_MODEL = re.compile(r" \(\D[^)]*\)")
 _CACHES = {"readonly": ", read cache", "readwrite": ", rw cache"}
@@ -39,8 +39,6 @@ def published_point(figure: Published, *, label: str | None = None) -> ChartPoin
         provider=figure.provider,
         region=figure.region or "",
         instance=figure.instance_type or "",
-        disk=figure.disk_type,
-        profile=figure.profile,
         step=figure.step,
         values=samples,
         low=min(samples) if samples else None,
@@ -81,40 +79,36 @@ def with_extremes(points: Iterable[ChartPoint]) -> tuple[ChartPoint, ...]:
     )
 
 
+_RATES = frozenset({"iops", "bytes_per_s"})
 _ABOVE = 1.05
 """A figure above the lasting promise by this factor was measured on credit, and is compared with
 the burst. Our choice."""
 
 
-def held_of(point: ChartPoint, outlook: PlanExpectation | None) -> FigureBesidePromise | None:
-    """A figure beside the promise of its disk for the same step; None without a promise, or if the
-    figure is not a rate."""
+def of_outlook(point: ChartPoint, outlook: PlanExpectation | None) -> ChartPoint:
+    """The point with the price of its disk a month, transactions included, and with what is
+    promised of its disk for the same step; a figure that is no rate has no promise."""
+    price = outlook.price if outlook else None
+    usd = price.total_usd if price and price.total_usd else None
     step = _step(outlook, point.step)
     expected = outlook.of(step) if outlook and step else None
-    if expected is None or point.metric not in ("iops", "bytes_per_s"):
-        return None
+    if expected is None or point.metric not in _RATES or expected.lasting.iops <= 0:
+        return replace(point, usd=usd)
     per = 1.0 if point.metric == "iops" else float(expected.load.block_bytes)
     lasting = expected.lasting
-    if lasting.iops <= 0:
-        return None
-    promise = ChartPromise(
+    promise = Promise(
         value=lasting.iops * per,
         low=lasting.low_iops * per,
         high=lasting.high_iops * per,
         burst=expected.begin.iops * per if expected.bursts else None,
+        on_credit=point.value > _ABOVE * lasting.iops * per,
     )
-    return FigureBesidePromise(point, promise, on_credit=point.value > _ABOVE * promise.value)
-
-
-def monthly_usd(outlook: PlanExpectation | None) -> float | None:
-    """The price of the disk per month in US dollars, with transactions; None if unknown."""
-    price = outlook.price if outlook else None
-    return price.total_usd if price and price.total_usd else None
+    return replace(point, usd=usd, promise=promise)
 
 
 def predicted_lines(
-    outlook: PlanExpectation | None, steps: Sequence[tuple[str, str, str]], runs: int, label: str
-) -> tuple[ChartRunLine, ...]:
+    outlook: PlanExpectation | None, steps: Iterable[tuple[str, str, str]], runs: int, label: str
+) -> list[ChartPoint]:
     """The mean rate that the catalogue predicts for each run, for each (step, metric,
     direction)."""
     lines = []
@@ -122,17 +116,44 @@ def predicted_lines(
         first = _step(outlook, name)
         if outlook is None or first is None:
             continue
-        values = []
+        values: dict[int, float] = {}
         for run in range(1, runs + 1):
             step = outlook.step(first.index, run)
             expected = outlook.of(step)
             if step is None or step.mean_iops is None or expected is None:
                 continue
             per = expected.load.block_bytes if metric == "bytes_per_s" else 1
-            values.append((run, step.mean_iops * per))
+            values[run] = step.mean_iops * per
         if values:
-            lines.append(ChartRunLine(label, metric, "predicted", tuple(values), direction))
-    return tuple(lines)
+            lines.append(_line(label, metric, direction, "predicted", values))
+    return lines
+
+
+def _line(
+    label: str,
+    metric: str,
+    direction: str,
+    source: Source,
+    values: Mapping[int, float],
+    words: str = "",
+) -> ChartPoint:
+    """A figure over runs, whose values are given by their numbers."""
+    of_runs = tuple(values.values())
+    return ChartPoint(
+        label, metric, of_runs[0], source, direction, values=of_runs, numbers=tuple(values),
+        words=words,
+    )  # fmt: skip
+
+
+def stated_lines(figures: Sequence[Published], fall: PublishedFall) -> list[ChartPoint]:
+    """What a post states of the runs before a fall, and of those after it."""
+    lines: dict[tuple[str, str], dict[int, float]] = {}
+    for figure in figures:
+        first, last = (fall.run, fall.runs) if "/after-" in figure.id else (1, fall.run - 1)
+        of_line = lines.setdefault((figure.metric, figure.direction), {})
+        of_line |= dict.fromkeys(range(first, min(last, figure.n or last) + 1), figure.value)
+    label, words = short_label(figures[0]), f"published {figures[0].post.date or '(undated)'}"
+    return [_line(label, *of, "published", values, words) for of, values in lines.items()]
 
 
 def predicted_cliffs(outlook: PlanExpectation | None) -> tuple[CliffMark, ...]:
@@ -147,9 +168,6 @@ def predicted_cliffs(outlook: PlanExpectation | None) -> tuple[CliffMark, ...]:
 
 def _step(outlook: PlanExpectation | None, name: str) -> StepExpectation | None:
     return next((step for step in outlook.steps if step.name == name), None) if outlook else None
-
-
-_RATES = frozenset({"iops", "bytes_per_s"})
 
 
 def run_values(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 from markupsafe import Markup
 
@@ -19,7 +20,6 @@ from diskbench.report.assemble.words import (
     times,
 )
 from diskbench.report.charts.history import change_text, history_chart
-from diskbench.report.charts.palette import PAGE
 from diskbench.report.page.page import PageChart, drawn
 from diskbench.report.site.frame import METRIC_TITLES, Site, day, moment, render, run_href
 from diskbench.report.site.table import runs_table
@@ -36,44 +36,15 @@ _JOB = "job"
 _DIGEST = 12
 
 
-@dataclass(frozen=True)
-class TrackLine:
-    """A row of the table of one metric, as text; `value` is the number."""
-
-    id: str
-    step: str
-    direction: str
-    job: str
-    value: float
-    median: str
-    interval: str
-    range: str
-    variation: str
-    history: str
-
-
-@dataclass(frozen=True)
-class MetricPart:
-    """One metric: a row per step, and charts for steps with a history."""
-
-    key: str
-    title: str
-    lines: tuple[TrackLine, ...]
-    charts: tuple[PageChart, ...]
-
-
 def configuration_page(
     site: Site, configuration: Configuration, runs: Sequence[SiteRunLine]
 ) -> bytes:
     """The page of a configuration; `runs` are its runs, newest first."""
     marks = _marks(configuration.fact_changes)
-    parts = tuple(
-        part
-        for metric in METRIC_TITLES
-        if (
-            part := _part(metric, [t for t in configuration.tracks if t.metric == metric], marks)
-        ).lines
-    )
+    by_metric: dict[str, list[MetricHistory]] = {}
+    for track in configuration.tracks:
+        by_metric.setdefault(track.metric, []).append(track)
+    metrics = [_metric(name, by_metric[name], marks) for name in METRIC_TITLES if name in by_metric]
     return render(
         "site_configuration.html.j2",
         site,
@@ -88,9 +59,8 @@ def configuration_page(
             if track.metric != _FOLLOWS
             for change in _changes(track)
         ],
-        metrics=parts,
-        charts=any(part.charts for part in parts),
-        drawn=any(part.charts for part in parts),
+        metrics=metrics,
+        charts=any(metric["charts"] for metric in metrics),
         facts=[(moment(at), mark) for at, mark in marks],
         found=[(_fact(name), _values(values)) for name, values in configuration.facts],
         table=runs_table(runs, up=_UP, one_subject=True),
@@ -105,21 +75,22 @@ def kept_words(runs: Sequence[SiteRunLine]) -> str:
     return "" if share is None else share.words()
 
 
-def _part(
-    metric: str, tracks: Sequence[MetricHistory], marks: Sequence[tuple[str, str]]
-) -> MetricPart:
-    lines = tuple(_line(track, place) for place, track in enumerate(tracks))
-    followed = [
-        (track, line)
-        for track, line in zip(tracks, lines, strict=True)
-        if metric in DRAWN and len(track.history.points) > 1
-    ]
+def _metric(
+    name: str, tracks: Sequence[MetricHistory], marks: Sequence[tuple[str, str]]
+) -> dict[str, Any]:
+    """One metric: a row per step, and charts for steps with a history."""
     numbered = [(at, str(number)) for number, (at, _) in enumerate(marks, 1)]
-    charts = tuple(_drawn(track, line, numbered) for track, line in followed)
-    return MetricPart(metric, METRIC_TITLES[metric], lines, charts)
+    lines = [_line(track, place) for place, track in enumerate(tracks)]
+    charts = [
+        _drawn(track, line, numbered)
+        for track, line in zip(tracks, lines, strict=True)
+        if name in DRAWN and len(track.history.points) > 1
+    ]
+    return {"key": name, "title": METRIC_TITLES[name], "lines": lines, "charts": charts}
 
 
-def _line(track: MetricHistory, place: int) -> TrackLine:
+def _line(track: MetricHistory, place: int) -> dict[str, Any]:
+    """A row of the table of a metric, as text; `value` is the number."""
     show = figure_text(track.metric)
     now = track.now
     changes = track.history.changes
@@ -130,18 +101,19 @@ def _line(track: MetricHistory, place: int) -> TrackLine:
         interval = f"{show(now.interval.low)} to {show(now.interval.high)} (n = {now.machines})"
     since = f"since {day(changes[-1].at)}, " if changes else ""
     left_out = f"; {track.left_out} trials left out: their facts differ" if track.left_out else ""
-    return TrackLine(
-        id=f"{track.metric}-{place}",
-        step=track.history.step,
-        direction=track.history.direction,
-        job=_job(track),
-        value=now.median,
-        median=show(now.median),
-        interval=interval,
-        range=f"{show(now.low)}–{show(now.high)}" if now.low != now.high else "",
-        variation="" if now.variation is None else f"{now.variation * 100:.1f} %",
-        history=f"{since}{_history(track)}{left_out}" if times > 1 else f"measured once{left_out}",
-    )
+    history = f"{since}{_history(track)}" if times > 1 else "measured once"
+    return {
+        "id": f"{track.metric}-{place}",
+        "step": track.history.step,
+        "direction": track.history.direction,
+        "job": _job(track),
+        "value": now.median,
+        "median": show(now.median),
+        "interval": interval,
+        "range": f"{show(now.low)}–{show(now.high)}" if now.low != now.high else "",
+        "variation": "" if now.variation is None else f"{now.variation * 100:.1f} %",
+        "history": f"{history}{left_out}",
+    }
 
 
 def _job(track: MetricHistory) -> str:
@@ -165,37 +137,43 @@ def _history(track: MetricHistory) -> str:
     )
 
 
-def _drawn(track: MetricHistory, line: TrackLine, marks: Sequence[tuple[str, str]]) -> PageChart:
+def _drawn(
+    track: MetricHistory, line: dict[str, Any], marks: Sequence[tuple[str, str]]
+) -> PageChart:
     show = figure_text(track.metric)
     measured, trials = len(track.history.points), len(track.sampled)
-    words = {
-        trial.run_id: f"{show(trial.value)}, {moment(trial.at)}, run {trial.run_id}"
+    dots = {
+        trial.run_id: {
+            "at": trial.at,
+            "value": trial.value,
+            "words": f"{show(trial.value)}, {moment(trial.at)}, run {trial.run_id}",
+            "href": f"#{_RUN}{trial.trial_id}:{trial.run_id}",
+        }
         for trial in track.sampled
     }
-    links = {trial.run_id: f"#{_RUN}{trial.trial_id}:{trial.run_id}" for trial in track.sampled}
-    medians = {
-        point.campaign_id: (
-            f"{show(point.value)}, median of {point.trials} trials, {moment(point.at)}"
-        )
-        for point in track.history.points
-    }
+    firsts = {trial.campaign_id: trial.run_id for trial in reversed(track.sampled)}
+    medians = []
+    for point in track.history.points:
+        row = dots[firsts[point.campaign_id]] | {"at": point.at, "value": point.value}
+        if trials > measured:
+            of_time = f"median of {point.trials} trials, {moment(point.at)}"
+            row["words"] = f"{show(point.value)}, {of_time}"
+        medians.append(row)
     of_trials = f" in {trials} trials" if trials != measured else ""
-    between = line.interval if track.now.interval is None else f"median {line.interval}"
+    between = line["interval"] if track.now.interval is None else f"median {line['interval']}"
     first, last = track.history.points[0], track.history.points[-1]
     span = day(first.at) if day(first.at) == day(last.at) else f"{day(first.at)} to {day(last.at)}"
     subtitle = f"{_unit(track.metric)}; measured {times(measured)}{of_trials}, {span}; {between}"
     figure = history_chart(
         track,
-        PAGE,
-        id_=f"chart-{line.id}",
+        id_=f"chart-{line['id']}",
         subtitle=subtitle,
-        alt_text=(f"{METRIC_TITLES[track.metric]} of {track.name}, {span}: {line.history}"),
-        words=words,
-        links=links,
-        medians=medians,
-        marks=[(at, number) for at, number in marks if first.at <= at <= last.at],
+        alt_text=(f"{METRIC_TITLES[track.metric]} of {track.name}, {span}: {line['history']}"),
+        trials=list(dots.values()) if trials > times else (),
+        times=medians,
+        facts=[{"at": at, "text": number} for at, number in marks if first.at <= at <= last.at],
     )
-    (chart,) = drawn([replace(figure, rows_href=line.id)])
+    (chart,) = drawn([replace(figure, rows_href=line["id"])])
     return replace(chart, svg=Markup(_linked(chart.svg)))  # noqa: S704 - vega escapes every text in it
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from diskbench.model.comparison import Difference
 from diskbench.model.history import Configuration
 from diskbench.model.options import access_fields
 from diskbench.model.run import AskedRun, Run
@@ -119,42 +118,24 @@ def private_configuration(
 ) -> Configuration:
     """A configuration with the fields, words and key that an anonymous site may show."""
     by_name = dict(fields)
-    hidden = _names_are_private(configuration.provider)
-    facts = tuple(
-        (name, values) for name, values in configuration.facts if not (hidden and name == "zone")
-    )
-    tracks = tuple(
-        track.model_copy(
-            update={
-                "history": track.history.model_copy(
-                    update={
-                        "block": words,
-                        "changes": tuple(
-                            change.model_copy(
-                                update={"differences": _differences(change.differences, hidden)}
-                            )
-                            for change in track.history.changes
-                        ),
-                    }
-                )
-            }
-        )
-        for track in configuration.tracks
-    )
-    return configuration.model_copy(
-        update={
+    hidden = {"zone"} if _names_are_private(configuration.provider) else set()
+    data = configuration.model_dump()
+    for track in data["tracks"]:
+        track["history"]["block"] = words
+        for change in track["history"]["changes"]:
+            found = change["differences"]
+            change["differences"] = [one for one in found if one["fact"] not in hidden]
+    changes = [change for change in data["fact_changes"] if change["fact"] not in hidden]
+    return Configuration.model_validate(
+        data
+        | {
             "key": key,
             "words": words,
             "fields": fields,
             "region": by_name.get("region", ""),
             "machine": by_name.get("instance_type") or by_name.get("machine", ""),
-            "facts": facts,
-            "fact_changes": tuple(
-                change
-                for change in configuration.fact_changes
-                if not (hidden and change.fact == "zone")
-            ),
-            "tracks": tracks,
+            "facts": [fact for fact in data["facts"] if fact[0] not in hidden],
+            "fact_changes": changes,
         }
     )
 
@@ -231,12 +212,6 @@ def _scrubbed_verdict(verdict: Verdict, scrub: Callable[[str], str]) -> Verdict:
         for reason in verdict.reasons
     )
     return verdict.model_copy(update={"reasons": reasons, "sentence": scrub(verdict.sentence)})
-
-
-def _differences(differences: Iterable[Difference], hidden: bool) -> tuple[Difference, ...]:
-    return tuple(
-        difference for difference in differences if not (hidden and difference.fact == "zone")
-    )
 
 
 def _texts(rent: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:

@@ -190,7 +190,7 @@ def _listings(
     site, runs = build.site, len(build.rows)
 
     def newest_runs() -> bytes:
-        return runs_page(site, map(SiteRunLine.model_validate, newest), runs=runs)
+        return runs_page(site, [SiteRunLine.model_validate(line) for line in newest], runs=runs)
 
     of_configurations = [line.model_dump(mode="json") for line in lines]
     pages: tuple[tuple[str, object, Callable[[], bytes]], ...] = (

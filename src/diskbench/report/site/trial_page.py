@@ -71,8 +71,13 @@ class TrialPages:
         report = self._report(rows)
         (view,) = report.trials
         shown = self._shown_runs
+        parts: Any = environment().get_template("site_trial.html.j2").module
         return TrialPage(
-            html=_in_site(page(report), self._site, around, _by_run(copied)),
+            html=page(
+                report,
+                nav=parts.nav(self._site, around),
+                evidence=parts.evidence(_by_run(copied)),
+            ),
             lines=tuple(
                 run_line(shown.run(row), shown.asked(row), around.key, view) for row in rows
             ),
@@ -154,17 +159,3 @@ def _by_run(copied: Sequence[str]) -> dict[str, Files]:
         _, run_id, name = path.split("/", 2)
         files[run_id] = (*files.get(run_id, ()), (name, f"../{quote(path)}"))
     return files
-
-
-def _in_site(html: str, site: Site, around: Around, files: Mapping[str, Files]) -> str:
-    """A report's page with the site's links; `files` are the evidence files of each run."""
-    parts: Any = environment().get_template("site_trial.html.j2").module
-    values = {"site": site, "around": around, "files": files}
-    html = _put(html, "<body>", str(parts.nav(**values)), after=True)
-    return _put(html, "<footer>", str(parts.evidence(**values)), after=False)
-
-
-def _put(html: str, mark: str, text: str, *, after: bool) -> str:
-    before, matched, behind = html.partition(mark) if after else html.rpartition(mark)
-    assert matched, f"the page of a trial has no {mark}"
-    return f"{before}{mark}{text}{behind}" if after else f"{before}{text}{mark}{behind}"

@@ -1,6 +1,7 @@
 """Whatever was measured, each chart over runs draws it, with its title, unit, n and numbers."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,11 +10,10 @@ from tests.rigs.drawn import rows_in
 
 from diskbench.report.charts.bars import bars_chart, multiples_chart
 from diskbench.report.charts.figure import picture
-from diskbench.report.charts.palette import PICTURE
-from diskbench.report.charts.point import ChartPoint
-from diskbench.report.charts.price import Priced, price_chart
-from diskbench.report.charts.promised import ChartPromise, FigureBesidePromise, promised_chart
-from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_chart
+from diskbench.report.charts.point import ChartPoint, Promise
+from diskbench.report.charts.price import price_chart
+from diskbench.report.charts.promised import promised_chart
+from diskbench.report.charts.runs_line import CliffMark, runs_chart
 from diskbench.report.charts.spread import groups_of, spread_chart
 
 pytestmark = pytest.mark.slow
@@ -78,13 +78,13 @@ def holds(figure, values):
 @FEW
 @given(of_one_metric())
 def test_bars(found):
-    holds(bars_chart(found, PICTURE, name="c", heading="Any"), [one.value for one in found])
+    holds(bars_chart(found, name="c", heading="Any"), [one.value for one in found])
 
 
 @FEW
 @given(st.lists(points(), min_size=1, max_size=6))
 def test_multiples(found):
-    holds(multiples_chart(found, PICTURE, name="c", heading="Any"), [one.value for one in found])
+    holds(multiples_chart(found, name="c", heading="Any"), [one.value for one in found])
 
 
 @FEW
@@ -93,28 +93,27 @@ def test_spread(found, by):
     groups = groups_of(found, by)
     if not groups:
         return
-    figure = spread_chart(groups, PICTURE, name="c", heading="Any")
-    few = [one.value for g in groups if len(g.points) < 20 for one in g.points]
-    ends = [value for group in groups for value in (group.values[0], group.values[-1])]
+    figure = spread_chart(groups, name="c", heading="Any")
+    of_each = [[one.value for one in of] for of in groups.values()]
+    few = [value for values in of_each if len(values) < 20 for value in values]
+    ends = [value for values in of_each for value in (min(values), max(values))]
     holds(figure, [*few, *ends])
 
 
 @FEW
 @given(of_one_metric(RATES, ("iops", "bytes_per_s")), RATES, st.none() | RATES, st.booleans())
 def test_promised(found, promise, burst, on_credit):
-    held = [
-        FigureBesidePromise(one, ChartPromise(promise, promise / 2, promise * 2, burst), on_credit)
-        for one in found
-    ]
-    figure = promised_chart(held, PICTURE, name="c", heading="Any")
+    of_each = Promise(promise, promise / 2, promise * 2, burst, on_credit=on_credit)
+    held = [replace(one, promise=of_each) for one in found]
+    figure = promised_chart(held, name="c", heading="Any")
     holds(figure, [promise, *(one.value for one in found)])
 
 
 @FEW
 @given(of_one_metric(metrics=("iops", "bytes_per_s")), st.floats(0.01, 1e5))
 def test_price(found, usd):
-    priced = [Priced(one, usd * (n + 1)) for n, one in enumerate(found)]
-    figure = price_chart(priced, PICTURE, name="c", heading="Any", prices_of="2026")
+    priced = [replace(one, usd=usd * (n + 1)) for n, one in enumerate(found)]
+    figure = price_chart(priced, name="c", heading="Any", prices_of="2026")
     holds(figure, [*(one.usd for one in priced), *(one.value for one in found)])
 
 
@@ -122,14 +121,14 @@ def test_price(found, usd):
 @given(
     st.lists(VALUES, min_size=1, max_size=50),
     st.sampled_from(["published", "measured"]),
-    st.booleans(),
     st.lists(st.integers(1, 60), max_size=3),
 )
-def test_runs(values, origin, stated, cliffs):
-    ids = tuple(f"r{n}" for n in range(len(values))) if origin == "measured" else ()
-    line = ChartRunLine(
-        "any", "iops", origin, tuple(enumerate(values, 1)), run_ids=ids, stated=stated
+def test_runs(values, source, cliffs):
+    numbers = tuple(range(1, len(values) + 1))
+    ids = tuple(f"r{n}" for n in numbers) if source == "measured" else ()
+    line = ChartPoint(
+        "any", "iops", values[0], source, values=tuple(values), numbers=numbers, run_ids=ids
     )
     marks = [CliffMark(run, "predicted", "credit is gone") for run in cliffs]
-    figure = runs_chart([line], PICTURE, name="c", heading="Any", cliffs=marks)
+    figure = runs_chart([line], name="c", heading="Any", cliffs=marks)
     holds(figure, values)

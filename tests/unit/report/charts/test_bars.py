@@ -4,11 +4,10 @@ from tests.unit.report.charts.points import own, point
 
 from diskbench.report.charts.bars import bars_chart, multiples_chart
 from diskbench.report.charts.figure import picture
-from diskbench.report.charts.palette import PICTURE
 
 
 def chart(points, **more):
-    return bars_chart(points, PICTURE, name="c", heading="IOPS", **more)
+    return bars_chart(points, name="c", heading="IOPS", **more)
 
 
 def order(figure):
@@ -38,7 +37,10 @@ def test_a_value_that_dwarfs_the_rest_is_cut_on_a_linear_axis_and_labelled_in_fu
     figure = chart([*EIGHT, point("nvme", 500.0)])
     pieces = [row for row in rows_in(figure, log=False) if row.get("label") == "nvme"]
     assert len(pieces) == 2, "left and right of the cut"
-    assert max(piece["to"] for piece in pieces) < 11
+    assert [piece["to"] for piece in pieces] == [pytest.approx(8 * 1.06), 500.0]
+    assert figure.on(log=False)["layer"][0]["encoding"]["x"]["scale"] == {
+        "type": "linear", "domain": [0.0, 10.0], "nice": False, "clamp": True,
+    }  # fmt: skip
     assert {"500"} <= {row.get("text") for row in rows_in(figure, log=False)}
     whole = [row for row in rows_in(figure, log=False) if row.get("label") == "disk 8"]
     assert [(one["from"], one["to"]) for one in whole] == [(0.0, 8.0)]
@@ -98,7 +100,7 @@ def test_the_sentence_names_both_ends():
 def test_panels_side_by_side_have_the_same_rows_and_say_what_is_missing():
     read = point("a", 5e6, metric="bytes_per_s", direction="read")
     points = [point("a", 10.0), point("b", 20.0), read]
-    figure = multiples_chart(points, PICTURE, name="m", heading="Two disks")
+    figure = multiples_chart(points, name="m", heading="Two disks")
     assert figure.subtitle.startswith("IOPS · read MB/s; ")
     panels = figure.on()["hconcat"]
     assert [one["title"]["text"] for one in panels] == ["IOPS", "read MB/s"]

@@ -6,7 +6,6 @@ from tests.unit.report.assemble.test_overview import made
 
 from diskbench.report.charts.figure import svg
 from diskbench.report.charts.heat import overview_chart
-from diskbench.report.charts.palette import PAGE
 
 
 def test_every_run_says_its_values_and_leads_to_its_row():
@@ -15,8 +14,8 @@ def test_every_run_says_its_values_and_leads_to_its_row():
         made("r2", np.full(600, 1500.0), stalls=((30, 3),)),
         made("r3", np.full(500, 1500.0)),
     ]
-    figure = overview_chart(bands, PAGE, hrefs={one.run_id: f"#row-{one.run_id}" for one in bands})
-    drawn = svg(figure, PAGE)
+    figure = overview_chart(bands, hrefs={one.run_id: f"#row-{one.run_id}" for one in bands})
+    drawn = svg(figure)
     told = [word for word in re.findall(r'aria-label="([^"]*)"', drawn) if "·" in word]
     assert len(told) == 3
     assert told[0].startswith("run r1 · 1: disk · median second 3,000 IOPS · fell at 6:40")
@@ -33,6 +32,6 @@ def test_five_hundred_runs_of_an_hour_are_one_small_drawing():
     bands = [
         made(f"run{k:03}", generator.normal(1000 + 4 * k, 40, 3600).clip(0)) for k in range(500)
     ]
-    drawn = svg(overview_chart(bands, PAGE), PAGE)
+    drawn = svg(overview_chart(bands))
     assert len(drawn) < 1_500_000
     assert not re.findall(r"#[0-9a-fA-F]{3,8}\b", drawn)

@@ -19,7 +19,6 @@ from diskbench.report.charts.figure import picture, svg
 from diskbench.report.charts.heat import bounds_of, latency_map_chart, place_of, words_of
 from diskbench.report.charts.load_curve import load_chart
 from diskbench.report.charts.measure import tick_words, ticks
-from diskbench.report.charts.palette import PAGE, PICTURE
 from diskbench.report.charts.spread_lines import cdf_chart, percentile_chart
 
 pytestmark = pytest.mark.slow
@@ -69,14 +68,14 @@ def spread():
 
 
 MAKERS = {
-    "course": lambda: course_chart(burst(), PAGE),
-    "throughput": lambda: course_chart(burst(), PAGE, rate="bytes_per_s"),
-    "latency": lambda: course_latency_chart(burst(), PAGE),
-    "two directions": lambda: course_chart(mixed(), PAGE),
-    "percentiles": lambda: percentile_chart(spread(), PAGE),
-    "cdf": lambda: cdf_chart(spread(), PAGE),
-    "load": lambda: load_chart(swept(), PAGE),
-    "map": lambda: latency_map_chart(mapped(), PAGE),
+    "course": lambda: course_chart(burst()),
+    "throughput": lambda: course_chart(burst(), rate="bytes_per_s"),
+    "latency": lambda: course_latency_chart(burst()),
+    "two directions": lambda: course_chart(mixed()),
+    "percentiles": lambda: percentile_chart(spread()),
+    "cdf": lambda: cdf_chart(spread()),
+    "load": lambda: load_chart(swept()),
+    "map": lambda: latency_map_chart(mapped()),
 }
 
 
@@ -89,7 +88,7 @@ def test_every_chart_says_its_sample_and_takes_all_colours_from_the_palette(name
     assert figure.alt.endswith(".")
     assert re.search(r"\bn = [\d,–]+", figure.subtitle)
     assert "no interval (n = 1 run)" in figure.subtitle
-    drawn = svg(figure, PAGE)
+    drawn = svg(figure)
     assert set(re.findall(r"#[0-9a-fA-F]{3,8}\b", drawn)) == set()
     assert [word for word in words(drawn) if " · " in word]
     assert len(drawn) < 100_000
@@ -97,19 +96,19 @@ def test_every_chart_says_its_sample_and_takes_all_colours_from_the_palette(name
 
 
 def test_burst_baseline_cliff_and_prediction_are_marked_with_words():
-    told = texts(svg(course_chart(burst(), PICTURE), PICTURE))
+    told = texts(svg(course_chart(burst())))
     assert any(text.startswith(("burst 3,0", "burst 2,9")) for text in told)
     assert any(text.startswith("baseline ") for text in told)
     assert "predicted 5:10" in told
     assert [text for text in told if re.fullmatch(r"cliff 5:\d\d", text)]
-    drawn = svg(course_chart(burst(), PICTURE), PICTURE)
+    drawn = svg(course_chart(burst()))
     assert "burst 3,000" in drawn
     assert "baseline 100" in drawn
     assert "promised" in drawn
 
 
 def test_a_picture_of_throughput_names_levels_in_its_own_unit():
-    drawn = svg(course_chart(burst(), PICTURE, rate="bytes_per_s"), PICTURE)
+    drawn = svg(course_chart(burst(), rate="bytes_per_s"))
     told = texts(drawn)
     assert "burst 12.3" in drawn  # 3,000 blocks of 4 KiB
     assert any(re.fullmatch(r"baseline 0\.4\d*", text) for text in told)
@@ -117,15 +116,15 @@ def test_a_picture_of_throughput_names_levels_in_its_own_unit():
 
 
 def test_marks_say_run_time_phase_and_values():
-    told = [word for word in words(svg(course_chart(burst(), PICTURE), PICTURE)) if "·" in word]
+    told = [word for word in words(svg(course_chart(burst()))) if "·" in word]
     assert len(told) == 60
     assert told[0].startswith("run 01run · burst · 0:00–0:15 · burst · read ")
     assert " · baseline · read 1" in told[-1] or " · baseline · read 9" in told[-1]
 
 
 def test_reads_and_writes_have_their_sum_beside_them_that_promises_are_about():
-    figure = course_chart(mixed(), PICTURE)
-    drawn = svg(figure, PICTURE)
+    figure = course_chart(mixed())
+    drawn = svg(figure)
     assert {"read", "write", "total"} <= set(texts(drawn))
     told = next(word for word in words(drawn) if " · read " in word)
     assert re.search(r"read 2\d\d IOPS.* · write 2\d\d IOPS.* · total (4|5)\d\d IOPS", told)
@@ -133,8 +132,8 @@ def test_reads_and_writes_have_their_sum_beside_them_that_promises_are_about():
 
 def test_a_day_is_drawn_with_its_stall_and_few_points():
     day = with_stalls(flat(3000, 86_400, Noise(sd=0.02), seed=2), [(40_000, 40_002)])
-    figure = course_chart(course(day), PAGE)
-    drawn = svg(figure, PAGE)
+    figure = course_chart(course(day))
+    drawn = svg(figure)
     assert len(drawn) < 60_000
     assert "▲ stall (n = 1)" in figure.subtitle
     assert "thinned" in figure.subtitle
@@ -142,70 +141,67 @@ def test_a_day_is_drawn_with_its_stall_and_few_points():
 
 
 def test_levels_far_apart_are_drawn_on_both_axes_and_the_logarithmic_one_first():
-    figure = course_chart(course(bucket(900_000, 3000, 10, 900, Noise(sd=0.02), seed=1)), PICTURE)
-    assert figure.log_first
-    assert figure.both
-    assert svg(figure, PICTURE, log=True) != svg(figure, PICTURE, log=False)
-    assert not course_chart(burst(), PICTURE).both
+    figure = course_chart(course(bucket(900_000, 3000, 10, 900, Noise(sd=0.02), seed=1)))
+    assert figure.log is True
+    assert svg(figure, log=True) != svg(figure, log=False)
+    assert course_chart(burst()).log is None
 
 
 def test_stalls_alone_do_not_call_for_a_logarithmic_axis():
     stalling = with_stalls(flat(3000, 300, Noise(), seed=1), [(50, 53), (100, 102)], left=0.001)
-    assert not course_chart(course(stalling), PICTURE).both
+    assert course_chart(course(stalling)).log is None
 
 
 def test_a_promise_far_above_is_told_and_does_not_press_the_series_flat():
     slow = course(flat(100, 300, Noise(), seed=1), expected=expectation(9000, 9000))
-    figure = course_chart(slow, PICTURE)
+    figure = course_chart(slow)
     assert "promised rate: 9,000, above the picture" in figure.subtitle
 
 
 def test_rounds_are_counted_in_the_words():
     frames = [series([1000] * 70, index=k, of_round=k) for k in range(1, 6)]
     [found] = courses(pl.concat(frames))
-    assert "5 rounds after each other" in course_chart(found, PICTURE).subtitle
+    assert "5 rounds after each other" in course_chart(found).subtitle
 
 
 def test_a_step_whose_logs_tell_no_latency_has_no_such_chart():
     [found] = courses(series([100] * 30, latency=False))
-    assert course_latency_chart(found, PICTURE) is None
+    assert course_latency_chart(found) is None
 
 
 def test_ten_seconds_are_drawn_without_phases():
     [found] = courses(series([100.0] * 10))
-    drawn = svg(course_chart(found, PICTURE), PICTURE)
+    drawn = svg(course_chart(found))
     assert "second" in texts(drawn)
 
 
 def test_a_percentile_that_too_few_ios_back_is_not_marked():
-    figure = percentile_chart(distributions(histogram(lognormal(1000))), PICTURE)
-    told = [word for word in words(svg(figure, PICTURE)) if " · p" in word]
+    figure = percentile_chart(distributions(histogram(lognormal(1000))))
+    told = [word for word in words(svg(figure)) if " · p" in word]
     assert len(told) == 3  # 50, 90 and 99
     assert "p99.9" not in figure.alt
 
 
 def test_lines_of_several_steps_are_named_and_have_shapes_of_their_own():
     frames = pl.concat(histogram(lognormal(5000, k), step=f"qd{k}", index=k) for k in range(1, 5))
-    drawn = svg(percentile_chart(distributions(frames), PICTURE), PICTURE)
+    drawn = svg(percentile_chart(distributions(frames)))
     assert {f"qd{k} read" for k in range(1, 5)} <= set(texts(drawn))
     assert drawn.count("stroke-dasharray") >= 3
 
 
 def test_of_many_lines_some_are_drawn_from_the_first_to_the_last():
     frames = pl.concat(histogram(lognormal(500, k), step=f"qd{k}", index=k) for k in range(1, 10))
-    figure = percentile_chart(distributions(frames), PICTURE)
-    told = [text for text in texts(svg(figure, PICTURE)) if text.startswith("qd")]
+    figure = percentile_chart(distributions(frames))
+    told = [text for text in texts(svg(figure)) if text.startswith("qd")]
     assert (told[0], told[-1], len(told)) == ("qd1 read", "qd9 read", 6)
     assert "6 of 9 lines" in figure.subtitle
 
 
 def test_saturated_points_are_hollow_and_said():
     curve = swept()
-    figure = load_chart(curve, PICTURE)
+    figure = load_chart(curve)
     assert "hollow: saturated" in figure.subtitle
-    saturated = [
-        word for word in words(svg(figure, PICTURE)) if "saturated" in word and "·" in word
-    ]
+    saturated = [word for word in words(svg(figure)) if "saturated" in word and "·" in word]
     assert len(saturated) == 2 * sum(point.saturated for point in curve.points)
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diskbench.report.charts.measure import decades, wants_log, whole_seconds
+from diskbench.report.charts.measure import decades, wants_log
 
 
 @pytest.mark.parametrize(
@@ -25,10 +25,3 @@ def test_decades_enclose_all_values(values):
     assert marks[0] <= min(values) * 1.0001
     assert marks[-1] >= max(values) * 0.9999
     assert len(marks) >= 2
-
-
-@given(st.integers(1, 100_000))
-def test_marks_of_seconds_are_whole_and_few(n):
-    marks = whole_seconds(n)
-    assert all(isinstance(mark, int) and 0 < mark <= n for mark in marks)
-    assert 1 <= len(marks) <= 6

@@ -6,40 +6,33 @@ from tests.rigs.drawn import marks_in, rows_in
 from tests.unit.report.charts.points import own, point
 
 from diskbench.report.charts.figure import picture
-from diskbench.report.charts.palette import PICTURE
-from diskbench.report.charts.price import Priced, price_chart
+from diskbench.report.charts.price import price_chart
 
 
 def chart(priced):
-    return price_chart(priced, PICTURE, name="p", heading="Prices", prices_of="2026")
-
-
-def test_a_price_for_a_thousand_iops():
-    assert Priced(point(value=3634.0), 2.0).per == pytest.approx(0.5504, abs=1e-4)
-    assert Priced(point(metric="bytes_per_s", value=94e6), 67.5).per == pytest.approx(
-        71.81, abs=0.01
-    )
-    assert Priced(point(value=0.0), 2.0).per == float("inf")
+    return price_chart(priced, name="p", heading="Prices", prices_of="2026")
 
 
 def test_marks_tell_price_and_what_it_buys():
-    figure = chart([Priced(point("gp2", 2000.0), 2.0), Priced(own("io1", 1000.0), 67.5)])
+    figure = chart([point("gp2", 2000.0, usd=2.0), own("io1", 1000.0, usd=67.5)])
     marks = marks_in(picture(figure, "svg").decode())
     assert any("gp2" in words and "$2.00 a month, $1.00 for 1,000 IOPS" in words for words in marks)
     assert any(words.startswith("run 01aaa") and "$67.50 a month" in words for words in marks)
     assert "gp2 costs least for 1,000 IOPS, $1.00 a month" in figure.alt
+    rate = chart([point(metric="bytes_per_s", value=94e6, usd=67.5)])
+    assert "costs least for 100 MB/s, $71.81 a month" in rate.alt
 
 
 def test_dots_stand_at_their_price_and_figure():
-    priced = [Priced(point(f"d{n}", 10.0**n), float(n)) for n in range(1, 5)]
+    priced = [point(f"d{n}", 10.0**n, usd=float(n)) for n in range(1, 5)]
     drawn = {(r["usd"], r["value"]) for r in rows_in(chart(priced)) if "label" in r}
     assert drawn == {(float(n), 10.0**n) for n in range(1, 5)}
-    assert chart(priced).log_first
+    assert chart(priced).log
 
 
 def test_latency_has_no_price():
     with pytest.raises(ValueError, match="nothing is sold"):
-        chart([Priced(point(metric="p99_ns", value=1e6), 2.0)])
+        chart([point(metric="p99_ns", value=1e6, usd=2.0)])
 
 
 def boxes(drawn):
@@ -58,7 +51,7 @@ def boxes(drawn):
 @pytest.mark.parametrize("apart", [0.001, 0.01, 0.1, 1.0])
 def test_no_label_lies_over_another_and_those_without_room_are_left_out(apart):
     rates = [1000.0 * (1 + apart * (n % 5)) for n in range(20)]
-    priced = [Priced(point(f"disk {n}", rate), 10 + apart * n) for n, rate in enumerate(rates)]
+    priced = [point(f"disk {n}", rate, usd=10 + apart * n) for n, rate in enumerate(rates)]
     found = boxes(picture(chart(priced), "svg", log=False).decode())
     assert 1 <= len(found) <= 20
     for a, b in combinations(found.values(), 2):
@@ -66,6 +59,6 @@ def test_no_label_lies_over_another_and_those_without_room_are_left_out(apart):
 
 
 def test_every_disk_with_room_has_its_label_and_two_trials_of_one_disk_share_it():
-    priced = [Priced(point(f"disk {n % 3}", 1000.0 * n), 10.0 * n) for n in range(1, 7)]
+    priced = [point(f"disk {n % 3}", 1000.0 * n, usd=10.0 * n) for n in range(1, 7)]
     found = boxes(picture(chart(priced), "svg").decode())
     assert set(found) == {"disk 0", "disk 1", "disk 2"}

@@ -1,20 +1,20 @@
 from tests.rigs.drawn import marks_in, rows_in
 
 from diskbench.report.charts.figure import picture
-from diskbench.report.charts.palette import PICTURE
-from diskbench.report.charts.runs_line import ChartRunLine, CliffMark, runs_chart
+from diskbench.report.charts.point import ChartPoint
+from diskbench.report.charts.runs_line import CliffMark, runs_chart
 
 
-def line(values, **changes):
-    fields = {"label": "gp2", "metric": "iops", "origin": "measured", "values": tuple(values)}
-    return ChartRunLine(**fields | changes)
+def line(*values, source="measured", **changes):
+    numbers = tuple(range(1, len(values) + 1))
+    return ChartPoint("gp2", "iops", values[0], source, values=values, numbers=numbers, **changes)
 
 
-OURS = line(((1, 3000.0), (2, 2990.0), (3, 100.0)), run_ids=("r1", "r2", "r3"))
+OURS = line(3000.0, 2990.0, 100.0, run_ids=("r1", "r2", "r3"))
 
 
 def chart(lines, **more):
-    return runs_chart(lines, PICTURE, name="runs", heading="gp2", **more)
+    return runs_chart(lines, name="runs", heading="gp2", **more)
 
 
 def test_each_run_has_a_mark_with_its_id_and_value():
@@ -42,9 +42,7 @@ def test_predicted_published_and_found_cliffs_are_told_apart_in_words():
 
 
 def test_what_a_post_states_of_a_stretch_is_a_level_and_no_series_of_points():
-    stated = line(
-        [(run, 300.0 if run < 5 else 80.0) for run in range(1, 11)], origin="published", stated=True
-    )
+    stated = line(*[300.0] * 4, *[80.0] * 6, source="published")
     spec = chart([stated]).on()
     (line_,) = [one for one in spec["vconcat"][0]["layer"] if one["mark"]["type"] == "line"]
     ends = [(row["line"], row["run"]) for row in line_["data"]["values"]]
@@ -58,5 +56,5 @@ def test_it_says_n_and_that_runs_of_one_machine_make_no_interval():
 
 
 def test_a_fall_of_more_than_two_decades_is_drawn_logarithmic_first():
-    assert chart([line(((1, 9000.0), (2, 50.0)))]).log_first
-    assert not chart([OURS]).log_first
+    assert chart([line(9000.0, 50.0)]).log
+    assert not chart([OURS]).log

@@ -5,8 +5,7 @@ from tests.rigs.drawn import rows_in
 from tests.unit.report.charts.points import own
 
 from diskbench.report.charts.figure import picture
-from diskbench.report.charts.palette import PICTURE
-from diskbench.report.charts.spread import SpreadRow, _density, groups_of, spread_chart
+from diskbench.report.charts.spread import _density, groups_of, spread_chart
 
 
 def points(values, **changes):
@@ -14,7 +13,7 @@ def points(values, **changes):
 
 
 def chart(groups, **more):
-    return spread_chart(groups, PICTURE, name="s", heading="IOPS by region", **more)
+    return spread_chart(groups, name="s", heading="IOPS by region", **more)
 
 
 def marks(figure):
@@ -26,34 +25,32 @@ def marks(figure):
     [(4, set(), 4), (5, {"bar"}, 5), (19, {"bar"}, 19), (20, {"bar", "line"}, 0)],
 )
 def test_few_values_are_dots_more_get_a_box_many_a_violin(n, drawn, dots):
-    figure = chart([SpreadRow("us", tuple(points(range(n))))])
+    figure = chart({"us": points(range(n))})
     assert set(marks(figure)) & {"bar", "line"} == drawn
     assert sum("source" in row for row in rows_in(figure)) == dots
 
 
 def test_a_box_is_made_of_quartiles_and_reaches_the_extremes():
     values = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
-    box = next(
-        row for row in rows_in(chart([SpreadRow("us", tuple(points(values)))])) if "q1" in row
-    )
+    box = next(row for row in rows_in(chart({"us": points(values)})) if "q1" in row)
     assert (box["q1"], box["median"], box["q3"]) == tuple(np.quantile(values, (0.25, 0.5, 0.75)))
     assert (box["low"], box["high"]) == (1.0, 64.0)
 
 
 def test_an_interval_is_drawn_from_six_machines_on_and_said_to_be_missing_before():
-    six, five = SpreadRow("us", tuple(points(range(6)))), SpreadRow("eu", tuple(points(range(5))))
-    assert "no interval (n = 5 machines)" in chart([five]).subtitle
-    told = chart([six, five]).subtitle
+    six, five = {"us": points(range(6))}, {"eu": points(range(5))}
+    assert "no interval (n = 5 machines)" in chart(five).subtitle
+    told = chart(six | five).subtitle
     assert "n = 5–6 machines, bracket: 95 % interval of the median" in told
     assert "no interval of fewer than 6" in told
     assert any(
-        row.get("description", "").startswith("us: 95 % interval") for row in rows_in(chart([six]))
+        row.get("description", "").startswith("us: 95 % interval") for row in rows_in(chart(six))
     )
 
 
 def test_samples_of_one_machine_make_no_interval_however_many_they_are():
-    group = SpreadRow("gp2", tuple(points(range(30), machine="one")))
-    assert "n = 30 samples, no interval" in chart([group], samples=True).subtitle
+    group = {"gp2": points(range(30), machine="one")}
+    assert "n = 30 samples, no interval" in chart(group, samples=True).subtitle
 
 
 def test_points_are_grouped_by_region_and_by_the_hour_in_utc():
@@ -62,15 +59,15 @@ def test_points_are_grouped_by_region_and_by_the_hour_in_utc():
         *points([2], region="eu-west-1", when="2026-03-01T01:10:00+00:00"),
         *points([3], region="eu-west-1", when=""),
     ]
-    assert [(g.name, len(g.points)) for g in groups_of(found, "region")] == [
+    assert [(name, len(of)) for name, of in groups_of(found, "region").items()] == [
         ("aws eu-west-1", 2),
         ("aws us-east-1", 1),
     ]
-    assert [(g.name, len(g.points)) for g in groups_of(found, "hour")] == [("01:00 UTC", 2)]
+    assert [(name, len(of)) for name, of in groups_of(found, "hour").items()] == [("01:00 UTC", 2)]
 
 
 def test_names_of_groups_stay_text():
-    figure = chart([SpreadRow("'];alert(1)//", tuple(points([1, 2])))])
+    figure = chart({"'];alert(1)//": points([1, 2])})
     assert "alert(1)//" in picture(figure, "svg").decode()
 
 

@@ -4,7 +4,6 @@ import pytest
 from tests.unit.report.made import row
 
 from diskbench.report.assemble.lines import lines
-from diskbench.report.charts.palette import PICTURE
 from diskbench.report.charts.summary import latency_chart, rate_charts, summary_picture
 
 
@@ -13,7 +12,7 @@ from diskbench.report.charts.summary import latency_chart, rate_charts, summary_
 )
 def test_both_say_their_sample_and_that_there_is_no_interval(ids, counted):
     found = lines([row(run_id=one) for one in ids])
-    for figure in (*rate_charts(found, PICTURE), latency_chart(found, PICTURE)):
+    for figure in (*rate_charts(found), latency_chart(found)):
         assert counted in figure.subtitle
         assert figure.subtitle.endswith("no interval (n = 1 machine)")
 
@@ -26,7 +25,7 @@ def bars(figure):
 def test_steps_in_large_blocks_have_an_axis_of_their_own_in_mb_per_s():
     large = {"iops": 120.0, "bytes_per_s": 120.0 * 2**20}
     rows = [row("rand-read-4k"), row("seq-read-1m", step_index=3, **large)]
-    iops, throughput = rate_charts(lines(rows), PICTURE)
+    iops, throughput = rate_charts(lines(rows))
     assert [one.id for one in (iops, throughput)] == ["iops", "throughput"]
     shown = [bars(one) for one in (iops, throughput)]
     assert [[bar["label"] for bar in found] for found in shown] == [
@@ -34,7 +33,7 @@ def test_steps_in_large_blocks_have_an_axis_of_their_own_in_mb_per_s():
         ["seq-read-1m"],
     ]
     assert shown[1][0]["rate"] == large["bytes_per_s"]
-    assert len(rate_charts(lines(rows[:1]), PICTURE)) == 1
+    assert len(rate_charts(lines(rows[:1]))) == 1
 
 
 def test_a_long_heading_of_the_picture_is_folded():

@@ -4,14 +4,13 @@ from types import SimpleNamespace
 
 from tests.unit.report.reported import judged, trial, verdict
 
-from diskbench.report.charts.palette import PICTURE
 from diskbench.report.charts.registry import charts
 
 
 def drawn(*verdicts):
     (draw,) = (each.draw for each in charts() if each.name == "promised")
     data = SimpleNamespace(single=trial(verdicts=verdicts))
-    return {figure.id: figure for figure in draw(data, PICTURE)}
+    return {figure.id: figure for figure in draw(data)}
 
 
 def large(iops: float, promised: float):

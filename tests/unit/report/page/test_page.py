@@ -20,7 +20,6 @@ from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.report.assemble.facts import RunFacts
 from diskbench.report.assemble.lines import lines
 from diskbench.report.assemble.subject import subject_of_plan
-from diskbench.report.charts.palette import PAGE
 from diskbench.report.charts.summary import latency_chart, rate_charts
 from diskbench.report.page.page import page
 
@@ -45,7 +44,7 @@ def tags(html: str) -> list[tuple[str, dict[str, str | None]]]:
 
 def charts(rows):
     found = lines(rows)
-    return (*rate_charts(found, PAGE), latency_chart(found, PAGE))
+    return (*rate_charts(found), latency_chart(found))
 
 
 def test_the_page_needs_nothing_from_elsewhere():

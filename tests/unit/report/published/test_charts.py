@@ -10,12 +10,11 @@ from tests.rigs.drawn import rows_in
 from diskbench.catalog.published import SEEDS, find_published, load_published
 from diskbench.engine.published_outlook import published_outlook
 from diskbench.errors import UnknownName
-from diskbench.report.charts.palette import PAGE, PICTURE
 from diskbench.report.page.write_report import chart_bytes, chart_markdown
 from diskbench.report.published.charts import POST_CHARTS, charts_of, find_chart
-from diskbench.report.published.draw import OwnRuns, draw, rows_of
+from diskbench.report.published.draw import draw, rows_of
 from diskbench.report.published.points import (
-    held_of,
+    of_outlook,
     predicted_cliffs,
     predicted_lines,
     published_point,
@@ -24,11 +23,11 @@ from diskbench.report.published.points import (
 SEVEN = ("iops", "read", "write", "aws", "azure", "throttling", "local")
 
 
-def drawn(chart, palette=PICTURE, **more):
+def drawn(chart, **more):
     def outlook(one, runs):
         return published_outlook(one, SHIPPED, runs)
 
-    return draw(chart, load_published(), palette, outlook=outlook, **more)
+    return draw(chart, load_published(), outlook=outlook, **more)
 
 
 @pytest.mark.slow
@@ -40,7 +39,7 @@ def test_a_chart_holds_the_published_numbers_as_they_are(chart):
     rows = rows_in(figure)
     numbers = {value for row in rows for value in row.values() if isinstance(value, float)}
     labels = {row.get("label") for row in rows}
-    for one in rows_of(chart, load_published(), OwnRuns()):
+    for one in rows_of(chart, load_published()):
         if chart.kind == "samples":
             assert set(one.values) <= numbers
         elif chart.kind != "price" or one.label in labels:  # not all have a price
@@ -75,7 +74,7 @@ def test_a_chart_that_is_not_there_is_named_with_what_there_is():
 @pytest.mark.slow
 def test_the_local_disks_that_dwarf_the_rest_are_there_and_the_axis_is_logarithmic():
     figure = drawn(find_chart("iaas-2018", "read"))
-    assert figure.log_first
+    assert figure.log
     assert any(row.get("value") == 1614e6 for row in rows_in(figure))
 
 
@@ -87,8 +86,8 @@ def test_the_catalogue_predicts_the_fall_of_gp2_in_the_run_in_which_the_post_saw
     (line,) = predicted_lines(
         published_outlook(gp2, SHIPPED, 40), [(gp2.step, "iops", "total")], 40, "gp2"
     )
-    assert dict(line.values)[32] == pytest.approx(3000)
-    assert dict(line.values)[34] == pytest.approx(100)
+    values = dict(zip(line.numbers, line.values, strict=True))
+    assert (values[32], values[34]) == (pytest.approx(3000), pytest.approx(100))
     labels = {
         row["text"]
         for row in rows_in(drawn(find_chart("iaas-2018", "throttling-aws")))
@@ -113,23 +112,25 @@ def test_googles_fall_is_drawn_as_the_post_states_it():
 )
 def test_a_figure_above_what_lasts_is_held_against_the_burst(figure_id, ratio, on_credit):
     (figure,) = find_published(figure_id)
-    held = held_of(published_point(figure), published_outlook(figure, SHIPPED))
-    assert held is not None
-    assert held.on_credit is on_credit
-    assert held.ratio == pytest.approx(ratio, rel=1e-3)
+    promise = of_outlook(published_point(figure), published_outlook(figure, SHIPPED)).promise
+    assert promise is not None
+    assert promise.on_credit is on_credit
+    assert figure.value / promise.against == pytest.approx(ratio, rel=1e-3)
 
 
 def test_nothing_is_promised_of_a_disk_of_no_catalogue_or_of_unknown_size():
     for name in ("iaas-2018/results/nvme-ssd/iops", "ebs-types/m3.medium-read/sc1/buffered"):
         (figure,) = find_published(name)
-        assert held_of(published_point(figure), published_outlook(figure, SHIPPED)) is None
+        assert (
+            of_outlook(published_point(figure), published_outlook(figure, SHIPPED)).promise is None
+        )
 
 
 @pytest.mark.slow
 def test_a_page_has_both_axes_the_rows_and_follows_the_readers_colours():
     chart = find_chart("iaas-2018", "iops")
-    points = rows_of(chart, load_published(), OwnRuns(), linked=True)
-    html = chart_bytes(drawn(chart, PAGE, linked=True), points, "html").decode()
+    points = rows_of(chart, load_published(), linked=True)
+    html = chart_bytes(drawn(chart, linked=True), points, "html").decode()
     assert html.count("<svg") == 2
     assert 'id="row-12"' in html
     assert 'xlink:href="#row-12"' in html
@@ -140,9 +141,7 @@ def test_a_page_has_both_axes_the_rows_and_follows_the_readers_colours():
 
 def test_markdown_has_the_sentence_the_numbers_and_the_doubts():
     chart = find_chart("iaas-2018", "iops")
-    text = chart_markdown(
-        drawn(chart), rows_of(chart, load_published(), OwnRuns()), drawing="iops.svg"
-    )
+    text = chart_markdown(drawn(chart), rows_of(chart, load_published()), drawing="iops.svg")
     assert text.startswith("# IOPS of twelve disks, 2018\n\n![IOPS of twelve disks")
     assert "](iops.svg)" in text
     assert "| vSphere NVMe SSD | 28,484 IOPS |" in text

@@ -9,30 +9,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
-from itertools import chain
 
 from sqlalchemy.engine import Engine
 
 from diskbench.analysis.changes import SHORTEST_STEP_S
-from diskbench.errors import DiskbenchError
 from diskbench.model.phase import StepPhases
 from diskbench.model.run import MeasuredFigure, MeasuredRow, Run
-from diskbench.model.spec import Plan
-from diskbench.parallel import all_of
+from diskbench.parallel import all_of, few_at_a_time
 from diskbench.ports import EvidenceStore
-from diskbench.results.run_evidence import EvidenceOfRuns, phases_of, warn
+from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.store.rows import find_plans
 from diskbench.units import NS_PER_S
 
-Courses = Mapping[tuple[str, str], "StepPhases"]
+Courses = Mapping[tuple[str, str], StepPhases]
 """Phases by run id and name of the step."""
 StepRow = MeasuredRow | MeasuredFigure
 """A row from which the run time of its step is known."""
 
 
-_TRIALS_AT_ONCE = 100
-"""The plans of as many trials are read in one statement and kept at a time; our choice."""
+_RUNS_AT_ONCE = 500
+"""The plans of their trials are read in one statement and kept at a time; our choice."""
 
 
 def courses_of(
@@ -43,28 +39,17 @@ def courses_of(
     Read from `evidence`, or from where each run was kept. A run whose evidence is gone or damaged
     has none, which is logged.
     """
-    trials: dict[str, dict[str, Run]] = {}
-    for row in long_steps(rows):
-        trials.setdefault(row.run.trial_id, {})[row.run.run_id] = row.run
-    stores, names = EvidenceOfRuns.of(evidence), list(trials)
+    trials: dict[str, list[Run]] = {}
+    for run in {row.run.run_id: row.run for row in long_steps(rows)}.values():
+        trials.setdefault(run.trial_id, []).append(run)
+    stores = EvidenceOfRuns.of(evidence)
     courses: dict[tuple[str, str], StepPhases] = {}
-    for start in range(0, len(names), _TRIALS_AT_ONCE):
-        some = names[start : start + _TRIALS_AT_ONCE]
-        runs = [run for trial_id in some for run in trials[trial_id].values()]
-        planned = dict.fromkeys(run.trial_id for run in runs if not run.imported)
-        read = partial(_phases, plans=find_plans(database, list(planned)), stores=stores)
-        for course in chain.from_iterable(all_of(read, runs)):
-            courses[course.run_id, course.step] = course
+    for few in few_at_a_time(trials.items(), _RUNS_AT_ONCE):
+        plans = find_plans(database, [name for name, runs in few.items() if not runs[0].imported])
+        planned = [(run, plans.get(run.trial_id)) for runs in few.values() for run in runs]
+        for phases in all_of(lambda pair: stores.phases(*pair), planned):
+            courses |= {(course.run_id, course.step): course for course in phases}
     return courses
-
-
-def _phases(run: Run, plans: Mapping[str, Plan], stores: EvidenceOfRuns) -> Sequence[StepPhases]:
-    try:
-        store = stores.at(run.evidence_url)
-    except DiskbenchError as error:
-        warn("phases", run.run_id, error)
-        return ()
-    return phases_of(store, run.run_id, plans.get(run.trial_id), number=run.number)
 
 
 _LEAST_S = 10.0

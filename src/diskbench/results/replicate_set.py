@@ -10,7 +10,7 @@ may counts.
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -182,18 +182,14 @@ _JUDGED_ROLE = "measure"
 """Steps at an offered load are not judged, because their rate is set and not measured."""
 
 
+@lru_cache(maxsize=16)
 def statuses_of(
     database: sa.Engine, campaign_id: str, done: frozenset[tuple[str, str]], share: float
 ) -> Mapping[str, BlockStatus]:
-    """The status of each block, from its finished replicates (`done_trials`)."""
-    return _read(database, campaign_id, done, share) if done else {}
-
-
-@lru_cache(maxsize=16)
-def _read(
-    database: sa.Engine, campaign_id: str, done: frozenset[tuple[str, str]], share: float
-) -> Mapping[str, BlockStatus]:
-    """Cached by the set of finished cells: computed again only when another cell has ended."""
+    """The status of each block, from its finished replicates (`done_trials`); computed again only
+    when another cell has ended."""
+    if not done:
+        return {}
     block_of = {trial_id: block for block, trial_id in done}
     figures = main_figures(database, [Filter("campaign_id", "=", campaign_id)])
     blocks: dict[str, dict[FigureLine, list[LineFigure]]] = {
@@ -202,7 +198,7 @@ def _read(
     for _, figure in figures:
         if figure.trial_id in block_of and figure.role == _JUDGED_ROLE:
             blocks[block_of[figure.trial_id]][figure.line].append(figure)
-    count = {block: sum(of_block == block for of_block in block_of.values()) for block in blocks}
+    count = Counter(block_of.values())
     return {block: _worst(count[block], lines, share) for block, lines in blocks.items()}
 
 

@@ -21,15 +21,13 @@ from diskbench.model.verdict import StepVerdict
 from diskbench.report.assemble.words import (
     NO_INTERVAL,
     counted,
-    cut,
     difference_text,
     figure_text,
     local_time,
 )
-from diskbench.report.terminal.screen import sparkline, wrapped
+from diskbench.report.terminal.screen import aligned, sparkline, wrapped
 from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
 
-_GAP = "  "
 _NARROWEST = 12
 _METRICS: dict[Metric, str] = {
     "iops": "IOPS",
@@ -99,7 +97,7 @@ def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
     before = None
     for line in lines:
         place = line.step, line.direction
-        name = "" if place == before else " ".join(dict.fromkeys(place))
+        name = "" if place == before else " ".join(dict.fromkeys(place)).ljust(_NARROWEST)
         before = place
         show = _bare(line.metric)
         rows.append(
@@ -113,14 +111,7 @@ def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
                 "–" if line.p is None else f"{line.p:.3f}",
             )
         )
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    over = sum(widths) + len(_GAP) * (len(widths) - 1) - width
-    widths[0] = max(_NARROWEST, widths[0] - max(over, 0))
-    for row in rows:
-        name = cut(row[0], widths[0])
-        cells = [name.ljust(widths[0]), row[1].ljust(widths[1])]
-        cells += [cell.rjust(wide) for cell, wide in zip(row[2:], widths[2:], strict=True)]
-        yield _GAP.join(cells).rstrip()
+    yield from aligned(rows, right=range(2, len(rows[0])), least={0: _NARROWEST}, width=width)
 
 
 def _changes(line: Compared, *, of_pairs: bool) -> tuple[str, ...]:

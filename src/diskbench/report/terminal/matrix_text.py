@@ -13,6 +13,7 @@ from diskbench.model.expectation import LIMIT_WORDS, DiskPrice, Expectation, Exp
 from diskbench.plan.outlook import Bill, BlockOutlook, MatrixOutlook
 from diskbench.report.assemble.words import cut
 from diskbench.report.terminal.plan_text import beyond_words, named
+from diskbench.report.terminal.screen import wrapped
 from diskbench.units import (
     format_duration_s,
     format_iops,
@@ -35,14 +36,7 @@ def render_outlook(outlook: MatrixOutlook, *, width: int | None = None) -> str:
     lines += _block_lines(outlook.blocks, width)
     lines += [*expected_table(outlook.blocks), *price_table(outlook.blocks), ""]
     for name, text in _pairs(outlook):
-        lines += textwrap.wrap(
-            text,
-            width,
-            initial_indent=f"  {name:<{_TEXT_AT - 2}}",
-            subsequent_indent=" " * _TEXT_AT,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        lines += wrapped(f"  {name:<{_TEXT_AT - 2}}", text, width)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 

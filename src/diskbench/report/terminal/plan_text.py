@@ -4,7 +4,6 @@ line per step, its credit and the price per promised unit."""
 from __future__ import annotations
 
 import shutil
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -24,6 +23,7 @@ from diskbench.model.spec import Loop, Plan
 from diskbench.plan.cost import cost_of_plan
 from diskbench.report.assemble.subject import disks_words, machine, target
 from diskbench.report.assemble.words import cut, price_lines
+from diskbench.report.terminal.screen import wrapped
 from diskbench.units import (
     format_bytes,
     format_duration_s,
@@ -101,16 +101,8 @@ def render_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
 def _wrapped(lines: Iterable[str], width: int) -> list[str]:
     out: list[str] = []
     for line in lines:
-        if len(line) <= width:
-            out.append(line)
-            continue
-        out += textwrap.wrap(
-            line,
-            width,
-            subsequent_indent=" " * _hanging(line),
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        fits = len(line) <= width
+        out += [line] if fits else wrapped("", line, width, indent=_hanging(line))
     return out
 
 
@@ -130,63 +122,50 @@ def _shape(plan: Plan) -> object:
 
 
 def _pairs(plan: Plan) -> list[tuple[str, str]]:
+    """The labelled lines of a plan: what is measured or rented, then how long that takes."""
+    is_offer = plan.rental is not None and plan.is_draft
+    pairs = [*(_rental_pairs(plan) if is_offer else _target_pairs(plan))]
+    pairs += [("space", _space(plan)), ("time", _time(plan))]
+    pairs += expected_pairs(plan.expectation) if is_offer else ()
+    # Ids are not shown: a plan stores nothing.
+    if (count := len(plan.run_ids)) > 1:
+        pairs.append(("runs", f"{count}, consecutive, on the same machine and disk"))
+    return [*pairs, *named("job file", plan.changes), *(("note", note) for note in plan.notes)]
+
+
+def _target_pairs(plan: Plan) -> Iterator[tuple[str, str]]:
+    """For a machine that is there: it, and what is written to."""
     facts, spec = plan.facts, plan.target
-    if plan.rental is not None and plan.is_draft:
-        return _rental_pairs(plan)
     disk = disks_words(facts, spec.path)
-    pairs = [("machine", machine(facts, plan.address))]
+    yield "machine", machine(facts, plan.address)
     if spec.kind == "device":
         identities = [disk.identity for disk in spec.disks if disk.identity]
         identity = f", identity {', '.join(identities)}" if identities else ""
-        pairs.append(("target", f"{target(plan)}, {disk}{identity}" if disk else target(plan)))
+        yield "target", f"{target(plan)}, {disk}{identity}" if disk else target(plan)
         which = f"THESE {len(spec.disks)} DISKS" if spec.others else "IT"
-        pairs.append(("", f"ALL DATA ON {which} WILL BE DESTROYED"))
+        yield "", f"ALL DATA ON {which} WILL BE DESTROYED"
     else:
-        pairs.append(("target", target(plan) + (f" on {disk}" if disk else "")))
-        pairs.append(("", _files_words(plan)))
-    pairs.append(("space", _space(plan)))
-    pairs.append(("time", _time(plan)))
-    pairs += _runs(plan)
-    pairs += _changed(plan)
-    pairs += [("note", note) for note in plan.notes]
-    return pairs
-
-
-def _runs(plan: Plan) -> list[tuple[str, str]]:
-    """How often fio is run; nothing for once. Ids are not shown: a plan stores nothing."""
-    count = len(plan.run_ids)
-    return [("runs", f"{count}, consecutive, on the same machine and disk")] if count > 1 else []
+        yield "target", target(plan) + (f" on {disk}" if disk else "")
+        yield "", _files_words(plan)
 
 
 def _files_words(plan: Plan) -> str:
     return f"files go to {plan.target.work_dir} and are removed at the end"
 
 
-def _rental_pairs(plan: Plan) -> list[tuple[str, str]]:
+def _rental_pairs(plan: Plan) -> Iterator[tuple[str, str]]:
     """For a machine to be rented: the offer, its cost and what it promises."""
     rental, spec = plan.rental, plan.target
     assert rental is not None
-    pairs = [("rent", rental.offer)]
+    yield "rent", rental.offer
     if rental.promise:
-        pairs.append(("promised", rental.promise_words))
-    pairs += zip(("price", ""), rental_price_lines(plan), strict=False)
+        yield "promised", rental.promise_words
+    yield from named("price", rental_price_lines(plan))
     how = "a file on it" if spec.kind == "directory" else "the whole new disk"
     if spec.others:
         how = f"{len(spec.disks)} whole new disks, each a device of the job file"
     made = f", new {spec.filesystem}" if spec.filesystem != "none" else ""
-    pairs.append(("target", f"{how}{made}; all of it is given back at the end"))
-    pairs += [("space", _space(plan)), ("time", _time(plan))]
-    pairs += expected_pairs(plan.expectation)
-    pairs += _runs(plan)
-    pairs += _changed(plan)
-    pairs += [("note", note) for note in plan.notes]
-    return pairs
-
-
-def _changed(plan: Plan) -> list[tuple[str, str]]:
-    """The changes to the user's job file, one a line."""
-    labels = ("job file", *("" for _ in plan.changes[1:]))
-    return list(zip(labels, plan.changes, strict=False))
+    yield "target", f"{how}{made}; all of it is given back at the end"
 
 
 def _space(plan: Plan) -> str:

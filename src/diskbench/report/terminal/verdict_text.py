@@ -8,7 +8,7 @@ only named. Each figure is of one run: of several runs the median one at each le
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -27,10 +27,13 @@ from diskbench.model.doubts import OTHER_DISK, Reason, doubt_of, doubt_words
 from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.model.verdict import Judged, LimiterName, Trust, Verdict
 from diskbench.report.assemble.phases import clock
-from diskbench.report.assemble.words import NONE, cut, figure, short_limit
+from diskbench.report.assemble.words import NONE, figure, short_limit
+from diskbench.report.terminal.screen import aligned
 
 WIDTH = 80
 _HEAD = ("", "promised", "measured", "ratio", "limited by", "trust")
+_FIGURES = _HEAD[1:4]
+_LEAST_NAME = 12
 _OF_PROMISE = (1, 3)
 """Columns that are left out where nothing is promised of any step."""
 _SAID_BY_RATIO = frozenset(LIMIT_WORDS) - {"latency"}
@@ -59,22 +62,13 @@ def verdict_lines(
     rows = [row for name, of in steps.items() for row in _rows(name, of)]
     promised = any(row[at] not in ("", NONE) for row in rows for at in _OF_PROMISE)
     shown = [at for at in range(len(_HEAD)) if promised or at not in _OF_PROMISE]
-    wide = {at: max(len(row[at]) for row in (_HEAD, *rows)) for at in shown}
-    wide[0] = min(wide[0], max(WIDTH - sum(wide.values()) + wide[0] - 2 * (len(shown) - 1), 12))
-    lines = [
-        TextLine("head", _line(_HEAD, wide)),
-        *(TextLine("row", _line(row, wide)) for row in rows),
-    ]
+    figures = [place for place, at in enumerate(shown) if _HEAD[at] in _FIGURES]
+    table = [[row[at] for at in shown] for row in (_HEAD, *rows)]
+    head, *rest = aligned(table, right=figures, least={0: _LEAST_NAME}, width=WIDTH)
+    lines = [TextLine("head", head), *(TextLine("row", text) for text in rest)]
     lines += [TextLine("row", text) for text in _below_the_table(steps)]
     lines += [TextLine("ground", text) for text in _grounds(steps, below)]
     return lines + [TextLine("doubt", text) for text in _doubts(steps, below)]
-
-
-def _line(row: Sequence[str], wide: Mapping[int, int]) -> str:
-    """A row of the columns that `wide` has the widths of."""
-    name = cut(row[0], wide[0])
-    cells = [f"{name:<{wide[0]}}", *(f"{row[at]:>{wide[at]}}" for at in (1, 2, 3) if at in wide)]
-    return "  ".join([*cells, f"{row[4]:<{wide[4]}}", row[5]]).rstrip()
 
 
 def _rows(name: str, of_runs: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy.engine import Engine
 
@@ -71,7 +71,10 @@ def verdicts_frame(
         for verdict in by_run.get(run.run_id, ())
         for row in _verdict_rows(verdict)
     ]
-    return with_runs(pl.DataFrame(rows, schema=_verdict_schema(), orient="row"), database)
+    texts, lists = pl.String, pl.List(pl.String)
+    types = {"str": texts, "int": pl.Int64, "bool": pl.Boolean, "float": pl.Float64, "list": lists}
+    schema = {column: types[kind] for column, kind in _VERDICT_COLUMNS.items()}
+    return with_runs(pl.DataFrame(rows, schema=schema, orient="row"), database)
 
 
 def _verdict_rows(verdict: Verdict) -> Iterable[tuple[object, ...]]:
@@ -102,28 +105,11 @@ def _verdict_rows(verdict: Verdict) -> Iterable[tuple[object, ...]]:
         )
 
 
-def _verdict_schema() -> dict[str, Any]:
-    import polars as pl
-
-    return {
-        "run_id": pl.String,
-        "step_index": pl.Int64,
-        "step": pl.String,
-        "rounds": pl.Int64,
-        "stretch": pl.Int64,
-        "stands_for": pl.Boolean,
-        "kind": pl.String,
-        "start_s": pl.Float64,
-        "end_s": pl.Float64,
-        "iops": pl.Float64,
-        "bytes_per_s": pl.Float64,
-        "promised_iops": pl.Float64,
-        "promised_low_iops": pl.Float64,
-        "promised_high_iops": pl.Float64,
-        "ratio": pl.Float64,
-        "limiter": pl.String,
-        "limiter_evidence": pl.List(pl.String),
-        "trust": pl.String,
-        "reasons": pl.List(pl.String),
-        "sentence": pl.String,
-    }
+_VERDICT_COLUMNS = {
+    "run_id": "str", "step_index": "int", "step": "str", "rounds": "int", "stretch": "int",
+    "stands_for": "bool", "kind": "str", "start_s": "float", "end_s": "float", "iops": "float",
+    "bytes_per_s": "float", "promised_iops": "float", "promised_low_iops": "float",
+    "promised_high_iops": "float", "ratio": "float", "limiter": "str",
+    "limiter_evidence": "list", "trust": "str", "reasons": "list", "sentence": "str",
+}  # fmt: skip
+"""The columns of `_verdict_rows` and their types."""

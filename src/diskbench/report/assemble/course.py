@@ -111,7 +111,7 @@ def courses(
         name, index = str(first["step"][0]), int(first["step_index"][0])
         if not is_selected(name):
             continue
-        tracks, rounds, seconds = _whole(*_tracks(rows))
+        tracks, rounds, seconds = _tracks(rows)
         if seconds < 2 or not tracks:
             continue
         of_round = first["round"][0]
@@ -149,35 +149,31 @@ def frames_by_step(series: pl.DataFrame) -> list[list[pl.DataFrame]]:
 def _tracks(
     rounds: Sequence[pl.DataFrame],
 ) -> tuple[dict[str, DirectionSeries], tuple[int, ...], int]:
-    """The tracks by direction, the seconds at which the rounds begin, and the total seconds."""
-    lengths = []
+    """The tracks by direction, the seconds at which the rounds begin, and the total seconds; the
+    last second is left out if enough remain."""
+    import polars as pl
+
+    parts, starts, size = [], [], 0
     for number, rows in enumerate(rounds, 1):
-        seconds = rows["second"]
-        span_s = int(seconds.max()) - int(seconds.min()) + 1  # type: ignore[arg-type]
-        lengths.append(span_s if number == len(rounds) else span_s - 1)
-    starts = [0, *np.cumsum(lengths).tolist()]
-    size = starts.pop()
+        starts.append(size)
+        place = pl.col("second") - rows["second"].min()
+        span_s = int(rows.select(place.max()).item()) + 1
+        size += span_s if number == len(rounds) else span_s - 1
+        parts.append(rows.with_columns(place=place + starts[-1]).filter(pl.col("place") < size))
+    seconds = size - 1 if size >= _LONG_S else size
+    by_direction = pl.concat(parts).partition_by("direction", as_dict=True)
     tracks = {}
     for direction in _ORDER:
-        columns = {name: np.full(size, np.nan) for name in DirectionSeries.__dataclass_fields__}
-        for rows, start, length in zip(rounds, starts, lengths, strict=True):
-            _fill(columns, rows, direction, start, length)
-        rates = np.concatenate((columns["iops"], columns["bytes_per_s"], columns["mean_ns"]))
+        values = {name: np.full(size, np.nan) for name in _COLUMNS}
+        if (mine := by_direction.get((direction,))) is not None:
+            places = mine["place"].to_numpy()
+            for name, column in _COLUMNS.items():
+                if column in mine.columns:
+                    values[name][places] = mine[column].cast(pl.Float64).to_numpy()
+        rates = np.concatenate((values["iops"], values["bytes_per_s"], values["mean_ns"]))
         if np.nan_to_num(rates).any():
-            tracks[direction] = DirectionSeries(**columns)
-    return tracks, tuple(starts), size
-
-
-def _whole(
-    tracks: Mapping[str, DirectionSeries], rounds: tuple[int, ...], seconds: int
-) -> tuple[dict[str, DirectionSeries], tuple[int, ...], int]:
-    """The tracks without the last second, if enough seconds remain."""
-    last = seconds - 1 if seconds >= _LONG_S else seconds
-    cut = {
-        direction: DirectionSeries(**{name: getattr(track, name)[:last] for name in _COLUMNS})
-        for direction, track in tracks.items()
-    }
-    return cut, rounds, last
+            tracks[direction] = DirectionSeries(**{k: of[:seconds] for k, of in values.items()})
+    return tracks, tuple(starts), seconds
 
 
 _COLUMNS = {
@@ -189,21 +185,6 @@ _COLUMNS = {
     "max_ns": "lat_max_ns",
 }
 """Field of DirectionSeries → column of the series."""
-
-
-def _fill(
-    columns: Mapping[str, Floats], rows: pl.DataFrame, direction: str, start: int, length: int
-) -> None:
-    import polars as pl
-
-    first = int(rows["second"].min())  # type: ignore[arg-type]
-    mine = rows.filter(pl.col("direction") == direction)
-    places = mine["second"].to_numpy() - first
-    inside = places < length
-    for name, column in _COLUMNS.items():
-        if column in mine.columns:
-            values = mine[column].cast(pl.Float64).to_numpy()
-            columns[name][start + places[inside]] = values[inside]
 
 
 def _predicted(

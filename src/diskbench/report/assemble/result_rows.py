@@ -30,11 +30,14 @@ _WORST_FIRST = ("no", "with care", "yes")
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One step, or one level of it. `stands` is the number of runs whose figure it is; `burst` says
-    that it was measured on burst credit; `trust` is the verdict's word, `doubt` its reasons."""
+    """One step, or one level of it. `rate` are its IOPS, 0 if they are unknown; `stands` is the
+    number of runs whose figure it is; `burst` says that it was measured on burst credit; `trust` is
+    the verdict's word, `doubt` its reasons."""
 
     id: str
     step: str
+    rate: float = 0.0
+    bytes_per_s: float = 0.0
     stands: int = 0
     burst: bool = False
     when: str = ""
@@ -111,12 +114,19 @@ def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow
     lasts = any(of_run.lasts for of_run in of_runs)
     trial = of_runs[0].trial
     block = next((m.block_bytes for m in trial.measurements if m.step == step), None)
-    rates = _samples(of_runs, lambda level: level.iops)
-    rate = repeats(rates).median if rates else None
+    rate, bytes_per_s = (
+        repeats(samples).median if samples else 0.0
+        for samples in (
+            _samples(of_runs, lambda level: level.iops),
+            _samples(of_runs, lambda level: level.bytes_per_s),
+        )
+    )
     price = price_words(trial.price, rate, block) if lasts else ""
     return ResultRow(
         id=id_,
         step=step,
+        rate=rate,
+        bytes_per_s=bytes_per_s,
         stands=sum(of_run.verdict.stands_for is of_run.level for of_run in of_runs),
         burst=all(level.kind == "burst" for level in levels),
         when=when,
@@ -141,6 +151,8 @@ def _unjudged(trials: Sequence[Facts], name: str) -> tuple[ResultRow, ...]:
             ResultRow(
                 id=row_id(name, line.step, line.direction),
                 step=line.step if line.direction in line.step else f"{line.step} {line.direction}",
+                rate=line.iops.median if line.iops else 0.0,
+                bytes_per_s=speed.median if speed else 0.0,
                 when=line.level or "",
                 iops=spread_cell(line.iops, format_iops),
                 mb_per_s=spread_cell(speed, format_mb_per_s),

@@ -26,7 +26,7 @@ from diskbench.model.options import access_fields
 from diskbench.model.phase import PhaseKind
 from diskbench.model.run import Mark, MeasuredFigure, Run
 from diskbench.ports import EvidenceStore
-from diskbench.results.phase_reader import Courses, courses_of
+from diskbench.results.run_evidence import Courses, courses_of
 from diskbench.store.figures import load_figures
 from diskbench.store.where import Filter
 from diskbench.units import format_bytes

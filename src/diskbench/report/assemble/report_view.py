@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from diskbench.analysis.setting import in_large_blocks
 from diskbench.analysis.shown import at_one_level, shown_stretch, trust_of, verdicts_by_step
@@ -134,12 +135,11 @@ def many_sentences(report: Report) -> tuple[str, str]:
 
 def _counted(report: Report) -> str:
     trials = report.trials
-    machines = len({trial.machine or trial.trial_id for trial in trials})
     configurations = counted(len(report.groups), "configuration")
     trials_run = counted(len(trials), "trial")
     if report.runs != len(trials):
         trials_run += f" with {counted(report.runs, 'run')}"
-    return f"{configurations} measured in {trials_run} on {counted(machines, 'machine')}."
+    return f"{configurations} measured in {trials_run} on {counted(_machines(trials), 'machine')}."
 
 
 def _apart(report: Report) -> str:
@@ -193,15 +193,28 @@ def _sure(row: ResultRow) -> str:
 @dataclass(frozen=True)
 class Group:
     """Trials of the same subject: replicates. `words` describe the subject, `short` only what
-    differs from other groups of the report. `rows` are their common results, with the columns
-    `shown`; `counted` is the number of trials, runs and machines."""
+    differs from other groups of the report; `number` names its rows on a page."""
 
     words: str
     trials: tuple[View, ...]
     short: str = ""
-    rows: tuple[ResultRow, ...] = ()
-    shown: frozenset[str] = frozenset()
-    counted: str = ""
+    number: int = 1
+
+    @cached_property
+    def rows(self) -> tuple[ResultRow, ...]:
+        """The common results of its trials."""
+        return result_rows(self.trials, of=f"group-{self.number}")
+
+    @property
+    def shown(self) -> frozenset[str]:
+        return shown_columns(self.rows)
+
+    @property
+    def counted(self) -> str:
+        """`3 trials, 3 runs, 2 machines`."""
+        runs = sum(len(trial.runs) for trial in self.trials)
+        counts = {"trial": len(self.trials), "run": runs, "machine": _machines(self.trials)}
+        return ", ".join(counted(count, noun) for noun, count in counts.items())
 
     @property
     def name(self) -> str:
@@ -239,18 +252,15 @@ class Report:
 
     @property
     def trials(self) -> tuple[View, ...]:
-        """The trials of all groups, in order."""
         return tuple(trial for group in self.groups for trial in group.trials)
 
     @property
     def single(self) -> View | None:
-        """The only trial of the report; None if there are several."""
         trials = self.trials
         return trials[0] if len(trials) == 1 else None
 
     @property
     def runs(self) -> int:
-        """The number of runs."""
         return sum(len(trial.runs) for trial in self.trials)
 
     @property
@@ -293,13 +303,6 @@ class Report:
         return self.single.next_on_page if self.single and not self.published else None
 
 
-def group_view(words: str, trials: Sequence[View], short: str = "", number: int = 1) -> Group:
-    """The group of trials with their common results; `number` names its rows on a page."""
-    machines = len({trial.machine or trial.trial_id for trial in trials})
-    counts = (
-        counted(len(trials), "trial"),
-        counted(sum(len(trial.runs) for trial in trials), "run"),
-        counted(machines, "machine"),
-    )
-    rows = result_rows(trials, of=f"group-{number}")
-    return Group(words, tuple(trials), short, rows, shown_columns(rows), ", ".join(counts))
+def _machines(trials: Sequence[View]) -> int:
+    """The number of machines: the independent samples."""
+    return len({trial.machine or trial.trial_id for trial in trials})

@@ -17,7 +17,7 @@ from diskbench.model.ids import Known, meant
 from diskbench.model.run import Run
 from diskbench.parallel import few_at_a_time
 from diskbench.report.assemble.chart_data import ChartData
-from diskbench.report.assemble.report_view import Group, Report, group_view
+from diskbench.report.assemble.report_view import Group, Report
 from diskbench.report.assemble.view import View, view_of
 from diskbench.report.charts.palette import PAGE
 from diskbench.report.charts.registry import drawn_alone, drawn_inside, drawn_over
@@ -74,9 +74,9 @@ class ReportReader:
         common = common_fields(named) if len(named) > 1 else ()
         without = {name for name, _ in common}
         views = tuple(
-            group_view(
+            Group(
                 file or words(subject) or "all",
-                trials,
+                tuple(trials),
                 file or words(subject, without=without),
                 number,
             )

@@ -59,7 +59,6 @@ class View(Facts):
 
     @property
     def id(self) -> str:
-        """The id of its section."""
         return row_id(self.trial_id)
 
     @property
@@ -211,7 +210,6 @@ class View(Facts):
 
     @property
     def shown(self) -> frozenset[str]:
-        """The columns of the rows."""
         return shown_columns(self.rows)
 
     @cached_property
@@ -245,7 +243,6 @@ class View(Facts):
 
     @cached_property
     def warned(self) -> tuple[WarningGroup, ...]:
-        """The warnings in groups."""
         return grouped_warnings(self.warnings)
 
     @cached_property

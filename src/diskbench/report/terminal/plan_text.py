@@ -33,12 +33,6 @@ from diskbench.units import (
 )
 
 _MOST_STEPS = 16
-_NAMES = frozenset(
-    {
-        *("", "machine", "target", "rent", "promised", "price", "credit", "disk", "unknown"),
-        *("space", "time", "runs", "note", "job file"),
-    }
-)
 _MUCH_LONGER = 1.1
 """From this estimate on, the text says that size-bound steps may take longer."""
 _TEXT_AT = 11
@@ -53,29 +47,35 @@ def print_plan(plans: Sequence[Plan], *, stream: TextIO, brief: bool = False) ->
 def brief_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
     """What each plan measures, how long that takes and what it costs, without the single steps:
     a line, and one for whatever the user has to know before it begins."""
-    alike = Counter(_brief_lines(plan) for plan in plans)
+    width = width or shutil.get_terminal_size().columns
+    alike = Counter((_brief_title(plan), _brief_pairs(plan)) for plan in plans)
     out: list[str] = []
     before = ""
-    for (title, *lines), count in alike.items():
-        out += [title] if title != before else []
+    for (title, pairs), count in alike.items():
+        out += _folded([title] if title != before else [], width)
         before = title
         out += [f"  {count} machines, each:"] if count > 1 else []
-        out += lines
-    return "\n".join(_wrapped(out, width or shutil.get_terminal_size().columns))
+        out += _labelled(pairs, width)
+    return "\n".join(out)
 
 
-def _brief_lines(plan: Plan) -> tuple[str, ...]:
-    """How long it takes, then what it is measured on and what has to be known before."""
+def _brief_title(plan: Plan) -> str:
+    """What is measured and how long it takes."""
     steps = f"{len(plan.steps)} step{'s' if len(plan.steps) > 1 else ''}"
+    return f"{plan.profile.name}: {steps}, {_time(plan)}"
+
+
+def _brief_pairs(plan: Plan) -> tuple[tuple[str, str], ...]:
+    """What it is measured on, and what has to be known before."""
     brief = {"machine", "rent", "promised", "price", "target", "", "note"}
     if "." in plan.cell.profile or "/" in plan.cell.profile:  # a file, not a name
         brief.add("job file")
-    lines, name = [], ""
+    pairs, name = [], ""
     for label, text in _pairs(plan):
         name = label or name
         if name in brief and text != _files_words(plan):
-            lines.append(f"  {label:<{_TEXT_AT - 3}} {text}")
-    return (f"{plan.profile.name}: {steps}, {_time(plan)}", *lines)
+            pairs.append((label, text))
+    return tuple(pairs)
 
 
 def render_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
@@ -83,35 +83,34 @@ def render_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
 
     Lines longer than `width` (None: the terminal's) are wrapped and indented; words stay whole.
     """
+    width = width or shutil.get_terminal_size().columns
     out: list[str] = []
     for _, group in groupby(plans, key=_shape):
-        alike = list(group)
-        first = alike[0]
-        out.append(f"{first.profile.name}: {first.profile.title}")
-        if first.profile.question:
-            out.append(f"  {first.profile.question}")
-        for plan in alike:
-            out += ["", *(f"  {name:<{_TEXT_AT - 3}} {text}" for name, text in _pairs(plan))]
-        out += ["", *_step_lines(first)]
+        first, *others = group
+        profile = first.profile
+        out += _folded([f"{profile.name}: {profile.title}"], width)
+        out += _folded([f"  {profile.question}"] if profile.question else [], width)
+        for plan in (first, *others):
+            out += ["", *_labelled(_pairs(plan), width)]
+        out += ["", *_folded(_step_lines(first), width)]
         if table := list(expected_lines(first.expectation)):
-            out += ["", *table]
-    return "\n".join(_wrapped(out, width or shutil.get_terminal_size().columns))
+            out += ["", *_folded(table, width)]
+    return "\n".join(out)
 
 
-def _wrapped(lines: Iterable[str], width: int) -> list[str]:
-    out: list[str] = []
+def _labelled(pairs: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
+    """Each text after its label; further lines go on below the text."""
+    for name, text in pairs:
+        lead = f"  {name:<{_TEXT_AT - 2}}"
+        fits = len(lead) + len(text) <= width
+        yield from [lead + text] if fits else wrapped(lead, text, width)
+
+
+def _folded(lines: Iterable[str], width: int) -> Iterator[str]:
+    """Lines without a label; further lines have the indent of the first."""
     for line in lines:
-        fits = len(line) <= width
-        out += [line] if fits else wrapped("", line, width, indent=_hanging(line))
-    return out
-
-
-def _hanging(line: str) -> int:
-    """Column at which the text of a line begins: after a pair's label, else after the indent."""
-    name = line[2:_TEXT_AT]
-    if line.startswith("  ") and name.strip() in _NAMES and name.endswith(" "):
-        return _TEXT_AT
-    return max(2, len(line) - len(line.lstrip()))
+        indent = max(2, len(line) - len(line.lstrip()))
+        yield from [line] if len(line) <= width else wrapped("", line, width, indent=indent)
 
 
 def _shape(plan: Plan) -> object:

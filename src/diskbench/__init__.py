@@ -95,7 +95,7 @@ def load_measurements(
     one too (default: the store in which each run is kept). Raises UnknownName for an unknown run,
     StoreUnavailable.
     """
-    from diskbench.results.frames import cliff_safe_frame
+    from diskbench.results.exported_rows import cliff_safe_frame
     from diskbench.store.evidence import open_evidence
 
     with _opened(database) as rows:
@@ -154,7 +154,7 @@ def load_verdicts(
     judged by its rows alone. `run_id` is as in `load_measurements`. Raises UnknownName,
     StoreUnavailable.
     """
-    from diskbench.results.frames import verdicts_frame
+    from diskbench.results.exported_rows import verdicts_frame
     from diskbench.store.evidence import open_evidence
 
     store = open_evidence(evidence or _setting("evidence_url"))

@@ -10,7 +10,7 @@ from diskbench.analysis.repeats import median_interval, more_needed, width
 from diskbench.model.campaign import UntilStatus
 from diskbench.model.matrix import Limits
 from diskbench.plan.until import BlockStatus, turn_of
-from diskbench.report.terminal.matrix_table import until_words
+from diskbench.report.terminal.status_text import until_words
 
 
 def drawn(seed, count, sd):

@@ -31,7 +31,7 @@ from diskbench.engine.matrix.matrix_file import load_matrix, outlook_of, seed_of
 from diskbench.engine.matrix.status import matrix_status
 from diskbench.errors import InvalidValue
 from diskbench.providers.registry import Providers
-from diskbench.report.terminal.matrix_table import matrix_line
+from diskbench.report.terminal.status_text import matrix_line
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.settings import load_settings
 from diskbench.store.campaigns import find_campaign, list_campaigns, load_campaign

@@ -32,9 +32,9 @@ from diskbench.plan.matrix import expand
 from diskbench.plan.rent_options import key_values
 from diskbench.providers.registry import Providers
 from diskbench.report.terminal.compare_text import replicate_lines
-from diskbench.report.terminal.matrix_table import until_words
 from diskbench.report.terminal.matrix_text import render_outlook
 from diskbench.report.terminal.screen import wrapped
+from diskbench.report.terminal.status_text import until_words
 from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.replicate_set import replicates_of, until_statuses

@@ -159,30 +159,26 @@ def matched_subjects(
     for subject in dict.fromkeys((*of_a, *of_b)):
         name = words(subject) or "all"
         figures_a, figures_b = of_a.get(subject), of_b.get(subject)
-        if figures_a and figures_b and not sets_apart & {*_NEVER_ACROSS}:
+        if not figures_a or not figures_b:
+            why = f"only {'A' if figures_a else 'B'} measured it"
+        elif sets_apart & {*_NEVER_ACROSS}:
+            why = "profiles or their jobs differ: figures of other work have no ratio"
+        else:
             name = name if name not in matched else f"{name} ({len(matched) + 1})"
             matched[name] = _by_line(figures_a), _by_line(figures_b)
-        elif figures_a and figures_b:
-            why = "profiles or their jobs differ: figures of other work have no ratio"
-            alone.append(NotCompared(block=name, why=why))
-        else:
-            alone.append(
-                NotCompared(block=name, why=f"only {'A' if figures_a else 'B'} measured it")
-            )
+            continue
+        alone.append(NotCompared(block=name, why=why))
     return matched, alone
 
 
 def _fields_apart(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> set[str]:
     """The fields that have a single value on each side, where the two values differ."""
-    values = [values_of_fields(figure.subject for figure in side) for side in (a, b)]
-    names = {*values[0], *values[1]}
-    values_by_name = [
-        (name, values[0].get(name, {""}), values[1].get(name, {""})) for name in names
-    ]
+    of_a, of_b = (values_of_fields(figure.subject for figure in side) for side in (a, b))
     return {
         name
-        for name, values_a, values_b in values_by_name
-        if len(values_a) == len(values_b) == 1 and values_a != values_b
+        for name in {*of_a, *of_b}
+        if len(values_a := of_a.get(name, {""})) == len(values_b := of_b.get(name, {""})) == 1
+        and values_a != values_b
     }
 
 

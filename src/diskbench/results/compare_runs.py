@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
+from itertools import chain
 
 from sqlalchemy.engine import Engine
 
@@ -87,20 +88,15 @@ def compare_metrics(
             lacking = lacking or error
     if not comparisons:
         raise lacking or InvalidValue("no metric is named", advice="name one, such as iops")
-    first = comparisons[0]
-    lines = dict.fromkeys(
-        (line.block, line.step, line.direction)
-        for comparison in comparisons
-        for line in comparison.compared
-    )
-    order = {line: at for at, line in enumerate(lines)}
-    compared = [line for comparison in comparisons for line in comparison.compared]
-    compared.sort(key=lambda line: order[line.block, line.step, line.direction])
-    not_compared = dict.fromkeys(
-        words for comparison in comparisons for words in comparison.not_compared
-    )
-    return first.model_copy(
-        update={"compared": tuple(compared), "not_compared": tuple(not_compared)}
+    of_step: dict[tuple[str, str, str], list[Compared]] = {}
+    for line in chain.from_iterable(comparison.compared for comparison in comparisons):
+        of_step.setdefault((line.block, line.step, line.direction), []).append(line)
+    alone = chain.from_iterable(comparison.not_compared for comparison in comparisons)
+    return comparisons[0].model_copy(
+        update={
+            "compared": tuple(chain.from_iterable(of_step.values())),
+            "not_compared": tuple(dict.fromkeys(alone)),
+        }
     )
 
 
@@ -170,22 +166,21 @@ def _lines(
 ) -> list[Draft]:
     drafts = []
     for line in dict.fromkeys((*a, *b)):
+        why = ""
         if line in a and line in b:
-            if why := _not_alike(line, a[line], b[line], pool):
-                refused = NotCompared(block=block, why=why)
-                alone += [refused] if refused not in alone else []
-                continue
-            pairs, unpaired, in_turn = paired(a[line], b[line])
-            ratio = compare(pairs)
-            drafts.append(Draft(block, line, a[line], b[line], ratio, unpaired, in_turn))
+            why = _not_alike(line, a[line], b[line], pool)
+            if not why:
+                pairs, unpaired, in_turn = paired(a[line], b[line])
+                ratio = compare(pairs)
+                drafts.append(Draft(block, line, a[line], b[line], ratio, unpaired, in_turn))
         elif (line.step, line.direction) not in {
             (other.step, other.direction) for other in (b if line in a else a)
         }:
             why = f"only {'A' if line in a else 'B'} has {line.step} {line.direction}"
-            alone.append(NotCompared(block=block, why=why))
         elif line in a:
             why = f"{line.step} {line.direction}: block size, queue depth or pattern differ"
-            alone.append(NotCompared(block=block, why=why))
+        left = NotCompared(block=block, why=why)
+        alone += [left] if why and left not in alone else []
     return drafts
 
 

@@ -10,7 +10,7 @@ may counts.
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -37,7 +37,7 @@ from diskbench.results.trial_figures import (
     words,
 )
 from diskbench.store.campaigns import CampaignRow
-from diskbench.store.matrix_sums import BlockEnds, block_ends, done_trials
+from diskbench.store.matrix_sums import block_ends, done_trials
 from diskbench.store.query import find_runs
 from diskbench.store.where import Filter, any_of
 
@@ -182,18 +182,14 @@ _JUDGED_ROLE = "measure"
 """Steps at an offered load are not judged, because their rate is set and not measured."""
 
 
+@lru_cache(maxsize=16)
 def statuses_of(
     database: sa.Engine, campaign_id: str, done: frozenset[tuple[str, str]], share: float
 ) -> Mapping[str, BlockStatus]:
-    """The status of each block, from its finished replicates (`done_trials`)."""
-    return _read(database, campaign_id, done, share) if done else {}
-
-
-@lru_cache(maxsize=16)
-def _read(
-    database: sa.Engine, campaign_id: str, done: frozenset[tuple[str, str]], share: float
-) -> Mapping[str, BlockStatus]:
-    """Cached by the set of finished cells: computed again only when another cell has ended."""
+    """The status of each block, from its finished replicates (`done_trials`); computed again only
+    when another cell has ended."""
+    if not done:
+        return {}
     block_of = {trial_id: block for block, trial_id in done}
     figures = main_figures(database, [Filter("campaign_id", "=", campaign_id)])
     blocks: dict[str, dict[FigureLine, list[LineFigure]]] = {
@@ -202,7 +198,7 @@ def _read(
     for _, figure in figures:
         if figure.trial_id in block_of and figure.role == _JUDGED_ROLE:
             blocks[block_of[figure.trial_id]][figure.line].append(figure)
-    count = {block: sum(of_block == block for of_block in block_of.values()) for block in blocks}
+    count = Counter(block_of.values())
     return {block: _worst(count[block], lines, share) for block, lines in blocks.items()}
 
 
@@ -232,27 +228,26 @@ def _of_line(n: int, line: FigureLine, figures: Sequence[LineFigure], share: flo
 
 def until_statuses(database: sa.Engine, campaign: CampaignRow) -> tuple[UntilStatus, ...]:
     """The status of each block of a matrix; empty for a matrix without `until_ci`."""
-    limits = campaign.limits
-    if limits.until_ci is None:
+    share = campaign.limits.until_ci
+    if share is None:
         return ()
     done = done_trials(database, campaign.campaign_id)
-    statuses = statuses_of(database, campaign.campaign_id, done, limits.until_ci)
-    return tuple(
-        _until_status(ends, statuses.get(ends.block, BlockStatus(0)), limits.until_ci)
-        for ends in block_ends(database, campaign.campaign_id)
-    )
-
-
-def _until_status(ends: BlockEnds, block_status: BlockStatus, share: float) -> UntilStatus:
-    reached = block_status.more == 0
-    ended = ends.spared or ("" if reached else f"all {ends.cells} replicates were measured")
-    return UntilStatus(
-        block=ends.block,
-        wanted=share,
-        n=block_status.n,
-        step=block_status.step,
-        width=block_status.width,
-        more=block_status.more,
-        reached=reached,
-        ended="" if ends.unfinished else ended,
-    )
+    known = statuses_of(database, campaign.campaign_id, done, share)
+    statuses = []
+    for ends in block_ends(database, campaign.campaign_id):
+        now = known.get(ends.block, BlockStatus(0))
+        reached = now.more == 0
+        ended = ends.spared or ("" if reached else f"all {ends.cells} replicates were measured")
+        statuses.append(
+            UntilStatus(
+                block=ends.block,
+                wanted=share,
+                n=now.n,
+                step=now.step,
+                width=now.width,
+                more=now.more,
+                reached=reached,
+                ended="" if ends.unfinished else ended,
+            )
+        )
+    return tuple(statuses)

@@ -38,10 +38,9 @@ def step_verdicts(
     """The verdict on each step over comparable runs: those of a trial, or of all replicates of one
     cell (rows, as `find_runs` returns them). A trial is one sample, whatever the number of its
     runs, and so are trials that shared a machine."""
-    by_trial = _by_trial(runs)
     verdicts = [
         verdict
-        for of_trial in by_trial
+        for of_trial in _by_trial(runs)
         for verdict in trial_verdicts(database, evidence, of_trial, books=books)
     ]
     return over_runs(runs, verdicts)
@@ -49,22 +48,17 @@ def step_verdicts(
 
 def over_runs(runs: Sequence[Run], verdicts: Sequence[Verdict]) -> tuple[StepVerdict, ...]:
     """The same as `step_verdicts`, computed from the verdicts on the runs."""
-    by_trial = _by_trial(runs)
     of_run: dict[str, dict[str, Verdict]] = {}
     for verdict in verdicts:
         of_run.setdefault(verdict.run_id, {})[verdict.step] = verdict
-    names = dict.fromkeys(verdict.step for verdict in verdicts)
-    summaries = []
-    for name in names:
-        judged = [
-            [(run, of_run[run.run_id][name]) for run in trial if name in of_run.get(run.run_id, {})]
-            for trial in by_trial
-        ]
-        known = [trial for trial in judged if trial]
-        summed = _of_step(name, known)
-        if summed is not None:
-            summaries.append(summed)
-    return tuple(summaries)
+    steps: dict[str, list[list[tuple[Run, Verdict]]]] = {verdict.step: [] for verdict in verdicts}
+    for of_trial in _by_trial(runs):
+        for step, trials in steps.items():
+            judged = [(run, of_run.get(run.run_id, {}).get(step)) for run in of_trial]
+            if known := [(run, verdict) for run, verdict in judged if verdict is not None]:
+                trials.append(known)
+    summaries = [_of_step(step, trials) for step, trials in steps.items()]
+    return tuple(summary for summary in summaries if summary is not None)
 
 
 def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> StepVerdict | None:

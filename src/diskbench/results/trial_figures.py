@@ -26,7 +26,7 @@ from diskbench.model.options import access_fields
 from diskbench.model.phase import PhaseKind
 from diskbench.model.run import Mark, MeasuredFigure, Run
 from diskbench.ports import EvidenceStore
-from diskbench.results.phase_reader import Courses, courses_of
+from diskbench.results.run_evidence import Courses, courses_of
 from diskbench.store.figures import load_figures
 from diskbench.store.where import Filter
 from diskbench.units import format_bytes
@@ -190,27 +190,21 @@ def _figure(
     steps: _Steps,
 ) -> LineFigure:
     results = _runs(line, rows, metric, steps)
-    of_runs = [steps.kinds.get((result.run_id, line.step)) for result in results]
+    figures = [figure for _, _, figure in results]
+    of_runs = [steps.kinds.get((run_id, line.step)) for run_id, _, _ in results]
     if "baseline" not in of_runs:
-        of_runs = [result.kind for result in results]
-    places = of_one_level(of_runs, [result.iops for result in results])
-    kept_results = [results[at] for at in places]
-    courses_of_runs = [
-        courses[key] for run in results if (key := (run.run_id, line.step)) in courses
-    ]
+        of_runs = [figure.kind for figure in figures]
+    rates = [figure.iops or figure.bytes_per_s or 0.0 for figure in figures]
+    places = of_one_level(of_runs, rates)
+    kept = [figures[at] for at in places]
     first = rows[0]
     run = first.run
     known = [(name, getattr(run, name)) for name in FACTS]
     facts = [(name, _text(name, value)) for name, value in known if value is not None]
-    regimes = sorted(
-        {result.kind for result in kept_results if result.kind in _REGIMES}
-        if courses_of_runs
-        else set()
-    )
-    facts += [(REGIME, " and ".join(regimes))] if regimes else []
-    levels = sorted(
-        {result.kind for result in kept_results if result.kind is not None and result.is_level}
-    )
+    if any((run_id, line.step) in courses for run_id, _, _ in results):
+        regimes = sorted({figure.kind for figure in kept if figure.kind in _REGIMES})
+        facts += [(REGIME, " and ".join(regimes))] if regimes else []
+    levels = sorted({figure.kind for figure in kept if figure.kind and figure.level is not None})
     return LineFigure(
         trial_id=run.trial_id,
         campaign_id=run.campaign_id,
@@ -221,27 +215,15 @@ def _figure(
         facts=tuple(facts),
         line=line,
         order=first.step_index,
-        value=middle([result.value for result in kept_results], worst_is_high=metric not in _RATES),
-        apart=disagreement([result.value for result in results]),
+        value=middle([results[at][1] for at in places], worst_is_high=metric not in _RATES),
+        apart=disagreement([value for _, value, _ in results]),
         marks=tuple(mark for mark in _MARKS if run.has(mark)),
         role=first.role,
         level=levels[0] if levels and metric in _RATES else None,
-        spans_cliff=metric not in _RATES and any(result.crosses for result in kept_results),
+        spans_cliff=metric not in _RATES and any(figure.crosses for figure in kept),
         block=block_of(run.labels),
         runs=tuple(sorted({row.run_id: row.run for row in rows}.values(), key=_index)),
     )
-
-
-@dataclass(frozen=True)
-class _OfRun:
-    """The figure of one run: its value in the metric, its IOPS, and the level of both."""
-
-    run_id: str
-    value: float
-    iops: float
-    kind: PhaseKind | None
-    is_level: bool
-    crosses: bool
 
 
 def _runs(
@@ -249,7 +231,8 @@ def _runs(
     rows: Sequence[MeasuredFigure],
     metric: Metric,
     steps: _Steps,
-) -> list[_OfRun]:
+) -> list[tuple[str, float, Figure]]:
+    """The id of each run, its value in the metric, and the figure of its step."""
     by_run: dict[str, list[MeasuredFigure]] = {}
     for row in rows:
         by_run.setdefault(row.run_id, []).append(row)
@@ -260,16 +243,7 @@ def _runs(
         ordered = sorted(of_run, key=lambda row: row.round or 0)
         value = of_rounds([row.value for row in ordered], worst_is_high=metric not in _RATES)
         rate = {"iops": figure.iops, "bytes_per_s": figure.bytes_per_s}.get(metric)
-        results.append(
-            _OfRun(
-                run_id,
-                value if rate is None else rate,
-                figure.iops or figure.bytes_per_s or 0.0,
-                figure.kind,
-                figure.level is not None,
-                figure.crosses,
-            )
-        )
+        results.append((run_id, value if rate is None else rate, figure))
     return results
 
 

@@ -22,7 +22,7 @@ def both(database, place: Path):
     url = (place / "evidence").as_uri()
     runs = find_runs(database)[::-1]
     [found] = step_verdicts(database, open_evidence(url), runs, books=SHIPPED)
-    groups = ReportReader(database, open_evidence, url).read(runs).groups
+    groups, _, _ = ReportReader(database, open_evidence, url).read(runs)
     [row] = result_rows([view for group in groups for view in group.trials])
     return row, found
 

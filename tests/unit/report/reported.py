@@ -6,7 +6,7 @@ from diskbench.model.doubts import Reason
 from diskbench.model.expectation import DiskPrice
 from diskbench.model.verdict import Judged, Limiter, Promised, Verdict
 from diskbench.report.assemble.facts import RunFacts
-from diskbench.report.assemble.report_view import Report, group_view
+from diskbench.report.assemble.report_view import Group, Report
 from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.assemble.view import View
 
@@ -67,7 +67,7 @@ def report(*trials, words="aws gp2 20 GiB, quick", **more):
 
 def group(words, *trials, short="", number=1):
     """Trials of one subject."""
-    return group_view(words, trials, short, number)
+    return Group(words, trials, short, number)
 
 
 def reported(groups, **more):

@@ -1,6 +1,7 @@
-"""A tool's own results beside runs of our profile of its name."""
+"""A tool's own results beside runs of our profile of its name; what differs between two sides."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from diskbench.catalog.fidelity import FIDELITY, of_tool
 from diskbench.fio.profiles import shipped_names, shipped_profile
 from diskbench.results.compare_draft import aligned
+from diskbench.results.compare_runs import differences
 from diskbench.results.trial_figures import FigureLine, LineFigure
 
 PAGE = Path(__file__).parents[3] / "docs" / "evidence" / "fidelity.md"
@@ -79,3 +81,15 @@ def test_the_table_says_what_the_page_says_and_names_steps_that_there_are():
             assert rows[known.metric] == (known.ratio, known.alike)
             assert f"{known.ratio:.2f}" in known.words()
     assert of_tool("vdbench") == ()
+
+
+def test_differences_stand_in_the_order_of_the_fields_whatever_the_hash_seed():
+    names = [f"field-{at}" for at in range(12)]
+    sides = [
+        replace(
+            figure({name: f"{name} of {side}" for name in names[:6]}, "read", "read"),
+            facts=tuple((name, f"{name} of {side}") for name in names[6:]),
+        )
+        for side in "ab"
+    ]
+    assert [each.fact for each in differences(sides[:1], sides[1:])] == names

@@ -10,7 +10,7 @@ from tests.unit.engine.matrix.test_matrix_file import mistakes
 from diskbench.engine.matrix.admission import feed
 from diskbench.engine.matrix.status import matrix_status
 from diskbench.model.matrix import Limits
-from diskbench.report.terminal.matrix_table import until_words
+from diskbench.report.terminal.status_text import until_words
 from diskbench.results.replicate_set import statuses_of
 from diskbench.store.campaigns import find_campaign, save_campaign
 from diskbench.store.cells import load_cells

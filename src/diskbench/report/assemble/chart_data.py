@@ -16,15 +16,15 @@ from diskbench.model.run import Run
 from diskbench.model.spec import Plan
 from diskbench.model.verdict import Verdict, trust_words
 from diskbench.ports import EvidenceStore
-from diskbench.report.assemble.course import StepCourse, courses
+from diskbench.report.assemble.course import Band, StepCourse, band, by_step, courses
 from diskbench.report.assemble.latencies import (
     Distribution,
     LatencyMap,
+    LoadCurve,
     distributions,
     latency_maps,
+    load_curves,
 )
-from diskbench.report.assemble.load_curve import LoadCurve, load_curves
-from diskbench.report.assemble.overview import Band, band, by_step
 from diskbench.report.assemble.report_view import Group, short_names
 from diskbench.report.assemble.view import View
 from diskbench.report.assemble.words import rate_metric, row_href
@@ -62,12 +62,10 @@ class ChartData:
 
     @cached_property
     def trials(self) -> tuple[View, ...]:
-        """The trials of all groups, in order."""
         return tuple(trial for group in self.groups for trial in group.trials)
 
     @property
     def single(self) -> View | None:
-        """The only trial; None if there are several."""
         return self.trials[0] if len(self.trials) == 1 else None
 
     @property

@@ -1,4 +1,5 @@
-"""The figures of a step second by second, beside its expectation: data for charts.
+"""The figures of a step second by second, beside its expectation, and the seconds of many runs of a
+step at once: data for charts.
 
 A course uses the clock of its phases: it starts at the first second with a row, and the rounds of a
 repeated step follow each other without pauses and without the last second of each round but the
@@ -18,9 +19,10 @@ band of noise is as wide as it was. To these are added
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,7 +113,7 @@ def courses(
         name, index = str(first["step"][0]), int(first["step_index"][0])
         if not is_selected(name):
             continue
-        tracks, rounds, seconds = _whole(*_tracks(rows))
+        tracks, rounds, seconds = _tracks(rows)
         if seconds < 2 or not tracks:
             continue
         of_round = first["round"][0]
@@ -149,35 +151,31 @@ def frames_by_step(series: pl.DataFrame) -> list[list[pl.DataFrame]]:
 def _tracks(
     rounds: Sequence[pl.DataFrame],
 ) -> tuple[dict[str, DirectionSeries], tuple[int, ...], int]:
-    """The tracks by direction, the seconds at which the rounds begin, and the total seconds."""
-    lengths = []
+    """The tracks by direction, the seconds at which the rounds begin, and the total seconds; the
+    last second is left out if enough remain."""
+    import polars as pl
+
+    parts, starts, size = [], [], 0
     for number, rows in enumerate(rounds, 1):
-        seconds = rows["second"]
-        span_s = int(seconds.max()) - int(seconds.min()) + 1  # type: ignore[arg-type]
-        lengths.append(span_s if number == len(rounds) else span_s - 1)
-    starts = [0, *np.cumsum(lengths).tolist()]
-    size = starts.pop()
+        starts.append(size)
+        place = pl.col("second") - rows["second"].min()
+        span_s = int(rows.select(place.max()).item()) + 1
+        size += span_s if number == len(rounds) else span_s - 1
+        parts.append(rows.with_columns(place=place + starts[-1]).filter(pl.col("place") < size))
+    seconds = size - 1 if size >= _LONG_S else size
+    by_direction = pl.concat(parts).partition_by("direction", as_dict=True)
     tracks = {}
     for direction in _ORDER:
-        columns = {name: np.full(size, np.nan) for name in DirectionSeries.__dataclass_fields__}
-        for rows, start, length in zip(rounds, starts, lengths, strict=True):
-            _fill(columns, rows, direction, start, length)
-        rates = np.concatenate((columns["iops"], columns["bytes_per_s"], columns["mean_ns"]))
+        values = {name: np.full(size, np.nan) for name in _COLUMNS}
+        if (mine := by_direction.get((direction,))) is not None:
+            places = mine["place"].to_numpy()
+            for name, column in _COLUMNS.items():
+                if column in mine.columns:
+                    values[name][places] = mine[column].cast(pl.Float64).to_numpy()
+        rates = np.concatenate((values["iops"], values["bytes_per_s"], values["mean_ns"]))
         if np.nan_to_num(rates).any():
-            tracks[direction] = DirectionSeries(**columns)
-    return tracks, tuple(starts), size
-
-
-def _whole(
-    tracks: Mapping[str, DirectionSeries], rounds: tuple[int, ...], seconds: int
-) -> tuple[dict[str, DirectionSeries], tuple[int, ...], int]:
-    """The tracks without the last second, if enough seconds remain."""
-    last = seconds - 1 if seconds >= _LONG_S else seconds
-    cut = {
-        direction: DirectionSeries(**{name: getattr(track, name)[:last] for name in _COLUMNS})
-        for direction, track in tracks.items()
-    }
-    return cut, rounds, last
+            tracks[direction] = DirectionSeries(**{k: of[:seconds] for k, of in values.items()})
+    return tracks, tuple(starts), seconds
 
 
 _COLUMNS = {
@@ -189,21 +187,6 @@ _COLUMNS = {
     "max_ns": "lat_max_ns",
 }
 """Field of DirectionSeries → column of the series."""
-
-
-def _fill(
-    columns: Mapping[str, Floats], rows: pl.DataFrame, direction: str, start: int, length: int
-) -> None:
-    import polars as pl
-
-    first = int(rows["second"].min())  # type: ignore[arg-type]
-    mine = rows.filter(pl.col("direction") == direction)
-    places = mine["second"].to_numpy() - first
-    inside = places < length
-    for name, column in _COLUMNS.items():
-        if column in mine.columns:
-            values = mine[column].cast(pl.Float64).to_numpy()
-            columns[name][start + places[inside]] = values[inside]
 
 
 def _predicted(
@@ -292,3 +275,148 @@ def stalled(values: Floats) -> NDArray[np.bool_]:
     if not moving.size:
         return np.zeros(values.size, dtype=np.bool_)
     return np.asarray(values <= STALLED * float(np.median(moving)), dtype=np.bool_)
+
+
+MOST_STRETCHES = 100
+MOST_CELLS = 12_000
+"""The most cells of one chart: more enlarge the file without showing more. Our choice."""
+MOST_TELLING = 6
+
+
+@dataclass(frozen=True)
+class Band:
+    """One run of a step: the I/Os of each second (bytes if its logs have no I/Os), its median
+    second, when it fell (None: it did not), and its stalls as (start, seconds)."""
+
+    run_id: str
+    step: str
+    figure: Literal["iops", "bytes_per_s"]
+    values: NDArray[np.float32]
+    median: float
+    fell_s: float | None = None
+    stalls: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def stalled_s(self) -> float:
+        """The total stalled time in seconds."""
+        return sum(seconds for _, seconds in self.stalls)
+
+    @property
+    def seconds(self) -> int:
+        return int(self.values.size)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Adjacent stretches of run `row` (from 0) with the same step of `heat`."""
+
+    row: int
+    start_s: float
+    end_s: float
+    heat: int
+
+
+@dataclass(frozen=True)
+class Telling:
+    """A run that stands out, and the reason as text."""
+
+    run_id: str
+    why: str
+
+
+def band(course: StepCourse) -> Band:
+    """The band of a course."""
+    figure: Literal["iops", "bytes_per_s"]
+    figure = "iops" if course.total("iops").any() else "bytes_per_s"
+    values = course.total(figure)
+    phases = course.phases
+    return Band(
+        run_id=course.run_id,
+        step=course.step,
+        figure=figure,
+        values=values.astype(np.float32),
+        median=float(np.median(values)),
+        fell_s=phases.cliffs[0].at_s if phases and phases.cliffs else None,
+        stalls=tuple((stall.start_s, stall.seconds) for stall in phases.stalls) if phases else (),
+    )
+
+
+def by_step(bands: Iterable[Band]) -> tuple[tuple[Band, ...], ...]:
+    """The bands of each step that has two or more, the most common step first."""
+    groups: dict[tuple[str, str], list[Band]] = {}
+    for band in bands:
+        groups.setdefault((band.step, band.figure), []).append(band)
+    several = [tuple(group) for group in groups.values() if len(group) > 1]
+    return tuple(sorted(several, key=len, reverse=True))
+
+
+def spans(
+    bands: Sequence[Band], bounds: Sequence[float], *, most: int = MOST_STRETCHES
+) -> tuple[Span, ...]:
+    """Each run in stretches of equal length; adjacent stretches of one step of heat are merged.
+
+    `bounds` are the upper bounds of the steps of heat. Stretches grow until the number of spans is
+    within the limit.
+    """
+    joined: list[Span] = []
+    count = most
+    while count >= 1:
+        width = stretch_s(bands, count)
+        joined = [
+            span for row, band in enumerate(bands) for span in _spans(row, band, width, bounds)
+        ]
+        if len(joined) <= MOST_CELLS:
+            break
+        count //= 2
+    return tuple(joined)
+
+
+def stretch_s(bands: Sequence[Band], count: int = MOST_STRETCHES) -> int:
+    """The length of a stretch in seconds if the longest run has `count` of them."""
+    return -(-max((band.seconds for band in bands), default=1) // count)
+
+
+def means(band: Band, width: int) -> NDArray[np.float64]:
+    """The mean of each stretch of `width` seconds."""
+    starts = np.arange(0, band.seconds, width)
+    sums = np.add.reduceat(band.values.astype(np.float64), starts)
+    lengths = np.diff(np.append(starts, band.seconds))
+    return np.asarray(sums / lengths)
+
+
+def _spans(row: int, band: Band, width: int, bounds: Sequence[float]) -> list[Span]:
+    heats = np.searchsorted(np.asarray(bounds), means(band, width), side="right").tolist()
+    joined, at = [], 0
+    for heat, same in groupby(heats):
+        count = len(list(same))
+        end = min((at + count) * width, band.seconds)
+        joined.append(Span(row, at * width, end, heat))
+        at += count
+    return joined
+
+
+def telling(bands: Sequence[Band], most: int = MOST_TELLING) -> tuple[Telling, ...]:
+    """At most `most` representative runs: the median, the lowest, the highest, the first and the
+    last to fall, and the one that stalled longest. No run appears twice."""
+    if not bands:
+        return ()
+    ordered = sorted(bands, key=lambda band: band.median)
+    fell = sorted(
+        (band for band in bands if band.fell_s is not None), key=lambda band: band.fell_s or 0.0
+    )
+    stalled = [band for band in bands if band.stalled_s]
+    count = f"of {len(bands):,} runs"
+    asked = [
+        (ordered[len(ordered) // 2], f"the middle {count}"),
+        (ordered[0], f"the lowest {count}"),
+        (ordered[-1], f"the highest {count}"),
+    ]
+    if fell:
+        asked += [(fell[0], f"the first to fall {count}"), (fell[-1], f"the last to fall {count}")]
+    if stalled:
+        longest = max(stalled, key=lambda band: band.stalled_s)
+        asked.append((longest, f"the longest stall {count}"))
+    chosen: dict[str, Telling] = {}
+    for telling_run, why in asked:
+        chosen.setdefault(telling_run.run_id, Telling(telling_run.run_id, why))
+    return tuple(chosen.values())[:most]

@@ -35,7 +35,6 @@ class RunFacts:
 
     @property
     def id(self) -> str:
-        """The id of its row."""
         return row_id(self.run_id)
 
     @property

@@ -44,12 +44,10 @@ class Spread:
 
     @property
     def low(self) -> float:
-        """The lowest value."""
         return min(self.values)
 
     @property
     def high(self) -> float:
-        """The highest value."""
         return max(self.values)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
+from functools import cached_property
 
 from diskbench.analysis.setting import in_large_blocks
 from diskbench.analysis.shown import at_one_level, shown_stretch, trust_of, verdicts_by_step
@@ -128,28 +128,6 @@ _ALIKE = 1.2
 """Levels less than 20 % apart count as one, as everywhere else (MR-4's least cliff)."""
 
 
-@dataclass(frozen=True)
-class _Lasting:
-    """The level that stands for one subject in a step: the lasting one, or a burst if no run
-    outlasted it."""
-
-    words: str
-    row: ResultRow
-
-    @property
-    def iops(self) -> float:
-        """The shown IOPS; 0 if the cell is not a number."""
-        return _number(self.row.iops.text)
-
-    @property
-    def rate(self) -> str:
-        """The rate in words, in MB/s for large blocks, else in IOPS: `3,000 IOPS in a burst`."""
-        size = _number(self.row.mb_per_s.text) * 1e6
-        large = in_large_blocks(self.iops, size)
-        rate = f"{self.row.mb_per_s.text} MB/s" if large else f"{self.row.iops.text} IOPS"
-        return f"{rate} in a burst" if self.row.burst else rate
-
-
 def many_sentences(report: Report) -> tuple[str, str]:
     """How much was measured; then the slowest and the fastest group in the most common step."""
     return _counted(report), _apart(report)
@@ -157,55 +135,52 @@ def many_sentences(report: Report) -> tuple[str, str]:
 
 def _counted(report: Report) -> str:
     trials = report.trials
-    machines = len({trial.machine or trial.trial_id for trial in trials})
     configurations = counted(len(report.groups), "configuration")
     trials_run = counted(len(trials), "trial")
     if report.runs != len(trials):
         trials_run += f" with {counted(report.runs, 'run')}"
-    return f"{configurations} measured in {trials_run} on {counted(machines, 'machine')}."
+    return f"{configurations} measured in {trials_run} on {counted(_machines(trials), 'machine')}."
 
 
 def _apart(report: Report) -> str:
-    steps: dict[str, list[_Lasting]] = {}
+    steps: dict[str, list[tuple[str, ResultRow]]] = {}
     for group in report.groups:
         # The level of a step that most runs stand for, which is the level they ended on.
         most_runs = sorted(group.rows, key=lambda row: row.stands)
         for step, row in {row.step: row for row in most_runs}.items():
-            steps.setdefault(step, []).append(_Lasting(group.name, row))
-    numbered = {step: [level for level in lasting if level.iops] for step, lasting in steps.items()}
+            if row.rate:
+                steps.setdefault(step, []).append((group.name, row))
     # Cached figures say nothing about a disk; they are used only if there are no others.
-    trusted = {
-        step: [level for level in lasting if level.row.trust != "no"]
-        for step, lasting in numbered.items()
-    }
-    numbered = trusted if any(trusted.values()) else numbered
-    step, lasting = max(numbered.items(), key=lambda item: len(item[1]), default=("", []))
+    trusted = {step: [one for one in of if one[1].trust != "no"] for step, of in steps.items()}
+    known = trusted if any(trusted.values()) else steps
+    step, lasting = max(known.items(), key=lambda item: len(item[1]), default=("", []))
     if not lasting:
         return ""
-    least, most = (pick(lasting, key=attrgetter("iops")) for pick in (min, max))
+    least, most = (pick(lasting, key=lambda one: one[1].rate) for pick in (min, max))
     if len(lasting) == 1 < len(report.groups):
         return "They have no step in common."
+    (low, low_row), (high, high_row) = least, most
     if least is most:
-        ratio = most.row.ratio
+        ratio = high_row.ratio
         beside = f", {ratio.text} of what was promised" if ratio.text[0].isdigit() else ""
-        return f"{most.words} gave {most.rate} in {step}{beside} ({_sure(most.row)})."
-    if most.iops < _ALIKE * least.iops:
+        return f"{high} gave {_rate(high_row)} in {step}{beside} ({_sure(high_row)})."
+    if high_row.rate < _ALIKE * low_row.rate:
         return (
             f"In {step} {'both' if len(lasting) == 2 else f'all {len(lasting)}'} gave about the "
-            f"same: from {least.rate} "
-            f"({least.words}) to {most.rate} ({most.words})."
+            f"same: from {_rate(low_row)} ({low}) to {_rate(high_row)} ({high})."
         )
-    times = f"{most.iops / least.iops:.1f}".removesuffix(".0")
+    times = f"{high_row.rate / low_row.rate:.1f}".removesuffix(".0")
     return (
-        f"In {step} the fastest, {most.words}, gave {most.rate}: {times} times the "
-        f"slowest, {least.words}, with {least.rate}."
+        f"In {step} the fastest, {high}, gave {_rate(high_row)}: {times} times the "
+        f"slowest, {low}, with {_rate(low_row)}."
     )
 
 
-def _number(text: str) -> float:
-    """The number in a cell; 0 if it is not one."""
-    digits = text.replace(",", "")
-    return float(digits) if digits.replace(".", "", 1).isdigit() else 0.0
+def _rate(row: ResultRow) -> str:
+    """`3,000 IOPS in a burst`, in MB/s for large blocks."""
+    large = in_large_blocks(row.rate, row.bytes_per_s)
+    rate = f"{row.mb_per_s.text} MB/s" if large else f"{row.iops.text} IOPS"
+    return f"{rate} in a burst" if row.burst else rate
 
 
 def _sure(row: ResultRow) -> str:
@@ -218,15 +193,28 @@ def _sure(row: ResultRow) -> str:
 @dataclass(frozen=True)
 class Group:
     """Trials of the same subject: replicates. `words` describe the subject, `short` only what
-    differs from other groups of the report. `rows` are their common results, with the columns
-    `shown`; `counted` is the number of trials, runs and machines."""
+    differs from other groups of the report; `number` names its rows on a page."""
 
     words: str
     trials: tuple[View, ...]
     short: str = ""
-    rows: tuple[ResultRow, ...] = ()
-    shown: frozenset[str] = frozenset()
-    counted: str = ""
+    number: int = 1
+
+    @cached_property
+    def rows(self) -> tuple[ResultRow, ...]:
+        """The common results of its trials."""
+        return result_rows(self.trials, of=f"group-{self.number}")
+
+    @property
+    def shown(self) -> frozenset[str]:
+        return shown_columns(self.rows)
+
+    @property
+    def counted(self) -> str:
+        """`3 trials, 3 runs, 2 machines`."""
+        runs = sum(len(trial.runs) for trial in self.trials)
+        counts = {"trial": len(self.trials), "run": runs, "machine": _machines(self.trials)}
+        return ", ".join(counted(count, noun) for noun, count in counts.items())
 
     @property
     def name(self) -> str:
@@ -264,18 +252,15 @@ class Report:
 
     @property
     def trials(self) -> tuple[View, ...]:
-        """The trials of all groups, in order."""
         return tuple(trial for group in self.groups for trial in group.trials)
 
     @property
     def single(self) -> View | None:
-        """The only trial of the report; None if there are several."""
         trials = self.trials
         return trials[0] if len(trials) == 1 else None
 
     @property
     def runs(self) -> int:
-        """The number of runs."""
         return sum(len(trial.runs) for trial in self.trials)
 
     @property
@@ -318,13 +303,6 @@ class Report:
         return self.single.next_on_page if self.single and not self.published else None
 
 
-def group_view(words: str, trials: Sequence[View], short: str = "", number: int = 1) -> Group:
-    """The group of trials with their common results; `number` names its rows on a page."""
-    machines = len({trial.machine or trial.trial_id for trial in trials})
-    counts = (
-        counted(len(trials), "trial"),
-        counted(sum(len(trial.runs) for trial in trials), "run"),
-        counted(machines, "machine"),
-    )
-    rows = result_rows(trials, of=f"group-{number}")
-    return Group(words, tuple(trials), short, rows, shown_columns(rows), ", ".join(counts))
+def _machines(trials: Sequence[View]) -> int:
+    """The number of machines: the independent samples."""
+    return len({trial.machine or trial.trial_id for trial in trials})

@@ -30,11 +30,14 @@ _WORST_FIRST = ("no", "with care", "yes")
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One step, or one level of it. `stands` is the number of runs whose figure it is; `burst` says
-    that it was measured on burst credit; `trust` is the verdict's word, `doubt` its reasons."""
+    """One step, or one level of it. `rate` are its IOPS, 0 if they are unknown; `stands` is the
+    number of runs whose figure it is; `burst` says that it was measured on burst credit; `trust` is
+    the verdict's word, `doubt` its reasons."""
 
     id: str
     step: str
+    rate: float = 0.0
+    bytes_per_s: float = 0.0
     stands: int = 0
     burst: bool = False
     when: str = ""
@@ -111,17 +114,19 @@ def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow
     lasts = any(of_run.lasts for of_run in of_runs)
     trial = of_runs[0].trial
     block = next((m.block_bytes for m in trial.measurements if m.step == step), None)
-    rates = _samples(of_runs, lambda level: level.iops)
-    rate = repeats(rates).median if rates else None
+    iops, rate = _figure(of_runs, lambda level: level.iops, format_iops)
+    mb_per_s, bytes_per_s = _figure(of_runs, lambda level: level.bytes_per_s, format_mb_per_s)
     price = price_words(trial.price, rate, block) if lasts else ""
     return ResultRow(
         id=id_,
         step=step,
+        rate=rate,
+        bytes_per_s=bytes_per_s,
         stands=sum(of_run.verdict.stands_for is of_run.level for of_run in of_runs),
         burst=all(level.kind == "burst" for level in levels),
         when=when,
-        iops=_figure(of_runs, lambda level: level.iops, format_iops),
-        mb_per_s=_figure(of_runs, lambda level: level.bytes_per_s, format_mb_per_s),
+        iops=iops,
+        mb_per_s=mb_per_s,
         promised=_promised(promise) if promise else EMPTY,
         ratio=_ratio(of_runs),
         price=FigureCell(price or NONE),
@@ -141,6 +146,8 @@ def _unjudged(trials: Sequence[Facts], name: str) -> tuple[ResultRow, ...]:
             ResultRow(
                 id=row_id(name, line.step, line.direction),
                 step=line.step if line.direction in line.step else f"{line.step} {line.direction}",
+                rate=line.iops.median if line.iops else 0.0,
+                bytes_per_s=speed.median if speed else 0.0,
                 when=line.level or "",
                 iops=spread_cell(line.iops, format_iops),
                 mb_per_s=spread_cell(speed, format_mb_per_s),
@@ -174,15 +181,18 @@ def _samples(of_runs: Sequence[_Found], pick: Callable[[Judged], float | None]) 
 
 def _figure(
     of_runs: Sequence[_Found], pick: Callable[[Judged], float | None], show: Callable[[float], str]
-) -> FigureCell:
+) -> tuple[FigureCell, float]:
+    """The cell of a figure, and the figure; 0 if it is unknown."""
     samples = _samples(of_runs, pick)
     if not samples:
-        return EMPTY
+        return EMPTY, 0.0
     together = repeats(samples)
     if together.interval is not None:
-        return FigureCell(show(together.median), _interval(together.interval, show))
-    values = [value for of_run in of_runs if (value := pick(of_run.level)) is not None]
-    return FigureCell(show(together.median), span_words(show(min(values)), show(max(values))))
+        words = _interval(together.interval, show)
+    else:
+        values = [value for of_run in of_runs if (value := pick(of_run.level)) is not None]
+        words = span_words(show(min(values)), show(max(values)))
+    return FigureCell(show(together.median), words), together.median
 
 
 def _ratio(of_runs: Sequence[_Found]) -> FigureCell:
@@ -190,11 +200,8 @@ def _ratio(of_runs: Sequence[_Found]) -> FigureCell:
     if not samples:
         return EMPTY
     together = repeats(samples)
-    words = (
-        _interval(together.interval, _percent)
-        if together.interval
-        else NO_INTERVAL.format(n=together.n)
-    )
+    none = NO_INTERVAL.format(n=together.n)
+    words = _interval(together.interval, _percent) if together.interval else none
     return FigureCell(_percent(together.median), words)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,8 +17,7 @@ from diskbench.model.ids import Known, meant
 from diskbench.model.run import Run
 from diskbench.parallel import few_at_a_time
 from diskbench.report.assemble.chart_data import ChartData
-from diskbench.report.assemble.report_view import Group, Report, group_view
-from diskbench.report.assemble.summary import LastingFall
+from diskbench.report.assemble.report_view import Group, Report
 from diskbench.report.assemble.view import View, view_of
 from diskbench.report.charts.registry import drawn_alone, drawn_inside, drawn_over
 from diskbench.results.refreshed_catalogue import open_books
@@ -51,12 +50,11 @@ class ReportReader:
         self._ready: dict[str, Trial] = {}
 
     def read(
-        self,
-        runs: Sequence[Run],
-        shown: Callable[[View], View] | None = None,
-    ) -> ReadReport:
-        """The trials of runs (database rows) grouped by subject, in the order of time. `shown`
-        reduces a trial to what may be shown; by default all."""
+        self, runs: Sequence[Run], shown: Callable[[View], View] | None = None
+    ) -> tuple[tuple[Group, ...], dict[str, Trial], str]:
+        """The trials of runs (database rows) grouped by subject, in the order of time; their stored
+        form by id; and the subject that all groups share. `shown` reduces a trial to what may be
+        shown; by default all."""
         rows_of: dict[str, list[Run]] = defaultdict(list)
         for row in runs:
             rows_of[row.trial_id].append(row)
@@ -75,15 +73,15 @@ class ReportReader:
         common = common_fields(named) if len(named) > 1 else ()
         without = {name for name, _ in common}
         views = tuple(
-            group_view(
+            Group(
                 file or words(subject) or "all",
-                trials,
+                tuple(trials),
                 file or words(subject, without=without),
                 number,
             )
             for number, ((subject, file), trials) in enumerate(groups.items(), 1)
         )
-        return ReadReport(views, stored, words(common))
+        return views, stored, words(common)
 
     def prepare(self, rows_of: Mapping[str, Sequence[Run]]) -> None:
         """Read trials of which `read` is asked one by one afterwards. A caller names few runs at a
@@ -105,43 +103,40 @@ class ReportReader:
                 yield self._ready.pop(trial_id)
 
 
-@dataclass(frozen=True)
-class ReadReport:
-    """Trials in groups with their stored form by id; `common` is the subject that all groups
-    share."""
-
-    groups: tuple[Group, ...]
-    stored: dict[str, Trial]
-    common: str
-
-
 def stored_report(
     reader: ReportReader,
     runs: Sequence[Run],
     asked: Selection,
     *,
     chart: str | None = None,
+    shown: Callable[[View], View] | None = None,
 ) -> Report:
-    """The report on these runs (database rows, oldest first) with all charts, or with only `chart`.
-    `asked` is the selection as typed. Raises UnknownName for an unknown chart, InvalidValue if
-    it has nothing to draw."""
-    read = reader.read(runs)
-    trials = [trial for group in read.groups for trial in group.trials]
-    fell = trials[0].fell
-    run = telling_run(runs, fell, asked.names)
-    data = ChartData(read.groups, read.stored, reader.evidence, runs, run)
+    """The report on these runs (database rows, oldest first) with all charts that their data
+    allows, or with only `chart`. `asked` is the selection as typed. The run that is drawn in detail
+    is the one that the user named, else the one in which the disk fell, else the last. Raises
+    UnknownName for an unknown chart, InvalidValue if it has nothing to draw."""
+    groups, stored, common = reader.read(runs, shown)
+    trials = [trial for group in groups for trial in group.trials]
+    typed, fell = _named(runs, asked.names), trials[0].fell
+    named = [run for run in runs if run.run_id in typed]
+    fallen = [run for run in runs if fell is not None and run.run_id == fell.run_id]
+    run = next(iter([*named, *fallen, runs[-1]]))
+    data = ChartData(groups, stored, reader.evidence, runs, run)
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = Report(
         asked=asked.words,
-        groups=read.groups,
-        inside_of=str(run.run_id),
-        common=read.common,
+        groups=groups,
+        inside_of=run.run_id,
+        common=common,
         made=f"made {now} by diskbench {__version__}",
         matrix=_matrix(reader.database, runs) if len(trials) > 1 else "",
     )
     if chart is not None:
         return replace(report, over=drawn_alone(chart, data), chart=chart)
-    return with_charts(report, data)
+    inside = drawn_inside(data)
+    more = data.courses_left_out if inside else 0
+    left_out = (f"{more} more steps are not drawn second by second.",) if more else ()
+    return replace(report, over=drawn_over(data), inside=inside, left_out=left_out)
 
 
 def _matrix(database: Engine, runs: Sequence[Run]) -> str:
@@ -154,14 +149,6 @@ def _matrix(database: Engine, runs: Sequence[Run]) -> str:
     return f"{known.name}: {title}" if title else known.name
 
 
-def with_charts(report: Report, data: ChartData) -> Report:
-    """The report with all charts that its data allows, and the list of what is not drawn."""
-    inside = drawn_inside(data)
-    more = data.courses_left_out if inside else 0
-    left_out = (f"{more} more steps are not drawn second by second.",) if more else ()
-    return replace(report, over=drawn_over(data), inside=inside, left_out=left_out)
-
-
 def file_name(runs: Sequence[Run], asked: Sequence[str]) -> str:
     """The default file name of a report: the requested run, or the number of runs."""
     ids = [row.run_id for row in runs]
@@ -171,15 +158,6 @@ def file_name(runs: Sequence[Run], asked: Sequence[str]) -> str:
         return str(named)
     since = next((run.measured_at[:10] for run in runs if run.measured_at), "no-date")
     return f"{len(ids)}-runs-from-{since}"
-
-
-def telling_run(runs: Sequence[Run], fell: LastingFall | None, asked: Sequence[str] = ()) -> Run:
-    """The run that is shown in detail: the one that the user named, else the one in which the disk
-    `fell`, else the last."""
-    typed = _named(runs, asked)
-    named = [run for run in runs if run.run_id in typed]
-    fallen = [run for run in runs if fell is not None and run.run_id == fell.run_id]
-    return next(iter([*named, *fallen, runs[-1]]))
 
 
 def _named(runs: Sequence[Run], asked: Sequence[str]) -> set[str]:

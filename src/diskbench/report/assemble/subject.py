@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from diskbench.catalog.lookup import DiskLimits, limits
 from diskbench.errors import UserError
-from diskbench.model.expectation import BeyondCredit, Promise
+from diskbench.model.expectation import BeyondCredit
 from diskbench.model.facts import DiskFacts, HostFacts
 from diskbench.model.ids import LAST, short
 from diskbench.model.rental import Rental
@@ -143,7 +143,7 @@ def subject_of_runs(rows: Sequence[Run], plan: Plan | None = None) -> Subject:
 def _promised(plan: Plan) -> HeadlinePromise | None:
     if plan.rental is not None:
         return replace(promised(plan.rental), shared=plan.machine is not None)
-    return expected(plan.cell.promise) if plan.cell.promise else None
+    return HeadlinePromise("", plan.cell.promise.words()) if plan.cell.promise else None
 
 
 def _subject_of_row(row: Run) -> Subject:
@@ -296,11 +296,6 @@ def promised(rental: Rental) -> HeadlinePromise:
         except UserError:
             promises = None
     return HeadlinePromise(rental.offer, rental.promise_words, promises, rental.spec.time_scale)
-
-
-def expected(promise: Promise) -> HeadlinePromise:
-    """The promise of a machine that was not rented: its owner's expectation."""
-    return HeadlinePromise("", promise.words())
 
 
 def names_of(plans: Sequence[Plan]) -> list[str]:

@@ -31,7 +31,7 @@ from diskbench.analysis.shown import (
 from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.bucket import Allowance, balance_after, capacity, lasts_s, scaled
 from diskbench.catalog.lookup import SharedLimits
-from diskbench.model.doubts import OTHER_DISK, Reason
+from diskbench.model.doubts import OTHER_DISK
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement
 from diskbench.model.verdict import Judged, LimiterName, Verdict, trust_words
@@ -199,22 +199,6 @@ def two_sentences(trial: Facts) -> tuple[str, str]:
     return _bought(trial), gave(trial.verdicts)
 
 
-def telling(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """The most informative verdict if no step fell: the step with the smallest share of its
-    promise, else the fastest step that kept its promise, else the first. None without verdicts."""
-    steps = _one_per_step(verdicts)
-
-    def ratio(step: Verdict) -> float:
-        return step.stands_for.ratio or 0.0
-
-    short = sorted((step for step in steps if _is_short(step)), key=ratio)
-    short += sorted((step for step in steps if _is_above(step)), key=ratio, reverse=True)
-    held = sorted(
-        (step for step in steps if _is_kept(step)), key=lambda step: -rate_of(step.stands_for)
-    )
-    return next(iter([*short, *held, *steps]), None)
-
-
 def trust_sentence(verdicts: Sequence[Verdict]) -> str:
     """The steps that should not be trusted, in one sentence; empty if all are trusted."""
     steps = {name: (trust_of(of), of) for name, of in verdicts_by_step(verdicts).items()}
@@ -308,51 +292,48 @@ def _bought(trial: Facts) -> str:
 
 
 def gave(verdicts: Sequence[Verdict]) -> str:
-    """What it delivered, and why; empty without a verdict."""
-    if other := next((r for verdict in verdicts for r in verdict.reasons if _is_other(r)), None):
-        which, _, _ = other.message.partition(": ")
-        return f"{which[:1].upper()}{which[1:]}. {_gave(verdicts)}"
-    return _gave(verdicts)
-
-
-def _is_other(reason: Reason) -> bool:
-    return reason.code == OTHER_DISK.code
-
-
-def _gave(verdicts: Sequence[Verdict]) -> str:
+    """What it delivered, and why; empty without a verdict. It is told of the most informative step:
+    one that fell, else the one with the smallest share of its promise, else the one that is most
+    above it, else the fastest that kept it, else the first."""
+    reasons = (reason for verdict in verdicts for reason in verdict.reasons)
+    other = next((reason for reason in reasons if reason.code == OTHER_DISK.code), None)
+    which = other.message.partition(": ")[0] if other else ""
+    lead = f"{which[:1].upper()}{which[1:]}. " if other else ""
     if fall := fall_of(verdicts):
         after = f"{_figure(fall.after)}{_beside(fall.after)}"
         first = f"It delivered {_figure(fall.before)} for {fall.lasted}"
-        return f"{first}, then {after}: {BECAUSE[fall.after.limiter.name]}."
-    verdict = telling(verdicts)
-    if verdict is None:
-        return ""
-    steps = [verdict for verdict in _one_per_step(verdicts) if verdict.stands_for.ratio is not None]
-    short = [step for step in steps if _is_short(step)]
-    above = [step for step in steps if _is_above(step)]
-    held = [step for step in steps if _is_kept(step)]
+        return f"{lead}{first}, then {after}: {BECAUSE[fall.after.limiter.name]}."
+    every = [shown(of_step) for of_step in verdicts_by_step(verdicts).values()]
+    if not every:
+        return lead
+    steps = [step for step in every if step.stands_for.ratio is not None]
+    short = sorted(filter(_is_short, steps), key=_ratio)
+    above = sorted(filter(_is_above, steps), key=_ratio, reverse=True)
+    held = sorted(filter(_is_kept, steps), key=lambda step: -rate_of(step.stands_for))
+    verdict = next(iter([*short, *above, *held, *every]))
     main = verdict.stands_for
     such = f"{_figure(main)} in {verdict.step}{_beside(main)}: {BECAUSE[main.limiter.name]}"
     if short:
-        return f"It delivered less than promised in {_of(short, steps)}, at worst {such}."
-    if above:
-        return f"It delivered more than promised in {_of(above, steps)}: {such}."
-    if held and len(held) == len(steps):
-        every = f" in all {len(steps)} steps, for example" if len(steps) > 1 else ":"
-        return f"It delivered what is promised{every} {such}."
-    if held:
+        told = f"less than promised in {_of(short, steps)}, at worst {such}"
+    elif above:
+        told = f"more than promised in {_of(above, steps)}: {such}"
+    elif held and len(held) == len(steps):
+        where = f" in all {len(steps)} steps, for example" if len(steps) > 1 else ":"
+        told = f"what is promised{where} {such}"
+    elif held:
         asked = f"in every step that requested it ({_of(held, steps)}), for example"
-        return f"It delivered what is promised {asked} {such}."
-    return f"It delivered {such}."
-
-
-def _one_per_step(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """One verdict per step: of several runs the one whose figure the table shows."""
-    return [shown(of_step) for of_step in verdicts_by_step(verdicts).values()]
+        told = f"what is promised {asked} {such}"
+    else:
+        told = such
+    return f"{lead}It delivered {told}."
 
 
 def _of(some: Sequence[Verdict], steps: Sequence[Verdict]) -> str:
     return f"{len(some)} of {len(steps)} steps"
+
+
+def _ratio(step: Verdict) -> float:
+    return step.stands_for.ratio or 0.0
 
 
 def _is_short(verdict: Verdict) -> bool:

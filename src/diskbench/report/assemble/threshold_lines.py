@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from diskbench.analysis.shown import verdicts_by_step
 from diskbench.model.threshold import Threshold
 from diskbench.model.verdict import Verdict
 from diskbench.report.assemble.lines import Spread, StepLine
@@ -40,78 +41,60 @@ def threshold_lines(
 
     A threshold without a line, or on a figure that too few I/Os support, is `not measured`.
     """
-    return tuple(
-        line
-        for threshold in thresholds
-        for line in (
-            _ratios(threshold, verdicts)
-            if threshold.metric == "ratio"
-            else _judged(threshold, lines)
-        )
-    )
+    return tuple(line for threshold in thresholds for line in _judged(threshold, lines, verdicts))
 
 
-def _ratios(threshold: Threshold, verdicts: Sequence[Verdict]) -> Iterator[ThresholdLine]:
-    """A threshold on measured over promised: per step, the worst of its runs."""
-    by_step: dict[str, list[float]] = {}
-    for verdict in verdicts:
-        if threshold.step in (None, verdict.step):
-            ratio = verdict.stands_for.ratio
-            by_step.setdefault(verdict.step, []).extend([] if ratio is None else [ratio])
-    if not by_step:
-        yield _without(threshold)
-    for step, ratios in by_step.items():
-        if not ratios:
-            finding = f"{step} ratio: this disk has no documented limit (give --promise)"
-            yield ThresholdLine("not measured", finding, threshold, step)
+def _judged(
+    threshold: Threshold, lines: Sequence[StepLine], verdicts: Sequence[Verdict]
+) -> Iterator[ThresholdLine]:
+    """The line of each figure that a threshold is on: of its step, the worst of its runs."""
+    is_ratio = threshold.metric == "ratio"
+    figures = [*(_ratios(threshold, verdicts) if is_ratio else _figures(threshold, lines))]
+    if not figures:
+        finding = f"{threshold.metric}: {threshold.step or 'any step'} has no such figure"
+        yield ThresholdLine("not measured", finding, threshold)
+    for step, name, values, unknown in figures:
+        if not values:
+            yield ThresholdLine("not measured", f"{name}: {unknown}", threshold, step)
             continue
-        worst = max(ratios) if threshold.is_ceiling else min(ratios)
-        yield _outcome(threshold, step, f"{step} ratio", worst, len(ratios))
+        worst = max(values) if threshold.is_ceiling else min(values)
+        outcome: Outcome = "passed" if threshold.holds(worst) else "not passed"
+        of_runs = f", the worst of {len(values)} runs" if len(values) > 1 else ""
+        finding = f"{name} is {_shown(threshold, worst)}{of_runs}"
+        yield ThresholdLine(outcome, finding, threshold, step)
 
 
-def _without(threshold: Threshold) -> ThresholdLine:
-    where = threshold.step or "any step"
-    finding = f"{threshold.metric}: {where} has no such figure"
-    return ThresholdLine("not measured", finding, threshold)
+_Figures = Iterator[tuple[str, str, Sequence[float], str]]
+"""Step, name, the values of its runs, and why there is none."""
 
 
-def _outcome(threshold: Threshold, step: str, name: str, worst: float, runs: int) -> ThresholdLine:
-    outcome: Outcome = "passed" if threshold.holds(worst) else "not passed"
-    of_runs = f", the worst of {runs} runs" if runs > 1 else ""
-    finding = f"{name} is {_shown(threshold, worst)}{of_runs}"
-    return ThresholdLine(outcome, finding, threshold, step)
+def _ratios(threshold: Threshold, verdicts: Sequence[Verdict]) -> _Figures:
+    for step, of_step in verdicts_by_step(verdicts).items():
+        if threshold.step in (None, step):
+            ratios = [verdict.stands_for.ratio for verdict in of_step]
+            known = [ratio for ratio in ratios if ratio is not None]
+            yield step, f"{step} ratio", known, _NO_LIMIT
 
 
-def _judged(threshold: Threshold, lines: Sequence[StepLine]) -> Iterator[ThresholdLine]:
-    matching = [
-        line
-        for line in lines
-        if threshold.step in (None, line.step) and threshold.direction in (None, line.direction)
-    ]
-    if not matching:
-        yield _without(threshold)
-    for line in matching:
-        name = f"{line.step} {line.direction} {threshold.metric}"
-        spread = _spread(line, threshold)
-        if spread is None:
-            finding = f"{name}: too few I/Os for this figure"
-            yield ThresholdLine("not measured", finding, threshold, line.step)
-            continue
-        worst = spread.high if threshold.is_ceiling else spread.low
-        yield _outcome(threshold, line.step, name, worst, spread.n)
+def _figures(threshold: Threshold, lines: Sequence[StepLine]) -> _Figures:
+    for line in lines:
+        if threshold.step in (None, line.step) and threshold.direction in (None, line.direction):
+            spread: Spread | None = getattr(line, _FIELDS[threshold.metric])
+            name = f"{line.step} {line.direction} {threshold.metric}"
+            yield line.step, name, spread.values if spread else (), "too few I/Os for this figure"
 
 
-def _spread(line: StepLine, threshold: Threshold) -> Spread | None:
-    spreads: dict[str, Spread | None] = {
-        "iops": line.iops,
-        "mb_per_s": line.bytes_per_s,
-        "mean": line.mean_ns,
-        "p50": line.p50_ns,
-        "p99": line.p99_ns,
-        "p99.9": line.p99_9_ns,
-        "max": line.max_ns,
-    }
-    return spreads[threshold.metric]
+_NO_LIMIT = "this disk has no documented limit (give --promise)"
+_FIELDS = {
+    "iops": "iops",
+    "mb_per_s": "bytes_per_s",
+    "mean": "mean_ns",
+    "p50": "p50_ns",
+    "p99": "p99_ns",
+    "p99.9": "p99_9_ns",
+    "max": "max_ns",
+}
+"""Metric of a threshold → field of a line."""
 
 
 def _asked(threshold: Threshold) -> str:

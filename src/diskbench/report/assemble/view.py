@@ -60,7 +60,6 @@ class View(Facts):
 
     @property
     def id(self) -> str:
-        """The id of its section."""
         return row_id(self.trial_id)
 
     @property
@@ -217,7 +216,6 @@ class View(Facts):
 
     @property
     def shown(self) -> frozenset[str]:
-        """The columns of the rows."""
         return shown_columns(self.rows)
 
     @cached_property
@@ -251,7 +249,6 @@ class View(Facts):
 
     @cached_property
     def warned(self) -> tuple[WarningGroup, ...]:
-        """The warnings in groups."""
         return grouped_warnings(self.warnings)
 
     @cached_property

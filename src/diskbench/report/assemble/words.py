@@ -22,13 +22,15 @@ NO_INTERVAL = "no interval (n = {n})"
 _MOST_SHOWN = 6
 
 
+def bare_text(metric: str) -> Callable[[float], str]:
+    """The function that formats a value of `metric`; rates without their unit."""
+    return {"iops": format_iops, "bytes_per_s": format_mb_per_s}.get(metric, format_latency_ns)
+
+
 def figure_text(metric: str) -> Callable[[float], str]:
     """The function that formats a value of `metric` with its unit."""
-    if metric == "iops":
-        return lambda value: f"{format_iops(value)} IOPS"
-    if metric == "bytes_per_s":
-        return lambda value: f"{format_mb_per_s(value)} MB/s"
-    return format_latency_ns
+    show, unit = bare_text(metric), {"iops": " IOPS", "bytes_per_s": " MB/s"}.get(metric, "")
+    return lambda value: f"{show(value)}{unit}"
 
 
 def difference_text(difference: Difference) -> str:

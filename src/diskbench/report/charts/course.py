@@ -12,8 +12,14 @@ from dataclasses import replace
 import numpy as np
 
 from diskbench.report.assemble.chart_data import ChartData
-from diskbench.report.assemble.course import MOST_POINTS, DirectionSeries, StepCourse, kept, stalled
-from diskbench.report.assemble.overview import telling
+from diskbench.report.assemble.course import (
+    MOST_POINTS,
+    DirectionSeries,
+    StepCourse,
+    kept,
+    stalled,
+    telling,
+)
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import row_href
 from diskbench.report.charts.course_layers import Floats, Levels, Rate, course_drawing

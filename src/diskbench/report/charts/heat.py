@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from diskbench.report.assemble.chart_data import ChartData
+from diskbench.report.assemble.course import Band, means, spans, stretch_s
 from diskbench.report.assemble.latencies import LatencyMap, MapColumn
-from diskbench.report.assemble.overview import Band, means, spans, stretch_s
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import row_href
 from diskbench.report.charts.figure import ChartFigure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diskbench.report.assemble.chart_data import ChartData
-from diskbench.report.assemble.load_curve import LoadCurve, LoadPoint
+from diskbench.report.assemble.latencies import LoadCurve, LoadPoint
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered, placed
 from diskbench.report.charts.measure import (

@@ -169,7 +169,7 @@ def _drawn(
         id_=f"chart-{line['id']}",
         subtitle=subtitle,
         alt_text=(f"{METRIC_TITLES[track.metric]} of {track.name}, {span}: {line['history']}"),
-        trials=list(dots.values()) if trials > times else (),
+        trials=list(dots.values()) if trials > measured else (),
         times=medians,
         facts=[{"at": at, "text": number} for at, number in marks if first.at <= at <= last.at],
     )

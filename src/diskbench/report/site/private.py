@@ -17,7 +17,7 @@ from diskbench.model.verdict import Verdict
 from diskbench.plugins import known_plugin
 from diskbench.report.assemble.view import View
 from diskbench.report.site.frame import Around
-from diskbench.results.site_subjects import by_subject, key_of
+from diskbench.results.history import by_subject, key_of
 from diskbench.results.trial_figures import Fields
 from diskbench.results.trial_figures import words as words_of
 

@@ -27,8 +27,8 @@ from diskbench.report.site.listings import FEED, index_page, regressions_feed, r
 from diskbench.report.site.private import ShownRuns, shown_runs_of
 from diskbench.report.site.trial_page import TrialPages, evidence_folder
 from diskbench.report.terminal.screen import screen
+from diskbench.results.history import configurations
 from diskbench.results.run_evidence import OpenStore
-from diskbench.results.site_subjects import configurations
 from diskbench.store.digests import load_asked, run_digests
 from diskbench.store.site_folder import SiteFolder, open_site
 from diskbench.store.where import Filter

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -11,9 +11,8 @@ from sqlalchemy.engine import Engine
 
 from diskbench.model.history import SiteRunLine
 from diskbench.model.run import AskedRun
-from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.report_view import Report
-from diskbench.report.assemble.stored_report import ReportReader, telling_run, with_charts
+from diskbench.report.assemble.stored_report import ReportReader, stored_report
 from diskbench.report.assemble.view import View
 from diskbench.report.page.page import page
 from diskbench.report.site.frame import Around, Site, Wishes
@@ -22,6 +21,7 @@ from diskbench.report.site.private import ShownRuns, private_trial, scrubbed_tri
 from diskbench.report.site.published_evidence import is_as_recorded, published_files
 from diskbench.report.templates import environment
 from diskbench.results.run_evidence import OpenStore
+from diskbench.results.selection import Selection
 from diskbench.store.site_folder import SiteFolder
 
 _EVIDENCE = "evidence"
@@ -110,19 +110,10 @@ class TrialPages:
 
     def _report(self, rows: Sequence[AskedRun]) -> Report:
         runs = sorted((row.run for row in rows), key=lambda run: run.run_index)
-        read = self._reader.read(runs, lambda trial: self._shown(trial, rows))
-        ((view,),) = (group.trials for group in read.groups)
-        run = telling_run(runs, view.fell)
-        report = Report(
-            asked="",
-            groups=read.groups,
-            inside_of=run.run_id,
-            made=f"made by diskbench {self._site.version}",
-            published=True,
+        report = stored_report(
+            self._reader, runs, Selection(), shown=lambda trial: self._shown(trial, rows)
         )
-        return with_charts(
-            report, ChartData(read.groups, read.stored, self._reader.evidence, runs, run)
-        )
+        return replace(report, made=f"made by diskbench {self._site.version}", published=True)
 
     def _shown(self, trial: View, rows: Sequence[AskedRun]) -> View:
         """The part of a trial's report that the site shows."""

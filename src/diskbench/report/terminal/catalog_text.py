@@ -89,8 +89,7 @@ def thing_text(item: CatalogItem, width: int) -> Iterator[str]:
 def _iops(entry: DiskEntry) -> str:
     if entry.tiers is not None:
         rows = entry.tiers.rows
-        burst = max((row.burst_iops or 0 for row in rows), default=0)
-        return _and_burst(_span([row.iops for row in rows], "by tier"), burst)
+        return _by_tier([(row.iops, row.burst_iops) for row in rows], "by tier")
     text = formula(entry.iops)
     if entry.write_iops is not None:
         text = f"read {text}; write {formula(entry.write_iops)}"
@@ -100,15 +99,21 @@ def _iops(entry: DiskEntry) -> str:
 def _throughput(entry: DiskEntry) -> str:
     if entry.tiers is not None:
         rows = entry.tiers.rows
-        burst = max((row.burst_throughput or 0 for row in rows), default=0)
-        text = _span([row.throughput for row in rows], f"{entry.tiers.unit} by tier")
-        return _and_burst(text, burst)
+        rates = [(row.throughput, row.burst_throughput) for row in rows]
+        return _by_tier(rates, f"{entry.tiers.unit} by tier")
     text = formula(entry.throughput)
     if entry.throughput is not None and entry.throughput.unit:
         text += f" {entry.throughput.unit}"
     if entry.throughput_burst is not None:
         text += f"; burst {formula(entry.throughput_burst)}"
     return text
+
+
+def _by_tier(rates: Sequence[tuple[float, float | None]], unit: str) -> str:
+    """The span of the rates of all tiers, and the highest that one bursts to."""
+    text = _span([rate for rate, _ in rates], unit)
+    burst = max(burst or 0 for _, burst in rates)
+    return f"{text}; burst to {_number(burst)}" if burst else text
 
 
 def formula(quantity: Quantity | None) -> str:
@@ -143,10 +148,6 @@ def _upto(text: str, most: float | None) -> str:
 def _span(values: Sequence[float], unit: str) -> str:
     low, high = min(values), max(values)
     return f"{_number(low)}–{_number(high)} {unit}" if low < high else f"{_number(low)} {unit}"
-
-
-def _and_burst(text: str, burst: float) -> str:
-    return f"{text}; burst to {_number(burst)}" if burst else text
 
 
 def _number(value: float | None) -> str:

@@ -13,24 +13,22 @@ from operator import itemgetter
 
 from diskbench.analysis.compare_sentence import percent
 from diskbench.model.campaign import ReplicateLine, Replicates
-from diskbench.model.comparison import Compared, Comparison, Finding, Metric, Replicated, Side
+from diskbench.model.comparison import Compared, Comparison, Finding, Metric, Replicated
 from diskbench.model.doubts import doubt_words
 from diskbench.model.history import History
 from diskbench.model.ids import short
 from diskbench.model.verdict import StepVerdict
 from diskbench.report.assemble.words import (
     NO_INTERVAL,
+    bare_text,
     counted,
-    cut,
     difference_text,
     figure_text,
     local_time,
     times,
 )
-from diskbench.report.terminal.screen import sparkline, wrapped
-from diskbench.units import format_iops, format_latency_ns, format_mb_per_s
+from diskbench.report.terminal.screen import aligned, sparkline, wrapped
 
-_GAP = "  "
 _NARROWEST = 12
 _METRICS: dict[Metric, str] = {
     "iops": "IOPS",
@@ -53,8 +51,9 @@ def compare_lines(
 ) -> Iterator[str]:
     """A table for each block of comparisons, its doubts, then what was not compared. `verbose` adds
     the replicates of both sides and each conclusion in words."""
-    yield f"A  {_side(comparison.a)}"
-    yield f"B  {_side(comparison.b)}"
+    for name, side in (("A", comparison.a), ("B", comparison.b)):
+        asked = f"{side.asked}: {counted(len(side.trials), 'trial')}"
+        yield f"{name}  {', '.join((asked, *side.marks))}"
     signs: set[str] = set()
     for block, group in groupby(comparison.compared, key=lambda line: line.block):
         lines = list(group)
@@ -100,9 +99,9 @@ def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
     before = None
     for line in lines:
         place = line.step, line.direction
-        name = "" if place == before else " ".join(dict.fromkeys(place))
+        name = "" if place == before else " ".join(dict.fromkeys(place)).ljust(_NARROWEST)
         before = place
-        show = _bare(line.metric)
+        show = bare_text(line.metric)
         rows.append(
             (
                 name,
@@ -114,14 +113,7 @@ def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
                 "–" if line.p is None else f"{line.p:.3f}",
             )
         )
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    over = sum(widths) + len(_GAP) * (len(widths) - 1) - width
-    widths[0] = max(_NARROWEST, widths[0] - max(over, 0))
-    for row in rows:
-        name = cut(row[0], widths[0])
-        cells = [name.ljust(widths[0]), row[1].ljust(widths[1])]
-        cells += [cell.rjust(wide) for cell, wide in zip(row[2:], widths[2:], strict=True)]
-        yield _GAP.join(cells).rstrip()
+    yield from aligned(rows, right=range(2, len(rows[0])), least={0: _NARROWEST}, width=width)
 
 
 def _changes(line: Compared, *, of_pairs: bool) -> tuple[str, ...]:
@@ -144,13 +136,6 @@ def _interval(line: Compared, *, alone: bool) -> str:
         return "too few" if alone else f"too few, n = {line.n}"
     low, high = (percent(end).removesuffix(" %") for end in (line.interval.low, line.interval.high))
     return f"{low} to {high}" + ("" if alone else f", n = {line.n}")
-
-
-def _bare(metric: str) -> Callable[[float], str]:
-    """The function that formats a value of `metric`, whose unit stands beside it."""
-    if metric == "iops":
-        return format_iops
-    return format_mb_per_s if metric == "bytes_per_s" else format_latency_ns
 
 
 def _doubts(lines: Sequence[Compared]) -> dict[str, list[str]]:
@@ -205,10 +190,6 @@ def replicated_text(figure: Replicated, show: Callable[[float], str]) -> str:
     if figure.outliers:
         parts.append(f"far off: {', '.join(figure.outliers)}")
     return ", ".join(parts)
-
-
-def _side(side: Side) -> str:
-    return ", ".join((f"{side.asked}: {counted(len(side.trials), 'trial')}", *side.marks))
 
 
 _SPARK = 40

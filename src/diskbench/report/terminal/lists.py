@@ -16,16 +16,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Final
 
 from diskbench.model.ids import short
 from diskbench.model.result import FINAL_STATES, AuditName, StepAudit
 from diskbench.model.run import Headline, ListedTrial, Mark, Run
 from diskbench.report.assemble.words import NO_DATE, NONE, counted, cut, local_time, rate_words
+from diskbench.report.terminal.screen import aligned
 from diskbench.units import format_mb_per_s
 from diskbench.visible import shortened
 
-_GAP = "  "
 _MARKS: tuple[Mark, ...] = ("emulated", "imported")
 _HEADER = (
     "run", "when", "state", "mark", "figure", "trust", "profile", "disk", "provisioned", "cache",
@@ -38,10 +39,8 @@ def run_lines(runs: Sequence[Run], headlines: Mapping[str, Headline]) -> Iterato
     local timezone. `headlines` are the figures of the runs that were judged, by run id. Only a
     cell of more than 1,000 characters is cut, however long the lines become."""
     rows = [_HEADER, *(_cells(run, headlines.get(run.run_id)) for run in runs)]
-    shown = [at for at in range(len(_HEADER)) if any(row[at] for row in rows[1:])]
-    widths = {at: max(len(row[at]) for row in rows) for at in shown}
-    for row in rows:
-        yield _GAP.join(row[at].ljust(widths[at]) for at in shown).rstrip()
+    filled = [any(column) for column in zip(*rows[1:], strict=True)]
+    return aligned([[*compress(row, filled)] for row in rows])
 
 
 def headline_words(headline: Headline) -> str:
@@ -124,13 +123,7 @@ def trial_lines(trials: Sequence[ListedTrial], *, width: int | None = None) -> I
     """A header, then a line for each trial, with times in the local timezone. No line is longer
     than `width` (None: any length): the middle of disks and profiles is left out first."""
     rows = [_TRIAL_HEADER, *(_trial_cells(trial) for trial in trials)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(_TRIAL_HEADER))]
-    for at, least in _LEAST.items():
-        over = 0 if width is None else sum(widths) + len(_GAP) * (len(widths) - 1) - width
-        widths[at] = max(min(widths[at], least), widths[at] - max(over, 0))
-    for row in rows:
-        cells = (_fit(cell, wide).ljust(wide) for cell, wide in zip(row, widths, strict=True))
-        line = _GAP.join(cells).rstrip()
+    for line in aligned(rows, least=_LEAST, width=width, fit=_fit):
         yield line if width is None else cut(line, width)
 
 

@@ -13,6 +13,7 @@ from diskbench.model.expectation import LIMIT_WORDS, DiskPrice, Expectation, Exp
 from diskbench.plan.outlook import Bill, BlockOutlook, MatrixOutlook
 from diskbench.report.assemble.words import cut
 from diskbench.report.terminal.plan_text import beyond_words, named
+from diskbench.report.terminal.screen import wrapped
 from diskbench.units import (
     format_duration_s,
     format_iops,
@@ -35,14 +36,7 @@ def render_outlook(outlook: MatrixOutlook, *, width: int | None = None) -> str:
     lines += _block_lines(outlook.blocks, width)
     lines += [*expected_table(outlook.blocks), *price_table(outlook.blocks), ""]
     for name, text in _pairs(outlook):
-        lines += textwrap.wrap(
-            text,
-            width,
-            initial_indent=f"  {name:<{_TEXT_AT - 2}}",
-            subsequent_indent=" " * _TEXT_AT,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        lines += wrapped(f"  {name:<{_TEXT_AT - 2}}", text, width)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -65,15 +59,11 @@ def _figures(block: BlockOutlook) -> str:
     elif block.cost is not None:
         cost = "unknown"
     time = format_duration_s(block.trial_s)
-    return f"{block.replicates:>4}{time:>12}{cost:>11}  {_credit_words(block)}"
-
-
-def _credit_words(block: BlockOutlook) -> str:
-    if block.credit is None:
-        return "–"
-    if block.credit.gone_s is None:
-        return "lasts"
-    return f"{format_duration_s(block.credit.gone_s)}"
+    credit = "–"
+    if block.credit is not None:
+        gone_s = block.credit.gone_s
+        credit = "lasts" if gone_s is None else format_duration_s(gone_s)
+    return f"{block.replicates:>4}{time:>12}{cost:>11}  {credit}"
 
 
 def _folded(key: str, room: int) -> list[str]:
@@ -109,18 +99,13 @@ def _credit_lines(blocks: Sequence[BlockOutlook]) -> Iterator[tuple[str, str]]:
         numbers = _ranges([block.number for block in gone])
         text = f"used up in {numbers}, that long after the first step begins, if every step loads "
         text += "the disk fully; later steps measure the baseline"
-    yield from named("credit", (text, *_beyond_lines(with_credit)))
+    yield from named("credit", (text, *_grouped(with_credit, _beyond)))
 
 
-def _beyond_lines(blocks: Sequence[BlockOutlook]) -> Iterator[str]:
-    """The blocks that do not show what their disk gives after its credit, and what would."""
-    numbers: dict[str, list[int]] = {}
-    for block in blocks:
-        beyond = block.expectation.beyond if block.expectation else None
-        if beyond is not None and beyond.ends != "after":
-            numbers.setdefault(beyond_words(beyond), []).append(block.number)
-    for words, cell_numbers in numbers.items():
-        yield f"{_ranges(cell_numbers)}: {words}"
+def _beyond(block: BlockOutlook) -> Sequence[str]:
+    """What a block that does not show what its disk gives after its credit would need."""
+    beyond = block.expectation.beyond if block.expectation else None
+    return (beyond_words(beyond),) if beyond is not None and beyond.ends != "after" else ()
 
 
 def _order_lines(outlook: MatrixOutlook) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,6 @@ line per step, its credit and the price per promised unit."""
 from __future__ import annotations
 
 import shutil
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -24,6 +23,7 @@ from diskbench.model.spec import Loop, Plan
 from diskbench.plan.cost import cost_of_plan
 from diskbench.report.assemble.subject import disks_words, machine, target
 from diskbench.report.assemble.words import cut, price_lines
+from diskbench.report.terminal.screen import wrapped
 from diskbench.units import (
     format_bytes,
     format_duration_s,
@@ -33,12 +33,6 @@ from diskbench.units import (
 )
 
 _MOST_STEPS = 16
-_NAMES = frozenset(
-    {
-        *("", "machine", "target", "rent", "promised", "price", "credit", "disk", "unknown"),
-        *("space", "time", "runs", "note", "job file"),
-    }
-)
 _MUCH_LONGER = 1.1
 """From this estimate on, the text says that size-bound steps may take longer."""
 _TEXT_AT = 11
@@ -53,29 +47,35 @@ def print_plan(plans: Sequence[Plan], *, stream: TextIO, brief: bool = False) ->
 def brief_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
     """What each plan measures, how long that takes and what it costs, without the single steps:
     a line, and one for whatever the user has to know before it begins."""
-    alike = Counter(_brief_lines(plan) for plan in plans)
+    width = width or shutil.get_terminal_size().columns
+    alike = Counter((_brief_title(plan), _brief_pairs(plan)) for plan in plans)
     out: list[str] = []
     before = ""
-    for (title, *lines), count in alike.items():
-        out += [title] if title != before else []
+    for (title, pairs), count in alike.items():
+        out += _folded([title] if title != before else [], width)
         before = title
         out += [f"  {count} machines, each:"] if count > 1 else []
-        out += lines
-    return "\n".join(_wrapped(out, width or shutil.get_terminal_size().columns))
+        out += _labelled(pairs, width)
+    return "\n".join(out)
 
 
-def _brief_lines(plan: Plan) -> tuple[str, ...]:
-    """How long it takes, then what it is measured on and what has to be known before."""
+def _brief_title(plan: Plan) -> str:
+    """What is measured and how long it takes."""
     steps = f"{len(plan.steps)} step{'s' if len(plan.steps) > 1 else ''}"
+    return f"{plan.profile.name}: {steps}, {_time(plan)}"
+
+
+def _brief_pairs(plan: Plan) -> tuple[tuple[str, str], ...]:
+    """What it is measured on, and what has to be known before."""
     brief = {"machine", "rent", "promised", "price", "target", "", "note"}
     if "." in plan.cell.profile or "/" in plan.cell.profile:  # a file, not a name
         brief.add("job file")
-    lines, name = [], ""
+    pairs, name = [], ""
     for label, text in _pairs(plan):
         name = label or name
         if name in brief and text != _files_words(plan):
-            lines.append(f"  {label:<{_TEXT_AT - 3}} {text}")
-    return (f"{plan.profile.name}: {steps}, {_time(plan)}", *lines)
+            pairs.append((label, text))
+    return tuple(pairs)
 
 
 def render_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
@@ -83,43 +83,34 @@ def render_plan(plans: Sequence[Plan], *, width: int | None = None) -> str:
 
     Lines longer than `width` (None: the terminal's) are wrapped and indented; words stay whole.
     """
+    width = width or shutil.get_terminal_size().columns
     out: list[str] = []
     for _, group in groupby(plans, key=_shape):
-        alike = list(group)
-        first = alike[0]
-        out.append(f"{first.profile.name}: {first.profile.title}")
-        if first.profile.question:
-            out.append(f"  {first.profile.question}")
-        for plan in alike:
-            out += ["", *(f"  {name:<{_TEXT_AT - 3}} {text}" for name, text in _pairs(plan))]
-        out += ["", *_step_lines(first)]
+        first, *others = group
+        profile = first.profile
+        out += _folded([f"{profile.name}: {profile.title}"], width)
+        out += _folded([f"  {profile.question}"] if profile.question else [], width)
+        for plan in (first, *others):
+            out += ["", *_labelled(_pairs(plan), width)]
+        out += ["", *_folded(_step_lines(first), width)]
         if table := list(expected_lines(first.expectation)):
-            out += ["", *table]
-    return "\n".join(_wrapped(out, width or shutil.get_terminal_size().columns))
+            out += ["", *_folded(table, width)]
+    return "\n".join(out)
 
 
-def _wrapped(lines: Iterable[str], width: int) -> list[str]:
-    out: list[str] = []
+def _labelled(pairs: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
+    """Each text after its label; further lines go on below the text."""
+    for name, text in pairs:
+        lead = f"  {name:<{_TEXT_AT - 2}}"
+        fits = len(lead) + len(text) <= width
+        yield from [lead + text] if fits else wrapped(lead, text, width)
+
+
+def _folded(lines: Iterable[str], width: int) -> Iterator[str]:
+    """Lines without a label; further lines have the indent of the first."""
     for line in lines:
-        if len(line) <= width:
-            out.append(line)
-            continue
-        out += textwrap.wrap(
-            line,
-            width,
-            subsequent_indent=" " * _hanging(line),
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    return out
-
-
-def _hanging(line: str) -> int:
-    """Column at which the text of a line begins: after a pair's label, else after the indent."""
-    name = line[2:_TEXT_AT]
-    if line.startswith("  ") and name.strip() in _NAMES and name.endswith(" "):
-        return _TEXT_AT
-    return max(2, len(line) - len(line.lstrip()))
+        indent = max(2, len(line) - len(line.lstrip()))
+        yield from [line] if len(line) <= width else wrapped("", line, width, indent=indent)
 
 
 def _shape(plan: Plan) -> object:
@@ -130,63 +121,50 @@ def _shape(plan: Plan) -> object:
 
 
 def _pairs(plan: Plan) -> list[tuple[str, str]]:
+    """The labelled lines of a plan: what is measured or rented, then how long that takes."""
+    is_offer = plan.rental is not None and plan.is_draft
+    pairs = [*(_rental_pairs(plan) if is_offer else _target_pairs(plan))]
+    pairs += [("space", _space(plan)), ("time", _time(plan))]
+    pairs += expected_pairs(plan.expectation) if is_offer else ()
+    # Ids are not shown: a plan stores nothing.
+    if (count := len(plan.run_ids)) > 1:
+        pairs.append(("runs", f"{count}, consecutive, on the same machine and disk"))
+    return [*pairs, *named("job file", plan.changes), *(("note", note) for note in plan.notes)]
+
+
+def _target_pairs(plan: Plan) -> Iterator[tuple[str, str]]:
+    """For a machine that is there: it, and what is written to."""
     facts, spec = plan.facts, plan.target
-    if plan.rental is not None and plan.is_draft:
-        return _rental_pairs(plan)
     disk = disks_words(facts, spec.path)
-    pairs = [("machine", machine(facts, plan.address))]
+    yield "machine", machine(facts, plan.address)
     if spec.kind == "device":
         identities = [disk.identity for disk in spec.disks if disk.identity]
         identity = f", identity {', '.join(identities)}" if identities else ""
-        pairs.append(("target", f"{target(plan)}, {disk}{identity}" if disk else target(plan)))
+        yield "target", f"{target(plan)}, {disk}{identity}" if disk else target(plan)
         which = f"THESE {len(spec.disks)} DISKS" if spec.others else "IT"
-        pairs.append(("", f"ALL DATA ON {which} WILL BE DESTROYED"))
+        yield "", f"ALL DATA ON {which} WILL BE DESTROYED"
     else:
-        pairs.append(("target", target(plan) + (f" on {disk}" if disk else "")))
-        pairs.append(("", _files_words(plan)))
-    pairs.append(("space", _space(plan)))
-    pairs.append(("time", _time(plan)))
-    pairs += _runs(plan)
-    pairs += _changed(plan)
-    pairs += [("note", note) for note in plan.notes]
-    return pairs
-
-
-def _runs(plan: Plan) -> list[tuple[str, str]]:
-    """How often fio is run; nothing for once. Ids are not shown: a plan stores nothing."""
-    count = len(plan.run_ids)
-    return [("runs", f"{count}, consecutive, on the same machine and disk")] if count > 1 else []
+        yield "target", target(plan) + (f" on {disk}" if disk else "")
+        yield "", _files_words(plan)
 
 
 def _files_words(plan: Plan) -> str:
     return f"files go to {plan.target.work_dir} and are removed at the end"
 
 
-def _rental_pairs(plan: Plan) -> list[tuple[str, str]]:
+def _rental_pairs(plan: Plan) -> Iterator[tuple[str, str]]:
     """For a machine to be rented: the offer, its cost and what it promises."""
     rental, spec = plan.rental, plan.target
     assert rental is not None
-    pairs = [("rent", rental.offer)]
+    yield "rent", rental.offer
     if rental.promise:
-        pairs.append(("promised", rental.promise_words))
-    pairs += zip(("price", ""), rental_price_lines(plan), strict=False)
+        yield "promised", rental.promise_words
+    yield from named("price", rental_price_lines(plan))
     how = "a file on it" if spec.kind == "directory" else "the whole new disk"
     if spec.others:
         how = f"{len(spec.disks)} whole new disks, each a device of the job file"
     made = f", new {spec.filesystem}" if spec.filesystem != "none" else ""
-    pairs.append(("target", f"{how}{made}; all of it is given back at the end"))
-    pairs += [("space", _space(plan)), ("time", _time(plan))]
-    pairs += expected_pairs(plan.expectation)
-    pairs += _runs(plan)
-    pairs += _changed(plan)
-    pairs += [("note", note) for note in plan.notes]
-    return pairs
-
-
-def _changed(plan: Plan) -> list[tuple[str, str]]:
-    """The changes to the user's job file, one a line."""
-    labels = ("job file", *("" for _ in plan.changes[1:]))
-    return list(zip(labels, plan.changes, strict=False))
+    yield "target", f"{how}{made}; all of it is given back at the end"
 
 
 def _space(plan: Plan) -> str:

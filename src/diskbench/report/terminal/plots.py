@@ -41,7 +41,6 @@ class StepSeconds:
 
     @property
     def n(self) -> int:
-        """The number of seconds."""
         return max((len(points) for points in self.directions.values()), default=0)
 
 

@@ -15,7 +15,7 @@ from operator import attrgetter
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from diskbench.model.doubts import DOUBTS, WEIGHTS
@@ -75,8 +75,14 @@ def _heading(subject: Subject) -> Text:
     if subject.marks:
         text.append(f"  [{', '.join(subject.marks)}]", "bold yellow")
     several = f"{len(subject.run_ids)} runs, " if len(subject.run_ids) > 1 else ""
+    promised = subject.promised
+    facts = {
+        "rented": promised.offer if promised else "",
+        "promised": promised.promise if promised else "",
+        "shared": SHARED if promised and promised.shared else "",
+    }
     about = (
-        promise_line(subject),
+        *(f"{name}: {words}" for name, words in facts.items() if words),
         subject.machine,
         subject.target + (f", {subject.disk}" if subject.disk else ""),
         f"{several}{subject.fio}, run {subject.run_ids[0]}" if subject.run_ids else subject.fio,
@@ -87,22 +93,8 @@ def _heading(subject: Subject) -> Text:
     return text
 
 
-def promise_line(subject: Subject) -> str:
-    """`rented: … promised: … shared: …`; empty for a machine that was not rented."""
-    if subject.promised is None:
-        return ""
-    facts = {"rented": subject.promised.offer, "promised": subject.promised.promise}
-    if subject.promised.shared:
-        facts["shared"] = SHARED
-    return "\n".join(f"{name}: {text}" for name, text in facts.items() if text)
-
-
 def _table(lines: Sequence[StepLine]) -> Table:
-    table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False, header_style="bold")
-    table.add_column("step", overflow="fold", min_width=12)
-    table.add_column("I/O")
-    for name in _FIGURES:
-        table.add_column(name, justify="right", no_wrap=True)
+    table = _of_steps("I/O", *map(_number, _FIGURES), gap=1)
     for line in lines:
         table.add_row(Text(_name(line), "bold"), line.direction, *_cells(line, _MEDIAN))
         if line.runs > 1:
@@ -111,6 +103,18 @@ def _table(lines: Sequence[StepLine]) -> Table:
             runs = Text(f" {runs_words(line)}", "dim")
             table.add_row(runs, Text("highest", "dim"), *_dim(_cells(line, _HIGH)))
     return table
+
+
+def _of_steps(*columns: Column | str, gap: int = 2) -> Table:
+    """An empty table of steps with these columns."""
+    step = Column("step", overflow="fold", min_width=12)
+    return Table(
+        step, *columns, box=None, padding=(0, 0, 0, gap), pad_edge=False, header_style="bold"
+    )
+
+
+def _number(name: str) -> Column:
+    return Column(name, justify="right", no_wrap=True)
 
 
 def _name(line: StepLine) -> str:
@@ -280,11 +284,7 @@ def _brief_heading(subject: Subject) -> Text:
 
 
 def _brief_table(view: View) -> Table:
-    table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=False, header_style="bold")
-    table.add_column("step", overflow="fold", min_width=12)
-    table.add_column("I/O")
-    for name in _BRIEF:
-        table.add_column(name, justify="right", no_wrap=True)
+    table = _of_steps("I/O", *map(_number, _BRIEF))
     for line, figures in zip(view.lines, view.figures, strict=True):
         name = f"{line.step} ({line.level})" if line.level else line.step
         cells = (figures.cells[_FIGURES.index(head)][0] for head in _BRIEF)
@@ -330,14 +330,16 @@ def beside_table(rows: Sequence[BesideRow], subject: str, *, width: int) -> Rend
         "limited by": width >= _WITH_LIMITS and any(row.limit for row in rows),
         "trust": any(row.trust for row in rows),
     }
-    table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=False, header_style="bold")
-    table.add_column("step", overflow="fold", min_width=12)
-    table.add_column("I/O", no_wrap=True)
-    table.add_column(subject, overflow="fold", min_width=8)
-    table.add_column("measured", justify="right", no_wrap=True)
-    for name in (name for name, shown in columns.items() if shown):
-        right = name in ("n", "p99", "of promise")
-        table.add_column(name, justify="right" if right else "left", no_wrap=True)
+    table = _of_steps(
+        Column("I/O", no_wrap=True),
+        Column(subject, overflow="fold", min_width=8),
+        _number("measured"),
+        *(
+            Column(name, no_wrap=True) if name in ("limited by", "trust") else _number(name)
+            for name, is_shown in columns.items()
+            if is_shown
+        ),
+    )
     before: tuple[str, str] | None = None
     for row in rows[:MOST_ROWS]:
         place = (row.step, row.direction)

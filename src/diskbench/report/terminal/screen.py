@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
@@ -69,6 +69,7 @@ class GuardedLive(Live):
 
 
 _NARROWEST = 20
+_GAP = "  "
 _LEVELS = "▁▂▃▄▅▆▇█"
 
 
@@ -112,6 +113,29 @@ def sparkline(values: Sequence[float], *, width: int = 24) -> str:
         return _LEVELS[0] * len(shown)
     last = len(_LEVELS) - 1
     return "".join(_LEVELS[max(0, min(last, round(value / top * last)))] for value in shown)
+
+
+def aligned(
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Collection[int] = (),
+    least: Mapping[int, int] | None = None,
+    width: int | None = None,
+    fit: Callable[[str, int], str] = cut,
+) -> Iterator[str]:
+    """Rows of cells in columns as wide as their longest cell; those of the places in `right` end
+    below each other. Where a line would be longer than `width` (None: any length), the columns in
+    `least` are cut by `fit`, in that order, to no fewer characters than they have there."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for at, fewest in (least or {}).items():
+        over = 0 if width is None else sum(widths) + len(_GAP) * (len(widths) - 1) - width
+        widths[at] = max(min(widths[at], fewest), widths[at] - max(over, 0))
+    for row in rows:
+        cells = (
+            f"{fit(cell, wide):{'>' if at in right else '<'}{wide}}"
+            for at, (cell, wide) in enumerate(zip(row, widths, strict=True))
+        )
+        yield _GAP.join(cells).rstrip()
 
 
 _LEAST = 8

@@ -8,7 +8,7 @@ only named. Each figure is of one run: of several runs the median one at each le
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -27,10 +27,13 @@ from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.model.verdict import Judged, LimiterName, Trust, Verdict
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.summary import shares_of_time
-from diskbench.report.assemble.words import NONE, cut, figure, short_limit
+from diskbench.report.assemble.words import NONE, figure, short_limit
+from diskbench.report.terminal.screen import aligned
 
 WIDTH = 80
 _HEAD = ("", "promised", "measured", "ratio", "limited by", "trust")
+_FIGURES = _HEAD[1:4]
+_LEAST_NAME = 12
 _OF_PROMISE = (1, 3)
 """Columns that are left out where nothing is promised of any step."""
 _SAID_BY_RATIO = frozenset(LIMIT_WORDS) - {"latency"}
@@ -56,52 +59,48 @@ def verdict_lines(
     if not verdicts:
         return []
     steps = verdicts_by_step(verdicts)
-    rows = [row for name, of in steps.items() for row in _rows(name, of)]
+    rows = [
+        (name, *(_cells(stretches) if stretches else ("",) * 4), trust)
+        for step, of in steps.items()
+        for name, stretches, trust in _rows(step, of)
+    ]
     promised = any(row[at] not in ("", NONE) for row in rows for at in _OF_PROMISE)
     shown = [at for at in range(len(_HEAD)) if promised or at not in _OF_PROMISE]
-    wide = {at: max(len(row[at]) for row in (_HEAD, *rows)) for at in shown}
-    wide[0] = min(wide[0], max(WIDTH - sum(wide.values()) + wide[0] - 2 * (len(shown) - 1), 12))
-    lines = [
-        TextLine("head", _line(_HEAD, wide)),
-        *(TextLine("row", _line(row, wide)) for row in rows),
-    ]
+    figures = [place for place, at in enumerate(shown) if _HEAD[at] in _FIGURES]
+    table = [[row[at] for at in shown] for row in (_HEAD, *rows)]
+    head, *rest = aligned(table, right=figures, least={0: _LEAST_NAME}, width=WIDTH)
+    lines = [TextLine("head", head), *(TextLine("row", text) for text in rest)]
     lines += [TextLine("row", text) for text in _below_the_table(steps)]
     lines += [TextLine("ground", text) for text in _grounds(steps, below)]
     return lines + [TextLine("doubt", text) for text in _doubts(steps, below)]
 
 
-def _line(row: Sequence[str], wide: Mapping[int, int]) -> str:
-    """A row of the columns that `wide` has the widths of."""
-    name = cut(row[0], wide[0])
-    cells = [f"{name:<{wide[0]}}", *(f"{row[at]:>{wide[at]}}" for at in (1, 2, 3) if at in wide)]
-    return "  ".join([*cells, f"{row[4]:<{wide[4]}}", row[5]]).rstrip()
+Row = tuple[str, Sequence[Judged], str]
+"""The name of a row, the stretches that its cells are of (none: it is a heading), its trust."""
 
 
-def _rows(name: str, of_runs: Sequence[Verdict]) -> Iterator[tuple[str, ...]]:
+def _rows(name: str, of_runs: Sequence[Verdict]) -> list[Row]:
+    """A row for each stretch of the only run, or for each level over the runs."""
     if len(of_runs) == 1 and len(of_runs[0].stretches) > 1:
-        yield (name, "", "", "", "", of_runs[0].trust)
-        for stretch in of_runs[0].stretches:
-            yield (f"  {_when(stretch)}", *_cells([stretch]), "")
-        return
+        stretches = of_runs[0].stretches
+        of_stretches = [(f"  {_when(stretch)}", [stretch], "") for stretch in stretches]
+        return [(name, (), of_runs[0].trust), *of_stretches]
     levels = _levels(of_runs)
     if len(levels) == 1:
         of_level = at_one_level(of_runs)
         kind = of_level[0].stands_for.kind
         first = f"{name} ({kind})" if kind == "burst" else name
-        yield (first, *_cells([verdict.stands_for for verdict in of_level]), trust_of(of_runs))
-        return
-    yield (f"{name}, by run", "", "", "", "", "")
+        return [(first, [verdict.stands_for for verdict in of_level], trust_of(of_runs))]
+    rows: list[Row] = [(f"{name}, by run", (), "")]
     at = 1
     for group in levels:
         last = at + len(group) - 1
         runs = f"{at}" if at == last else f"{at}–{last}"
         kind = group[0].stands_for.kind or "level"
-        yield (
-            f"  {kind} {runs}",
-            *_cells([verdict.stands_for for verdict in group]),
-            trust_of(group),
-        )
+        stands_for = [verdict.stands_for for verdict in group]
+        rows.append((f"  {kind} {runs}", stands_for, trust_of(group)))
         at = last + 1
+    return rows
 
 
 def _levels(of_runs: Sequence[Verdict]) -> list[list[Verdict]]:
@@ -161,13 +160,9 @@ def _is_printed(step: str, reason: Reason, below: Collection[tuple[str, str]]) -
     return is_doubt or (step, reason.code) in below
 
 
-def _groups(of_runs: Sequence[Verdict]) -> list[list[Judged]]:
+def _groups(of_runs: Sequence[Verdict]) -> list[Sequence[Judged]]:
     """The stretches behind each row of the table."""
-    if len(of_runs) == 1:
-        return [[stretch] for stretch in of_runs[0].stretches]
-    levels = _levels(of_runs)
-    groups = levels if len(levels) > 1 else [at_one_level(of_runs)]
-    return [[verdict.stands_for for verdict in group] for group in groups]
+    return [stretches for _, stretches, _ in _rows("", of_runs) if stretches]
 
 
 def _having(judged: Sequence[Judged], limit: LimiterName) -> Judged:

@@ -13,8 +13,7 @@ from tests.rigs.plans import TRIAL_ID, make_plan, save_plan
 from diskbench.engine.matrix.status import fleet, matrix_status
 from diskbench.engine.processes import enrol
 from diskbench.model.matrix import Limits
-from diskbench.report.terminal.matrix_table import matrix_line
-from diskbench.report.terminal.status_text import fleet_table
+from diskbench.report.terminal.status_text import fleet_table, matrix_line
 from diskbench.store.campaigns import find_campaign, load_campaign, save_campaign
 from diskbench.store.claims import describe_executor, progress_row, register_executor, save_progress
 from diskbench.store.leases import Lease, create_lease

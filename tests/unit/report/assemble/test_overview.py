@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from diskbench.report.assemble.overview import (
+from diskbench.report.assemble.course import (
     MOST_CELLS,
     MOST_STRETCHES,
     Band,

@@ -50,11 +50,6 @@ def test_six_machines_make_an_interval_and_five_do_not():
     assert six.id == "row-group-1-rand-read-4k-qd32"
 
 
-def test_trials_on_one_machine_are_one_sample():
-    (one,) = result_rows(replicates(2900, 3000, 3100, machine="m1"))
-    assert one.ratio.small == "no interval (n = 1)"
-
-
 def test_a_price_is_of_what_lasts_and_of_what_the_block_size_is_bought_for():
     small = trial([row(block_bytes=4096)], price=PRICE, verdicts=(fallen(),))
     burst, baseline = result_rows([small])

@@ -12,8 +12,7 @@ from tests.unit.report.inside import counted, expectation, histogram, lognormal,
 
 from diskbench.analysis.phases import step_phases
 from diskbench.report.assemble.course import Predicted, courses
-from diskbench.report.assemble.latencies import distributions, latency_maps
-from diskbench.report.assemble.load_curve import load_curves
+from diskbench.report.assemble.latencies import distributions, latency_maps, load_curves
 from diskbench.report.charts.course import course_chart, course_latency_chart
 from diskbench.report.charts.figure import picture, svg
 from diskbench.report.charts.heat import bounds_of, latency_map_chart, place_of, words_of

@@ -3,7 +3,7 @@ from statistics import median
 from tests.rigs.figures import find_regressions
 from tests.rigs.replicates import measured
 
-from diskbench.results.site_subjects import by_subject, configurations, key_of
+from diskbench.results.history import by_subject, configurations, key_of
 from diskbench.store.digests import load_asked
 from diskbench.store.figures import load_figures
 

@@ -114,12 +114,6 @@ def test_on_vsan_the_policy_decides_and_thin_is_no_difference(user: User) -> Non
         user.resolved(datastore="vsan", provisioning="eager-zeroed")
 
 
-def test_a_template_deployed_from_an_ovf_is_rented_without_its_vapp_properties(user: User) -> None:
-    user.vsphere.template("vapp")
-    acquired = user.rent()
-    assert acquired.facts["template"] == "debian-12"
-
-
 def test_a_policy_with_data_services_is_the_measured_disks_alone(user: User) -> None:
     acquired = user.rent(datastore=None, storage_policy="VM Encryption Policy")
     assert acquired.facts["storage_policy"] == "VM Encryption Policy"

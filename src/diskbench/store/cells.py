@@ -44,13 +44,6 @@ def live_cells(database: Engine) -> list[CellRow]:
     return _cells(database, schema.cell.c.state.in_(sorted(LIVE)))
 
 
-def owned_cells(database: Engine) -> list[CellRow]:
-    """The cells of all matrices that a process has taken, in the order of matrices and cells; those
-    of runs are left out."""
-    cell = schema.cell.c
-    return _cells(database, cell.state.in_(sorted(LIVE)), cell.owner.is_not(None), _of_matrix())
-
-
 def unfinished_cells(database: Engine) -> list[CellRow]:
     """The unfinished cells of all matrices, in the order of matrices and cells; those of runs are
     left out."""

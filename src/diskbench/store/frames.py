@@ -16,17 +16,14 @@ from diskbench.model.spec import Plan
 from diskbench.ports import EvidenceStore
 from diskbench.store.database import transaction
 from diskbench.store.export import polars_types
-from diskbench.store.manifest import StepRecord
 from diskbench.store.query import chunks, oldest_first
 from diskbench.store.result_tables import trial
 from diskbench.store.run_row import COLUMNS, bought_for, with_bought
 from diskbench.store.schema import run
-from diskbench.store.stored_series import closed_steps, step_outputs, step_series
+from diskbench.store.stored_series import closed_steps, step_outputs, step_series, with_step
 
 if TYPE_CHECKING:
     import polars as pl
-
-_STEP_KEYS = ("run_id", "step_index", "step", "round")
 
 
 def runs_frame(database: Engine) -> pl.DataFrame:
@@ -67,7 +64,7 @@ def series_frame(evidence: EvidenceStore, run_id: str, *, step: str | None = Non
     import polars as pl
 
     frames = [
-        _with_step(step_series(evidence, run_id, folder, record), run_id, record)
+        with_step(step_series(evidence, run_id, folder, record), run_id, record)
         for folder, record in closed_steps(evidence, run_id, step)
     ]
     frame = pl.concat(frames) if frames else pl.DataFrame(schema={"run_id": pl.String})
@@ -124,18 +121,6 @@ def histogram_rows(
                 of_kind = key | {"direction": direction_name, "kind": kind}
                 for latency, count in histogram.items():
                     yield of_kind | {"latency_ns": latency, "count": count}
-
-
-def _with_step(frame: pl.DataFrame, run_id: str, record: StepRecord) -> pl.DataFrame:
-    import polars as pl
-
-    step = record.step
-    values = (run_id, step.index, step.name, step.round)
-    types = (pl.String, pl.Int64, pl.String, pl.Int64)
-    keys = zip(_STEP_KEYS, values, types, strict=True)
-    return frame.select(
-        *(pl.lit(value, dtype=kind).alias(name) for name, value, kind in keys), pl.all()
-    )
 
 
 def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:

@@ -79,6 +79,12 @@ class UserError(DiskbenchError):
     exit_code = 2
 
 
+def did_you_mean(value: str, known: Iterable[str]) -> str:
+    """The question for the nearest known names, with a space after it; "" where none is near."""
+    near = difflib.get_close_matches(value, sorted(known), n=3)
+    return f"did you mean {' or '.join(near)}? " if near else ""
+
+
 class UnknownName(UserError):
     """A name that does not exist; lists the nearest and the known ones."""
 
@@ -86,8 +92,7 @@ class UnknownName(UserError):
         self, kind: str, value: str, known: Iterable[str], *, advice: str = "", field: str = ""
     ) -> None:
         self.kind, self.value, self.known = kind, value, sorted(known)
-        near = difflib.get_close_matches(value, self.known, n=3)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        hint = did_you_mean(value, self.known)
         listed = f"known: {', '.join(self.known)}" if self.known else f"there is no {kind}"
         owner = kind.partition(" of ")[2]
         # "unknown parameter of profile 'quick' 'foo'" would read as if 'quick' were unknown.

@@ -294,7 +294,6 @@ def arguments_of(typed: Mapping[str, Any], series: str, turn: RunInTurn) -> list
 
 
 def _say_plan(series: _Series, count: int, expected_s: float, *, quiet: bool) -> None:
-
     planned = series.blocks * len(ORDER)
     before = f" ({planned - count} were done before)" if count < planned else ""
     if not quiet:

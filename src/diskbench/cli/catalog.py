@@ -177,7 +177,6 @@ def _print(lines: Iterable[str]) -> None:
 
 
 def _part(item: CatalogItem) -> dict[str, Any]:
-
     document = asdict(item)
     del document["tiers"]  # the names of some of its lines
     return document

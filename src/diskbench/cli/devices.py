@@ -11,7 +11,6 @@ from diskbench.cli.terminal import TableOrJson
 from diskbench.hosts.device import list_devices
 from diskbench.hosts.disks import DeviceState
 from diskbench.hosts.ssh import host_at
-from diskbench.ports import Host
 from diskbench.units import format_bytes
 
 FORMAT = 1
@@ -33,7 +32,7 @@ def devices(
 
     Writes nothing. Needs root on that machine, to read signatures and to see what uses a disk.
     """
-    machine = _host(host)
+    machine = host_at(host or "")
     try:
         devices_seen = list_devices(machine)
     finally:
@@ -43,10 +42,6 @@ def devices(
         typer.echo(json.dumps({"format": FORMAT, "host": host, "devices": listed}, indent=2))
     else:
         _table(devices_seen, machine.name)
-
-
-def _host(address: str | None) -> Host:
-    return host_at(address or "")
 
 
 def _entry(state: DeviceState, reasons: tuple[str, ...]) -> dict[str, object]:
@@ -66,7 +61,6 @@ def _entry(state: DeviceState, reasons: tuple[str, ...]) -> dict[str, object]:
 
 
 def _table(devices_seen: tuple[tuple[DeviceState, tuple[str, ...]], ...], name: str) -> None:
-
     if not devices_seen:
         typer.echo(f"no disks on {name}")
         return

@@ -186,7 +186,6 @@ def _policy_of(name: str, region: str | None) -> str:
 
 
 def _print(findings: Sequence[Finding], output: str) -> None:
-
     state = worst_state(tuple(findings))
     if output == "json":
         document = DoctorDocument(state=state, findings=tuple(findings))

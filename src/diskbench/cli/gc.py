@@ -124,7 +124,6 @@ def _document(
 
 
 def _print(document: SweepDocument, output: str) -> None:
-
     if output == "json":
         print_json(document.model_dump_json(indent=2))
     else:

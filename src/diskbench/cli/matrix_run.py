@@ -193,14 +193,7 @@ def retry(
 
 
 def cancel(
-    matrix: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="MATRIX",
-            autocompletion=begun_matrices,
-            help="The matrix's name or id, or `last` (default: the newest).",
-        ),
-    ] = None,
+    matrix: Which = None,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:

@@ -224,7 +224,6 @@ def _keep_traceback(error: BaseException) -> Path | None:
 
 
 def _log_folder() -> Path | None:
-
     try:
         return user_log_path("diskbench")
     except (OSError, RuntimeError):  # no home directory

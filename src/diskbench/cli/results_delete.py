@@ -24,13 +24,15 @@ from diskbench.results.pruning import prune as prune_logs
 from diskbench.store.evidence_place import check_named, foreign_stores, foreign_words
 from diskbench.units import format_bytes, parse_duration_s
 
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+
 
 def delete(
     selection: Selections = None,
     filter_: Filters = None,
     since: Since = None,
     until: Until = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
     keep_evidence: Annotated[
         bool, typer.Option("--keep-evidence", help="Delete rows only; `rebuild` brings them back.")
     ] = False,
@@ -44,7 +46,7 @@ def delete(
     engine = database(database_url)
     doomed = runs_to_delete(engine, asked(selection, filter_, since, until))
     if not doomed:
-        _say("no run matches; nothing was deleted")
+        print("no run matches; nothing was deleted", file=sys.stderr)
         return
     store = None if keep_evidence else evidence(evidence_url)
     doomed_words = f"{len(doomed)} run{'s' * (len(doomed) != 1)}"
@@ -63,10 +65,6 @@ def delete(
     print(f"deleted {doomed_words}")
 
 
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)
-
-
 def prune(
     keep: Annotated[
         str,
@@ -79,7 +77,7 @@ def prune(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be freed, and change nothing.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
@@ -156,7 +154,6 @@ def _print(prunings: Iterable[RunPruning], verb: str) -> str:
 
 
 def _sum(freed: list[tuple[int, int, int]]) -> str:
-
     runs, logs, size = (sum(column) for column in zip(*freed, strict=True))
     return (
         f"{format_bytes(size)}: {logs:,} log{'s' * (logs != 1)} of {runs:,} run{'s' * (runs != 1)}"

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import partial
 from typing import Annotated, Literal
 
 import typer
@@ -33,7 +31,7 @@ from diskbench.results.pool import facts_to_pool
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.replicate_set import replicates_of
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.selection import Selection, run_or_set
+from diskbench.results.selection import run_or_set
 from diskbench.results.trial import Trial, read_trial
 from diskbench.store.claims import load_timing
 from diskbench.store.document import results_document
@@ -118,71 +116,41 @@ def show(
     Without a selection the newest. Several trials, such as those of a matrix, are shown
     together: median and interval.
     """
-    show_selection(
-        database(database_url),
-        asked(selection, filter_, since, until),
-        ShownAs(
-            output=output,
-            verbose=verbose,
-            alone=alone,
-            timing=timing,
-            plot=plot,
-            pool=tuple(pool or ()),
-            described=partial(hint, as_disk, as_machine, promise, measured_on),
-        ),
-        evidence_url,
-    )
-
-
-@dataclass(frozen=True)
-class ShownAs:
-    """The options of `results show`; `described` returns what was typed of a disk that
-    was not rented, checked."""
-
-    output: Literal["table", "json", "csv"]
-    verbose: bool
-    alone: bool
-    timing: bool
-    plot: bool | None
-    pool: tuple[str, ...]
-    described: Callable[[], Hint | None]
-
-
-def show_selection(
-    engine: Engine, typed: Selection, shown: ShownAs, evidence_url: str | None
-) -> None:
-    """Print the run that was `typed` with the others of its trial, or several trials together.
-    Raises UnknownName, InvalidValue."""
+    engine, typed = database(database_url), asked(selection, filter_, since, until)
     run, filters = run_or_set(engine, typed)
-    output = shown.output
-    if filters and not shown.alone and not shown.timing:
+    if filters and not alone and not timing:
         print_set(
-            engine, typed.words, filters, pool=shown.pool, output=output, evidence_url=evidence_url
+            engine,
+            typed.words,
+            filters,
+            pool=tuple(pool or ()),
+            output=output,
+            evidence_url=evidence_url,
         )
         return
-    if shown.timing:
+    if timing:
         _print_timing(run.trial_id, load_timing(engine, run.trial_id), output)
         return
     only = Filter("run_id", "=", run.run_id)
-    filters = [only if shown.alone else Filter("trial_id", "=", run.trial_id)]
+    filters = [only if alone else Filter("trial_id", "=", run.trial_id)]
     runs = sorted(find_runs(engine, filters), key=lambda run: run.run_index)
     if output == "csv":
         store = evidence(evidence_url) if evidence_url else None
         sys.stdout.writelines(rows_as_csv(engine, filters, evidence=store))
         return
-    hint = shown.described()
+    note = hint(as_disk, as_machine, promise, measured_on)
     plan = find_plan(engine, run.trial_id)
-    if hint is not None and plan is not None and plan.expectation is not None:
+    if note is not None and plan is not None and plan.expectation is not None:
         ignored = "--as-disk, --as-machine and --promise are ignored"
         print(f"{ignored}: the plan of this run names its disk", file=sys.stderr)
     run_evidence = EvidenceOfRuns(evidence, evidence_url)
     suspended = is_abandoned(engine, run.trial_id)
-    trial = read_trial(engine, runs, run_evidence, open_books(), hint=hint, suspended=suspended)
+    trial = read_trial(engine, runs, run_evidence, open_books(), hint=note, suspended=suspended)
     if output == "json":
         _print_document(trial)
         return
-    pruned = {run.run_id: run_evidence.pruned(run) for run in runs} if shown.verbose else {}
-    _print_runs(trial, verbose=shown.verbose, pruned=pruned)
+    pruned = {run.run_id: run_evidence.pruned(run) for run in runs} if verbose else {}
+    _print_runs(trial, verbose=verbose, pruned=pruned)
     several = len(runs) > 1
     console = screen()
     drawn_on = Screen(
@@ -191,7 +159,7 @@ def show_selection(
         unicode=is_unicode(console.encoding),
     )
     place = run_evidence.store(run)
-    print_plots(console, drawn_on, run, trial.phases, plan, place, plot=shown.plot, several=several)
+    print_plots(console, drawn_on, run, trial.phases, plan, place, plot=plot, several=several)
     if set_hint := hint_of_set(engine, run):
         print(set_hint)
 

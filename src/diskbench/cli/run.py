@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,19 +28,10 @@ if TYPE_CHECKING:
     from diskbench.engine.session import Session
     from diskbench.fio.profiles import Profile
     from diskbench.model.spec import Cell, Plan
-    from diskbench.plan.cells import Request
     from diskbench.plan.cost import CostLimit
     from diskbench.providers.registry import Providers
 
 INTERRUPTED = 130
-
-
-@dataclass(frozen=True)
-class TypedStores:
-    """The stores as typed on the command line; None leaves them to the settings."""
-
-    database_url: str | None
-    evidence_url: str | None
 
 
 def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.py, by name
@@ -53,7 +43,6 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
         verbose=typed["verbose"],
         junit=typed["junit"],
     )
-    stores = TypedStores(typed["database_url"], typed["evidence_url"])
     if typed.pop("dry_run"):
         from diskbench.cli.plan import plan  # which other runs do not need
 
@@ -64,43 +53,6 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_options.
 
         start_until(typed, show)
     command = asked_for(typed, writes=True)
-    _start(
-        command.request,
-        show,
-        stores,
-        install_fio=typed["install_fio"],
-        detach=typed["detach"],
-        limit=command.limit,
-    )
-
-
-_DRY_RUN = inspect.Parameter(
-    "dry_run",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=False,
-    annotation=Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Measure nothing: show what `diskbench plan` shows.",
-            rich_help_panel=SHOW,
-        ),
-    ],
-)
-
-command_for = partial(with_run_options, run, more=(_DRY_RUN,))
-
-
-def _start(
-    request: Request,
-    show: Show,
-    stores: TypedStores,
-    *,
-    install_fio: bool,
-    detach: bool,
-    limit: CostLimit,
-) -> NoReturn:
-    """Look at the hosts, say what will be done, save, and measure; ends with the exit code."""
     from diskbench.plan.cells import cells
     from diskbench.providers.registry import Providers
     from diskbench.results.refreshed_catalogue import open_books
@@ -108,11 +60,11 @@ def _start(
     from diskbench.store.evidence_place import name_store
     from diskbench.store.profile_file import find_profile
 
+    request, limit = command.request, command.limit
     timing, books, providers = Timing(), open_books(), Providers()
     close_at_end(providers.close)
-    settings = load_settings(
-        {"database_url": stores.database_url, "evidence_url": stores.evidence_url}
-    ).settings
+    urls = {name: typed[name] for name in ("database_url", "evidence_url")}
+    settings = load_settings(urls).settings
     name_store(settings.evidence_url)
     database_url = settings.database_url.get_secret_value()
     profile = find_profile(request.profile)
@@ -122,7 +74,7 @@ def _start(
             cells(request),
             profile,
             books,
-            install_fio=install_fio,
+            install_fio=typed["install_fio"],
             timing=timing,
             stores=(database_file(database_url), evidence_directory(settings.evidence_url)),
         )
@@ -144,7 +96,7 @@ def _start(
         print_plan(prepared.plans, stream=sys.stderr, brief=not show.verbose)
     if limit.usd is not None:
         _hold_to(limit, prepared.plans)
-    if detach:
+    if typed["detach"]:
         _save_all(session, prepared, owner=None)
         _continue_detached(prepared.plans, session, settings.evidence_url)
         raise typer.Exit(worst(refused))
@@ -163,6 +115,23 @@ def _start(
             file=sys.stderr,
         )
     raise typer.Exit(code)
+
+
+_DRY_RUN = inspect.Parameter(
+    "dry_run",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Measure nothing: show what `diskbench plan` shows.",
+            rich_help_panel=SHOW,
+        ),
+    ],
+)
+
+command_for = partial(with_run_options, run, more=(_DRY_RUN,))
 
 
 def _looking(

@@ -27,6 +27,8 @@ from diskbench.engine.schedule.schedules import (
     resume_schedule,
     schedule_statuses,
 )
+from diskbench.engine.schedule.schedules import backfill as make_up_for
+from diskbench.engine.schedule.schedules import trigger as begin_now
 from diskbench.errors import UnknownName
 from diskbench.model.schedule import ScheduleDocument, ScheduleStatus
 from diskbench.report.terminal.screen import hanging
@@ -152,9 +154,7 @@ def trigger(name: Name, database_url: DatabaseUrl = None) -> None:
 
     This works while the schedule is paused, too.
     """
-    from diskbench.engine.schedule.schedules import trigger
-
-    trigger(database(database_url), name, now=datetime.now(UTC))
+    begin_now(database(database_url), name, now=datetime.now(UTC))
     print(f"{name} starts when a worker is free and its last matrix has ended", file=sys.stderr)
 
 
@@ -175,9 +175,7 @@ def backfill(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Run missed, skipped or failed times now, one after the other."""
-    from diskbench.engine.schedule.schedules import backfill
-
-    times = backfill(database(database_url), name, start, end, now=datetime.now(UTC))
+    times = make_up_for(database(database_url), name, start, end, now=datetime.now(UTC))
     for moment in times:
         print(moment.strftime("%a %Y-%m-%d %H:%M %Z"))
     waiting = f"{len(times)} wait for a worker" if times else "no time was missed"
@@ -185,7 +183,6 @@ def backfill(
 
 
 def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> ScheduleStatus:
-
     known = {
         status.name: status
         for status in schedule_statuses(

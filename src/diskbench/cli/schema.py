@@ -43,7 +43,6 @@ def schema(
 
 
 def _schema(document: str) -> dict[str, Any]:
-
     if document == "results":
         return results_schema()
     module, name = MODELS[document]

@@ -23,15 +23,12 @@ from diskbench.store.campaigns import (
     CampaignRow,
     cancel_untaken_cell,
     list_campaigns,
-    load_campaign,
     request_cancel,
     request_end,
 )
 from diskbench.store.cells import (
-    UnfinishedCell,
     cell_of_trial,
     claim_cell,
-    load_cells,
     run_cells,
     unfinished_cells,
 )
@@ -69,16 +66,9 @@ def find_work(
     Only unfinished work; with `over` also matrices that have ended. Raises UnknownName, and
     InvalidValue for an empty name, for one that fits several, and for what has ended.
     """
-    work, cells, known = _all_work(database, over=over)
+    work, known = _all_work(database, over=over)
     meanings = [_meant(database, name, known) for name in names]
-    chosen = dict.fromkeys(meaning.stands_for for meaning in meanings)
-    return [work[name] if name in work else _cell_work(database, cells[name]) for name in chosen]
-
-
-def _cell_work(database: sa.Engine, name: UnfinishedCell) -> OngoingWork:
-    cells = load_cells(database, name.campaign_id)
-    (cell,) = (cell for cell in cells if cell.position == name.position)
-    return OngoingWork(name.id, cell=cell, campaign=load_campaign(database, name.campaign_id))
+    return [work[name] for name in dict.fromkeys(meaning.stands_for for meaning in meanings)]
 
 
 def _meant(database: sa.Engine, name: str, known: Sequence[Known]) -> Known:
@@ -100,17 +90,13 @@ def _meant(database: sa.Engine, name: str, known: Sequence[Known]) -> Known:
         raise InvalidValue(f"{typed} has ended", advice=advice) from None
 
 
-def _all_work(
-    database: sa.Engine, *, over: bool
-) -> tuple[Mapping[str, OngoingWork], Mapping[str, UnfinishedCell], list[Known]]:
-    """The runs and matrices, the cells, and the ids and names of all of them. Of the cells, which
-    may be thousands, only the names are read."""
+def _all_work(database: sa.Engine, *, over: bool) -> tuple[Mapping[str, OngoingWork], list[Known]]:
+    """The runs, matrices and cells, by their ids, and the ids and names of all of them."""
     campaigns = {
         campaign.campaign_id: campaign
         for campaign in list_campaigns(database, states=None if over else _UNFINISHED)
     }
     work: dict[str, OngoingWork] = {}
-    cells: dict[str, UnfinishedCell] = {}
     known: list[Known] = []
     for run in run_cells(database):
         if run.trial_id is not None:
@@ -120,14 +106,15 @@ def _all_work(
     for cell in unfinished_cells(database):
         if cell.campaign_id not in campaigns:
             continue
-        cells[cell.id] = cell
-        known.append(Known(cell.id, "cell", where=cell.key))
-        known.append(Known(cell.key.lower(), "cell", means=cell.id))
+        cell_id = cell.trial_id or f"{cell.campaign_id}/{cell.position}"
+        work[cell_id] = OngoingWork(cell_id, cell=cell, campaign=campaigns[cell.campaign_id])
+        known.append(Known(cell_id, "cell", where=cell.key))
+        known.append(Known(cell.key.lower(), "cell", means=cell_id))
     for campaign in campaigns.values():
         work[campaign.campaign_id] = OngoingWork(campaign.campaign_id, campaign=campaign)
         where_ = f"{campaign.name}, {campaign.state}"
         known.append(Known(campaign.campaign_id, "matrix", where=where_, name=campaign.name))
-    return work, cells, known
+    return work, known
 
 
 def _ids_of_trial(plan: Plan) -> Iterator[Known]:

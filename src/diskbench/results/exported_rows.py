@@ -191,7 +191,13 @@ def verdicts_frame(
         for row in _verdict_rows(verdict)
     ]
     texts, lists = pl.String, pl.List(pl.String)
-    types: dict[str, Any] = {"str": texts, "int": pl.Int64, "bool": pl.Boolean, "float": pl.Float64, "list": lists}
+    types: dict[str, Any] = {
+        "str": texts,
+        "int": pl.Int64,
+        "bool": pl.Boolean,
+        "float": pl.Float64,
+        "list": lists,
+    }
     schema = {column: types[kind] for column, kind in _VERDICT_COLUMNS.items()}
     return with_runs(pl.DataFrame(rows, schema=schema, orient="row"), database)
 

@@ -35,12 +35,7 @@ from diskbench.store.stored_series import (
 log = logging.getLogger(__name__)
 
 AUDITS_VERSION = 4
-"""Incremented when the same evidence gives another audit; older cached audits are then unused.
-
-2: the first row of a log may be late, too.
-3: after a ramp, bytes may be those of more I/Os than were counted.
-4: of the two bandwidths in a text the right one counts, and printed rates are rounded.
-"""
+"""Incremented when the same evidence gives another audit; older cached audits are then unused."""
 _KEPT = f"audits-{AUDITS_VERSION}.json"
 _AUDITS = TypeAdapter(tuple[StepAudit, ...])
 

@@ -68,28 +68,29 @@ def list_campaigns(
     database: Engine, *, states: Collection[CampaignState] | None = None
 ) -> list[CampaignRow]:
     """All matrices, or those in `states`, oldest first."""
-    matrix = schema.matrix
-    query = sa.select(matrix).where(matrix.c.kind.is_(None)).order_by(matrix.c.campaign_id)
-    if states is not None:
-        query = query.where(schema.matrix.c.state.in_(sorted(states)))
-    with one_statement(database) as connection:
-        return [campaign_of_row(row) for row in connection.execute(query).mappings()]
+    matrix = schema.matrix.c
+    wanted = sa.true() if states is None else matrix.state.in_(sorted(states))
+    return _campaigns(database, matrix.kind.is_(None), wanted)
 
 
 def load_campaign(database: Engine, campaign_id: str) -> CampaignRow:
     """The matrix with this id, also that of a run."""
-    query = sa.select(schema.matrix).where(schema.matrix.c.campaign_id == campaign_id)
-    with one_statement(database) as connection:
-        return campaign_of_row(connection.execute(query).mappings().one())
+    (campaign,) = _campaigns(database, schema.matrix.c.campaign_id == campaign_id)
+    return campaign
 
 
 def find_matrix(database: Engine, campaign_id: str) -> CampaignRow | None:
     """The matrix with this id; None for that of a run, and where there is none."""
-    known = schema.matrix.c
-    query = sa.select(schema.matrix).where(known.campaign_id == campaign_id, known.kind.is_(None))
+    matrix = schema.matrix.c
+    found = _campaigns(database, matrix.campaign_id == campaign_id, matrix.kind.is_(None))
+    return next(iter(found), None)
+
+
+def _campaigns(database: Engine, *conditions: sa.ColumnElement[bool]) -> list[CampaignRow]:
+    """The matrices that meet all `conditions`, oldest first."""
+    query = sa.select(schema.matrix).where(*conditions).order_by(schema.matrix.c.campaign_id)
     with one_statement(database) as connection:
-        row = connection.execute(query).mappings().one_or_none()
-    return campaign_of_row(row) if row is not None else None
+        return [campaign_of_row(row) for row in connection.execute(query).mappings()]
 
 
 def find_campaign(database: Engine, name: str | None) -> CampaignRow:

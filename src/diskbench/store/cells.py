@@ -9,7 +9,7 @@ measured is in the rows of trials and runs.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
@@ -24,80 +24,48 @@ from diskbench.store.upsert import insert_missing
 
 def load_cells(database: Engine, campaign_id: str) -> list[CellRow]:
     """All cells of a matrix, in order."""
-    cell = schema.cell
-    query = sa.select(cell).where(cell.c.campaign_id == campaign_id).order_by(cell.c.position)
-    with one_statement(database) as connection:
-        return [cell_row(row) for row in connection.execute(query).mappings()]
+    cell = schema.cell.c
+    return _cells(database, cell.campaign_id == campaign_id)
 
 
 def cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
     """The cell whose newest attempt is `trial_id`; None for a trial of no matrix."""
-    query = sa.select(schema.cell).where(schema.cell.c.trial_id == trial_id)
-    with one_statement(database) as connection:
-        row = connection.execute(query).mappings().one_or_none()
-    return cell_row(row) if row else None
+    return next(iter(_cells(database, schema.cell.c.trial_id == trial_id)), None)
 
 
 def matrix_cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
     """`cell_of_trial` where the cell is that of a matrix; None for the cell of a run."""
-    cell, matrix = schema.cell, schema.matrix
-    query = (
-        sa.select(cell)
-        .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
-        .where(cell.c.trial_id == trial_id, matrix.c.kind.is_(None))
-    )
-    with one_statement(database) as connection:
-        row = connection.execute(query).mappings().one_or_none()
-    return cell_row(row) if row else None
+    cell = schema.cell.c
+    return next(iter(_cells(database, cell.trial_id == trial_id, _of_matrix())), None)
 
 
 def live_cells(database: Engine) -> list[CellRow]:
     """The cells of all matrices and runs that are queued or that a process has taken."""
-    query = sa.select(schema.cell).where(schema.cell.c.state.in_(sorted(LIVE)))
-    with one_statement(database) as connection:
-        return [cell_row(row) for row in connection.execute(query).mappings()]
+    return _cells(database, schema.cell.c.state.in_(sorted(LIVE)))
 
 
-def owned_cells(database: Engine) -> list[CellRow]:
-    """The cells of all matrices that a process has taken, in the order of matrices and cells; those
-    of runs are left out."""
-    cell, matrix = schema.cell, schema.matrix
-    query = (
-        sa.select(cell)
-        .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
-        .where(cell.c.state.in_(sorted(LIVE)), cell.c.owner.is_not(None), matrix.c.kind.is_(None))
-        .order_by(cell.c.campaign_id, cell.c.position)
-    )
-    with one_statement(database) as connection:
-        return [cell_row(row) for row in connection.execute(query).mappings()]
-
-
-class UnfinishedCell(NamedTuple):
-    """The names of a cell that has not ended."""
-
-    campaign_id: str
-    position: int
-    key: str
-    trial_id: str | None
-
-    @property
-    def id(self) -> str:
-        """The id that commands print: the trial's, before the first attempt MATRIX/POSITION."""
-        return self.trial_id or f"{self.campaign_id}/{self.position}"
-
-
-def unfinished_cells(database: Engine) -> list[UnfinishedCell]:
+def unfinished_cells(database: Engine) -> list[CellRow]:
     """The unfinished cells of all matrices, in the order of matrices and cells; those of runs are
     left out."""
-    cell, matrix = schema.cell, schema.matrix
-    query = (
-        sa.select(cell.c.campaign_id, cell.c.position, cell.c.key, cell.c.trial_id)
-        .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
-        .where(cell.c.finished_at.is_(None), matrix.c.kind.is_(None))
-        .order_by(cell.c.campaign_id, cell.c.position)
-    )
+    return _cells(database, schema.cell.c.finished_at.is_(None), _of_matrix())
+
+
+def run_cells(database: Engine) -> list[CellRow]:
+    """The cells of all runs that have not ended, oldest first."""
+    return sorted(_cells(database, ~_of_matrix()), key=lambda cell: cell.trial_id or "")
+
+
+def _cells(database: Engine, *conditions: sa.ColumnElement[bool]) -> list[CellRow]:
+    """The cells that meet all `conditions`, in the order of matrices and cells."""
+    cell = schema.cell.c
+    query = sa.select(schema.cell).where(*conditions).order_by(cell.campaign_id, cell.position)
     with one_statement(database) as connection:
-        return [UnfinishedCell(*row) for row in connection.execute(query)]
+        return [cell_row(row) for row in connection.execute(query).mappings()]
+
+
+def _of_matrix() -> sa.ColumnElement[bool]:
+    """The condition that a cell is not that of a run."""
+    return schema.cell.c.campaign_id.not_in(_runs())
 
 
 def update_cell(
@@ -197,14 +165,6 @@ def _run_cell(plan: Plan, position: int, owner: str | None, began: str) -> CellR
         queued_at=began,
         started_at=began,
     )
-
-
-def run_cells(database: Engine) -> list[CellRow]:
-    """The cells of all runs that have not ended, oldest first."""
-    cell = schema.cell
-    query = sa.select(cell).where(cell.c.campaign_id.in_(_runs())).order_by(cell.c.trial_id)
-    with one_statement(database) as connection:
-        return [cell_row(row) for row in connection.execute(query).mappings()]
 
 
 def end_run_cell(database: Engine, trial_id: str) -> None:

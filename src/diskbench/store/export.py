@@ -79,7 +79,7 @@ def parquet_pieces(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
 def _frame(rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> pl.DataFrame:
     import polars as pl
 
-    types: dict[str, Any] = _types()
+    types: dict[str, Any] = polars_types()
     return pl.DataFrame(
         [[_plain(row[name]) for name in fields] for row in rows],
         schema={name: types[name] for name in fields},
@@ -87,7 +87,8 @@ def _frame(rows: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> pl.DataF
     )
 
 
-def _types() -> dict[str, type[pl.DataType]]:
+def polars_types() -> dict[str, type[pl.DataType]]:
+    """The polars type of each column of runs and measurements; JSON is text."""
     import polars as pl
 
     known: dict[type, type[pl.DataType]] = {

@@ -4,7 +4,7 @@ units."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -12,30 +12,34 @@ from sqlalchemy.engine import Engine
 
 from diskbench.fio.histogram import step_histograms
 from diskbench.model.result import Direction
+from diskbench.model.spec import Plan
 from diskbench.ports import EvidenceStore
 from diskbench.store.database import transaction
-from diskbench.store.manifest import StepRecord
-from diskbench.store.query import oldest_first
+from diskbench.store.export import polars_types
+from diskbench.store.query import chunks, oldest_first
+from diskbench.store.result_tables import trial
 from diskbench.store.run_row import COLUMNS, bought_for, with_bought
 from diskbench.store.schema import run
+from diskbench.store.stored_series import closed_steps, step_outputs, step_series, with_step
 
 if TYPE_CHECKING:
     import polars as pl
-
-from collections.abc import Iterable
-
-from diskbench.model.spec import Plan
-from diskbench.store.result_tables import trial
-from diskbench.store.stored_series import closed_steps, step_outputs, step_series
-
-_AT_ONCE = 500
-_STEP_KEYS = ("run_id", "step_index", "step", "round")
 
 
 def runs_frame(database: Engine) -> pl.DataFrame:
     """One row per run, oldest first, undated runs last: its request, machine, disk and end
     state."""
-    return _table_frame(database, run, order=oldest_first())
+    import polars as pl
+
+    types, query = polars_types(), sa.select(run).order_by(*oldest_first())
+    with transaction(database) as connection:
+        rows = [tuple(map(_plain, row)) for row in connection.execute(query)]
+    return pl.DataFrame(rows, schema={c.name: types[c.name] for c in run.c}, orient="row")
+
+
+def _plain(value: object) -> object:
+    """JSON stays text."""
+    return json.dumps(value) if isinstance(value, dict | list) else value
 
 
 def with_runs(frame: pl.DataFrame, database: Engine) -> pl.DataFrame:
@@ -44,8 +48,8 @@ def with_runs(frame: pl.DataFrame, database: Engine) -> pl.DataFrame:
     run_ids = frame["run_id"].unique().sort().to_list()
     bought: dict[str, dict[str, Any]] = {}
     with transaction(database) as connection:
-        for start in range(0, len(run_ids), _AT_ONCE):
-            query = columns.where(run.c.run_id.in_(run_ids[start : start + _AT_ONCE]))
+        for chunk in chunks(run_ids):
+            query = columns.where(run.c.run_id.in_(chunk))
             for run_id, *values in connection.execute(query):
                 bought[run_id] = dict(zip(COLUMNS, values, strict=True))
     return with_bought(frame, bought)
@@ -60,7 +64,7 @@ def series_frame(evidence: EvidenceStore, run_id: str, *, step: str | None = Non
     import polars as pl
 
     frames = [
-        _with_step(step_series(evidence, run_id, folder, record), run_id, record)
+        with_step(step_series(evidence, run_id, folder, record), run_id, record)
         for folder, record in closed_steps(evidence, run_id, step)
     ]
     frame = pl.concat(frames) if frames else pl.DataFrame(schema={"run_id": pl.String})
@@ -119,64 +123,6 @@ def histogram_rows(
                     yield of_kind | {"latency_ns": latency, "count": count}
 
 
-def _with_step(frame: pl.DataFrame, run_id: str, record: StepRecord) -> pl.DataFrame:
-    import polars as pl
-
-    step = record.step
-    values = (run_id, step.index, step.name, step.round)
-    types = (pl.String, pl.Int64, pl.String, pl.Int64)
-    keys = zip(_STEP_KEYS, values, types, strict=True)
-    return frame.select(
-        *(pl.lit(value, dtype=kind).alias(name) for name, value, kind in keys), pl.all()
-    )
-
-
-def _table_frame(
-    database: Engine,
-    table: sa.Table,
-    *,
-    where: sa.ColumnElement[bool] | None = None,
-    order: Sequence[sa.ColumnElement[Any]],
-) -> pl.DataFrame:
-    """A table as a frame with the table's column types, even for all-null columns; JSON stays
-    text."""
-    import polars as pl
-
-    query = sa.select(table).order_by(*order)
-    if where is not None:
-        query = query.where(where)
-    with transaction(database) as connection:
-        rows = [tuple(row) for row in connection.execute(query)]
-    schema: dict[str, Any] = {}
-    texts: list[int] = []
-    for index, column in enumerate(table.columns):
-        if isinstance(column.type, sa.JSON):
-            texts.append(index)
-        schema[column.name] = _polars_type(column)
-    if texts:
-        rows = [
-            tuple(
-                json.dumps(value) if index in texts and value is not None else value
-                for index, value in enumerate(row)
-            )
-            for row in rows
-        ]
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _polars_type(column: sa.Column[Any]) -> Any:  # noqa: ANN401 - polars' own type of a data type
-    import polars as pl
-
-    for kind, polars_type in (
-        (sa.Boolean, pl.Boolean),
-        (sa.Integer, pl.Int64),
-        (sa.Float, pl.Float64),
-    ):
-        if isinstance(column.type, kind):
-            return polars_type
-    return pl.String
-
-
 def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
     """One row per run and step with a prediction; docs/api.md lists the columns.
 
@@ -189,11 +135,8 @@ def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) ->
         for run_id, plan in _stored_plans(database, run_ids)
         for row in _expected_rows(run_id, plan)
     ]
-    text = dict.fromkeys(("run_id", "step"), pl.String)
-    integers = dict.fromkeys(("step_index", "round"), pl.Int64)
     schema: dict[str, Any] = {
-        "run_id": text["run_id"], "step_index": integers["step_index"], "step": text["step"],
-        "round": integers["round"],
+        "run_id": pl.String, "step_index": pl.Int64, "step": pl.String, "round": pl.Int64,
         **dict.fromkeys(
             ("seconds", "mean_iops", "begin_iops", "low_iops", "high_iops", "lasting_iops",
              "lasts_s"), pl.Float64
@@ -224,15 +167,10 @@ def _expected_rows(run_id: str, plan: Plan) -> Iterable[tuple[object, ...]]:
     if expectation is None or run_id not in plan.run_ids:
         return
     run = plan.run_ids.index(run_id) + 1
-    shown = max(
-        (expected_step.run for expected_step in expectation.steps if expected_step.run <= run),
-        default=run,
-    )
-    for step in (
-        expected_step for expected_step in expectation.steps if expected_step.run == shown
-    ):
+    shown = max((step.run for step in expectation.steps if step.run <= run), default=run)
+    for step in expectation.steps:
         expected = expectation.of(step)
-        if expected is not None:
+        if step.run == shown and expected is not None:
             yield (
                 run_id,
                 step.index,

@@ -59,12 +59,8 @@ def insert_leases(connection: Connection, leases: Sequence[Lease]) -> None:
 
 def load_lease(database: Engine, lease_id: str) -> Lease | None:
     """The lease with this id; None when there is none."""
-    with one_statement(database) as connection:
-        rows = connection.execute(
-            sa.select(schema.lease).where(schema.lease.c.lease_id == lease_id)
-        ).mappings()
-        row = rows.one_or_none()
-    return Lease.model_validate(dict(row)) if row else None
+    query = sa.select(schema.lease).where(schema.lease.c.lease_id == lease_id)
+    return next(iter(leases_by(database, query)), None)
 
 
 def lease_and_time(database: Engine, lease_id: str) -> tuple[Lease | None, datetime]:
@@ -93,9 +89,7 @@ def list_leases(database: Engine, *, state: LeaseState | None = None) -> Sequenc
     query = sa.select(schema.lease).order_by(schema.lease.c.created_at, schema.lease.c.lease_id)
     if state is not None:
         query = query.where(schema.lease.c.state == state)
-    with one_statement(database) as connection:
-        rows = [dict(row) for row in connection.execute(query).mappings()]
-    return [Lease.model_validate(row) for row in rows]
+    return leases_by(database, query)
 
 
 def any_expired(database: Engine) -> bool:
@@ -132,6 +126,10 @@ def leases_of_campaign(
     )
     if state is not None:
         query = query.where(lease.c.state == state)
+    return leases_by(database, query)
+
+
+def leases_by(database: Engine, query: sa.Select[Any]) -> list[Lease]:
+    """The leases whose rows a query finds."""
     with one_statement(database) as connection:
-        rows = [dict(row) for row in connection.execute(query).mappings()]
-    return [Lease.model_validate(row) for row in rows]
+        return [Lease.model_validate(dict(row)) for row in connection.execute(query).mappings()]

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 SECOND_QUANTILES = {"p50_ns": 0.50, "p95_ns": 0.95, "p99_ns": 0.99, "p99_9_ns": 0.999}
 """The quantiles of one second: column → fraction."""
 
+_USUAL = """usual AS (
+            SELECT coalesce(median(gap), 1000) AS width FROM (
+                SELECT time - lag(time) OVER (PARTITION BY job, direction ORDER BY time) AS gap
+                FROM (SELECT DISTINCT job, direction, time FROM buckets)
+            ) WHERE gap > 0
+        )"""
+"""SQL of the usual width of a window of the table `buckets`."""
 _BUCKETS = 29 * 64
 """Buckets of a latency histogram, fio 3.x (stat.h, FIO_IO_U_PLAT_NR)."""
 
@@ -82,12 +89,7 @@ def add_histogram_quantiles(db: duckdb.DuckDBPyConnection) -> None:
     db.execute(
         f"""
         CREATE TABLE by_histogram AS
-        WITH usual AS (
-            SELECT coalesce(median(gap), 1000) AS width FROM (
-                SELECT time - lag(time) OVER (PARTITION BY job, direction ORDER BY time) AS gap
-                FROM (SELECT DISTINCT job, direction, time FROM buckets)
-            ) WHERE gap > 0
-        ), placed AS (
+        WITH {_USUAL}, placed AS (
             SELECT floor((time - zero.ms - least(usual.width, 1000) / 2) / 1000)::BIGINT AS second,
                 direction, latency_ns, sum(n) AS n
             FROM buckets, zero, usual GROUP BY ALL
@@ -160,12 +162,7 @@ def _count_histograms(db: duckdb.DuckDBPyConnection, zero_ms: int) -> None:
     db.execute(
         f"""
         INSERT INTO bucketed
-        WITH usual AS (
-            SELECT coalesce(median(gap), 1000) AS width FROM (
-                SELECT time - lag(time) OVER (PARTITION BY job, direction ORDER BY time) AS gap
-                FROM (SELECT DISTINCT job, direction, time FROM buckets)
-            ) WHERE gap > 0
-        )
+        WITH {_USUAL}
         SELECT greatest(floor((time - {zero_ms} - least(width, 1000) / 2) / 1000), 0)::BIGINT,
             direction, {_place("latency_ns")}, sum(n)::BIGINT
         FROM buckets, usual GROUP BY ALL

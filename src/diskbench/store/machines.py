@@ -12,7 +12,7 @@ from diskbench.model.campaign import LIVE
 from diskbench.model.rental import Rental
 from diskbench.store import schema
 from diskbench.store.database import one_statement, transaction
-from diskbench.store.leases import Lease, insert_leases
+from diskbench.store.leases import Lease, insert_leases, leases_by
 from diskbench.store.upsert import insert_missing
 
 MachineState = Literal["open", "ending"]
@@ -89,8 +89,7 @@ def machine_leases(database: Engine, campaign_id: str) -> list[Lease]:
         .join(machine, machine.c.lease_id == lease.c.lease_id)
         .where(machine.c.campaign_id == campaign_id)
     )
-    with one_statement(database) as connection:
-        return [Lease.model_validate(dict(row)) for row in connection.execute(query).mappings()]
+    return leases_by(database, query)
 
 
 def machine_turns(database: Engine, campaign_id: str) -> dict[str, list[str]]:

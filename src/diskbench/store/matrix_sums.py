@@ -1,62 +1,18 @@
 """What a matrix is as a whole: how far its blocks are (what `until_ci` asks, MR-7), and what its
-trials cost so far; and the queues of all matrices that are left to workers.
-"""
+trials cost so far."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import sqlalchemy as sa
 from sqlalchemy.engine import Engine
 
 from diskbench.catalog.cost import spent_usd
-from diskbench.model.campaign import LIVE, CellRow, CellState
-from diskbench.store import schema
+from diskbench.model.campaign import CellRow
 from diskbench.store.cells import load_cells
-from diskbench.store.database import database_time, one_statement
+from diskbench.store.database import database_time
 from diskbench.store.leases import leases_of_campaign
 from diskbench.store.machines import machine_leases, machine_turns
-
-
-@dataclass(frozen=True)
-class QueueCount:
-    """How many unfinished cells, of matrices that are left to workers, have one route and partition
-    and are in one state; `is_owned`: a process has taken them."""
-
-    route: str
-    partition: str
-    state: CellState
-    is_owned: bool
-    count: int
-
-    @property
-    def place(self) -> str:
-        """Whether they wait for their turn, for a worker, or run."""
-        if self.state not in LIVE:
-            return "waiting"
-        return "running" if self.is_owned else "queued"
-
-
-def count_queues(database: Engine) -> list[QueueCount]:
-    """The unfinished cells of all matrices that are left to workers, counted."""
-    cell, matrix = schema.cell, schema.matrix
-    is_owned = cell.c.owner.is_not(None)
-    alike = (cell.c.route, cell.c.partition, cell.c.state, is_owned)
-    query = (
-        sa.select(*alike, sa.func.count())
-        .join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
-        .where(
-            cell.c.state.in_(sorted({"waiting", *LIVE})),
-            matrix.c.kind.is_(None),
-            matrix.c.queue.is_(None),
-        )
-        .group_by(*alike)
-    )
-    with one_statement(database) as connection:
-        return [
-            QueueCount(route, partition, state, bool(owned), count)
-            for route, partition, state, owned, count in connection.execute(query)
-        ]
 
 
 @dataclass(frozen=True)

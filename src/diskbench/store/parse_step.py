@@ -33,17 +33,7 @@ from diskbench.model.spec import Step
 from diskbench.units import NS_PER_S
 
 PARSER_VERSION = 6
-"""Raised when the same files give other rows; rows of different versions are not pooled.
-
-2: quantiles lie between the exact extremes; a latency stands only where all jobs were timed.
-3: every fsync and fdatasync is counted as a sync, none as a short I/O; fio 2.2 to 2.21 is read in
-   its own units.
-4: what another tool does not print is empty; before, its rows held the figures of one second.
-5: each run of a file with several; syncs of fio's text; no value for a percentile beyond fio's
-   histogram; fio 2.21 in its own units; diskspd's table of all targets.
-6: the block of a report without options, from its counts; reports of one job name with several
-   loads are steps of one run.
-"""
+"""Raised when the same files give other rows; rows of different versions are not pooled."""
 FIO_JSON = "fio.json"
 FIO_EXIT = "fio.exit"
 STDERR = "stderr.txt"

@@ -44,11 +44,7 @@ Closed = tuple[str, StepRecord]
 
 
 PHASES_VERSION = 5
-"""Raised when the same series gives other phases; older files are then left unused.
-
-3: the figures of a phase are means of all its seconds, stalls included.
-5: bursts again after a pause; drift, dips and two modes; stalls without any I/O.
-"""
+"""Raised when the same series gives other phases; older files are then left unused."""
 _LEAST_S = 10
 _NOT_READ = frozenset({"fill", "canary"})
 

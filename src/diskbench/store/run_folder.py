@@ -4,7 +4,6 @@ import, a rebuild, and whoever asks what the evidence says of a run read it here
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -62,7 +61,7 @@ def rows_of(evidence: EvidenceStore, manifest: Manifest, parsed: Imported | None
         if entry.has_rows and (result := _step(evidence, manifest, plan, entry)) is not None
     }
     results |= _beside(evidence, manifest, plan)
-    if missing := _missing(manifest, plan, results.keys()):
+    if missing := _missing(manifest, results.keys()):
         raise StepsMissing(manifest.run_id, evidence.url, missing)
     steps = audited(evidence, manifest.run_id, [results[index] for index in sorted(results)])
     return RunRows(campaign_row(plan.campaign_id), trial_row(plan), row, steps)
@@ -93,7 +92,7 @@ def _beside(evidence: EvidenceStore, manifest: Manifest, plan: Plan) -> dict[int
     return results
 
 
-def _missing(manifest: Manifest, plan: Plan, have: Collection[int]) -> list[tuple[str, str]]:
+def _missing(manifest: Manifest, have: Collection[int]) -> list[tuple[str, str]]:
     """The steps that the run measured and the store has not, and how that is known; `have` are the
     indexes of those that it has."""
     absent: dict[int, tuple[str, str]] = {
@@ -111,27 +110,7 @@ def _missing(manifest: Manifest, plan: Plan, have: Collection[int]) -> list[tupl
         index = archive.index_of(folder)
         if index is not None and index not in have:
             absent[index] = (folder.partition("/")[2], why)
-    last = max([*have, *absent], default=-1)
-    for index in range(last):
-        if index not in have and index not in absent:
-            absent[index] = (archive.name_at(plan, index), "a later step of the run is there")
-    if manifest.state == "done":
-        for index in range(last + 1, _least_steps(plan, last + 1)):
-            absent[index] = (
-                archive.name_at(plan, index),
-                "the run is done, and its plan has the step",
-            )
     return [absent[index] for index in sorted(absent)]
-
-
-def _least_steps(plan: Plan, have: int) -> int:
-    """How many steps a run that is done has at least, if it has `have`: all rounds that it began
-    are whole, and the fewest were made."""
-    if plan.loop is None:
-        return len(plan.steps)
-    body = len(plan.steps) - plan.loop.first
-    rounds = max(math.ceil(max(have - plan.loop.first, 0) / body), 1)
-    return plan.loop.first + rounds * body
 
 
 def _step(

@@ -18,6 +18,7 @@ from diskbench.plugins import known_plugin
 from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_manifest, read_plan
 from diskbench.store.clock import ulid_time
+from diskbench.store.export import polars_types
 from diskbench.store.manifest import ImportRecord, Manifest
 from diskbench.store.parse_step import PARSER_VERSION
 from diskbench.units import MIB
@@ -125,18 +126,11 @@ def with_bought(
     """A frame of runs with COLUMNS appended; `bought_by_run` has their values by run id."""
     import polars as pl
 
-    types = {name: _kind(name) for name in COLUMNS}
+    known = polars_types()
+    types = {name: known[name] for name in COLUMNS}
     rows = [(run_id, *(of[name] for name in COLUMNS)) for run_id, of in bought_by_run.items()]
     facts = pl.DataFrame(rows, schema={"run_id": pl.String, **types}, orient="row")
     return frame.join(facts, on="run_id", how="left", maintain_order="left")
-
-
-def _kind(name: str) -> Any:  # noqa: ANN401 - polars' own type of a data type
-    import polars as pl
-
-    if name in ("disk_gib", "disk_count", "provisioned_iops"):
-        return pl.Int64
-    return pl.Float64 if name == "provisioned_bytes_per_s" else pl.String
 
 
 _EPOCH = "1970-01-01T00:00:00.000000+00:00"

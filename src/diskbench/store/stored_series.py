@@ -36,18 +36,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SERIES_VERSION = 5
-"""Incremented when the same logs give another series; older Parquet files are then unused.
-
-2: the rate of a second that fio did not log is limited by the log's rates and by the bytes.
-3: a late row is no stall where I/O continued meanwhile.
-4: the only window of a log is one of a second, not of a millisecond.
-5: the first row of a log may be late, too.
-"""
+"""Incremented when the same logs give another series; older Parquet files are then unused."""
 SERIES_FILE = f"series-{SERIES_VERSION}.parquet"
 LATENCIES_VERSION = 1
 """Incremented when the same logs give other counts; older Parquet files are then unused."""
 LATENCIES_FILE = f"latencies-{LATENCIES_VERSION}.parquet"
 _KINDS = ("hist", "lat", "clat")
+_STEP_KEYS = ("run_id", "step_index", "step", "round")
 
 
 def closed_steps(
@@ -181,23 +176,26 @@ def latency_seconds(
     """
     import polars as pl
 
-    frames = []
-    for folder, record in closed_steps(evidence, run_id, step):
-        counts = _of_step(evidence, run_id, folder, record)
-        keys = (
-            pl.lit(run_id).alias("run_id"),
-            pl.lit(record.step.index, dtype=pl.Int64).alias("step_index"),
-            pl.lit(record.step.name).alias("step"),
-            pl.lit(record.step.round, dtype=pl.Int64).alias("round"),
+    frames = [
+        with_step(
+            pl.read_parquet(latencies_parquet(evidence, run_id, folder, record)), run_id, record
         )
-        frames.append(counts.select(*keys, pl.all()))
+        for folder, record in closed_steps(evidence, run_id, step)
+    ]
     return pl.concat(frames) if frames else pl.DataFrame()
 
 
-def _of_step(evidence: EvidenceStore, run_id: str, folder: str, record: StepRecord) -> pl.DataFrame:
+def with_step(frame: pl.DataFrame, run_id: str, record: StepRecord) -> pl.DataFrame:
+    """A frame of one step with the columns that name the step in front."""
     import polars as pl
 
-    return pl.read_parquet(latencies_parquet(evidence, run_id, folder, record))
+    step = record.step
+    values = (run_id, step.index, step.name, step.round)
+    types = (pl.String, pl.Int64, pl.String, pl.Int64)
+    keys = zip(_STEP_KEYS, values, types, strict=True)
+    return frame.select(
+        *(pl.lit(value, dtype=kind).alias(name) for name, value, kind in keys), pl.all()
+    )
 
 
 def latencies_parquet(

@@ -3,7 +3,6 @@ SQLAlchemy."""
 
 from __future__ import annotations
 
-import difflib
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import InvalidValue, UnknownName, did_you_mean
 from diskbench.model.run import (
     BY_LABEL,
     COLUMN_OF,
@@ -105,9 +104,8 @@ def where(filters: Sequence[Filter], *, on_rows: bool = False) -> sa.ColumnEleme
 
 def _unknown(name: str, labels: Collection[str]) -> UnknownName:
     """The refusal of a name that is no key, with the nearest ones."""
-    known = [*COLUMN_OF, *filter_fields(), *sorted(labels)]
-    near = list(dict.fromkeys(difflib.get_close_matches(name, known, n=3)))
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    known = {*COLUMN_OF, *filter_fields(), *labels}
+    hint = did_you_mean(name, known)
     extra = f" labels: {', '.join(sorted(labels))};" if labels else ""
     keys = ", ".join(key.name for key in KEYS)
     return UnknownName(

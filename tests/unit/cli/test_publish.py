@@ -230,15 +230,6 @@ def test_nothing_measured_is_a_site_that_says_so():
 
 
 @pytest.mark.usefixtures("database")
-def test_a_folder_of_somebody_elses_is_refused_and_left_alone(capsys):
-    Path("site").mkdir()
-    Path("site/thesis.txt").write_text("mine")
-    assert publish() == 2
-    assert "not a diskbench site" in capsys.readouterr().err
-    assert [path.name for path in Path("site").iterdir()] == ["thesis.txt"]
-
-
-@pytest.mark.usefixtures("database")
 @pytest.mark.parametrize(
     "options", [("--with-evidence",), ("--evidence-base", "https://files.example")]
 )

@@ -99,23 +99,6 @@ def test_a_format_may_be_named_whatever_the_file_is_called(stores, tmp_path, cap
     assert capsys.readouterr().out.splitlines()[-1].endswith(f"diskbench-{SECOND}.md")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [[FIRST], [FIRST[:10]], ["last"], ["team=storage"], ["2026-01-01.."], ["-f", "profile=quick"],
-     [FIRST, "team=storage"]],
-)  # fmt: skip
-def test_what_is_compared_can_be_shown(stores, tmp_path, words):  # noqa: ARG001
-    assert main.main(["report", "-q", "-o", str(tmp_path / "a.html"), *words]) == 0
-    html = (tmp_path / "a.html").read_text()
-    assert FIRST in html
-    assert SECOND in html
-
-
-def test_a_selection_of_nothing_is_exit_2(stores, capsys):  # noqa: ARG001
-    assert main.main(["report", "-f", "profile=default"]) == 2
-    assert "no run matches" in capsys.readouterr().err
-
-
 def test_without_evidence_the_page_only_lacks_its_seconds(stores, tmp_path, capsys):
     _, evidence = stores
     evidence.delete("runs")

@@ -167,7 +167,6 @@ def test_export_to_a_place_that_cannot_be_written_is_told(call):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("list", "--filter", "profle=x"), "did you mean profile"),
         (("list", "--filter", "iops>fast"), "is not a number"),
         (("list", "--since", "soon"), "is not a time"),
         (("list", "--database-url", "sqlite:////dev/null/x/y"), "Not a directory"),

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import get_args
 
-import polars as pl
 import pytest
 from tests.rigs.replicates import measured
 
@@ -153,13 +152,6 @@ def test_an_export_under_a_name_that_says_no_format_is_refused(call, tmp_path, n
     assert [one for one in get_args(ExportFormat) if f".{one}" not in err] == []
     assert not (tmp_path / name).exists()
     assert call("results", "export", "--format", "csv", "--to", name)[0] == 0
-
-
-def test_a_parquet_has_what_was_bought(call):
-    assert call("results", "export", "disk=gp2", "--to", "x.parquet")[0] == 0
-    frame = pl.read_parquet("x.parquet")
-    assert frame["disk_type"].to_list() == ["gp2", "gp2"]
-    assert frame["iops"].to_list() == [3000.0, 3010.0]
 
 
 @pytest.mark.parametrize(

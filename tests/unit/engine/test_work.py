@@ -73,12 +73,6 @@ def test_a_matrix_is_cancelled_by_the_command_that_cancels_a_run(busy):
     assert asked_to_stop(busy, "dead") == {OF_CELL}
 
 
-def test_a_cell_that_waits_for_its_first_turn_is_cancelled(busy):
-    (line,) = cancel(busy, [f"{CAMPAIGN}/1"]).lines
-    assert "will not be measured" in line
-    assert [one.state for one in load_cells(busy, CAMPAIGN)] == ["measuring", "cancelled"]
-
-
 def test_nothing_is_asked_when_one_of_several_is_refused(busy):
     with pytest.raises(InvalidValue, match="has died"):
         cancel(busy, [OF_CELL, ALONE])

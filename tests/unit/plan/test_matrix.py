@@ -4,11 +4,13 @@ import math
 from unittest.mock import patch
 
 import pytest
+import typer
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.unit.plan.planned import a_matrix
 
 from diskbench.cli import main
+from diskbench.cli.run_command import asked_for
 from diskbench.errors import InvalidValue
 from diskbench.model.matrix import Matrix
 from diskbench.plan import cells as cells_module
@@ -307,11 +309,14 @@ def test_tags_of_a_matrix_are_on_all_that_it_rents_and_those_of_a_cell_win():
     assert local.rent is None
 
 
-def as_run_has_it(monkeypatch_target: list[object], words: list[str]) -> None:
+def as_run_has_it(kept: list[object], words: list[str]) -> None:
     """Type `diskbench run` and keep the request it makes instead of beginning it."""
-    with patch(
-        "diskbench.cli.run._start", lambda request, *_, **__: monkeypatch_target.append(request)
-    ):
+
+    def keep(typed, **_):
+        kept.append(asked_for(typed).request)
+        raise typer.Exit
+
+    with patch("diskbench.cli.run.asked_for", keep):
         assert main.main(["run", *words]) == 0
 
 

@@ -148,23 +148,6 @@ def test_each_step_that_lies_in_no_store_is_named(database, evidence, other, fio
     assert load_results(other, run_id) == load_results(database, run_id)
 
 
-@pytest.mark.parametrize(("lost", "state"), [(0, "done"), (1, "done"), (0, "failed")])
-def test_an_older_manifest_that_says_nothing_of_a_lost_step_is_seen_through(
-    database, evidence, other, fio_files, tmp_path, lost, state
-):
-    plan = make_plan(("01kq8z6rj0aaaaaaaaaaaaaaa0",))
-    recorded(database, evidence, plan, fio_files)
-    finish_run(database, evidence, plan, 0, state, None)
-    path = tmp_path / "evidence" / archive.run_prefix(plan.run_ids[0]) / "manifest.json"
-    manifest = json.loads(path.read_text())
-    gone = manifest["steps"].pop(lost)
-    path.write_text(json.dumps(manifest))
-    shutil.rmtree(path.parent / gone["folder"])
-    done = rebuild(other, evidence)
-    assert [step for _, step, _ in done.missing] == [gone["folder"].removeprefix("steps/")]
-    assert not done.runs
-
-
 def test_all_steps_whose_folders_are_gone_are_named(database, evidence, other, fio_files, tmp_path):
     plan = make_plan(("01kq8z6rj0aaaaaaaaaaaaaaa0",))
     recorded(database, evidence, plan, fio_files)

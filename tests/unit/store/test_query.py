@@ -179,43 +179,20 @@ def test_the_newest_runs_are_listed_through_an_index(database):
 
 
 @pytest.mark.slow
-def test_ten_thousand_runs_are_listed_without_a_query_a_run(database):
+def test_many_runs_are_listed_without_a_query_a_run(database):
     plan = make_plan((A,))
     save_plan(database, plan, "file:///e")
     template = find_run(database, A)
     rows = [
-        run_columns(template) | {"run_id": f"{A[:-5]}{i:05d}", "run_index": i}
-        for i in range(10_000)
+        run_columns(template) | {"run_id": f"{A[:-5]}{i:05d}", "run_index": i} for i in range(500)
     ]
     statements = []
     with transaction(database) as connection:
         upsert(connection, schema.run, rows)
     sa.event.listen(database, "before_cursor_execute", lambda *a: statements.append(a[2]))
     found = find_runs(database, [parse_filter("label.team=storage")])
-    assert len(found) == 10_001
+    assert len(found) == 501
     assert len(statements) == 1
-
-
-def test_the_newest_of_runs_and_labels_together_are_the_newest_of_all(any_database):
-    number = iter(range(100))
-    for disk, label in (("gp2", None), (None, "gp2"), ("gp2", "gp3"), (None, "gp3"), (None, None)):
-        for _ in range(2):
-            labels = (("disk", label),) if label else ()
-            run_id = f"{A[:-3]}{next(number):03d}"
-            plan = make_plan((run_id,), labels=labels)
-            save_plan(any_database, plan, "file:///e")
-            with transaction(any_database) as connection:
-                at = f"2026-11-{next(number):02d}T00:00:00.000000+00:00"
-                run = schema.run
-                values = {"disk_type": disk, "measured_at": at if next(number) % 4 else None}
-                row = sa.update(run).where(run.c.run_id == run_id).values(**values)
-                connection.execute(row)
-    met = [parse_filter("disk=gp2")]
-    every = find_runs(any_database, met)
-    assert len(every) == 6
-    for limit in range(1, 8):
-        assert find_runs(any_database, met, limit=limit) == every[:limit]
-    assert find_runs(any_database, met, run_ids=[every[3].run_id], limit=5) == [every[3]]
 
 
 def test_runs_may_be_named_beside_filters(three):

@@ -1,6 +1,5 @@
 """What a matrix cost, by the formula of catalog/cost.py."""
 
-import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,7 +7,6 @@ import sqlalchemy as sa
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.plans import make_plan
 
-from diskbench.catalog.cost import spent_usd
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.store import schema
@@ -25,66 +23,27 @@ NOW = datetime.now(UTC)
 ASSUMED = 0.25
 
 
-def rows(seed):
-    """Leases of trials, and cells: some trials are an earlier attempt of no cell's newest one."""
-    dice = random.Random(seed)
-    leases, cells = [], []
-    for n in range(40):
-        began = NOW - timedelta(seconds=dice.uniform(-60, 90_000))
-        is_released = dice.random() < 0.7
-        lease = Lease(
-            lease_id=f"01kq8z6rhz{n:016d}",
-            provider="aws",
-            created_at=iso(began),
-            hourly_usd=dice.choice((None, 0.0, 0.096, 3.1)),
-            state="released" if is_released else "open",
-            released_at=iso(began + timedelta(seconds=dice.uniform(0, 9_000)))
-            if is_released
-            else None,
-        )
-        leases.append(lease)
-        if dice.random() < 0.8:
-            is_over = dice.random() < 0.6
-            cells.append(
-                cell_row(
-                    len(cells),
-                    state="done" if is_over else "measuring",
-                    trial_id=lease.lease_id,
-                    cost_usd=dice.choice((None, 0.0, 5.0)),
-                    finished_at=iso(NOW) if is_over else None,
-                )
-            )
-    return leases, [*cells, cell_row(len(cells))]
-
-
-def expected(leases, cells, assumed):
-    """What the formula of the catalogue gives, lease by lease."""
-    newest, over, live = {cell.trial_id: cell for cell in cells}, 0.0, {}
-    for lease in leases:
-        usd = spent_usd([lease], datetime.now(UTC), assume_price_usd_per_hour=assumed)
-        cell = newest.get(lease.lease_id)
-        if cell is not None and cell.finished_at is None:
-            live[lease.lease_id] = usd
-        else:
-            over += usd if cell is None else max(usd, cell.cost_usd or 0.0)
-    return over, live
-
-
-@pytest.mark.parametrize("assumed", [None, ASSUMED])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_sum_is_that_of_the_catalogue(any_database, seed, assumed):
-    leases, cells = rows(seed)
+@pytest.mark.parametrize(("assumed", "unknown_usd"), [(None, 0.0), (ASSUMED, 2 * ASSUMED)])
+def test_a_trial_costs_its_hours_or_what_its_cell_says_where_that_is_more(
+    any_database, assumed, unknown_usd
+):
+    """Five trials of 2 h: one at work, three that are over, and an earlier attempt of no cell."""
+    prices = {"at-work": 3.0, "over": 3.0, "dearer": 3.0, "unknown": None, "earlier": 3.0}
+    ends = {"over": 5.0, "dearer": 7.5, "unknown": None}
+    cells = [cell_row(0, state="measuring", trial_id="at-work"), cell_row(1)]
+    for name, usd in ends.items():
+        over = {"state": "done", "finished_at": iso(NOW), "cost_usd": usd}
+        cells.append(cell_row(len(cells), trial_id=name, **over))
     save_campaign(any_database, campaign_row(), cells)
     with transaction(any_database) as connection:
-        for lease in leases:
-            trial = {"trial_id": lease.lease_id, "campaign_id": CAMPAIGN, "replicate": 0}
+        for name, price in prices.items():
+            trial = {"trial_id": name, "campaign_id": CAMPAIGN, "replicate": 0}
             connection.execute(sa.insert(schema.trial).values(**trial))
+            lease = lease_of(name, 2).model_copy(update={"hourly_usd": price})
             insert_leases(connection, [lease])
     over, live = spent_by(any_database, CAMPAIGN, assumed)
-    of_all, of_live = expected(leases, cells, assumed)
-    assert over == pytest.approx(of_all, abs=0.01)
-    assert live == {one: pytest.approx(usd, abs=0.01) for one, usd in of_live.items()}
-    assert live
+    assert over == pytest.approx(6.0 + 7.5 + unknown_usd + 6.0, abs=0.01)
+    assert live == {"at-work": pytest.approx(6.0, abs=0.01)}
 
 
 RENTAL = Rental(scope=Scope(provider="aws"), spec=RentSpec(), offer="a machine")

@@ -216,14 +216,18 @@ def _give_back(session: Session, lease: Lease, plan: Plan | None) -> bool:
 def _release_unplanned(session: Session, lease: Lease) -> bool:
     renter = session.providers.renter(lease.provider)
     if renter is not None:
-        scope = Scope(
-            provider=lease.provider,
-            account=lease.account,
-            region=lease.region,
-            endpoint=lease.endpoint,
-        )
-        renter.release(lease.lease_id, scope)
+        renter.release(lease.lease_id, _scope_of(lease))
     return mark_released(session, lease.lease_id)
+
+
+def _scope_of(lease: Lease) -> Scope:
+    """Where what a lease holds was rented, by its row."""
+    return Scope(
+        provider=lease.provider,
+        account=lease.account,
+        region=lease.region,
+        endpoint=lease.endpoint,
+    )
 
 
 UNKNOWN = "it may have expired or not: its cloud did not report the time"
@@ -261,13 +265,8 @@ def kept_by_cloud(session: Session, lease: Lease) -> str | None:
     None where both agree. Raises DiskbenchError when the cloud does not give its time."""
     if lease.expires_at is None:
         return None
-    scope = Scope(
-        provider=lease.provider,
-        account=lease.account,
-        region=lease.region,
-        endpoint=lease.endpoint,
-    )
-    present = _time_at(session.database, session.providers.renter(lease.provider), scope)
+    renter = session.providers.renter(lease.provider)
+    present = _time_at(session.database, renter, _scope_of(lease))
     if datetime.fromisoformat(lease.expires_at) < present:
         return None
     return (

@@ -19,7 +19,7 @@ from diskbench import __version__
 from diskbench.catalog.books import Books
 from diskbench.engine.matrix.machine_reuse import check_shared
 from diskbench.engine.processes import new_id
-from diskbench.engine.trial.planning import draft, resolve_rental
+from diskbench.engine.trial.planning import draft, new_ids, resolve_rental
 from diskbench.errors import (
     DiskbenchError,
     HostUnavailable,
@@ -42,7 +42,7 @@ from diskbench.plan.matrix import expand
 from diskbench.plan.matrix_check import in_fields, mistakes_in
 from diskbench.plan.matrix_form import read_form
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, credit_of, outlook
-from diskbench.plan.trial import TrialIds, make_plan
+from diskbench.plan.trial import make_plan
 from diskbench.plugins import plugin
 from diskbench.ports import Provider
 from diskbench.providers.registry import Providers, provider, provider_names
@@ -272,8 +272,8 @@ def _resolved(cell: MatrixCell, books: Books, providers: Providers, *, offline: 
 
 def _there(cell: Cell, books: Books) -> Plan:
     """The plan for an existing machine, made without examining it."""
-    names = TrialIds(new_id(), new_id(), tuple(new_id() for _ in range(cell.runs)))
-    plan = make_plan(cell, find_profile(cell.profile), _ASSUMED, names, version=__version__)
+    profile, names = find_profile(cell.profile), new_ids(cell, new_id())
+    plan = make_plan(cell, profile, _ASSUMED, names, version=__version__)
     return with_expectation(plan, books)
 
 

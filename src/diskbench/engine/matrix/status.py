@@ -29,13 +29,13 @@ from diskbench.plan.admit import serves
 from diskbench.plan.makespan import Task, makespan_s
 from diskbench.results.replicate_set import until_statuses
 from diskbench.store.campaigns import CampaignRow, list_campaigns
-from diskbench.store.cells import load_cells, owned_cells, run_cells
+from diskbench.store.cells import load_cells, run_cells, unfinished_cells
 from diskbench.store.claims import Executor, SavedProgress, list_executors, progress_of_trials
 from diskbench.store.clock import ulid_time
 from diskbench.store.database import database_time
 from diskbench.store.leases import Lease, list_leases
 from diskbench.store.machines import list_machines
-from diskbench.store.matrix_sums import QueueCount, count_queues, spent_by
+from diskbench.store.matrix_sums import spent_by
 from diskbench.store.moments import iso
 from diskbench.store.rows import find_plan
 from diskbench.units import format_duration_s, format_iops
@@ -150,7 +150,8 @@ def fleet(database: sa.Engine) -> FleetDocument:
     executors = {executor.executor_id: executor for executor in list_executors(database)}
     alive = living(list(executors.values()))
     names = {executor_id: _name(executors[executor_id]) for executor_id in alive}
-    at_work = owned_cells(database)
+    unfinished = unfinished_cells(database)
+    at_work = [cell for cell in unfinished if cell.state in LIVE and cell.owner is not None]
     runs = [cell for cell in run_cells(database) if cell.trial_id is not None]
     progress = progress_of_trials(
         database,
@@ -181,7 +182,8 @@ def fleet(database: sa.Engine) -> FleetDocument:
             or busy[executor.executor_id]
         ),
         queues=_queues(
-            count_queues(database), [executors[executor_id] for executor_id in sorted(alive)]
+            [cell for cell in unfinished if matrices[cell.campaign_id].queue is None],
+            [executors[executor_id] for executor_id in sorted(alive)],
         ),
         cells=tuple(
             CellSeen(
@@ -249,11 +251,16 @@ def _worker(executor: Executor, now: datetime, *, alive: bool, running: int) -> 
 
 
 def _queues(
-    counted: Sequence[QueueCount], living_ones: Sequence[Executor]
+    for_workers: Sequence[CellRow], living_ones: Sequence[Executor]
 ) -> tuple[QueueSeen, ...]:
+    """The queues of the unfinished cells of matrices that are left to workers: how many wait for
+    their turn or for a worker, or run."""
     counts: dict[tuple[str, str], Counter[str]] = {}
-    for some in counted:
-        counts.setdefault((some.route, some.partition), Counter())[some.place] += some.count
+    for cell in for_workers:
+        place = "waiting"
+        if cell.state in LIVE:
+            place = "queued" if cell.owner is None else "running"
+        counts.setdefault((cell.route, cell.partition), Counter())[place] += 1
     return tuple(
         QueueSeen(
             route=route,

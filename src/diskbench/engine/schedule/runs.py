@@ -29,7 +29,7 @@ from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.model.ids import short
 from diskbench.model.schedule import Occurrence, ScheduleRow
 from diskbench.plan.cron import OccurrenceMoment, becomes, due
-from diskbench.plan.outlook import MatrixOutlook, out_of_reach, with_expected
+from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, out_of_reach, with_expected
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.claims import list_executors
 from diskbench.store.moments import iso
@@ -146,7 +146,7 @@ def _begin(database: sa.Engine, schedule: ScheduleRow, chosen: Occurrence) -> di
     campaign_id = campaign_id_of(schedule.name, chosen.scheduled_for)
     try:
         file = matrix_of(schedule)
-        seen = _outlook(file, open_books(), seed=_seed(file, campaign_id))
+        seen, _ = reached_outlook(file, open_books(), seed=_seed(file, campaign_id))
         check_prices(seen)
         begin_campaign(
             database,
@@ -183,15 +183,18 @@ def matrix_of(schedule: ScheduleRow) -> MatrixFile:
     return dataclasses.replace(file, matrix=matrix)
 
 
-def _outlook(file: MatrixFile, books: Books, *, seed: int) -> MatrixOutlook:
-    """The outlook of the matrix before it begins. Blocks whose provider cannot be reached are
-    planned from the catalogue, and retried when their cells begin: a schedule has no second try
-    before its next time.
+def reached_outlook(
+    file: MatrixFile, books: Books, *, seed: int
+) -> tuple[MatrixOutlook, list[BlockOutlook]]:
+    """The outlook of a matrix before it begins, and the blocks whose provider cannot be reached
+    from here. These are planned from the catalogue, and retried when their cells begin: a schedule
+    has no second try before its next time.
     """
     seen = outlook_of(file, books, seed=seed, offline=False)
-    if not out_of_reach(seen):
-        return seen
-    return with_expected(seen, outlook_of(file, books, seed=seed, offline=True))
+    unseen = out_of_reach(seen)
+    if unseen:
+        seen = with_expected(seen, outlook_of(file, books, seed=seed, offline=True))
+    return seen, unseen
 
 
 def campaign_id_of(name: str, scheduled_for: str) -> str:

@@ -9,10 +9,11 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from diskbench.engine.durable import schedules as clocks
 from diskbench.engine.durable.schedules import ScheduleClock
 from diskbench.engine.matrix.campaign import check_outlook
-from diskbench.engine.matrix.matrix_file import MatrixFile, outlook_of, seed_of
-from diskbench.engine.schedule.runs import matrix_of
+from diskbench.engine.matrix.matrix_file import MatrixFile, seed_of
+from diskbench.engine.schedule.runs import matrix_of, reached_outlook
 from diskbench.errors import InvalidValue
 from diskbench.model.schedule import (
     Occurrence,
@@ -22,7 +23,7 @@ from diskbench.model.schedule import (
     ScheduleStatus,
 )
 from diskbench.plan.cron import check_cron, check_zone, comes_again, due, upcoming
-from diskbench.plan.outlook import BlockOutlook, out_of_reach, with_expected
+from diskbench.plan.outlook import BlockOutlook
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.store.moments import iso
 from diskbench.store.schedules import (
@@ -62,8 +63,6 @@ def add_schedule(
     here. Raises InvalidValue for a wrong name or cron expression or for a matrix that cannot be
     measured, UnknownName for a timezone, CostRefused for a budget that cannot be enforced.
     """
-    from diskbench.engine.durable import schedules as clocks
-
     if not _NAME.fullmatch(name):
         raise InvalidValue(
             f"{name!r} is not a name of a schedule",
@@ -85,37 +84,22 @@ def add_schedule(
         updated_at=iso(now),
         watched_until=iso(now),
     )
-    unseen = _outlook(row)
+    planned = matrix_of(row)
+    seen, unseen = reached_outlook(planned, open_books(), seed=seed_of(planned.matrix))
+    check_outlook(seen)
     clocks.make_room(database)
-    clocks.keep_clock(database, clocks.ScheduleClock(name, cron.strip(), zone))
+    clocks.keep_clock(database, ScheduleClock(name, cron.strip(), zone))
     save_schedule(database, row)
     return name not in known, unseen
 
 
-def _outlook(row: ScheduleRow) -> list[BlockOutlook]:
-    """The blocks whose provider cannot be reached from here; raises for blocks that cannot be
-    measured at all."""
-    file = matrix_of(row)
-    seed, books = seed_of(file.matrix), open_books()
-    seen = outlook_of(file, books, seed=seed, offline=False)
-    unseen = out_of_reach(seen)
-    if unseen:
-        seen = with_expected(seen, outlook_of(file, books, seed=seed, offline=True))
-    check_outlook(seen)
-    return unseen
-
-
 def pause_schedule(database: sa.Engine, name: str) -> None:
     """Pause a schedule until it is resumed; a running matrix continues. Raises UnknownName."""
-    from diskbench.engine.durable import schedules as clocks
-
     clocks.pause_clock(database, find_schedule(database, name).name)
 
 
 def resume_schedule(database: sa.Engine, name: str, *, now: datetime) -> None:
     """Resume a schedule; times that were due during the pause are skipped. Raises UnknownName."""
-    from diskbench.engine.durable import schedules as clocks
-
     row = find_schedule(database, name)
     if _clock(database, name).paused:
         set_watched(database, row.name, iso(now))
@@ -125,8 +109,6 @@ def resume_schedule(database: sa.Engine, name: str, *, now: datetime) -> None:
 def remove_schedule(database: sa.Engine, name: str) -> None:
     """Delete a schedule and the records of its occurrences. Results stay, and a running matrix
     continues. Raises UnknownName."""
-    from diskbench.engine.durable import schedules as clocks
-
     row = find_schedule(database, name)
     remove_row(database, row.name)
     clocks.forget_clock(database, row.name)
@@ -219,8 +201,6 @@ def _moment(flag: str, text: str, zone: str) -> datetime:
 
 
 def _clock(database: sa.Engine, name: str) -> ScheduleClock:
-    from diskbench.engine.durable import schedules as clocks
-
     clock = clocks.clocks(database).get(name)
     if clock is None:
         raise InvalidValue(
@@ -234,8 +214,6 @@ def schedule_statuses(
     database: sa.Engine, *, now: datetime, upcoming_ones: int = 1, past: int = 1
 ) -> list[ScheduleStatus]:
     """The current state of every schedule: its next times, and its last occurrences."""
-    from diskbench.engine.durable import schedules as clocks
-
     rows = list_schedules(database)
     known = clocks.clocks(database) if rows else {}
     result = []

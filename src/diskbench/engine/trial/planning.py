@@ -67,12 +67,12 @@ def check_rentable(renter: Renter, cell: Cell, profile: Profile) -> None:
 
 def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str, books: Books) -> Plan:
     """The plan of `cell` on the machine that `rental` describes, under new ids."""
-    names = TrialIds(
-        campaign_id=campaign_id,
-        trial_id=new_id(),
-        run_ids=tuple(new_id() for _ in range(cell.runs)),
-    )
-    return draft_of(cell, profile, rental, names, books)
+    return draft_of(cell, profile, rental, new_ids(cell, campaign_id), books)
+
+
+def new_ids(cell: Cell, campaign_id: str) -> TrialIds:
+    """New ids for a trial of `cell` and for its runs."""
+    return TrialIds(campaign_id, new_id(), tuple(new_id() for _ in range(cell.runs)))
 
 
 def draft_of(cell: Cell, profile: Profile, rental: Rental, names: TrialIds, books: Books) -> Plan:
@@ -214,11 +214,7 @@ def preparing(
 
     def examined(cell: Cell) -> tuple[Plan, Host]:
         host = host_at(cell.address or "")
-        names = TrialIds(
-            campaign_id=campaign_id,
-            trial_id=new_id(),
-            run_ids=tuple(new_id() for _ in range(cell.runs)),
-        )
+        names = new_ids(cell, campaign_id)
         with timing.span("connect and look", names.trial_id):
             plan = plan_on_host(
                 host, cell, profile, names, books, install_fio=install_fio, parsed=parsed

@@ -89,15 +89,6 @@ def test_cells_without_a_result_get_their_turn_again(database, begun):
     assert (first.state, first.error, first.attempt) == ("waiting", None, 0)
 
 
-def test_only_one_process_wins_a_cell(database, begun):
-    begun([cell_row(0)])
-    (cell,) = load_cells(database, CAMPAIGN)
-    assert claim_cell(database, cell.trial_id, owner="me", previous=None)
-    assert claim_cell(database, cell.trial_id, owner="me", previous=None)
-    assert not claim_cell(database, cell.trial_id, owner="you", previous=None)
-    assert claim_cell(database, cell.trial_id, owner="you", previous="me")
-
-
 def test_a_cell_has_started_when_its_first_owner_has_it_and_keeps_that_time(database, begun):
     begun([cell_row(0)])
     (cell,) = load_cells(database, CAMPAIGN)

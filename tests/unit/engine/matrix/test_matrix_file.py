@@ -176,18 +176,6 @@ CELLS = {
 }
 
 
-@pytest.mark.parametrize(("fields", "field", "mistake"), CELLS.values(), ids=CELLS)
-def test_what_no_provider_has_is_told_where_it_is_given(tmp_path, fields, field, mistake):
-    """Each field stands in a line of its own; the one that is to blame is pointed at."""
-    lines = "".join(f"      {name}: {value!r}\n" for name, value in fields.items())
-    text = f"{HEAD}axes:\n  v:\n    - runs: 2\n{lines.replace('True', 'true')}"
-    (told,) = mistakes(tmp_path, text)
-    number, _, message = told.partition(": ")
-    assert message.startswith(mistake)
-    wrong = text.splitlines()[int(number) - 1]
-    assert wrong.split(":")[0].strip(" -") == field
-
-
 SHARED = {
     "root": ({**AWS, "disk": "root"}, "disk", "disk root comes with its machine"),
     "local": (
@@ -209,10 +197,20 @@ SHARED = {
 }
 
 
-@pytest.mark.parametrize(("fields", "field", "mistake"), SHARED.values(), ids=SHARED)
-def test_what_cannot_share_a_machine_is_told_where_it_is_given(tmp_path, fields, field, mistake):
+@pytest.mark.parametrize(
+    ("head", "fields", "field", "mistake"),
+    [
+        *(pytest.param("", *told, id=name) for name, told in CELLS.items()),
+        *(
+            pytest.param("reuse_host: true\n", *told, id=f"shared {name}")
+            for name, told in SHARED.items()
+        ),
+    ],
+)
+def test_what_cannot_be_had_is_told_where_it_is_given(tmp_path, head, fields, field, mistake):
+    """Each field stands in a line of its own; the one that is to blame is pointed at."""
     lines = "".join(f"      {name}: {value!r}\n" for name, value in fields.items())
-    text = f"{HEAD}reuse_host: true\naxes:\n  v:\n    - runs: 2\n{lines.replace('True', 'true')}"
+    text = f"{HEAD}{head}axes:\n  v:\n    - runs: 2\n{lines.replace('True', 'true')}"
     (told,) = mistakes(tmp_path, text)
     number, _, message = told.partition(": ")
     assert message.startswith(mistake)

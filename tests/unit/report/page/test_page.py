@@ -89,13 +89,15 @@ def test_every_chart_has_a_title_the_unit_and_n_and_words_for_who_cannot_see_it(
 
 
 def test_a_pdf_has_the_drawings_of_the_page():
-    data = pdf(report(over=charts([row(), row("b", step_index=1, iops=9.0)])))
+    rates, latency = charts([row(), row("b", step_index=1)])
+    told = trial(verdicts=(fallen(),))
+    data = pdf(report(told, inside=(rates, latency), over=(rates,)))
     streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", data, re.DOTALL)
     drawn = b"".join(map(zlib.decompress, filter(lambda one: one[:1] == b"x", streams)))
     red, green, blue = (int(LIGHT["--read"][at : at + 2], 16) / 255 for at in (1, 3, 5))
     fills = re.findall(rb"([\d.]+) ([\d.]+) ([\d.]+) rg", drawn)
-    bars = [one for one in fills if list(map(float, one)) == pytest.approx([red, green, blue])]
-    assert len(bars) >= 2, "a bar for each step"
+    marks = [one for one in fills if list(map(float, one)) == pytest.approx([red, green, blue])]
+    assert len(marks) == 2 * 2 + 2 * 4, "bars of both steps, twice, and their latencies"
 
 
 def test_what_users_and_machines_wrote_is_text():

@@ -107,8 +107,12 @@ read."""
 NO_GRIDS = """
 main, .parts { display: block !important }
 main > *, .parts > * { margin-bottom: 1rem !important }
+.charts { display: flex !important; flex-wrap: wrap }
+.charts figure { flex: 1 1 45% }
+.charts figure.wide { flex-basis: 100% }
 """
-"""WeasyPrint repeats the layout of a grid for every enclosing grid: twelve trials took minutes."""
+"""WeasyPrint repeats the layout of a grid for every enclosing grid: twelve trials took minutes. And
+in a grid it gives a drawing no width."""
 
 
 def pdf(report: Report) -> bytes:

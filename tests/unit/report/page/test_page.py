@@ -1,6 +1,7 @@
 import dataclasses
 import hashlib
 import re
+import zlib
 from base64 import b64decode
 from html.parser import HTMLParser
 
@@ -20,8 +21,9 @@ from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.report.assemble.facts import RunFacts
 from diskbench.report.assemble.lines import lines
 from diskbench.report.assemble.subject import subject_of_plan
+from diskbench.report.charts.palette import LIGHT
 from diskbench.report.charts.summary import latency_chart, rate_charts
-from diskbench.report.page.page import page
+from diskbench.report.page.page import page, pdf
 
 pytestmark = pytest.mark.slow
 EVIL = "<script>alert('x')</script>&\"</style>"
@@ -84,6 +86,18 @@ def test_every_chart_has_a_title_the_unit_and_n_and_words_for_who_cannot_see_it(
     assert "time of one operation" in captions[1]
     drawings = [a for _, a in tags(html) if "drawing" in (a.get("class") or "").split()]
     assert all(one["aria-label"] for one in drawings)
+
+
+def test_a_pdf_has_the_drawings_of_the_page():
+    rates, latency = charts([row(), row("b", step_index=1)])
+    told = trial(verdicts=(fallen(),))
+    data = pdf(report(told, inside=(rates, latency), over=(rates,)))
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", data, re.DOTALL)
+    drawn = b"".join(map(zlib.decompress, filter(lambda one: one[:1] == b"x", streams)))
+    red, green, blue = (int(LIGHT["--read"][at : at + 2], 16) / 255 for at in (1, 3, 5))
+    fills = re.findall(rb"([\d.]+) ([\d.]+) ([\d.]+) rg", drawn)
+    marks = [one for one in fills if list(map(float, one)) == pytest.approx([red, green, blue])]
+    assert len(marks) == 2 * 2 + 2 * 4, "bars of both steps, twice, and their latencies"
 
 
 def test_what_users_and_machines_wrote_is_text():

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from diskbench.errors import DiskbenchError, Interrupted
@@ -51,21 +50,10 @@ from diskbench.providers.azure.provision import delete
 from diskbench.providers.azure.requests import EXPIRES_TAG, Request, group_name, name_of, tags
 from diskbench.providers.guest import move_timer
 from diskbench.providers.skeleton import leases as skeleton
-from diskbench.providers.skeleton.leases import Failures, Lag, noting
+from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted
 
 _FORCED = MACHINES
 """Machines are not shut down cleanly first: their data are not needed."""
-
-
-@dataclass(frozen=True)
-class _Listing:
-    """The lease's groups, and groups that only carry its tag."""
-
-    groups: tuple[Item, ...]
-    others: tuple[str, ...]
-
-    def names(self) -> tuple[str, ...]:
-        return tuple(group_kind_and_name(group) for group in self.groups)
 
 
 def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None:
@@ -76,20 +64,17 @@ def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None
     machine and disks are deleted, and the failure names the foreign resource.
     """
 
-    def list_lease(_: Collection[str]) -> _Listing:
-        groups = _groups(edge, which)
-        meant = tuple(group for group in groups if is_meant(group, which))
-        return _Listing(
-            meant, tuple(group_kind_and_name(group) for group in groups if group not in meant)
-        )
+    def list_lease(_: Collection[str]) -> Listed[Item]:
+        groups = {group_kind_and_name(group): group for group in _groups(edge, which)}
+        return parted(groups, lambda _, group: is_meant(group, which))
 
-    def unlisted_s(first: _Listing) -> float | None:
-        return edge.timing.settle_s if just_made and not first.groups else None
+    def unlisted_s(first: Listed[Item]) -> float | None:
+        return edge.timing.settle_s if just_made and not first.meant else None
 
-    def give_back(listing: _Listing, failures: Failures) -> None:
-        for group in listing.groups:
+    def give_back(listing: Listed[Item], failures: Failures) -> None:
+        for name, group in listing.meant.items():
             if why := _give_back(edge, which, group):
-                failures[group_kind_and_name(group)] = why
+                failures[name] = why
 
     def tell(name: str) -> str:
         """Describe a group with its content: the content costs money."""

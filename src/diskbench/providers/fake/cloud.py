@@ -46,7 +46,7 @@ from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_own
 from diskbench.providers.fake import PLUGIN
-from diskbench.providers.skeleton.leases import Failures, Tagged, by_lease, release
+from diskbench.providers.skeleton.leases import Failures, Listed, Tagged, by_lease, parted, release
 from diskbench.providers.skeleton.provision import in_first_with_capacity
 from diskbench.units import GIB
 
@@ -174,13 +174,12 @@ class FakeProvider:
     ) -> None:
         which = Which(lease_id, made, copied)
 
-        def list_lease(_: Collection[str]) -> _Listing:
-            carrying = list(_of_lease(lease_id, named=False))
-            meant = tuple(entry for entry in carrying if which.takes(entry[0], entry[0]))
-            return _Listing(meant, tuple(entry[0] for entry in carrying if entry not in meant))
+        def list_lease(_: Collection[str]) -> Listed[dict[str, Any]]:
+            carrying = dict(_of_lease(lease_id, named=False))
+            return parted(carrying, lambda name, _: which.takes(name, name))
 
-        def give_back(listing: _Listing, failures: Failures) -> None:
-            for name, tags in sorted(listing.meant, key=lambda entry: -_order(entry[0])):
+        def give_back(listing: Listed[dict[str, Any]], failures: Failures) -> None:
+            for name, tags in sorted(listing.meant.items(), key=lambda entry: -_order(entry[0])):
                 try:
                     _raise_fault("release", str(tags.get("zone")))
                     _cloud().delete(name)
@@ -221,17 +220,6 @@ class FakeProvider:
     def gone(self, lease_id: str, scope: Scope) -> str | None:  # noqa: ARG002 - there is one
         machine = _name(lease_id, "machine")
         return None if _cloud().exists(machine) else f"{machine} was deleted"
-
-
-@dataclass(frozen=True)
-class _Listing:
-    """The lease's resources, and the names of those that only carry its tag."""
-
-    meant: tuple[tuple[str, dict[str, Any]], ...]
-    others: tuple[str, ...]
-
-    def names(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.meant)
 
 
 def plan_fault(kind: str, zone: str, fault: str | None) -> None:

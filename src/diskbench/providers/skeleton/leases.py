@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -169,6 +169,26 @@ class Listing(Protocol):
     def names(self) -> Sequence[str]:
         """Kinds and ids of the resources to release, the keys of `Failures`."""
         ...
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Listed(Generic[T]):
+    """A listing of what carries a lease's tag: what is meant by its kind and id, and the others."""
+
+    meant: Mapping[str, T]
+    others: tuple[str, ...]
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.meant)
+
+
+def parted(carrying: Mapping[str, T], is_meant: Callable[[str, T], bool]) -> Listed[T]:
+    """What carries the tag, by kind and id, as a listing."""
+    meant = {name: one for name, one in carrying.items() if is_meant(name, one)}
+    return Listed(meant, tuple(name for name in carrying if name not in meant))
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,13 @@ notes: they are deleted with it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from diskbench.errors import DiskbenchError
 from diskbench.model.rental import LeaseEnd, Which
 from diskbench.ports import Host
 from diskbench.providers.guest import move_timer
 from diskbench.providers.skeleton import leases as skeleton
-from diskbench.providers.skeleton.leases import Failures, Lag, noting
+from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted
 from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.client import Ref, Vsphere, VsphereTiming, moid, reference
 from diskbench.providers.vsphere.errors import fault_name, is_missing
@@ -26,40 +25,27 @@ REPEATS = 4
 """How many times an empty listing is repeated, a moment between two; our choice."""
 
 
-@dataclass(frozen=True)
-class _Listing:
-    """The lease's machines, and machines that only carry its notes."""
-
-    meant: tuple[VsphereMachine, ...]
-    others: tuple[str, ...]
-
-    def names(self) -> tuple[str, ...]:
-        return tuple(machine.kind_and_id for machine in self.meant)
-
-
 def release(vsphere: Vsphere, which: Which, timing: VsphereTiming) -> None:
     """Release the resources of a lease; see skeleton.leases.release."""
 
-    def list_lease(deleted: Collection[str]) -> _Listing:
-        carrying = [
-            machine for machine in machines(vsphere) if machine.mark.lease_id == which.lease_id
-        ]
-        unlisted = set(which.made) - set(deleted) - {machine.kind_and_id for machine in carrying}
-        carrying += _by_id(vsphere, which.lease_id, unlisted)
-        meant = tuple(
-            machine for machine in carrying if which.takes(machine.item.name, machine.kind_and_id)
-        )
-        return _Listing(
-            meant, tuple(machine.kind_and_id for machine in carrying if machine not in meant)
-        )
+    def list_lease(deleted: Collection[str]) -> Listed[VsphereMachine]:
+        carrying = {
+            machine.kind_and_id: machine
+            for machine in machines(vsphere)
+            if machine.mark.lease_id == which.lease_id
+        }
+        unlisted = set(which.made) - set(deleted) - set(carrying)
+        for machine in _by_id(vsphere, which.lease_id, unlisted):
+            carrying[machine.kind_and_id] = machine
+        return parted(carrying, lambda name, machine: which.takes(machine.item.name, name))
 
-    def unlisted_s(first: _Listing) -> float | None:
+    def unlisted_s(first: Listed[VsphereMachine]) -> float | None:
         """A clone that was just made may not be listed yet."""
         return None if which.copied or first.meant else REPEATS * timing.first_poll_s
 
-    def give_back(listing: _Listing, failures: Failures) -> None:
-        for machine in listing.meant:
-            with noting(failures, machine.kind_and_id, is_missing):
+    def give_back(listing: Listed[VsphereMachine], failures: Failures) -> None:
+        for name, machine in listing.meant.items():
+            with noting(failures, name, is_missing):
                 _remove(vsphere, machine, timing)
 
     lag = Lag(timing, unlisted_s, timing.appear_s, REPEATS, vsphere.watch)

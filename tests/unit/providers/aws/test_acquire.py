@@ -322,11 +322,6 @@ def test_a_machine_ended_from_outside_while_ssh_is_waited_for_is_told(cloud: Clo
     fails(cloud, RentalFailed, "is shutting-down: by hand")
 
 
-def test_ssh_that_answers_late_is_waited_for(cloud: Cloud) -> None:
-    cloud.guest.refusals = 3
-    cloud.acquire()
-
-
 def test_a_connection_that_breaks_is_made_again(cloud: Cloud) -> None:
     cloud.guest.broken = 2
     cloud.acquire()

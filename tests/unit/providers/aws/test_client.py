@@ -8,7 +8,7 @@ from typing import Any
 
 import boto3
 import pytest
-from tests.unit.providers.aws.rig import CLAIM, REGION, Cloud, refusal
+from tests.unit.providers.aws.rig import REGION, Cloud, refusal
 
 from diskbench.errors import AccessDenied
 
@@ -30,17 +30,6 @@ def opened(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     monkeypatch.setattr(boto3, "Session", session)
     return made
-
-
-@pytest.mark.slow
-def test_a_lease_opens_one_session(cloud: Cloud, opened: list[Any]) -> None:
-    rental = cloud.resolve()
-    cloud.acquire_of(rental)
-    assert cloud.provider.found(rental.scope)
-    assert cloud.provider.gone(CLAIM.lease_id, rental.scope) is None
-    cloud.provider.release(CLAIM.lease_id, rental.scope)
-    assert len(opened) == 1
-    assert len(cloud.wire.requests("GetCallerIdentity")) == 1
 
 
 def test_the_configured_region_is_that_of_its_rentals_scope(

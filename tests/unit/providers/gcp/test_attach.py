@@ -31,6 +31,8 @@ def test_a_disk_is_found_by_the_name_it_was_attached_under() -> None:
     assert (found.node, found.path) == ("/dev/sdb", LINK)
     assert find_disk([ROOT], "diskbench-0", SIZE, [ROOT]) is None
     assert find_disk([ROOT, OURS], "diskbench-1", SIZE, [ROOT]) is None
+    early = OURS.model_copy(update={"identity": ""})
+    assert find_disk([early], "diskbench-0", SIZE, ()) is None, "udev has not stored it yet"
 
 
 def test_our_link_goes_before_others() -> None:

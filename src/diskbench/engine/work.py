@@ -58,15 +58,13 @@ class OngoingWork:
     owner: str | None = None
 
 
-def find_work(
-    database: sa.Engine, names: Sequence[str], *, over: bool = False
-) -> list[OngoingWork]:
-    """The work that `names` mean, each item once, in the order of the names.
+def find_work(database: sa.Engine, names: Sequence[str]) -> list[OngoingWork]:
+    """The unfinished work that `names` mean, each item once, in the order of the names.
 
-    Only unfinished work; with `over` also matrices that have ended. Raises UnknownName, and
-    InvalidValue for an empty name, for one that fits several, and for what has ended.
+    Raises UnknownName, and InvalidValue for an empty name, for one that fits several, and for what
+    has ended.
     """
-    work, known = _all_work(database, over=over)
+    work, known = _all_work(database)
     meanings = [_meant(database, name, known) for name in names]
     return [work[name] for name in dict.fromkeys(meaning.stands_for for meaning in meanings)]
 
@@ -90,11 +88,10 @@ def _meant(database: sa.Engine, name: str, known: Sequence[Known]) -> Known:
         raise InvalidValue(f"{typed} has ended", advice=advice) from None
 
 
-def _all_work(database: sa.Engine, *, over: bool) -> tuple[Mapping[str, OngoingWork], list[Known]]:
-    """The runs, matrices and cells, by their ids, and the ids and names of all of them."""
+def _all_work(database: sa.Engine) -> tuple[Mapping[str, OngoingWork], list[Known]]:
+    """The unfinished runs, matrices and cells by their ids, and the names of all of them."""
     campaigns = {
-        campaign.campaign_id: campaign
-        for campaign in list_campaigns(database, states=None if over else _UNFINISHED)
+        campaign.campaign_id: campaign for campaign in list_campaigns(database, states=_UNFINISHED)
     }
     work: dict[str, OngoingWork] = {}
     known: list[Known] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -40,9 +40,7 @@ class Rebuilt:
     records: tuple[tuple[str, DiskbenchError], ...] = ()
 
 
-def rebuild(
-    database: Engine, evidence: EvidenceStore, *, on_run: Callable[[str], None] | None = None
-) -> Rebuilt:
+def rebuild(database: Engine, evidence: EvidenceStore) -> Rebuilt:
     """Make the rows of every finished run in `evidence` again, each run in one transaction, and
     then those that its records contain (store/kept_rows.py).
 
@@ -54,7 +52,7 @@ def rebuild(
     unfinished: list[str] = []
     failed: list[tuple[str, DiskbenchError]] = []
     missing: list[tuple[str, str, str]] = []
-    for run_id, rows in _read_all(evidence, archive.list_runs(evidence), on_run):
+    for run_id, rows in _read_all(evidence, archive.list_runs(evidence)):
         if isinstance(rows, Exception):
             failed.append((run_id, _as_diskbench_error(rows)))
             if isinstance(rows, StepsMissing):
@@ -78,7 +76,7 @@ def rebuild(
 
 
 def _read_all(
-    evidence: EvidenceStore, run_ids: Sequence[str], on_run: Callable[[str], None] | None
+    evidence: EvidenceStore, run_ids: Sequence[str]
 ) -> Iterator[tuple[str, RunRows | Exception | None]]:
     """The rows of each run, or why they cannot be read; None of a run without a manifest."""
 
@@ -92,9 +90,6 @@ def _read_all(
     at_once = WINDOW if is_away(evidence) else 1
     for start in range(0, len(run_ids), at_once):
         window = run_ids[start : start + at_once]
-        for run_id in window:
-            if on_run:
-                on_run(run_id)
         yield from zip(window, each(evidence, read, window), strict=True)
 
 

@@ -88,7 +88,8 @@ class Setting:
     `network` is the filesystem or transport where that is one, `medium` a disk in the machine
     itself. `credit` is what was left of each bucket when the step began, as a fraction;
     `knows_buckets`: the promise lists every bucket of the disk (a promise that the owner typed does
-    not); `is_like_bucket`: it fell as a disk of the catalogue does.
+    not); `is_like_bucket`: it fell as a disk of the catalogue does. `exceeded` are the seconds for
+    which more was asked than a limit allows, by the cloud's own counters.
     """
 
     load: Load | None = None
@@ -106,6 +107,7 @@ class Setting:
     credit: Mapping[LimitName, float] = field(default_factory=dict)
     knows_buckets: bool = True
     is_like_bucket: bool = False
+    exceeded: Mapping[LimitName, float] = field(default_factory=dict)
     siblings: tuple[Sibling, ...] = ()
 
 

@@ -23,6 +23,7 @@ from itertools import pairwise
 from diskbench.analysis.caches import DEVICE_SHARE, device_words, impossible, too_fast
 from diskbench.analysis.caps import saved_tokens
 from diskbench.analysis.changes import LEAST_CHANGE
+from diskbench.analysis.counters import by_counters
 from diskbench.analysis.limiter import limiter
 from diskbench.analysis.setting import (
     ABOVE,
@@ -84,9 +85,14 @@ def verdict(
         setting = replace(setting, credit=promise.credit, knows_buckets=not by_owner)
     stretches, main = stretches_of(measured, promise)
     judged = tuple(_judged(stretch, setting, promise) for stretch in stretches)
+    counted: tuple[Reason, ...] = ()
+    if len(judged) == 1:  # the counters are of the whole step
+        alone, counted = by_counters(judged[0], setting)
+        judged = (alone,)
     ordered = in_order(
         (
             *_impossible(stretches, setting),
+            *counted,
             *reasons,
             *_stalled(measured, stretches[main]),
             *changed(measured, stretches, main, promise),
@@ -145,6 +151,8 @@ def _of_stretch(judged: Judged) -> str:
         if judged.limiter.name == "unknown"
         else f"limited by {judged.limiter.words()}"
     )
+    if told := judged.limiter.confirmed():
+        by += f" ({told})"
     return f"{figure_words(judged.iops, judged.bytes_per_s)}{where}{beside}, {by}"
 
 

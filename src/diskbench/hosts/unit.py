@@ -145,8 +145,8 @@ def environment(unit: Unit) -> str:
 
 
 _SCRIPTS = (
-    *("step.sh", "block.sh", "guard.sh", "hold.sh", "kept.sh", "place.sh", "room.sh"),
-    *("stages.sh", "lock.sh"),
+    *("step.sh", "block.sh", "counters.sh", "guard.sh", "hold.sh", "kept.sh"),
+    *("place.sh", "room.sh", "stages.sh", "lock.sh"),
     *("interim.awk", "sample.awk"),
 )
 """What every unit is sent beside its own files."""

@@ -273,6 +273,11 @@ MACHINE_UNKNOWN = Doubt(
     "a limit of the machine may be lower than the promise: name its type with --as-machine",
     shown="verdict",
 )  # fmt: skip
+COUNTERS_DIFFER = Doubt(
+    "counters-differ", "note", "the cloud's own counters name another limit",
+    "the rate is as measured, but its cause is not sure: repeat, and compare the counters",
+    shown="verdict",
+)  # fmt: skip
 BURST = Doubt("burst", "note", "shorter than its burst credit lasts", shown="verdict")
 
 DOUBTS: dict[str, Doubt] = {

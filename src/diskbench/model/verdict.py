@@ -48,6 +48,10 @@ LIMITER_WORDS: dict[LimiterName, str] = {
 }
 
 
+CONFIRMED = "confirmed by the volume's own counters"
+"""How a clause of `Limiter.evidence` begins that says what the cloud counted."""
+
+
 class Limiter(Frozen):
     """What set the pace, and the figures that show it, each a clause with its numbers."""
 
@@ -57,6 +61,10 @@ class Limiter(Frozen):
     def words(self) -> str:
         """`disk IOPS`, as a person calls it."""
         return LIMITER_WORDS[self.name]
+
+    def confirmed(self) -> str:
+        """What the cloud's own counters say for it; empty where they were not read."""
+        return next((text for text in self.evidence if text.startswith(CONFIRMED)), "")
 
 
 class Promised(Frozen):

@@ -13,6 +13,7 @@ from diskbench.fio.declared import is_direct
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import FioOutput
 from diskbench.fio.samples import parse_samples
+from diskbench.fio.volume import VOLUME, Exceeded, parse_exceeded
 from diskbench.importers.fio_report import FIO_REPORTS, job_text, report_steps
 from diskbench.model.phase import StepPhases
 from diskbench.model.processor import SampleSummary
@@ -52,13 +53,15 @@ def open_kept(url: str | None) -> EvidenceStore:
 @dataclass(frozen=True)
 class StepEvidence:
     """One step as it ran, with its rates resolved (an imported step has the options in fio's
-    report, and no job where it has none), fio's output, and the samples taken beside it; None where
-    these were not kept. `says_direct` is false where the options leave out what was given."""
+    report, and no job where it has none), fio's output, the samples taken beside it, and the
+    seconds beyond each limit by the cloud's own counters; None where these were not kept.
+    `says_direct` is false where the options leave out what was given."""
 
     step: Step
     output: FioOutput | None = None
     samples: SampleSummary | None = None
     says_direct: bool = True
+    exceeded: Exceeded | None = None
 
 
 @dataclass(frozen=True)
@@ -206,6 +209,7 @@ def _closed(evidence: EvidenceStore, run_id: str) -> Iterator[StepEvidence]:
             record.step,
             _parsed(output, f"{folder}/{FIO_JSON}") if output else None,
             parse_samples(samples) if samples else None,
+            exceeded=parse_exceeded(files.get(VOLUME, b"")),
         )
 
 

@@ -13,6 +13,7 @@ from diskbench.analysis.setting import LINKS, Medium, Setting
 from diskbench.analysis.unsteady import two_latencies
 from diskbench.fio.declared import declared, options_of
 from diskbench.fio.device import DeviceCount, device_counts
+from diskbench.fio.volume import Exceeded
 from diskbench.fio.warnings import processor_of, step_warnings
 from diskbench.model.doubts import (
     FIGURES_DISAGREE,
@@ -104,6 +105,7 @@ def setting_of(
         host_cache=plan.cell.has_host_cache if plan is not None else hint.has_cache,
         network=_network(plan),
         medium=_medium(plan),
+        exceeded=_exceeded(group),
         siblings=tuple(
             Sibling(sibling.name, sibling.load.depth, sibling.iops)
             for sibling in others
@@ -113,6 +115,15 @@ def setting_of(
             and sibling.load.model_copy(update={"depth": None}) == like
         ),
     )
+
+
+def _exceeded(group: StepGroup) -> Exceeded:
+    """The seconds beyond each limit, of all rounds; none where a round has no counters."""
+    of_rounds = [evidence.exceeded for evidence in group.evidence]
+    read = [one for one in of_rounds if one is not None]
+    if not read or len(read) < len(of_rounds):
+        return {}
+    return {limit: sum(one[limit] for one in read) for limit in read[0]}
 
 
 def _is_synced(group: StepGroup) -> bool:

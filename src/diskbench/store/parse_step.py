@@ -21,6 +21,7 @@ from diskbench.fio.recorded import (
 )
 from diskbench.fio.rows import measurements
 from diskbench.fio.samples import parse_samples
+from diskbench.fio.volume import VOLUME
 from diskbench.fio.warnings import step_warnings
 from diskbench.model.doubts import FILES_LEFT_OUT
 from diskbench.model.facts import HostFacts
@@ -60,6 +61,7 @@ PARSED_FILES = (
     CACHE,
     LIVE,
     LOCK,
+    VOLUME,
     "end.txt",
     *CANARIES,
     LEFT_OUT,

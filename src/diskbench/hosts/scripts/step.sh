@@ -10,6 +10,7 @@ cd "$1" || exit 1
 ready=$2
 export LC_ALL=C
 . ./block.sh
+. ./counters.sh
 . ./guard.sh
 . ./hold.sh
 . ./kept.sh
@@ -311,6 +312,7 @@ if may_start; then
     kill -KILL "$beats" # the samples are signs of life enough; KILL as in finish
     enter fio "${fio_limit:-315360000}"
     disk_beside >.beside 9>&-
+    counters before
     reading
     began=$reading
     zero=${began% *} unix=${began#* } started=${began#* }
@@ -362,6 +364,7 @@ if may_start; then
     done
     reading
     finished=$reading
+    counters after
     hold_checked_after || changed="changed: $reason"
     disk_beside >>.beside 9>&-
     settled $readers || for kept in stdout.txt stderr.txt; do

@@ -134,7 +134,9 @@ def _grounds(steps: dict[str, list[Verdict]], below: Collection[tuple[str, str]]
         groups = _groups(of_runs)
         by_limit = {(limit := limit_of(group)): _having(group, limit) for group in groups}
         for limit, stretch in by_limit.items():
-            counted = any("counts as" in text for text in stretch.limiter.evidence)
+            counted = stretch.limiter.confirmed() or any(
+                "counts as" in text for text in stretch.limiter.evidence
+            )
             if limit in _SAID_BY_RATIO and not counted:
                 continue
             reasons = [reason for verdict in of_runs for reason in verdict.reasons]

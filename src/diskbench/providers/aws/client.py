@@ -197,11 +197,8 @@ class Aws:
         return made
 
 
-class AwsSessions:
+class AwsSessions(Sessions[Aws]):
     """The sessions of one provider, by profile, region and endpoint."""
-
-    def __init__(self) -> None:
-        self._sessions: Sessions[Aws] = Sessions()
 
     def at(self, profile: str | None, region: str | None, endpoint: str | None) -> Aws:
         """Credentials and region by the SDK's own chain, without any call.
@@ -209,11 +206,9 @@ class AwsSessions:
         Raises ExtraMissing without the SDK, UnknownName for a profile that does not exist,
         InvalidValue when no region is known.
         """
-        session = self._sessions.of(
-            (profile, region, endpoint), lambda: _open(profile, region, endpoint)
-        )
+        session = self.of((profile, region, endpoint), lambda: _open(profile, region, endpoint))
         # The region that the configuration names is the one that a rental's scope names later.
-        return self._sessions.of((profile, session.region, endpoint), lambda: session)
+        return self.of((profile, session.region, endpoint), lambda: session)
 
     def of_scope(self, scope: Scope, timing: AwsTiming, region: str | None = None) -> Aws:
         """The credentials of a scope, verified to belong to the same account.
@@ -234,10 +229,6 @@ class AwsSessions:
                 advice="log in to that account, or set AWS_PROFILE",
             )
         return aws
-
-    def close(self) -> None:
-        """Close the connections of all sessions."""
-        self._sessions.close()
 
 
 def _open(profile: str | None, region: str | None, endpoint: str | None) -> Aws:

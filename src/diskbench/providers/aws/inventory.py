@@ -183,16 +183,8 @@ def _meant(listed: AwsInventory, which: Which) -> AwsInventory:
             if which.takes(resource_name(kind, item), kind_and_id(kind, item))
         )
 
-    meant = AwsInventory(
-        instances=of("instances"),
-        volumes=of("volumes"),
-        interfaces=of("interfaces"),
-        addresses=of("addresses"),
-        groups=of("groups"),
-        keys=of("keys"),
-        images=of("images"),
-        snapshots=of("snapshots"),
-    )
+    kept: dict[str, Any] = {kind: of(kind) for kind in _IDS}
+    meant = replace(listed, **kept)
     others = set(listed.names()) - set(meant.names())
     return replace(meant, others=tuple(sorted(others)))
 

@@ -239,11 +239,8 @@ class AzureClient:
         return repeated(once, self.timing, self.watch, again, self.until)
 
 
-class AzureSessions:
+class AzureSessions(Sessions[Azure]):
     """The sessions of one provider, by subscription and endpoint."""
-
-    def __init__(self) -> None:
-        self._sessions: Sessions[Azure] = Sessions()
 
     def at(self, subscription: str | None, endpoint: str | None) -> Azure:
         """Credentials by the SDK's own chain, without any call.
@@ -259,15 +256,11 @@ class AzureSessions:
         known = (subscription or os.environ.get(SUBSCRIPTION_VARIABLE) or "").lower()
         if not known:
             raise no_subscription()
-        return self._sessions.of((known, endpoint), lambda: Azure(known, endpoint))
+        return self.of((known, endpoint), lambda: Azure(known, endpoint))
 
     def of_scope(self, scope: Scope) -> Azure:
         """The subscription of a scope."""
         return self.at(scope.account, scope.endpoint)
-
-    def close(self) -> None:
-        """Close the connections of all sessions."""
-        self._sessions.close()
 
 
 def region_of(spec: RentSpec) -> str:

@@ -185,11 +185,8 @@ class Compute:
         return pages
 
 
-class GcpSessions:
+class GcpSessions(Sessions[ComputeSession]):
     """The sessions of one provider, by project and endpoint."""
-
-    def __init__(self) -> None:
-        self._sessions: Sessions[ComputeSession] = Sessions()
 
     def at(self, project: str | None, endpoint: str | None, timing: GceTiming) -> Compute:
         """Credentials and project by the SDK's own chain, without any call.
@@ -203,22 +200,14 @@ class GcpSessions:
             raise missing(
                 "gcp", "--provider gcp needs the Google Cloud SDK for Python", field="provider"
             ) from error
-        session = self._sessions.of(
-            (project, endpoint), lambda: ComputeSession(log_in(project, endpoint))
-        )
+        session = self.of((project, endpoint), lambda: ComputeSession(log_in(project, endpoint)))
         # The project that the credentials name is the one that a rental's scope names later.
-        return Compute(
-            self._sessions.of((session.login.project, endpoint), lambda: session), timing
-        )
+        return Compute(self.of((session.login.project, endpoint), lambda: session), timing)
 
     def of_scope(self, scope: Scope, timing: GceTiming) -> Compute:
         """The project of a scope. Without permission to list, calls fail; they never return an
         empty listing."""
         return self.at(scope.account, scope.endpoint, timing)
-
-    def close(self) -> None:
-        """Close the connections of all sessions."""
-        self._sessions.close()
 
 
 def record(session: Any) -> None:  # noqa: ANN401 - a requests.Session

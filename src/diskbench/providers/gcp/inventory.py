@@ -8,7 +8,7 @@ not show yet what it made. So a release and the choice of a zone use both.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from diskbench.errors import DiskbenchError
 from diskbench.model.rental import Which
@@ -53,19 +53,16 @@ class GcpInventory:
     def also(self, sent: Collection[Sent]) -> GcpInventory:
         """The inventory with the resources that were requested and are not listed."""
         known = set(self.names())
-        more = {
-            collection: tuple(
-                resource.item
-                for resource in sent
-                if resource.collection == collection and resource.kind_and_name not in known
-            )
-            for collection in ("instances", "disks", "firewalls")
-        }
-        return GcpInventory(
-            instances=(*self.instances, *more["instances"]),
-            disks=(*self.disks, *more["disks"]),
-            rules=(*self.rules, *more["firewalls"]),
-            others=self.others,
+        more = [resource for resource in sent if resource.kind_and_name not in known]
+
+        def of(collection: str) -> Iterator[Item]:
+            return (resource.item for resource in more if resource.collection == collection)
+
+        return replace(
+            self,
+            instances=(*self.instances, *of("instances")),
+            disks=(*self.disks, *of("disks")),
+            rules=(*self.rules, *of("firewalls")),
         )
 
     @property

@@ -15,7 +15,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import ConfigDict
 
@@ -26,16 +26,7 @@ from diskbench.model.rental import DiskSpec, Scope
 from diskbench.model.spec import Cell
 from diskbench.providers.waits import CloudTiming
 
-
-class Closable(Protocol):
-    """The sessions of a cloud."""
-
-    def close(self) -> None:
-        """Close every session."""
-        ...
-
-
-SessionsT = TypeVar("SessionsT", bound=Closable)
+SessionsT = TypeVar("SessionsT", bound="Sessions[Any]")
 TimingT = TypeVar("TimingT", bound=CloudTiming)
 RequestT = TypeVar("RequestT")
 

@@ -254,11 +254,8 @@ def reference(vsphere: Vsphere, kind: str, name: str) -> Ref:
     return made
 
 
-class VsphereSessions:
+class VsphereSessions(Sessions[VsphereSession]):
     """The sessions of one provider, by server."""
-
-    def __init__(self) -> None:
-        self._sessions: Sessions[VsphereSession] = Sessions()
 
     def at(
         self, server: VsphereServer, timing: VsphereTiming, watch: RentWatch | None = None
@@ -269,7 +266,7 @@ class VsphereSessions:
         trusted, AccessDenied for credentials, Unanswered when the server does not answer in
         `timing.retry_s`.
         """
-        session = self._sessions.of(server, lambda: _open(server, timing, watch))
+        session = self.of(server, lambda: _open(server, timing, watch))
         return Vsphere(session, timing, watch)
 
     def of_scope(
@@ -289,10 +286,6 @@ class VsphereSessions:
                 advice="set VSPHERE_SERVER or --endpoint-url to the server of the lease",
             )
         return vsphere
-
-    def close(self) -> None:
-        """Log out of all sessions."""
-        self._sessions.close()
 
 
 def _open(server: VsphereServer, timing: VsphereTiming, watch: RentWatch | None) -> VsphereSession:

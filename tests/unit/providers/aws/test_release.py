@@ -175,6 +175,15 @@ def test_another_account_is_not_taken_for_an_empty_one(cloud: Cloud) -> None:
         cloud.provider.found(scope(cloud, account="999999999999"))
 
 
+def test_a_throttled_release_goes_on(cloud: Cloud) -> None:
+    cloud.acquire()
+    throttled = refusal("RequestLimitExceeded", "slower", 503)
+    for operation in ("TerminateInstances", "DescribeInstances", "DeleteKeyPair"):
+        cloud.wire.spoil(operation, throttled, throttled)
+    release(cloud)
+    assert cloud.left() == []
+
+
 # Listing
 
 

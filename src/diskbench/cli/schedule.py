@@ -30,6 +30,7 @@ from diskbench.engine.schedule.schedules import (
 from diskbench.errors import UnknownName
 from diskbench.model.schedule import ScheduleDocument, ScheduleStatus
 from diskbench.report.terminal.status_text import schedule_lines
+from diskbench.settings import load_settings
 from diskbench.store.campaigns import find_campaign
 from diskbench.store.schedules import list_schedules
 
@@ -84,7 +85,7 @@ def add(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Add a schedule for a matrix, or change an existing one."""
-    file = with_money(load_matrix(matrix), budget, assume_price)
+    file = with_money(load_matrix(matrix, load_settings().settings.tags), budget, assume_price)
     engine = database(database_url)
     is_new, unseen = add_schedule(
         engine,

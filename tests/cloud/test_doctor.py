@@ -150,7 +150,7 @@ def azure_all(found: list[dict[str, Any]]) -> None:
 
 def gcp_all(found: list[dict[str, Any]]) -> None:
     (held,) = of(found, "permissions")
-    assert held["told"] == "39 of 39 permissions are there"
+    assert held["told"] == "41 of 41 permissions are there"
     assert "CPUS: 2,400 of 2,400 left" in {one["told"] for one in of(found, "quota")}
 
 

@@ -161,7 +161,7 @@ def doctor(
         print(_policy_of(print_policy, region))
         return
     settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
-    planned = None if matrix is None else examine_matrix(matrix)
+    planned = None if matrix is None else examine_matrix(matrix, settings.tags)
     places = planned.places if planned else {}
     names = dict.fromkeys([*(provider or ()), *places])
     scopes = [where.scope(name, region=region or places.get(name)) for name in names]

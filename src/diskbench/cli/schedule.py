@@ -34,6 +34,7 @@ from diskbench.model.schedule import ScheduleDocument, ScheduleStatus
 from diskbench.report.terminal.screen import hanging
 from diskbench.report.terminal.status_text import schedule_lines
 from diskbench.results.replicate_set import replicates_of
+from diskbench.settings import load_settings
 from diskbench.store.campaigns import find_campaign
 from diskbench.store.schedules import list_schedules
 from diskbench.store.where import Filter, any_of
@@ -91,7 +92,7 @@ def add(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Add a schedule for a matrix, or change an existing one."""
-    file = with_money(load_matrix(matrix), budget, assume_price)
+    file = with_money(load_matrix(matrix, load_settings().settings.tags), budget, assume_price)
     engine = database(database_url)
     is_new, unseen = add_schedule(
         engine,

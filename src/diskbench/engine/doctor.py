@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from diskbench.engine.matrix.matrix_file import load_matrix, outlook_of, seed_of
+from diskbench.engine.matrix.matrix_file import Pairs, load_matrix, outlook_of, seed_of
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, Need, Quota, finding, refusal
 from diskbench.model.rental import Scope
@@ -80,12 +80,13 @@ class MatrixFindings:
     places: dict[str, str | None]
 
 
-def examine_matrix(name_or_path: str) -> MatrixFindings:
-    """The findings of a matrix's outlook, by calls that change nothing.
+def examine_matrix(name_or_path: str, tags: Pairs = ()) -> MatrixFindings:
+    """The findings of a matrix's outlook, by calls that change nothing; `tags` as load_matrix has
+    them.
 
     Raises UserError for a matrix that cannot be read.
     """
-    file = load_matrix(name_or_path)
+    file = load_matrix(name_or_path, tags)
     outlook = outlook_of(file, open_books(), seed=seed_of(file.matrix), offline=False)
     where = outlook.name
     findings = [

@@ -93,3 +93,13 @@ def test_the_blocks_of_a_matrix_are_planned_and_its_providers_examined(call, tmp
     told = {one["check"]: one["told"] for one in json.loads(out)["findings"]}
     assert told["matrix"].startswith("2 cells can be planned")
     assert "fake" in {one["where"] for one in json.loads(out)["findings"]}
+
+
+def test_the_blocks_of_a_matrix_carry_the_tags_of_the_settings(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("DISKBENCH_TAGS", "Company=Web")  # Google's keys have no capital letter
+    (tmp_path / "one.yaml").write_text(
+        "name: one\ndefaults: {provider: gcp, disk: pd-ssd, size: 20, profile: quick}\n"
+    )
+    code, out, _ = call("doctor", "--matrix", "one.yaml", "--output", "json")
+    told = [one["told"] for one in json.loads(out)["findings"] if one["check"] == "matrix"]
+    assert (code, "tags Company=Web:" in " ".join(told)) == (2, True), told

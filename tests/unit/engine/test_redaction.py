@@ -131,3 +131,11 @@ def test_a_name_that_is_a_word_of_the_api_is_kept_and_a_secret_is_not() -> None:
     assert found.asked == asked.replace("Accounts", "private-1")
     assert cleaner.prose("the host of the datastore Accounts").endswith("datastore private-1")
     assert "datastore" not in Cleaner(redaction, ["datastore"]).text("password datastore")
+
+
+def test_values_of_custom_attributes_of_vsphere_are_removed():
+    listed = "<CustomFieldValue xsi:type='x'><key>7</key><value>Web</value></CustomFieldValue>"
+    own = "<customValue xsi:type='x'><key>7</key><value>Web</value></customValue>"
+    body = f"<a>{listed}{own}</a>"
+    exchange = Exchange(method="POST", url="/sdk", status=200, asked="", body=body)
+    assert "Web" not in Cleaner(plugin("vsphere").redaction).exchange(exchange).body

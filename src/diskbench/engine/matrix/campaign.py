@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from diskbench.catalog.cost import refresh_command
 from diskbench.engine.matrix.matrix_file import MatrixFile
 from diskbench.engine.processes import living, new_id
 from diskbench.engine.session import Session
@@ -44,13 +45,19 @@ def check_prices(seen: MatrixOutlook) -> None:
     limits = seen.limits
     if limits.budget_usd is None or limits.assume_price_usd_per_hour is not None:
         return
-    unpriced = [
-        block.block for block in seen.blocks if block.cost is not None and block.cost.unknown
-    ]
+    unpriced = {
+        block.block: block.cost.unpriced_region
+        for block in seen.blocks
+        if block.cost is not None and block.cost.unknown
+    }
     if unpriced:
+        commands = [
+            refresh_command(region) for region in dict.fromkeys(unpriced.values()) if region
+        ]
+        assumed = "say what an hour costs: --assume-price USD, or assume_price in the matrix"
         raise CostRefused(
             f"budget {limits.budget_usd:g}: no price is known for {', '.join(unpriced)}",
-            advice="say what an hour costs: --assume-price USD, or assume_price in the matrix",
+            advice="; ".join([*commands, f"or {assumed}"]) if commands else assumed,
         )
 
 

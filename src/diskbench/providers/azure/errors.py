@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _NO_CAPACITY = "Azure has no capacity for it: {told}"
 _ELSEWHERE = "try another --zone, --region or --instance-type, or later"
-_QUOTA = "the subscription's quota {quota!r} is used up: {told}"
+_QUOTA = "the subscription's quota {quota} is used up: {told}"
 _RAISE_QUOTA = (
     "raise it in the Azure portal: Subscriptions > Usage + quotas, in that region; or give back "
     "what is not needed (diskbench gc)"
@@ -87,7 +87,7 @@ TABLE: ErrorTable = (
     ErrorRow(
         QuotaExceeded, _QUOTA, _RAISE_QUOTA,
         codes=(".*(QuotaExceeded|LimitReached|LimitExceeded)",),
-        found=_QUOTA_NAME, otherwise={"quota": "of that kind"},
+        found=_QUOTA_NAME, otherwise={"quota": "for this"},
     ),
     # Azure's answer to a new machine that exceeds a quota of cores (Azure Resource Manager,
     # "Resolve errors for resource quotas"); elsewhere the code means something else.
@@ -95,7 +95,7 @@ TABLE: ErrorTable = (
         QuotaExceeded, _QUOTA, _RAISE_QUOTA,
         codes=("OperationNotAllowed",), said=_OF_QUOTA,
         action="Microsoft.Compute/virtualMachines/write",
-        found=_QUOTA_NAME, otherwise={"quota": "of that kind"},
+        found=_QUOTA_NAME, otherwise={"quota": "for this"},
     ),
     # Before throttling: Azure also sends HTTP 429 for a resource that is being changed.
     ErrorRow(

@@ -78,6 +78,8 @@ PLUGIN = Plugin(
             "fullName",
             "hostName",
             "annotation",
+            "customValue",
+            "CustomFieldValue",
             "url",
             "remoteHost",
             "sslThumbprint",

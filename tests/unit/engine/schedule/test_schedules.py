@@ -373,8 +373,9 @@ def no_account(monkeypatch, tmp_path):
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_account")
 def test_a_budget_that_cannot_be_held_is_refused_when_it_is_added(watched):
-    with pytest.raises(CostRefused, match=r"no price is known for .*zz9\.plural"):
+    with pytest.raises(CostRefused, match=r"no price is known for .*zz9\.plural") as refused:
         watched.add(text=AWS, budget_usd=1.0)
+    assert "catalog prices --refresh --region us-east-1" in (refused.value.advice or "")
     watched.add(text=AWS, budget_usd=1.0, assume_price_usd_per_hour=0.5)
     watched.rings(MONDAY)
     (campaign,) = list_campaigns(watched.database)

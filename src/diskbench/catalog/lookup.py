@@ -378,6 +378,8 @@ def check_within(
     if not low <= value <= high:
         raise InvalidValue(
             f"{name}: {quantity} {value:,g} {unit} is too {'small' if value < low else 'large'}",
-            advice=f"{name} is available from {low:,g} to {high:,g} {unit}",
+            advice=f"{name} is available from {low:,g} to {high:,g} {unit}"
+            if low < high
+            else f"{name} has {low:,g} {unit}",
             field=field,
         )

@@ -55,6 +55,8 @@ def options_of(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) 
 
 _SUMMED_S = 1.0
 """From this run time on, the sum of its members' run times tells their number."""
+_ENDED_TOGETHER = 0.05
+"""What the times of one job may differ by, as a share; our choice (tried: 0.3 %)."""
 
 
 def sums_up_others(job: FioJob, options: Options) -> bool:
@@ -65,7 +67,7 @@ def sums_up_others(job: FioJob, options: Options) -> bool:
     wall_ns = max((stats.runtime_ns for stats in job.directions.values()), default=0)
     if not job.run_ms or wall_ns < _SUMMED_S * NS_PER_S or "verify" in options:
         return False
-    return round(job.run_ms * 1_000_000 / wall_ns) > numjobs(options)
+    return job.run_ms * 1_000_000 / wall_ns > numjobs(options) + _ENDED_TOGETHER
 
 
 def common(sections: Sequence[Options]) -> Options:

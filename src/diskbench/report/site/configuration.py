@@ -154,11 +154,11 @@ def _drawn(
     firsts = {trial.campaign_id: trial.run_id for trial in reversed(track.sampled)}
     medians = []
     for point in track.history.points:
-        row = dots[firsts[point.campaign_id]] | {"at": point.at, "value": point.value}
+        median = dots[firsts[point.campaign_id]] | {"at": point.at, "value": point.value}
         if trials > measured:
             of_time = f"median of {point.trials} trials, {moment(point.at)}"
-            row["words"] = f"{show(point.value)}, {of_time}"
-        medians.append(row)
+            median["words"] = f"{show(point.value)}, {of_time}"
+        medians.append(median)
     of_trials = f" in {trials} trials" if trials != measured else ""
     between = line["interval"] if track.now.interval is None else f"median {line['interval']}"
     first, last = track.history.points[0], track.history.points[-1]

@@ -2,10 +2,10 @@
 
 A line is `WHEN NUMBER PAGE`: `before` or `after` fio, the kernel's number of the disk, and in
 hexadecimal the log page 0xD0 of its NVMe volume, whose vendor counts so. The page has 4,096 bytes,
-little endian: the magic number 0x3C23B510, four unused bytes, then eleven counters of 64 bits (nvme-cli,
-plugins/amzn/amzn-nvme.c). Four of them are the microseconds for which more was asked than the
-volume, or the machine, allows. They only grow, so their differences belong to the step; to the time
-that fio took, a read of the page before and after it adds some milliseconds.
+little endian: the magic number 0x3C23B510, four unused bytes, then eleven counters of 64 bits
+(nvme-cli, plugins/amzn/amzn-nvme.c). Four of them are the microseconds for which more was asked
+than the volume, or the machine, allows. They only grow, so their differences belong to the step; to
+the time that fio took, a read of the page before and after it adds some milliseconds.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def stored(
             made = Step(
                 index=index, name=step["name"], job=_job(step), expected_s=float(values.size)
             )
-            evidence.append(StepEvidence(made))
+            evidence.append(StepEvidence(made, exceeded=step.get("exceeded")))
             if "runs" not in step and values.size >= SHORTEST_STEP_S:
                 phases.append(_phases(run_id, index, step, values))
         read[run_id] = ReadRun(tuple(evidence), tuple(phases))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.limiter_case import promise_of
+from tests.rigs import made_trial
 
 from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured
@@ -58,3 +59,11 @@ def test_a_limit_that_was_never_passed_is_noted_and_the_rate_stays_trusted():
 def test_between_the_shares_and_without_counters_nothing_changes():
     assert judged(3000.0, counted(20.0)) == judged(3000.0, {})
     assert "counters" not in judged(3000.0, {}).sentence
+
+
+def test_the_verdict_on_a_run_names_what_its_volume_counted():
+    step = {"name": "r", "load": {"block_bytes": 4096}, "levels": [(3000, 120)],
+            "exceeded": {"disk-iops": 117.0, "disk-throughput": 0.0}}  # fmt: skip
+    (found,) = made_trial.judged({"disk": "aws:gp3:100", "steps": [step]})
+    assert found.stands_for.limiter.name == "disk-iops"
+    assert "117 of 120 s above its IOPS" in found.sentence

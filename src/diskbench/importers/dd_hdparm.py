@@ -20,7 +20,7 @@ rounded to two decimals, so the rate is taken as printed, and the run time follo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from diskbench.errors import InvalidValue
 from diskbench.importers.form import (
@@ -35,8 +35,8 @@ from diskbench.importers.form import (
     step_of,
     text_of,
 )
-from diskbench.model.doubts import NOT_A_DISK
-from diskbench.model.result import Direction
+from diskbench.model.doubts import IMPORT, NOT_A_DISK
+from diskbench.model.result import Direction, Warning  # noqa: A004 - the field's word
 from diskbench.units import MIB
 
 _LAST = re.compile(
@@ -68,7 +68,8 @@ def _dd_steps(text: str, where: str, run_id: str) -> Iterator[ImportedStep]:
         above = text[max(before, match.start() - 4096) : match.start()]
         before = match.end()
         direction: Direction = "mixed"
-        if commands := _COMMAND.findall(above):
+        commands = _COMMAND.findall(above)
+        if commands:
             direction = "read" if "of=/dev/null" in commands[-1] else "write"
         step = step_of(index, "dd" if index == 0 else f"dd-{index + 1}")
         at = f"{where}: dd line {index + 1}"
@@ -89,7 +90,26 @@ def _dd_steps(text: str, where: str, run_id: str) -> Iterator[ImportedStep]:
             rw=direction if direction != "mixed" else None,
             block=block,
         )
-        yield ImportedStep(step, (made,))
+        yield ImportedStep(step, (made,), warnings=tuple(_doubts(commands[-1:], direction)))
+
+
+_NO_DISK = re.compile(r"/dev/(?:zero|null|full|random|urandom|shm/\S+)$")
+_FILES = re.compile(r"\b(?P<which>if|of)=(?P<path>\S+)")
+_WRITTEN = re.compile(r"\b(?:oflag|conv)=\S*(?:direct|sync)")
+
+
+def _doubts(commands: Sequence[str], direction: Direction) -> Iterator[Warning]:
+    """What a command of dd says against its figure: no file of it is on a disk, or memory may have
+    taken what it wrote."""
+    for command in commands:
+        files = {match["which"]: match["path"] for match in _FILES.finditer(command)}
+        if len(files) == 2 and all(map(_NO_DISK.search, files.values())):
+            yield NOT_A_DISK.warning(f"dd moved data from {files['if']} to {files['of']}")
+        elif direction == "write" and not _WRITTEN.search(command):
+            yield IMPORT.warning(
+                "dd wrote without oflag=direct and without a sync: part of it may still have been "
+                "in memory"
+            )
 
 
 def _is_dd(data: bytes, _: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -108,11 +109,18 @@ def text_of(data: bytes, name: str) -> str:
 
 def as_utf8(data: bytes) -> bytes:
     """A file as UTF-8 without byte order marks, whatever Unicode it came in: Windows writes UTF-16
-    (PowerShell's `>`), with its mark or without. Bytes that are no text stay as they are."""
+    (PowerShell's `>`), with its mark or without. Text that an e-mail quotes (`> ` before each line)
+    is without these marks. Bytes that are no text stay as they are."""
     encoding = _encoding(data[:_SAMPLE])
     if encoding is not None:
         data = data.decode(encoding, errors="replace").encode(errors="replace")
+    if data.lstrip().startswith(b">") and not _UNQUOTED.search(data):
+        data = _QUOTED.sub(b"", data)
     return data.replace(codecs.BOM_UTF8, b"") if codecs.BOM_UTF8 in data else data
+
+
+_QUOTED = re.compile(rb"^(?:>[ \t]?)+", re.MULTILINE)
+_UNQUOTED = re.compile(rb"^[^>\s]", re.MULTILINE)
 
 
 def _encoding(sample: bytes) -> str | None:

@@ -166,3 +166,29 @@ def test_what_no_disk_does_is_no_disk_whatever_tool_printed_it():
     assert doubts(imported("yabs-2026.json")) == set()
     fast = imported("yabs-2026.json", lambda text: text.replace("2130000,", "499000000000,"))
     assert doubts(fast) == {"not-a-disk"}
+
+
+@pytest.mark.parametrize(
+    ("command", "codes"),
+    [
+        ("dd if=/dev/zero of=/dev/null bs=4M count=256", ["not-a-disk"]),
+        ("dd if=/dev/urandom of=/dev/shm/x bs=4M count=256", ["not-a-disk"]),
+        ("sudo dd if=/dev/zero of=/swapfile bs=1G count=1", ["import"]),
+        ("dd if=/dev/zero of=f bs=1M count=1024 oflag=direct", []),
+        ("dd if=/dev/zero of=f bs=1M count=1024 conv=fdatasync,notrunc", []),
+        ("dd if=/dev/sda of=/dev/null bs=1M count=1024", []),
+    ],
+)
+def test_the_command_of_dd_says_whether_a_disk_took_part(command, codes):
+    said = f"$ {command}\n1024+0 records out\n1073741824 bytes (1.1 GB) copied, 5.3 s, 201 MB/s\n"
+    (run,) = read_imported(said.encode(), name="x", run_id_of=str).runs
+    assert [warning.code for warning in run.steps[0].warnings] == codes
+
+
+def test_what_an_e_mail_quotes_is_read_without_its_marks():
+    plain = (
+        "$ dd if=f of=/dev/null\n1024+0 records out\n1073741824 bytes copied, 23.5 s, 45.6 MB/s\n"
+    )
+    quoted = "".join(f"> {line}\n" for line in [*plain.splitlines(), "", "SDR104 mode:"])
+    one, two = (read_imported(text.encode(), name="x", run_id_of=str) for text in (plain, quoted))
+    assert one.runs == two.runs

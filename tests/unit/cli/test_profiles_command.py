@@ -66,7 +66,7 @@ def test_a_rate_that_is_not_measured_yet_is_said_to_stand_in():
 def test_validate_asks_fio(tmp_path):
     path = tmp_path / "mine.fio"
     path.write_text(PLAIN)
-    assert "2 steps, accepted by fio" in run("validate", str(path)).stdout
+    assert "2 steps; fio " in run("validate", str(path)).stdout
     assert "were checked with" in run("validate", "offered-load").stdout
 
 

@@ -22,7 +22,7 @@ from diskbench.providers.aws.disk_request import (
     EbsFigures,
 )
 from diskbench.providers.aws.errors import error_code
-from diskbench.providers.skeleton.offer import MIN_VCPUS, Needs
+from diskbench.providers.skeleton.offer import BOTTLENECK, MIN_VCPUS, Needs
 from diskbench.units import MIB
 
 _XEN_MAX_IOPS = 32_000
@@ -203,17 +203,17 @@ def too_small(name: str, ebs: EbsFigures, need: Needs, better: str | None) -> st
     if not need.iops and not need.mb_per_s:
         return None
     if ebs.baseline_iops is None or ebs.baseline_mb_per_s is None:
-        return f"AWS publishes no EBS limit for {name}: it may measure itself, and not the disk"
+        return f"AWS publishes no EBS limit for {name}: it, and not the disk, may be the bottleneck"
     if _sustains(ebs, need):
         return None
     burst = ""
     if ebs.max_mb_per_s and ebs.max_mb_per_s > ebs.baseline_mb_per_s:
         burst = f" ({ebs.max_iops:,.0f} and {ebs.max_mb_per_s:,.0f} for half an hour a day)"
-    instead = f"; {better} would do" if better and better != name else ""
+    instead = f"; {better} is large enough" if better and better != name else ""
     return (
         f"{name} sustains {ebs.baseline_iops:,.0f} IOPS and {ebs.baseline_mb_per_s:,.0f} MB/s"
         f"{burst}, the disk needs {need.iops:,.0f} and {need.mb_per_s:,.0f} of its machine: "
-        f"it would measure itself{instead}"
+        f"{BOTTLENECK}{instead}"
     )
 
 

@@ -32,7 +32,7 @@ from diskbench.providers.azure.disk_request import (
     Interface,
 )
 from diskbench.providers.guest import GuestDisk
-from diskbench.providers.skeleton.offer import MIN_VCPUS, Needs
+from diskbench.providers.skeleton.offer import BOTTLENECK, MIN_VCPUS, Needs
 from diskbench.units import GIB
 
 Sku = dict[str, Any]
@@ -314,15 +314,15 @@ def too_small(
     """Why a machine chosen by the user would limit the measurement; None when it does not."""
     if not need.iops and not need.mb_per_s:
         return None
-    instead = f"; {better} would do" if better and better != machine.size else ""
+    instead = f"; {better} is large enough" if better and better != machine.size else ""
     cached = requested.caching not in {None, "None"}
     for name, path in (("uncached", machine.uncached), ("cached", machine.cached)):
         if name == "cached" and not cached:
             continue
         if path.iops is None or path.mb_per_s is None:
             return (
-                f"Azure names no {name} limit for {machine.size}: it may measure itself, and not "
-                f"the disk{instead}"
+                f"Azure names no {name} limit for {machine.size}: it, and not the "
+                f"disk, may be the bottleneck{instead}"
             )
         if path.iops < need.iops or path.mb_per_s < need.mb_per_s:
             return _words(machine.size, name, path, need) + instead
@@ -332,7 +332,7 @@ def too_small(
 def _words(size: str, name: str, path: DiskPath, need: Needs) -> str:
     return (
         f"{size} sustains {path.iops:,.0f} IOPS and {path.mb_per_s:,.0f} MB/s ({name}), the disk "
-        f"needs {need.iops:,.0f} and {need.mb_per_s:,.0f} of its machine: it would measure itself"
+        f"needs {need.iops:,.0f} and {need.mb_per_s:,.0f} of its machine: {BOTTLENECK}"
     )
 
 

@@ -21,6 +21,7 @@ from diskbench.providers.gcp.disk_request import (
     check_series,
     local_ssd_gib,
 )
+from diskbench.providers.skeleton.offer import BOTTLENECK
 from diskbench.units import MIB
 
 _TERMINATE = "TERMINATE"
@@ -242,13 +243,13 @@ def too_small(
     if need.met_by(cap):
         return None
     better = next((n for n in candidates(requested, size_gib) if n != machine_type), None)
-    instead = f"; {better} would do" if better else ""
+    instead = f"; {better} is large enough" if better else ""
     return (
         f"{machine_type} lets {cap.read_iops:,.0f} / {cap.write_iops:,.0f} IOPS and "
         f"{cap.read_mib_per_s:,.0f} / {cap.write_mib_per_s:,.0f} MiB/s (read / write) through to "
         f"{requested.type}, the disk needs {need.read_iops:,.0f} / {need.write_iops:,.0f} and "
-        f"{need.read_mib_per_s:,.0f} / {need.write_mib_per_s:,.0f} of its machine: it would "
-        f"measure itself{instead}"
+        f"{need.read_mib_per_s:,.0f} / {need.write_mib_per_s:,.0f} of its machine: "
+        f"{BOTTLENECK}{instead}"
     )
 
 

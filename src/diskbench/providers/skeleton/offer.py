@@ -76,6 +76,7 @@ MARGIN = 1.2
 """Headroom above the disk's ceiling, so that the disk and not the machine is the limit."""
 MIN_VCPUS = 2
 """One CPU for fio and one for everything else; our choice."""
+BOTTLENECK = "the VM, not the disk, would be the bottleneck"
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ def test_the_next_cheapest_machine_is_taken_where_the_cheapest_is_not_offered(
 def test_a_machine_that_is_too_small_is_warned_of(cloud: Cloud) -> None:
     (warning,) = cloud.resolve(instance_type="m5.large").warnings
     assert "m5.large sustains 3,600 IOPS and 81 MB/s" in warning
-    assert "c6in.large would do" in warning
+    assert "c6in.large is large enough" in warning
 
 
 def test_burstable_spot_and_open_to_all_are_warned_of(cloud: Cloud) -> None:

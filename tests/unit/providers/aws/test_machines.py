@@ -85,8 +85,8 @@ def test_a_machine_that_would_measure_itself_is_told_with_all_figures() -> None:
     text = too_small("m5.large", m5, needs(limits("aws", "gp2", 20)), "c6in.large")
     assert text == (
         "m5.large sustains 3,600 IOPS and 81 MB/s (18,750 and 594 for half an hour a day), "
-        "the disk needs 3,600 and 161 of its machine: it would measure itself; "
-        "c6in.large would do"
+        "the disk needs 3,600 and 161 of its machine: the VM, not the disk, would be the "
+        "bottleneck; c6in.large is large enough"
     )
 
 

@@ -166,7 +166,7 @@ def test_a_subnet_and_a_tag_of_the_users_are_used(look) -> None:
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        ({"instance_type": "n2-standard-2"}, "would measure itself"),
+        ({"instance_type": "n2-standard-2"}, "would be the bottleneck"),
         ({"instance_type": "e2-medium"}, "shares its cores"),
         ({"spot": True}, "may end a spot machine"),
         ({"ssh_cidr": "0.0.0.0/0"}, "open to all addresses"),

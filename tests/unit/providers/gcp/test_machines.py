@@ -70,7 +70,7 @@ def test_a_machine_that_would_measure_itself_is_told_of_with_a_better_one() -> N
     warning = too_small("n2-standard-2", 2, of("pd-ssd", 256), 256)
     assert warning is not None
     assert "240 / 240 MiB/s" in warning
-    assert "n2-standard-8 would do" in warning
+    assert "n2-standard-8 is large enough" in warning
     assert too_small("n2-standard-8", 8, of("pd-ssd", 256), 256) is None
 
 

@@ -192,9 +192,9 @@ def _disks(items: Iterable[Item], known: PriceBook) -> dict[str, Item]:
 
 
 def _tiers(name: str, known: PriceBook) -> set[str]:
-    """The tiers that are priced: Premium_ZRS has those of Premium_LRS. What transactions of
-    StandardSSD_ZRS cost is not known, so its tiers would be half a price."""
-    price = known.disks.get({"Premium_ZRS": "Premium_LRS"}.get(name, name))
+    """The tiers that are priced. What transactions of StandardSSD_ZRS cost is not known, so its
+    tiers would be half a price."""
+    price = known.disks.get(name)
     return set(price.tiers) if price is not None else set()
 
 

@@ -199,22 +199,21 @@ class AzureClient:
         answer: Item = _json(self._repeated(action, run, insist=insist))
         return answer
 
-    def posted(self, action: str, path: str, body: Item) -> tuple[int, Item]:
-        """Post to a path of Resource Manager for which the SDK's packages have no method; status
-        and answer. Raises as `call` does."""
+    def sent(self, action: str, verb: str, path: str, body: Item | None = None) -> Any:  # noqa: ANN401 - azure.core's HttpResponse
+        """The answer at a path of Resource Manager for which the SDK's packages have no method.
+        Raises as `call` does."""
         from azure.core.exceptions import HttpResponseError
         from azure.core.rest import HttpRequest
         from azure.mgmt.core.exceptions import ARMErrorFormat
 
-        def ask() -> tuple[int, Item]:
-            client = self.azure.client("resources")
-            answer = client.send_request(HttpRequest("POST", path, json=body))
+        def ask() -> Any:  # noqa: ANN401
+            request = HttpRequest(verb, path, json=body)
+            answer = self.azure.client("resources").send_request(request)
             if answer.status_code >= 400:
                 raise HttpResponseError(response=answer, error_format=ARMErrorFormat)
-            return answer.status_code, answer.json() if answer.content else {}
+            return answer
 
-        status_and_body: tuple[int, Item] = self._repeated(action, ask)
-        return status_and_body
+        return self._repeated(action, ask)
 
     def _method(self, service: str, method: str) -> Any:  # noqa: ANN401
         group, _, name = method.partition(".")

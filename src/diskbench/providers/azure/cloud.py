@@ -10,6 +10,7 @@ from datetime import datetime
 from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
 from diskbench.model.finding import Finding, Quota
+from diskbench.model.metrics import CloudMetric
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
@@ -25,6 +26,7 @@ from diskbench.providers.azure.disk_request import (
 from diskbench.providers.azure.doctor import examine, present, quotas, rehearse
 from diskbench.providers.azure.handover import hand_over
 from diskbench.providers.azure.lookup import resolve_details
+from diskbench.providers.azure.monitor import metrics
 from diskbench.providers.azure.offer import foresee, rental
 from diskbench.providers.azure.policy import policy
 from diskbench.providers.azure.provision import AzureOrder, provision
@@ -150,6 +152,13 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
     @while_looking()
     def quotas(self, scope: Scope) -> Sequence[Quota]:
         return quotas(self.sessions, scope, self.reading)
+
+    @while_looking()
+    def metrics(
+        self, rental: Rental, acquired: Acquired, since: datetime, until: datetime
+    ) -> Sequence[CloudMetric]:
+        edge = self.sessions.of_scope(rental.scope).edge(self.reading)
+        return metrics(edge, rental, acquired, since, until)
 
     def ends_by(self) -> str:
         return "Azure deallocates the machine after the lease, by a shutdown schedule; disks stay"

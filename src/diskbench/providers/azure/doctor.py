@@ -252,7 +252,7 @@ def _validate(edge: AzureClient, path: str, template: Request) -> None:
     """Any answer that is no error is a yes: valid, or not refused by the first checks (202). What
     a policy or a disabled subscription refuses no role permits: it has advice of its own."""
     try:
-        edge.posted(VALIDATE, path, template)
+        edge.sent(VALIDATE, "POST", path, template)
     except AccessDenied as error:
         if error_code(error) in NO_ROLE_HELPS:
             raise InvalidValue(error.message, advice=error.advice) from error

@@ -81,9 +81,11 @@ EXAMINED = (
     "Microsoft.Network/locations/usages/read",
 )
 """Actions of `diskbench doctor`; a rental reads Compute's usages, too, and goes on without."""
+MONITORED = "Microsoft.Insights/metrics/read"
+"""The action for what Azure counted of a run; without it the run goes on."""
 VALIDATE = "Microsoft.Resources/deployments/validate/action"
 """The action of `diskbench doctor --live` alone: it validates a deployment and deploys nothing."""
-DOCTORS = (*EXAMINED, VALIDATE)
+DOCTORS = (*EXAMINED, MONITORED, VALIDATE)
 """The actions without which everything can be rented."""
 
 

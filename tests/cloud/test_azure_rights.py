@@ -63,7 +63,7 @@ def rent_without_a_guest(rig: Rig) -> None:
         attach._attach_one(order, disk, lun)
     rig.provider.found(rental.scope)
     rig.extend(7200)
-    delete(order.edge, MACHINES, order.group, "diskbench-one-machine")
+    delete(order.edge, order.path(MACHINES, "machine"))
     rig.provider.release("one", rental.scope)
 
 

@@ -10,12 +10,11 @@ from diskbench.catalog.entry import catalogue
 from diskbench.errors import RentalFailed
 from diskbench.model.rental import Acquired
 from diskbench.providers.azure import attach, teardown
-from diskbench.providers.azure.client import Item
+from diskbench.providers.azure.client import DISKS, Item
 from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
-from diskbench.providers.azure.inventory import SHUTDOWN, inside, power_of, read_disk
 from diskbench.providers.azure.machines import seen_interface
-from diskbench.providers.azure.provision import AzureOrder, AzureProvisioned, running
-from diskbench.providers.azure.requests import name_of
+from diskbench.providers.azure.provision import AzureProvisioned, power_of, running
+from diskbench.providers.azure.requests import AzureOrder, name_of
 from diskbench.providers.guest import ROOT_DIRECTORY, Guest, GuestDisk, await_prepared, disks
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
 from diskbench.providers.waits import Still
@@ -61,10 +60,10 @@ def _await_listed(order: AzureOrder, disks: Sequence[str], *, scheduled: bool) -
     machine, disks and schedule. Listings may lag for minutes, so a timeout is only noted."""
     machine = name_of(order.lease, "machine")
     expected = {machine, name_of(order.lease, "os"), *disks}
-    expected |= {f"{SHUTDOWN}{machine}"} if scheduled else set()
+    expected |= {f"{teardown.SHUTDOWN}{machine}"} if scheduled else set()
 
     def ask() -> bool | Still:
-        listed = {str(item["name"]).lower() for item in inside(order.edge, {"name": order.group})}
+        listed = {str(item["name"]).lower() for item in teardown.inside(order.edge, order.group)}
         missing = sorted(name for name in expected if name.lower() not in listed)
         return Still(f"not listed yet: {', '.join(missing)}") if missing else True
 
@@ -90,7 +89,7 @@ def _find_disks(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tupl
 
 
 def _disk(order: AzureOrder, name: str) -> Item:
-    disk = read_disk(order.edge, order.lease, name)
+    disk = order.edge.find(order.edge.path(order.group, DISKS, name))
     if disk is None:
         raise RentalFailed(
             f"disk {name} is not listed any more", advice="another program deleted it"

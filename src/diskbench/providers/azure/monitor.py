@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from urllib.parse import urlencode
 
 from diskbench.model.expectation import LimitName
 from diskbench.model.metrics import CloudMetric
 from diskbench.model.rental import Acquired, Rental
 from diskbench.providers.azure.client import AzureClient
 from diskbench.providers.azure.disk_request import AzureResolved
-from diskbench.providers.azure.policy import MONITORED
 
-_VERSION = "2018-01-01"
 _REACHED = 99.0
 """"If this value reaches 100%, your application is I/O capped" (disks-metrics.md); the average of a
 minute at the limit may be a little less: our choice."""
@@ -81,7 +78,6 @@ class _Ask:
     ) -> Iterator[CloudMetric]:
         """The series of these metrics, of resources by LUN ("": without that dimension)."""
         asked = {
-            "api-version": _VERSION,
             "metricnamespace": "Microsoft.Compute/virtualMachines",
             "metricnames": ",".join(names),
             "timespan": self.timespan,
@@ -89,8 +85,8 @@ class _Ask:
             "aggregation": "Average",
             **({} if "" in resources else {"$filter": "LUN eq '*'"}),
         }
-        path = f"{self.machine}/providers/Microsoft.Insights/metrics?{urlencode(asked)}"
-        for metric in self.edge.sent(MONITORED, "GET", path).json()["value"]:
+        path = f"{self.machine}/providers/Microsoft.Insights/metrics"
+        for metric in self.edge.listed(path, asked):
             name = str(metric["name"]["value"])
             for series in metric["timeseries"] if name in names else ():
                 where = {

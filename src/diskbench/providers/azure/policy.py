@@ -111,13 +111,12 @@ def policy() -> str:
 NEEDED = ("Microsoft.Compute", "Microsoft.Network")
 SWITCH = "Microsoft.DevTestLab"
 """Only the machine's shutdown schedule needs it (teardown.py)."""
-READ = "Microsoft.Resources/subscriptions/providers/read"
 REGISTERED = "Registered"
 
 
 def state_of_provider(edge: AzureClient, namespace: str) -> str:
     """`Registered`, `NotRegistered`, `Registering`, `Unregistering`. Raises diskbench's errors."""
-    provider = edge.call(READ, "resources", "providers.get", namespace)
+    provider = edge.get(edge.path(kind=namespace))
     return str(provider.get("registrationState") or "NotRegistered")
 
 

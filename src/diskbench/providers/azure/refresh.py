@@ -22,13 +22,12 @@ from diskbench.catalog.entry import catalogue
 from diskbench.catalog.price_book import PriceBook
 from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
 from diskbench.errors import HostUnavailable
-from diskbench.providers.azure.client import AzureClient
+from diskbench.providers.azure.client import AzureClient, resource_skus
 from diskbench.providers.azure.machines import machine
 from diskbench.units import GIB
 
 URL = "https://prices.azure.com/api/retail/prices"
 _SKUS, _PRICES = "refreshed-skus", "refreshed-prices"
-_ACTION = "Microsoft.Compute/skus/read"
 _TIMEOUT_S = 30.0
 _TRIES = 3
 _TIER = re.compile(r"(?P<tier>[SEP][0-9]+) (?P<redundancy>[LZ]RS) Disk", re.IGNORECASE)
@@ -52,7 +51,7 @@ Item = dict[str, Any]
 def refreshed(edge: AzureClient, known: ProviderBook, today: str, *, url: str = URL) -> Overlay:
     """Today's figures of Azure for the region of `known`."""
     region = known.prices.region
-    skus = edge.listed(_ACTION, "compute", "resource_skus.list", filter=f"location eq '{region}'")
+    skus = resource_skus(edge, region)
     machines = retail_prices(url, "Virtual Machines", region)
     disks = retail_prices(url, "Storage", region)
     addresses = retail_prices(url, "Virtual Network", region)

@@ -25,6 +25,7 @@ from diskbench.providers.azure.provision import (
     alive,
     delete,
     disks_of_turn,
+    listed_machine,
     running,
     state_of,
 )
@@ -132,17 +133,6 @@ def change(order: AzureOrder, attached: list[dict[str, Any]], what: str) -> Stil
         nap(min(busy.retry_after_s, order.timing.attach_s), order.timing, order.watch)
         return Still("the machine is being changed")
     return Still(what)
-
-
-def listed_machine(order: AzureOrder) -> Item:
-    """The lease's machine. Raises RentalFailed where Azure does not list it."""
-    machine = alive(order)
-    if machine is None:
-        raise RentalFailed(
-            f"machine {name_of(order.lease, 'machine')} is not listed any more",
-            advice="another program deleted it: start a new run",
-        )
-    return machine
 
 
 def data_disks(machine: Item) -> list[dict[str, Any]]:

@@ -19,24 +19,25 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from diskbench.errors import AccessDenied, Busy, DiskbenchError, NotListedYet, Unanswered
+from diskbench.errors import (
+    AccessDenied,
+    Busy,
+    DiskbenchError,
+    InvalidValue,
+    NotListedYet,
+    Unanswered,
+)
 from diskbench.extras import missing
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder, waits
 from diskbench.providers.azure.disk_request import is_azure
-from diskbench.providers.azure.errors import (
-    MISSING,
-    error_code,
-    is_missing,
-    no_region,
-    no_subscription,
-    translate,
-)
+from diskbench.providers.azure.errors import MISSING, error_code, is_missing, translate
 from diskbench.providers.skeleton.cloud import Sessions
 from diskbench.providers.waits import CloudTiming, nap, repeated
 
@@ -118,8 +119,6 @@ class Azure:
     subscription: str
     endpoint: str | None
     refused: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
-    _made: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def edge(
         self, timing: AzureTiming, watch: RentWatch | None = None, until: float | None = None
@@ -128,45 +127,37 @@ class Azure:
         must end by `until` (Unix seconds); None: within the timeouts."""
         return AzureClient(self, timing, watch, until)
 
+    @cached_property
     def client(self) -> Any:  # noqa: ANN401 - an ARMPipelineClient
-        """The client of Resource Manager, made at first use."""
+        """The client of Resource Manager."""
         from azure.mgmt.core import ARMPipelineClient
 
-        with self._lock:
-            if "client" not in self._made:
-                url = (self.endpoint or PUBLIC).rstrip("/")
-                policies = request_policies(self.credential(), token_scope(url))
-                self._made["client"] = ARMPipelineClient(
-                    url,
-                    policies=policies,
-                    connection_timeout=waits.CONNECT_S,
-                    read_timeout=waits.ANSWER_S,
-                    **_trust(),
-                )
-            return self._made["client"]
+        url = (self.endpoint or PUBLIC).rstrip("/")
+        return ARMPipelineClient(
+            url,
+            policies=request_policies(self.credential, token_scope(url)),
+            connection_timeout=waits.CONNECT_S,
+            read_timeout=waits.ANSWER_S,
+            **_trust(),
+        )
 
     def emulated_endpoint(self) -> str | None:
         """The endpoint when it is not one of Azure."""
         return self.endpoint if self.endpoint and not is_azure(self.endpoint) else None
 
+    @cached_property
     def credential(self) -> Any:  # noqa: ANN401 - a TokenCredential
         """The credential that the SDK's own chain finds; it gets new tokens by itself."""
         from azure.identity import DefaultAzureCredential
 
-        with self._lock:
-            if "credential" not in self._made:
-                # The login service of a private cloud is not in Microsoft's instance discovery.
-                private = self.emulated_endpoint() is not None
-                self._made["credential"] = DefaultAzureCredential(
-                    disable_instance_discovery=private, **_trust()
-                )
-            return self._made["credential"]
+        # The login service of a private cloud is not in Microsoft's instance discovery.
+        private = self.emulated_endpoint() is not None
+        return DefaultAzureCredential(disable_instance_discovery=private, **_trust())
 
     def close(self) -> None:
         """Close the connections of the client and of the credential."""
-        with self._lock:
-            for made in self._made.values():
-                made.close()
+        for name in {"client", "credential"} & self.__dict__.keys():
+            getattr(self, name).close()
 
 
 @dataclass(frozen=True)
@@ -255,7 +246,7 @@ class AzureClient:
             first = self._send(verb, path, body, query)
             try:
                 polling.initialize(
-                    self.azure.client(), first, lambda answer: answer.http_response.json()
+                    self.azure.client, first, lambda answer: answer.http_response.json()
                 )
                 if not polling.finished():
                     polling.run()
@@ -276,7 +267,7 @@ class AzureClient:
         from azure.core.rest import HttpRequest
         from azure.mgmt.core.exceptions import ARMErrorFormat
 
-        client = self.azure.client()
+        client = self.azure.client
         if not url:
             asked = {"api-version": version_of(kind_of(path)), **(query or {})}
             url = client.format_url(f"{path}?{urlencode(asked, quote_via=quote)}")
@@ -323,7 +314,12 @@ class AzureSessions(Sessions[Azure]):
             ) from error
         known = (subscription or os.environ.get(SUBSCRIPTION_VARIABLE) or "").lower()
         if not known:
-            raise no_subscription()
+            raise InvalidValue(
+                "no Azure subscription: neither --subscription nor AZURE_SUBSCRIPTION_ID is set",
+                advice="set AZURE_SUBSCRIPTION_ID or use --subscription; "
+                "az account show --query id says which you use",
+                field="subscription",
+            )
         return self.of((known, endpoint), lambda: Azure(known, endpoint))
 
     def of_scope(self, scope: Scope) -> Azure:
@@ -335,7 +331,11 @@ def region_of(spec: RentSpec) -> str:
     """The given region, or the environment's. Raises InvalidValue."""
     known = spec.region or os.environ.get(LOCATION_VARIABLE)
     if not known:
-        raise no_region()
+        raise InvalidValue(
+            "no Azure region: neither --region nor AZURE_DEFAULTS_LOCATION is set",
+            advice="add --region, such as --region westeurope",
+            field="region",
+        )
     return known
 
 

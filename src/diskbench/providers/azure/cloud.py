@@ -24,9 +24,8 @@ from diskbench.providers.azure.disk_request import (
     disk_request,
 )
 from diskbench.providers.azure.doctor import examine, present, quotas, rehearse
-from diskbench.providers.azure.handover import hand_over
+from diskbench.providers.azure.handover import hand_over, metrics
 from diskbench.providers.azure.lookup import resolve_details
-from diskbench.providers.azure.monitor import metrics
 from diskbench.providers.azure.offer import foresee, rental
 from diskbench.providers.azure.policy import policy
 from diskbench.providers.azure.provision import (
@@ -83,14 +82,8 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         spec, requested = requested_disk(cell, disk_request)
         azure = self.sessions.at(spec.account, spec.endpoint_url)
         with while_looking():
-            details = resolve_details(
-                azure,
-                spec,
-                requested,
-                books.of("azure"),
-                self.reading,
-                self.ask_caller,
-            )
+            edge, known = azure.edge(self.reading), books.of("azure")
+            details = resolve_details(edge, spec, requested, known, self.ask_caller)
         return rental(books, spec, details, azure)
 
     def foresee(self, cell: Cell, books: Books) -> Rental:

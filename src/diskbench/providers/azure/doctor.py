@@ -38,14 +38,7 @@ from diskbench.providers.azure.client import (
 )
 from diskbench.providers.azure.disk_request import AzureResolved
 from diskbench.providers.azure.errors import NO_ROLE_HELPS, error_code, translate
-from diskbench.providers.azure.policy import (
-    NEEDED,
-    REGISTERED,
-    SWITCH,
-    how_to_register,
-    state_of_provider,
-    without_switch,
-)
+from diskbench.providers.azure.policy import NEEDED, SWITCH, how_to_register, unregistered
 from diskbench.providers.azure.requests import AzureOrder, Request
 from diskbench.providers.skeleton.doctor import (
     Bystander,
@@ -143,27 +136,21 @@ def _registrations(edge: AzureClient, where: str) -> list[Finding]:
     check, findings = "registrations", list[Finding]()
     for namespace in (*NEEDED, SWITCH):
         try:
-            state = state_of_provider(edge, namespace)
+            problem = unregistered(edge, namespace)
         except DiskbenchError as error:
             findings.append(refusal(check, where, error))
             continue
-        if state == REGISTERED:
-            findings.append(Finding(check=check, where=where, state="ok", told=f"{namespace}"))
-        elif namespace == SWITCH:
-            findings.append(
-                Finding(
-                    check=check, where=where, state="warning", told=without_switch(state),
-                    advice=how_to_register(namespace),
-                )
-            )  # fmt: skip
-        else:
-            problem = f"the subscription is not registered for {namespace} ({state})"
-            findings.append(
-                Finding(
-                    check=check, where=where, state="problem", told=problem,
-                    advice=how_to_register(namespace),
-                )
-            )  # fmt: skip
+        findings.append(
+            Finding(
+                check=check,
+                where=where,
+                state="warning" if namespace == SWITCH else "problem",
+                told=problem,
+                advice=how_to_register(namespace),
+            )
+            if problem
+            else Finding(check=check, where=where, state="ok", told=namespace)
+        )
     return findings
 
 
@@ -173,7 +160,7 @@ def _who(azure: Azure) -> str:
 
     audience = token_scope(azure.endpoint or PUBLIC)
     try:
-        token = azure.credential().get_token(audience).token
+        token = azure.credential.get_token(audience).token
     except AzureError as error:
         raise translate(error, "login") from error
     claims = _claims(token)

@@ -13,9 +13,7 @@ from diskbench.catalog.entry import catalogue
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.providers.azure.client import (
-    Azure,
     AzureClient,
-    AzureTiming,
     region_of,
     resource_skus,
 )
@@ -51,7 +49,6 @@ _ZONAL = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
 class AzureLookup:
     """The request, and where to resolve it."""
 
-    azure: Azure
     edge: AzureClient
     spec: RentSpec
     requested: AzureDiskRequest
@@ -60,17 +57,16 @@ class AzureLookup:
 
 
 def resolve_details(
-    azure: Azure,
+    edge: AzureClient,
     spec: RentSpec,
     requested: AzureDiskRequest,
     known: ProviderBook,
-    timing: AzureTiming,
     ask_caller: Callable[[], str] = caller_cidr,
 ) -> AzureResolved:
     """Everything that must be known before renting; the machine is chosen from `known`. Raises
     UserError."""
     region = region_of(spec)
-    here = AzureLookup(azure, azure.edge(timing), spec, requested, known, region)
+    here = AzureLookup(edge, spec, requested, known, region)
     unswitched = check_registrations(here.edge)
     sold = _sold(here)
     if spec.zone is not None and spec.zone not in sold.all_zones():
@@ -104,7 +100,7 @@ def resolve_details(
             if text
         ),
         ssh_cidr=_ssh_cidr(here, ask_caller),
-        emulated=azure.emulated_endpoint() is not None,
+        emulated=edge.azure.emulated_endpoint() is not None,
     )
 
 
@@ -114,7 +110,7 @@ def _ssh_cidr(here: AzureLookup, ask_caller: Callable[[], str]) -> str | None:
     spec = here.spec
     if spec.subnet is not None and spec.security_group is None and spec.ssh_cidr is None:
         return INSIDE
-    return ssh_cidr(spec, here.azure.emulated_endpoint(), ask_caller)
+    return ssh_cidr(spec, here.edge.azure.emulated_endpoint(), ask_caller)
 
 
 def _sold(here: AzureLookup) -> Offer:

@@ -143,11 +143,7 @@ def running(order: AzureOrder) -> Item:
     name = name_of(order.lease, "machine")
 
     def ask() -> Item | Still:
-        machine = alive(order)
-        if machine is None:
-            raise RentalFailed(
-                f"machine {name} is not listed any more", advice="another program deleted it"
-            )
+        machine = listed_machine(order)
         if state_of(machine) in {"Creating", "Updating"}:
             return Still(state_of(machine))
         power = power_of(machine)
@@ -162,17 +158,23 @@ def alive(order: AzureOrder) -> Item | None:
     if machine is None:
         return None
     if state_of(machine) in {"Failed", "Deleting"} or power_of(machine) in STOPPED:
-        raise ended(machine)
+        state = power_of(machine) if state_of(machine) == "Succeeded" else state_of(machine)
+        raise RentalFailed(
+            f"machine {machine.get('name')} is {str(state).lower()}: {why(machine)}",
+            advice="another program ended it: start a new run",
+        )
     return machine
 
 
-def ended(machine: Item) -> RentalFailed:
-    """The error for a machine that ended."""
-    state = power_of(machine) if state_of(machine) == "Succeeded" else state_of(machine)
-    return RentalFailed(
-        f"machine {machine.get('name')} is {str(state).lower()}: {why(machine)}",
-        advice="another program ended it: start a new run",
-    )
+def listed_machine(order: AzureOrder) -> Item:
+    """The lease's machine. Raises RentalFailed where Azure does not list it, or it has ended."""
+    machine = alive(order)
+    if machine is None:
+        raise RentalFailed(
+            f"machine {name_of(order.lease, 'machine')} is not listed any more",
+            advice="another program deleted it: start a new run",
+        )
+    return machine
 
 
 def _undo(order: AzureOrder) -> None:

@@ -12,8 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import urllib3
 
@@ -24,6 +22,7 @@ from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
 from diskbench.errors import HostUnavailable
 from diskbench.providers.azure.client import AzureClient, resource_skus
 from diskbench.providers.azure.machines import machine
+from diskbench.providers.networks import proxy_for
 from diskbench.units import GIB
 
 URL = "https://prices.azure.com/api/retail/prices"
@@ -84,13 +83,11 @@ def retail_prices(url: str, service: str, region: str) -> Iterator[Item]:
 
 
 def _pool(url: str) -> urllib3.PoolManager:
-    """Connections by the proxy of the environment (HTTPS_PROXY, NO_PROXY), which urllib3 does not
-    read by itself."""
-    parts = urlsplit(url)
-    proxy = getproxies().get(parts.scheme)
-    if proxy is None or proxy_bypass(parts.hostname or ""):
+    """Connections by the proxy of the environment, which urllib3 does not read by itself."""
+    proxy = proxy_for(url)
+    if proxy is None:
         return urllib3.PoolManager()
-    return urllib3.ProxyManager(proxy)
+    return urllib3.ProxyManager(f"http://{proxy.host}:{proxy.port}", proxy_headers=proxy.headers)
 
 
 def overlay(

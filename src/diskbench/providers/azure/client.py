@@ -76,20 +76,21 @@ _VERSIONS = {
     kind.lower(): version
     for kind, version in {
         "Microsoft.Authorization": "2022-04-01",
-        "Microsoft.Compute": "2024-11-01",
-        "Microsoft.Compute/diskEncryptionSets": "2024-03-02",
-        "Microsoft.Compute/disks": "2024-03-02",
-        "Microsoft.Compute/galleries": "2024-03-03",
+        "Microsoft.Compute": "2026-04-01",
+        "Microsoft.Compute/diskEncryptionSets": "2026-03-02",
+        "Microsoft.Compute/disks": "2026-03-02",
+        "Microsoft.Compute/galleries": "2026-03-03",
         "Microsoft.Compute/skus": "2021-07-01",
-        "Microsoft.Compute/snapshots": "2024-03-02",
+        "Microsoft.Compute/snapshots": "2026-03-02",
         "Microsoft.DevTestLab": "2018-09-15",
         "Microsoft.Insights": "2018-01-01",
         "Microsoft.MarketplaceOrdering": "2021-01-01",
-        "Microsoft.Network": "2024-05-01",
+        "Microsoft.Network": "2026-03-01",
         "Microsoft.Resources": "2025-04-01",
     }.items()
 }
-"""API versions by the beginning of a resource type; the longest that fits counts."""
+"""API versions by the beginning of a resource type, the longest that fits: those of
+azure-mgmt-compute 39, azure-mgmt-network 33 and azure-mgmt-resource 26."""
 _RIGHTS = {"GET": "read", "PUT": "write", "PATCH": "write", "DELETE": "delete", "POST": "action"}
 
 

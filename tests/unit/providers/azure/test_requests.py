@@ -14,7 +14,7 @@ from tests.rigs.golden import PLACE, Golden
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Claim
 from diskbench.providers.azure import requests, teardown
-from diskbench.providers.azure.client import Azure, AzureTiming, kind_of, version_of
+from diskbench.providers.azure.client import Azure, AzureTiming
 from diskbench.providers.azure.disk_request import (
     AzureImage,
     AzureMachine,
@@ -152,30 +152,6 @@ def test_what_the_guest_is_told_is_in_no_text_of_a_rental() -> None:
 
 def test_a_disk_in_three_zones_is_made_in_none() -> None:
     assert "zones" not in of_disk(disk(kind="Premium_ZRS"))
-
-
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("/subscriptions/0/resourceGroups/g", "Microsoft.Resources/subscriptions/resourceGroups"),
-        (
-            "/subscriptions/0/resourceGroups/g/resources",
-            "Microsoft.Resources/subscriptions/resourceGroups/resources",
-        ),
-        (
-            "/subscriptions/0/providers/Microsoft.Compute",
-            "Microsoft.Resources/subscriptions/providers",
-        ),
-        (f"{BELOW}/Microsoft.Compute/disks/d", "Microsoft.Compute/disks"),
-        (f"{BELOW}/Microsoft.Compute/disks/d/providers/Microsoft.Resources/tags/default",
-         "Microsoft.Resources/tags"),
-        ("/subscriptions/0/providers/Microsoft.Compute/locations/r/usages",
-         "Microsoft.Compute/locations/usages"),
-    ],
-)  # fmt: skip
-def test_the_right_that_a_request_needs_follows_from_its_path(path: str, kind: str) -> None:
-    assert kind_of(path) == kind
-    assert version_of(kind)
 
 
 def test_a_tag_holds_what_azure_takes_of_it() -> None:

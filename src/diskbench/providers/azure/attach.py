@@ -173,8 +173,15 @@ def swapped(order: AzureOrder) -> AzureProvisioned:
                     f"LUN {lun}" for lun in earlier if any(is_at_lun(disk, lun) for disk in shown)
                 ],
             )  # fmt: skip
-    for name in _earlier_disks(order):
-        _delete(order, name)
+    for item in order.edge.listed(f"{order.edge.path(order.group)}/resources"):
+        name = str(item["name"])
+        if str(item.get("type")).lower() == DISKS.lower() and _is_earlier(order, name):
+            try:
+                delete(order.edge, order.edge.path(order.group, DISKS, name))
+            except DiskbenchError as error:
+                if not is_missing(error):
+                    raise
+            order.watch.note(f"disk {name} is deleted")
     made = disks_of_turn(order, zone)
     return AzureProvisioned(running(order), made, zone)
 
@@ -218,21 +225,6 @@ def _detached(order: AzureOrder) -> list[int]:
 
 def _name(attached: dict[str, Any]) -> str:
     return str((attached.get("managedDisk") or {}).get("id", "")).rpartition("/")[2]
-
-
-def _earlier_disks(order: AzureOrder) -> list[str]:
-    listed = order.edge.listed(f"{order.edge.path(order.group)}/resources")
-    names = [str(item["name"]) for item in listed if str(item.get("type")).lower() == DISKS.lower()]
-    return [name for name in names if _is_earlier(order, name)]
-
-
-def _delete(order: AzureOrder, name: str) -> None:
-    try:
-        delete(order.edge, order.edge.path(order.group, DISKS, name))
-    except DiskbenchError as error:
-        if not is_missing(error):
-            raise
-    order.watch.note(f"disk {name} is deleted")
 
 
 _LUN_LINKS = ("/dev/disk/azure/scsi1/lun{lun}", "/dev/disk/azure/data/by-lun/{lun}")

@@ -345,7 +345,10 @@ def _of_marketplace(edge: AzureClient, region: str, urn: str) -> AzureImage:
     where = edge.path(kind=f"{kind}/offers/{offer}/skus/{sku}/versions")
     try:
         if version == "latest":
-            version = _newest(edge, where)
+            versions = [str(item["name"]) for item in edge.listed(where)]
+            if not versions:
+                raise InvalidValue("it has no version")
+            version = max(versions, key=_as_version)
         image = edge.get(f"{where}/{version}")
     except DiskbenchError as error:
         if is_missing(error) or isinstance(error, InvalidValue):
@@ -433,13 +436,6 @@ def _controllers(properties: Mapping[str, object]) -> tuple[Interface, ...]:
     words = {word.strip().lower() for word in value.split(",")}
     known: tuple[Interface, ...] = ("scsi", "nvme")
     return tuple(interface for interface in known if interface in words) or ("scsi",)
-
-
-def _newest(edge: AzureClient, where: str) -> str:
-    listed = edge.listed(where)
-    if not listed:
-        raise InvalidValue("it has no version")
-    return max((str(item["name"]) for item in listed), key=_as_version)
 
 
 def _as_version(text: str) -> tuple[int, ...]:

@@ -290,11 +290,6 @@ def data_disks(attached: Sequence[Mapping[str, Any]]) -> Request:
     }
 
 
-def new_expiry(expires_at: float) -> Request:
-    """Set a new expiry in the tags of a resource; its other tags stay."""
-    return {"operation": "Merge", "properties": {"tags": {EXPIRES_TAG: str(int(expires_at))}}}
-
-
 def of_lease(lease_id: str) -> str:
     """The filter that finds the groups of one lease. Quotes in it are doubled, as OData has it."""
     quoted = lease_id.replace("'", "''")

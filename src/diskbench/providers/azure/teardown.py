@@ -183,7 +183,8 @@ def _tag(edge: AzureClient, what: str, item: Item, end: LeaseEnd) -> None:
     """Write the expiry into one resource's tags; its other tags stay."""
     edge.finished(
         f"tags of {what}", edge.timing.network_s, "PATCH",
-        f"{item['id']}/providers/{TAGS}/default", requests.new_expiry(end.expires_at),
+        f"{item['id']}/providers/{TAGS}/default",
+        {"operation": "Merge", "properties": {"tags": {EXPIRES_TAG: str(int(end.expires_at))}}},
     )  # fmt: skip
 
 

@@ -44,8 +44,8 @@ def regressions(
         typer.Option(
             metavar="URL",
             envvar="DISKBENCH_NOTIFY_URL",
-            help="Post changes for the worse that the newest time showed to this webhook of Slack "
-            "or Mattermost. The variable keeps the URL out of the process list.",
+            help="Post changes for the worse that the newest measurement showed to this webhook "
+            "(Slack, Mattermost). Set the variable to keep the URL out of the process list.",
         ),
     ] = None,
     output: TableOrJson = "table",

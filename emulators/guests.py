@@ -9,7 +9,7 @@ import contextlib
 import os
 import select
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -244,6 +244,39 @@ def _end(init: int, group: Path) -> None:
                 signal.pidfd_send_signal(handle, signal.SIGTERM)
         finally:
             os.close(handle)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One network disk: what it did since it was attached, and the levels a second at which its
+    IOPS and bytes are held, with and without burst credit."""
+
+    done: devices.Counters
+    iops: tuple[float, ...] = ()
+    bytes_per_s: tuple[float, ...] = ()
+
+
+def counted(guest: str) -> dict[str, Counted]:
+    """Every network disk that is attached to the machine now, by its volume."""
+    here = place(guest)
+    with contextlib.suppress(OSError, ValueError):
+        orders = {disk.kernel: disk for disk in read_orders(here).disks}
+        found = {}
+        for loop in devices.find(here.images):
+            if (disk := orders.get(loop.kernel)) is not None:
+                found[loop.image.stem] = Counted(
+                    devices.read_counters(loop.kernel),
+                    _levels(pool.iops for pool in disk.pools),
+                    _levels(pool.bytes for pool in disk.pools),
+                )
+        return found
+    return {}
+
+
+def _levels(limits: Iterable[Allowance | None]) -> tuple[float, ...]:
+    return tuple(
+        level for limit in limits if limit is not None for level in (limit.baseline, limit.ceiling)
+    )
 
 
 def programs(guest: str) -> frozenset[str]:

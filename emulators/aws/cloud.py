@@ -15,6 +15,7 @@ from emulators.aws.faults import Faults
 from emulators.aws.policies import Demand
 from emulators.aws.transitions import Pace, Transitions
 from emulators.guests import Guest, Reach, write_ssh_config
+from emulators.monitoring import Monitoring
 
 Name = tuple[str, str, str]
 """Region, kind and id."""
@@ -82,6 +83,9 @@ class Cloud:
     """Regions that the account has not enabled."""
     encrypts_with: str | None = None
     """The ARN of a customer's key with which all volumes are encrypted by default."""
+    monitoring: Monitoring = field(default_factory=Monitoring)
+    metrics_after_s: float = 0.0
+    """How long after its end a period of CloudWatch is told; about 120 s at AWS."""
     demanded: list[Demand] = field(default_factory=list)
     """What requests demanded of the policy, in order."""
     late: Late = field(default_factory=Late)

@@ -39,7 +39,7 @@ def running(cloud: Cloud, *, port: int = 0) -> Iterator[str]:
     try:
         _clear(cloud)
         write_ssh_config(cloud.ssh_config, {})
-        with installed(cloud):
+        with installed(cloud), cloud.monitoring.going_on(lambda: list(cloud.machines)):
             server = _start(port, cloud)
             host, bound = server.get_host_and_port()
             try:
@@ -90,6 +90,8 @@ def fresh(cloud: Cloud) -> None:
             cloud.late.clear()
             cloud.policy, cloud.organization, cloud.encrypts_with = printed_policy(), None, None
             cloud.fast_restores.clear()
+            cloud.monitoring.clear()
+            cloud.metrics_after_s = 0.0
             cloud.free_plan, cloud.spot_role, cloud.not_enabled = False, True, frozenset()
             write_ssh_config(cloud.ssh_config, {})
 

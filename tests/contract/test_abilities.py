@@ -11,6 +11,7 @@ ABILITIES = {
     for name in (
         "Renter", "SwapsDisks", "Foresees", "ExtendsLeases", "TellsTime", "Examinable", "Metered",
         "Governed", "Regional", "Refreshes", "EndsMachines", "Caches", "Provisions", "HoldsCredit",
+        "Monitors",
     )
 }  # fmt: skip
 CLOUD = {
@@ -22,7 +23,7 @@ PUBLIC = CLOUD | {"Metered", "Refreshes", "EndsMachines", "Provisions"}
 @pytest.mark.parametrize(
     ("name", "abilities"),
     [
-        ("aws", PUBLIC | {"ExtendsLeases", "Regional"}),
+        ("aws", PUBLIC | {"ExtendsLeases", "Regional", "Monitors"}),
         ("azure", PUBLIC | {"ExtendsLeases", "Caches"}),
         ("gcp", PUBLIC),
         ("vsphere", CLOUD | {"ExtendsLeases"}),

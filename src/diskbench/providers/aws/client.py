@@ -39,6 +39,8 @@ class AwsTiming(CloudTiming):
     delete_s: float = 300.0
     settle_s: float = 30.0
     settle_repeats: int = 4
+    metric_s: float = 60.0
+    """The period of CloudWatch's metrics; EBS publishes a value a minute."""
 
 
 ANY_REGION = "us-east-1"

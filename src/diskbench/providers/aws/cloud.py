@@ -9,6 +9,7 @@ from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
 from diskbench.errors import InvalidValue
 from diskbench.model.finding import Finding, Quota
+from diskbench.model.metrics import CloudMetric
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
 from diskbench.model.spec import Cell, is_from_snapshot
 from diskbench.ports import Host, RentWatch
@@ -23,6 +24,7 @@ from diskbench.providers.aws.disk_request import (
 from diskbench.providers.aws.doctor import examine, present, quotas, rehearse
 from diskbench.providers.aws.handover import hand_over
 from diskbench.providers.aws.lookup import resolve_details
+from diskbench.providers.aws.metrics import metrics
 from diskbench.providers.aws.offer import foresee, rental
 from diskbench.providers.aws.policy import policy
 from diskbench.providers.aws.provision import AwsOrder, provision
@@ -115,6 +117,13 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
     @while_looking()
     def found(self, scope: Scope) -> Sequence[Found]:
         return found_leases(self.sessions, scope, self.reading)
+
+    @while_looking()
+    def metrics(
+        self, rental: Rental, acquired: Acquired, since: datetime, until: datetime
+    ) -> Sequence[CloudMetric]:
+        aws = self.sessions.of_scope(rental.scope, self.reading)
+        return metrics(aws.edge("cloudwatch", self.reading), acquired.facts, since, until)
 
     @while_looking()
     def present(self, scope: Scope) -> datetime:

@@ -28,6 +28,7 @@ LOOK = (
     "ec2:DescribeSnapshots",
     "ec2:DescribeSubnets",
     "ec2:DescribeVolumes",
+    "cloudwatch:GetMetricData",
     "kms:DescribeKey",
     "pricing:GetProducts",
     "servicequotas:GetServiceQuota",

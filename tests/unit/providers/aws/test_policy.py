@@ -14,7 +14,7 @@ from diskbench.providers.aws import policy
 PARTITION_DATA = create_loader().load_data("partitions")["partitions"]
 ROOT = Path(__file__).parents[4]
 SERVICES = {
-    "ec2": "ec2", "iam": "iam", "kms": "kms", "pricing": "pricing",
+    "cloudwatch": "cloudwatch", "ec2": "ec2", "iam": "iam", "kms": "kms", "pricing": "pricing",
     "service-quotas": "servicequotas", "ssm": "ssm", "sts": "sts",
 }  # fmt: skip
 """The SDK's name of a service, and IAM's."""

@@ -75,6 +75,8 @@ class Cloud:
     """A service control policy of the account's organisation, which only denies."""
     fast_restores: dict[str, str] = field(default_factory=dict)
     """Zone → state of Fast Snapshot Restore, of every snapshot."""
+    restores: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Snapshot → zone → state of Fast Snapshot Restore, where somebody switched it."""
     free_plan: bool = False
     """Whether the account is on the Free plan, which has few machines."""
     spot_role: bool = True

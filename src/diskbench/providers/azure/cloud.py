@@ -13,7 +13,7 @@ from diskbench.model.finding import Finding, Quota
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
-from diskbench.providers.asked import provisioned_types
+from diskbench.providers.asked import check_snapshot_kept, provisioned_types
 from diskbench.providers.azure.attach import swapped
 from diskbench.providers.azure.client import AzureSessions, AzureTiming
 from diskbench.providers.azure.disk_request import (
@@ -27,7 +27,7 @@ from diskbench.providers.azure.handover import hand_over
 from diskbench.providers.azure.lookup import resolve_details
 from diskbench.providers.azure.offer import foresee, rental
 from diskbench.providers.azure.policy import policy
-from diskbench.providers.azure.provision import AzureOrder, provision
+from diskbench.providers.azure.provision import AzureOrder, provision, snapshot
 from diskbench.providers.azure.refresh import refreshed
 from diskbench.providers.azure.teardown import extend, found_leases, release, why_gone
 from diskbench.providers.cloud_init import age_s
@@ -57,6 +57,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
     def check(self, cell: Cell) -> None:
         disk_request(cell.rent)
+        check_snapshot_kept(cell)
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         spec, requested = requested_disk(cell, disk_request)
@@ -92,12 +93,21 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         order = self._order(claim, rental, watch)
         return hand_over(order, swapped(order))
 
+    def snapshot(
+        self, claim: Claim, rental: Rental, fill: Callable[[], None], watch: RentWatch
+    ) -> str:
+        return snapshot(self._order(claim, rental, watch), fill)
+
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AzureOrder:
+        details = AzureResolved.model_validate(rental.details)
+        if rental.spec.snapshot_of_fill and rental.spec.snapshot:
+            requested = details.requested.model_copy(update={"snapshot": rental.spec.snapshot})
+            details = details.model_copy(update={"requested": requested})
         return AzureOrder(
             edge=self.sessions.of_scope(rental.scope).edge(self.timing, watch, claim.expires_at),
             claim=claim,
             spec=rental.spec,
-            details=AzureResolved.model_validate(rental.details),
+            details=details,
             keys=lease_keys(watch.secret(), claim.lease_id),
             watch=watch,
             timing=self.timing,

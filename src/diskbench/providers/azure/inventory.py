@@ -20,6 +20,7 @@ from diskbench.providers.azure.requests import (
 GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"
 MACHINES = "Microsoft.Compute/virtualMachines"
 DISKS = "Microsoft.Compute/disks"
+SNAPSHOTS = "Microsoft.Compute/snapshots"
 SHUTDOWN = "shutdown-computevm-"
 """The portal's name for a machine's schedule, which diskbench uses too (teardown.py)."""
 STOPPED = frozenset({"stopping", "stopped", "deallocating", "deallocated"})

@@ -23,6 +23,7 @@ from diskbench.providers.azure.inventory import (
     DISKS,
     GROUPS,
     MACHINES,
+    SNAPSHOTS,
     STOPPED,
     power_of,
     read,
@@ -234,6 +235,33 @@ def new_disk(order: AzureOrder, zone: str | None) -> NewDisk:
         snapshot=requested.snapshot,
         plus=requested.plus,
     )
+
+
+def snapshot(order: AzureOrder, fill: Callable[[], None]) -> str:
+    """The id of the lease's snapshot of its first disk, made or found, complete. It is in the
+    lease's group, and goes with it. Raises RentalFailed."""
+    name, edge = name_of(order.lease, "snapshot"), order.edge
+    resource = AzureResource("snapshot", SNAPSHOTS, "compute", "snapshots", order.group, name)
+    if resource.read(edge) is None:
+        fill()
+    source = read_disk(edge, order.lease, order.disk_name(0))
+    what = f"snapshot {name}"
+
+    def request() -> requests.Request:
+        if source is None:
+            raise RentalFailed("the filled disk is gone", advice="start a new run")
+        return requests.snapshot(order.claim, order.details.region, str(source["id"]))
+
+    made = put(edge, resource, request, order.timing.snapshot_s)
+
+    def ask() -> bool | Still:
+        found = resource.read(edge) or {}
+        percent = (found.get("properties") or {}).get("completionPercent")
+        # A disk of Premium SSD v2 can be made of a complete one only.
+        return True if percent in {None, 100} else Still(f"{percent:g}% copied")
+
+    order.until(ask, what, order.timing.snapshot_s)
+    return str(made["id"])
 
 
 def running(order: AzureOrder) -> Item:

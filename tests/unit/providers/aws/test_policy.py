@@ -76,7 +76,8 @@ def test_nothing_is_made_without_the_tag_nor_changed_that_lacks_it() -> None:
         if statement["Sid"].startswith("Change"):
             assert statement["Condition"] == {"Null": {"aws:ResourceTag/diskbench-lease": "false"}}
     words = (
-        "Attach", "Authorize", "Delete", "Deregister", "Detach", "Modify", "Release", "Terminate",
+        "Attach", "Authorize", "Delete", "Deregister", "Detach", "Disable", "Enable", "Modify",
+        "Release", "Terminate",
     )  # fmt: skip
     changing = {one for one in allowed() if one.partition(":")[2].startswith(words)}
     assert changing == set(policy.CHANGE)

@@ -70,7 +70,8 @@ class RentSpec(Frozen):
     `count` equal disks are attached; `stripe` makes one RAID 0 of them. `account` names what is
     paid by, in the provider's own terms; never a secret. `tags` are the user's own, put on
     everything that is made; `kms_key` names the user's key in the cloud that encrypts the disks;
-    `snapshot` names one there that each disk is made from, which then holds data from the start.
+    `snapshot` names one there that each disk is made from, which then holds data from the start;
+    with `snapshot_of_fill` the lease makes one of a disk that it filled.
 
     Options that a provider has of its own (model/options.py) stand beside these fields, by their
     group: `{"disk": "gp2", "lab": {"time_scale": 60.0}}`. Only what differs from its default is
@@ -146,6 +147,10 @@ class RentSpec(Frozen):
             "Snapshot id; each disk is made from it and holds its data.", "ID", "from_snapshot"
         ),
     ] = None
+    snapshot_of_fill: Annotated[
+        bool,
+        RentFlag("Fill a disk, and measure disks made from a snapshot of it, deleted at the end."),
+    ] = False
     account: str | None = None
     endpoint_url: Annotated[
         str | None,

@@ -38,6 +38,10 @@ def name_of(lease_id: str, kind: str) -> str:
     return f"diskbench-{lease_id}-{kind}"
 
 
+SNAPSHOT = "snapshot"
+"""The kind of a lease's own snapshot."""
+
+
 def disk_kind(index: int, turn: int = 1) -> str:
     """The kind of the disk number `index`, from 0, of a turn on its machine, from 1."""
     return f"disk-{index}" if turn == 1 else f"disk-{turn}-{index}"
@@ -238,6 +242,19 @@ def insert_disk(
         resource["sourceSnapshot"] = snapshot
     request = {"zone": zone, "diskResource": resource}
     return {**request, "requestId": token(claim.lease_id, kind, request)}
+
+
+def insert_snapshot(claim: Claim, project: str, zone: str) -> Request:
+    """Make the lease's snapshot, of its first disk."""
+    source = name_of(claim.lease_id, disk_kind(0))
+    resource = {
+        "name": name_of(claim.lease_id, SNAPSHOT),
+        "description": f"diskbench lease {claim.lease_id}",
+        "sourceDisk": f"projects/{project}/zones/{zone}/disks/{source}",
+        "labels": labels(claim),
+    }
+    request = {"snapshotResource": resource}
+    return {**request, "requestId": token(claim.lease_id, SNAPSHOT, request)}
 
 
 def _encrypted(kms_key: str | None) -> Request:

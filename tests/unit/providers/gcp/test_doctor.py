@@ -22,8 +22,8 @@ BY_FUNCTION = {
     "_insert": "insert",
 }  # fmt: skip
 """What our own functions call of the collection that they are given."""
-DELETED = {"instances.delete", "disks.delete", "firewalls.delete"}
-"""teardown.py goes through the three in a loop."""
+DELETED = {"instances.delete", "disks.delete", "firewalls.delete", "snapshots.delete"}
+"""teardown.py goes through them in a loop."""
 
 
 def called() -> set[str]:

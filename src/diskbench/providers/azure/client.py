@@ -53,6 +53,8 @@ class AzureTiming(CloudTiming):
     disk_s: float = 300.0
     attach_s: float = 300.0
     delete_s: float = 1800.0
+    metric_s: float = 60.0
+    """The period of Azure Monitor's metrics; burst credits have five of them."""
     settle_s: float = 30.0
     """How long a listing may lag behind what was made or deleted."""
     young_s: float = 900.0

@@ -100,7 +100,8 @@ class PriceBook(ProviderFile):
 
     def named_sources(self) -> dict[str, str]:
         """Return the sources, those of the machines too."""
-        keys = {key for book in (self, *self.regions.values()) for key in book.machines}
+        books = (self.machines, *(prices.machines for prices in self.regions.values()))
+        keys = {key for machines in books for key in machines}
         return super().named_sources() | {f"machines of {key}": key for key in keys}
 
     @model_validator(mode="after")

@@ -1,8 +1,8 @@
 """One figure of many disks, the fastest on top, with own runs below the published figures; and
 several figures of the same disks side by side, each on an axis of its own.
 
-Bars start at zero on a linear axis; the bar of a value that dwarfs the rest is cut and marked as
-cut. On a logarithmic axis the length of a bar has no meaning, so each value is a dot.
+Bars start at zero on a linear axis. On a logarithmic axis the length of a bar has no meaning, so
+each value is a dot.
 
 Panels replace a chart with two axes: rows are disks, panels are figures (IOPS, read, write), so
 that no lines cross and every number is beside its mark.
@@ -29,7 +29,6 @@ from diskbench.report.charts.palette import ACCENT, GRID, INK
 from diskbench.report.charts.point import (
     ChartPoint,
     Lanes,
-    Row,
     carried,
     is_own,
     lane_axis,
@@ -37,17 +36,12 @@ from diskbench.report.charts.point import (
     lanes_of,
     middle,
     provider_colour,
-    rest_and_outliers,
     subtitle,
 )
 
 WIDTH = 245
 ROW = 22
 _BAR = 13
-_BROKEN = 1.25
-_CUT = (1.06, 1.10)
-"""Where a cut bar ends, where it is interrupted and where it continues, as multiples of the largest
-whole bar."""
 _ROOMY = 200
 """Narrower panels show n only in the subtitle."""
 
@@ -61,7 +55,6 @@ def bars_chart(
     """
     (metric,) = {point.metric for point in points}
     values = _extent(points)
-    _, broken = rest_and_outliers(values)
     log = wants_log(values) and min(values) > 0
     ends = any(point.low is not None for point in points if point.source == "published")
     extremes = "shortest to longest" if metric.endswith("_ns") else "lowest to highest"
@@ -75,7 +68,7 @@ def bars_chart(
         id=name,
         alt=f"{heading}: {len({point.label for point in points})} disks, from {least.label} with "
         f"{with_unit(metric, least.value)} to {best.label} with {with_unit(metric, best.value)}.",
-        log=log if min(values) > 0 and (log or broken) else None,
+        log=log if min(values) > 0 else None,
     )
 
 
@@ -88,10 +81,7 @@ def _panel(
     """
     points = [point for of_lane in lanes.values() for point in of_lane]
     metric, values = points[0].metric, _extent(points)
-    highest, broken = rest_and_outliers(values)
-    whole = highest if broken and not log else max(values)
-    """The value up to which bars are whole."""
-    domain = log_domain(values) if log else [0.0, whole * (_BROKEN if broken else 1) or 1.0]
+    domain = log_domain(values) if log else [0.0, max(values) or 1.0]
     brief = width < _ROOMY
     y = lane_axis(lanes, labelled=labelled)
 
@@ -108,11 +98,7 @@ def _panel(
             [point for point in points if point.source == bars[0]["source"]], legend=labelled
         )
     }
-    spans = [
-        row
-        for row in bars
-        if row["low"] is not None and row["high"] <= whole and (row["low"] > 0 or not log)
-    ]
+    spans = [row for row in bars if row["low"] is not None and (row["low"] > 0 or not log)]
     words = [
         {
             "row": name,
@@ -129,12 +115,11 @@ def _panel(
             *dots(bars, at("value") | colour, size=80),
         ]  # fmt: skip
     else:
-        pieces = [piece for row in bars for piece in _pieces(row, whole)]
-        ends = at("from", "to") | colour | carried(bars)
+        ends = at("value") | colour | carried(bars)
         hollow = {"filled": False, "strokeWidth": 1.5, "strokeDash": [3, 2]}
         layers = [
-            layer("bar", [row for row in pieces if not row["doubted"]], ends, height=_BAR),
-            layer("bar", [row for row in pieces if row["doubted"]], ends, height=_BAR, **hollow),
+            layer("bar", [row for row in bars if not row["doubted"]], ends, height=_BAR),
+            layer("bar", [row for row in bars if row["doubted"]], ends, height=_BAR, **hollow),
         ]
     layers.append(layer("rule", spans, at("low", "high"), color=INK, strokeWidth=1.5))
     if published:
@@ -157,14 +142,6 @@ def _panel(
     told = at("at") | {"text": named("text")}
     layers.append(layer("text", words, told, align="left", dx=8, color=INK))
     return layered(layers, width, ROW * len(lanes), **more)
-
-
-def _pieces(bar: Row, whole: float) -> list[Row]:
-    """A whole bar, or both parts of a cut bar."""
-    if bar["value"] <= whole:
-        return [bar | {"from": 0.0, "to": bar["value"]}]
-    before, after = (whole * place for place in _CUT)
-    return [bar | {"from": 0.0, "to": before}, bar | {"from": after, "to": bar["value"]}]
 
 
 def _extent(points: Sequence[ChartPoint]) -> list[float]:

@@ -18,7 +18,7 @@ from diskbench.report.charts.figure import picture, svg
 from diskbench.report.charts.heat import bounds_of, latency_map_chart, place_of, words_of
 from diskbench.report.charts.load_curve import load_chart
 from diskbench.report.charts.measure import tick_words, ticks
-from diskbench.report.charts.spread_lines import cdf_chart, percentile_chart
+from diskbench.report.charts.percentiles import percentile_chart
 
 pytestmark = pytest.mark.slow
 
@@ -72,7 +72,6 @@ MAKERS = {
     "latency": lambda: course_latency_chart(burst()),
     "two directions": lambda: course_chart(mixed()),
     "percentiles": lambda: percentile_chart(spread()),
-    "cdf": lambda: cdf_chart(spread()),
     "load": lambda: load_chart(swept()),
     "map": lambda: latency_map_chart(mapped()),
 }
@@ -139,10 +138,10 @@ def test_a_day_is_drawn_with_its_stall_and_few_points():
     assert "12:00 h" in texts(drawn)
 
 
-def test_levels_far_apart_are_drawn_on_both_axes_and_the_logarithmic_one_first():
+def test_levels_far_apart_are_drawn_on_a_logarithmic_axis_if_nothing_else_is_asked_for():
     figure = course_chart(course(bucket(900_000, 3000, 10, 900, Noise(sd=0.02), seed=1)))
     assert figure.log is True
-    assert svg(figure, log=True) != svg(figure, log=False)
+    assert figure.on() == figure.on(log=True) != figure.on(log=False)
     assert course_chart(burst()).log is None
 
 

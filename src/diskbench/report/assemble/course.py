@@ -19,9 +19,9 @@ band of noise is as wide as it was. To these are added
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -306,24 +306,6 @@ class Band:
         return int(self.values.size)
 
 
-@dataclass(frozen=True)
-class Span:
-    """Adjacent stretches of run `row` (from 0) with the same step of `heat`."""
-
-    row: int
-    start_s: float
-    end_s: float
-    heat: int
-
-
-@dataclass(frozen=True)
-class Telling:
-    """A run that stands out, and the reason as text."""
-
-    run_id: str
-    why: str
-
-
 def band(course: StepCourse) -> Band:
     """The band of a course."""
     figure: Literal["iops", "bytes_per_s"]
@@ -352,23 +334,24 @@ def by_step(bands: Iterable[Band]) -> tuple[tuple[Band, ...], ...]:
 
 def spans(
     bands: Sequence[Band], bounds: Sequence[float], *, most: int = MOST_STRETCHES
-) -> tuple[Span, ...]:
-    """Each run in stretches of equal length; adjacent stretches of one step of heat are merged.
+) -> list[tuple[int, int, int, int]]:
+    """Each run in stretches of equal length: its row (from 0), start and end in seconds, and step
+    of heat; adjacent stretches of one step are merged.
 
     `bounds` are the upper bounds of the steps of heat. Stretches grow until the number of spans is
     within the limit.
     """
-    joined: list[Span] = []
+    joined: list[tuple[int, int, int, int]] = []
     count = most
     while count >= 1:
         width = stretch_s(bands, count)
         joined = [
-            span for row, band in enumerate(bands) for span in _spans(row, band, width, bounds)
+            (row, *span) for row, band in enumerate(bands) for span in _spans(band, width, bounds)
         ]
         if len(joined) <= MOST_CELLS:
             break
         count //= 2
-    return tuple(joined)
+    return joined
 
 
 def stretch_s(bands: Sequence[Band], count: int = MOST_STRETCHES) -> int:
@@ -384,39 +367,36 @@ def means(band: Band, width: int) -> NDArray[np.float64]:
     return np.asarray(sums / lengths)
 
 
-def _spans(row: int, band: Band, width: int, bounds: Sequence[float]) -> list[Span]:
+def _spans(band: Band, width: int, bounds: Sequence[float]) -> Iterator[tuple[int, int, int]]:
     heats = np.searchsorted(np.asarray(bounds), means(band, width), side="right").tolist()
-    joined, at = [], 0
+    at = 0
     for heat, same in groupby(heats):
         count = len(list(same))
-        end = min((at + count) * width, band.seconds)
-        joined.append(Span(row, at * width, end, heat))
+        yield at * width, min((at + count) * width, band.seconds), heat
         at += count
-    return joined
 
 
-def telling(bands: Sequence[Band], most: int = MOST_TELLING) -> tuple[Telling, ...]:
-    """At most `most` representative runs: the median, the lowest, the highest, the first and the
-    last to fall, and the one that stalled longest. No run appears twice."""
+def telling(bands: Sequence[Band], most: int = MOST_TELLING) -> dict[str, str]:
+    """At most `most` representative runs by their ids, each with why it is one: the median, the
+    lowest, the highest, the first and the last to fall, and the one that stalled longest."""
     if not bands:
-        return ()
+        return {}
     ordered = sorted(bands, key=lambda band: band.median)
     fell = sorted(
         (band for band in bands if band.fell_s is not None), key=lambda band: band.fell_s or 0.0
     )
-    stalled = [band for band in bands if band.stalled_s]
-    count = f"of {len(bands):,} runs"
+    longest = max(bands, key=lambda band: band.stalled_s)
     asked = [
-        (ordered[len(ordered) // 2], f"the middle {count}"),
-        (ordered[0], f"the lowest {count}"),
-        (ordered[-1], f"the highest {count}"),
+        (ordered[len(ordered) // 2], "the middle"),
+        (ordered[0], "the lowest"),
+        (ordered[-1], "the highest"),
+        *(
+            (band, f"the {which} to fall")
+            for band, which in zip((fell[:1] + fell[-1:]), ("first", "last"), strict=False)
+        ),
+        *([(longest, "the longest stall")] if longest.stalled_s else []),
     ]
-    if fell:
-        asked += [(fell[0], f"the first to fall {count}"), (fell[-1], f"the last to fall {count}")]
-    if stalled:
-        longest = max(stalled, key=lambda band: band.stalled_s)
-        asked.append((longest, f"the longest stall {count}"))
-    chosen: dict[str, Telling] = {}
-    for telling_run, why in asked:
-        chosen.setdefault(telling_run.run_id, Telling(telling_run.run_id, why))
-    return tuple(chosen.values())[:most]
+    chosen: dict[str, str] = {}
+    for band, why in asked:
+        chosen.setdefault(band.run_id, f"{why} of {len(bands):,} runs")
+    return dict(islice(chosen.items(), most))

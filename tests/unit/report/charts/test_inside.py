@@ -12,7 +12,7 @@ from tests.unit.report.inside import counted, expectation, histogram, lognormal,
 
 from diskbench.analysis.phases import step_phases
 from diskbench.report.assemble.course import Predicted, courses
-from diskbench.report.assemble.latencies import distributions, latency_maps, load_curves
+from diskbench.report.assemble.latencies import distributions, latency_map, load_curves
 from diskbench.report.charts.course import course_chart, course_latency_chart
 from diskbench.report.charts.figure import picture, svg
 from diskbench.report.charts.heat import bounds_of, latency_map_chart, place_of, words_of
@@ -54,7 +54,7 @@ def swept():
 
 def mapped():
     rows = [(s, 2.0**k, 2.0 ** (k + 1), s + k) for s in range(300) for k in (18, 20)]
-    return latency_maps(counted(rows))[0]
+    return latency_map(counted(rows))
 
 
 def mixed():

@@ -223,8 +223,8 @@ STALLED = 0.01
 
 
 def kept(values: Floats, n_out: int = MOST_POINTS) -> Places:
-    """The indices of at most `n_out` values (four or more) that represent the series, ascending, with the first
-    and the last.
+    """The indices of at most `n_out` values (four or more) that represent the series, ascending,
+    with the first and the last.
 
     NaN marks a second without data; NaNs are dropped when the series is thinned.
     """

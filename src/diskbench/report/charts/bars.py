@@ -11,6 +11,7 @@ that no lines cross and every number is beside its mark.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import dots, layer, layered
@@ -41,6 +42,9 @@ from diskbench.report.charts.point import (
 
 WIDTH = 245
 ROW = 22
+DWARFS, _LEAST = 5.0, 6
+"""The highest of so many values or more dwarfs the others from this multiple of their median on.
+Our choices."""
 _BAR = 13
 _ROOMY = 200
 """Narrower panels show n only in the subtitle."""
@@ -55,7 +59,7 @@ def bars_chart(
     """
     (metric,) = {point.metric for point in points}
     values = _extent(points)
-    log = wants_log(values) and min(values) > 0
+    log = _suits_log(values)
     ends = any(point.low is not None for point in points if point.source == "published")
     extremes = "shortest to longest" if metric.endswith("_ns") else "lowest to highest"
     best = max(points, key=lambda point: point.value)
@@ -144,6 +148,13 @@ def _panel(
     return layered(layers, width, ROW * len(lanes), **more)
 
 
+def _suits_log(values: Sequence[float]) -> bool:
+    """Whether values span two decades, or one dwarfs the others: whole bars of those would be too
+    short to compare."""
+    dwarfs = len(values) >= _LEAST and max(values) > DWARFS * median(values)
+    return min(values) > 0 and (wants_log(values) or dwarfs)
+
+
 def _extent(points: Sequence[ChartPoint]) -> list[float]:
     values = [value for point in points for value in (point.value, point.low, point.high)]
     return [value for value in values if value is not None]
@@ -187,7 +198,7 @@ def multiples_chart(
     if not panels:
         raise ValueError("no points to draw")
     lanes = lanes_of(points, ranked=False)
-    log = any(wants_log([point.value for point in points_of]) for points_of in panels.values())
+    log = any(_suits_log([point.value for point in of_panel]) for of_panel in panels.values())
     log = log and all(point.value > 0 for point in points)
     best = [
         f"most {panel}: {most.label} with {with_unit(most.metric, most.value)}"

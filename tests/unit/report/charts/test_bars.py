@@ -37,12 +37,15 @@ def test_own_runs_lie_beneath_the_published_figure_of_their_disk():
     ("points", "suits", "asked"),
     [
         ([*EIGHT, point("two decades", 101.0)], "log", "log"),
+        ([*EIGHT, point("dwarfs", 50.0)], "log", "log"),
         (EIGHT, "linear", "log"),
         ([point("none", 0.0), point("b", 50_000.0)], "linear", "linear"),
     ],
-    ids=["two decades", "alike", "nothing done"],
+    ids=["two decades", "dwarfs", "alike", "nothing done"],
 )
-def test_a_logarithmic_axis_suits_beyond_two_decades_and_may_be_asked_for(points, suits, asked):
+def test_a_logarithmic_axis_suits_beyond_two_decades_and_outliers_and_may_be_asked_for(
+    points, suits, asked
+):
     figure = chart(points)
     kinds = {log: axis_kind(figure, log=log) for log in (None, False, True)}
     assert kinds == {None: suits, False: "linear", True: asked}

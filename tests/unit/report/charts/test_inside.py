@@ -18,7 +18,7 @@ from diskbench.report.charts.figure import picture, svg
 from diskbench.report.charts.heat import bounds_of, latency_map_chart, place_of, words_of
 from diskbench.report.charts.load_curve import load_chart
 from diskbench.report.charts.measure import tick_words, ticks
-from diskbench.report.charts.percentiles import percentile_chart
+from diskbench.report.charts.spread_lines import cdf_chart, percentile_chart
 
 pytestmark = pytest.mark.slow
 
@@ -72,6 +72,7 @@ MAKERS = {
     "latency": lambda: course_latency_chart(burst()),
     "two directions": lambda: course_chart(mixed()),
     "percentiles": lambda: percentile_chart(spread()),
+    "cdf": lambda: cdf_chart(spread()),
     "load": lambda: load_chart(swept()),
     "map": lambda: latency_map_chart(mapped()),
 }

@@ -1,4 +1,4 @@
-"""Latency distributions as lines, with the tail drawn out.
+"""Latency distributions as lines: the CDF, and the percentile plot with its tail drawn out.
 
 percentile plot   x = −log₁₀(1 − p): 90, 99, 99.9 and 99.99 % lie equally far apart
 last point        the highest p that N I/Os support, pᴺ = 0.05 (MR-10)
@@ -15,6 +15,7 @@ from diskbench.report.assemble.latencies import SHOWN, Distribution
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import (
+    Channel,
     amount,
     bare,
     by_name,
@@ -23,6 +24,7 @@ from diskbench.report.charts.measure import (
     log_domain,
     named,
     span,
+    value_axis,
 )
 from diskbench.report.charts.palette import OF_DIRECTION, SERIES
 from diskbench.report.charts.point import Row
@@ -54,37 +56,24 @@ def percentile_chart(spread: Sequence[Distribution]) -> ChartFigure:
         "x": amount("x", scale={"domain": [0, furthest * 1.02], "nice": False}, axis=axis),
         "y": latency_axis("ns", log_domain(row["ns"] for row in lines)),
     }
-    legend = {
-        "orient": "top",
-        "title": None,
-        "columns": 1 if label_room(shown) > WIDTH / 2 else 2,
-        "labelLimit": 0,
-        "symbolStrokeWidth": 0,
-        "columnPadding": 24,
-    } if len(shown) > 1 else None  # fmt: skip
-    # The colours of the directions if they distinguish the lines. Fewer names than dashes, shapes
-    # and colours of series: at most six.
-    directions = [distribution.direction for distribution in shown.values()]
-    alone = len(set(directions)) == len(directions)
-    colours = [OF_DIRECTION[name] for name in directions] if alone else SERIES
-    colour = by_name("line", dict(zip(shown, colours, strict=False)), legend)
-    dash = by_name("line", dict(zip(shown, _DASHES, strict=False)))
-    shape = by_name("line", dict(zip(shown, _SHAPES, strict=False)), legend)
-    told = {"color": colour, "shape": shape, "description": named("words")}
-    layers = [
-        layer("line", lines, at | {"color": colour, "strokeDash": dash}, strokeWidth=1.8,
-              strokeJoin="round"),
-        layer("point", _marks(shown), at | told, filled=True, size=42, opacity=1),
-    ]  # fmt: skip
-    places = sorted({distribution.step_index for distribution in shown.values()})
-    return ChartFigure(
-        title="Latency percentiles",
-        subtitle="time of one I/O up to each percentile, both axes logarithmic; "
-        f"{_counts(shown, len(spread))}",
-        drawing=lambda _: layered(layers, WIDTH, HEIGHT),
-        id=f"percentiles-{'-'.join(map(str, places))}",
-        alt=_sentence(shown),
-    )
+    of_io = "time of one I/O up to each percentile, both axes logarithmic"
+    return _figure(spread, "percentiles", "Latency percentiles", of_io, lines, _marks(shown), at)
+
+
+def cdf_chart(spread: Sequence[Distribution]) -> ChartFigure:
+    """The share of I/Os up to each latency, at most six lines."""
+    shown = _named(spread)
+    lines = [row for name, of in shown.items() for row in _shares(of, name)]
+    share = {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1], "title": None, "domain": False,
+             "ticks": False, "minExtent": 34}  # fmt: skip
+    domain = log_domain(row["ns"] for row in lines)
+    at = {
+        "x": value_axis("ns", "lat_ns", domain, log=True, title=None),
+        "y": amount("share", scale={"domain": [0, 1]}, axis=share),
+    }
+    marks = [mark for mark in _marks(shown) if mark["share"] < 0.9999]
+    of_io = "share of I/Os that took at most a given time"
+    return _figure(spread, "cdf", "Latency distribution", of_io, lines, marks, at, "step-after")
 
 
 Shown = dict[str, Distribution]
@@ -111,26 +100,80 @@ def _named(spread: Sequence[Distribution]) -> Shown:
     return names
 
 
+def _figure(
+    spread: Sequence[Distribution],
+    kind: str,
+    title: str,
+    shows: str,
+    lines: Sequence[Row],
+    marks: Sequence[Row],
+    at: dict[str, Channel],
+    interpolate: str = "linear",
+) -> ChartFigure:
+    shown = _named(spread)
+    legend = {
+        "orient": "top",
+        "title": None,
+        "columns": 1 if label_room(shown) > WIDTH / 2 else 2,
+        "labelLimit": 0,
+        "symbolStrokeWidth": 0,
+        "columnPadding": 24,
+    } if len(shown) > 1 else None  # fmt: skip
+    # The colours of the directions if they distinguish the lines. Fewer names than dashes, shapes
+    # and colours of series: at most six.
+    directions = [distribution.direction for distribution in shown.values()]
+    alone = len(set(directions)) == len(directions)
+    colours = [OF_DIRECTION[name] for name in directions] if alone else SERIES
+    colour = by_name("line", dict(zip(shown, colours, strict=False)), legend)
+    dash = by_name("line", dict(zip(shown, _DASHES, strict=False)))
+    shape = by_name("line", dict(zip(shown, _SHAPES, strict=False)), legend)
+    told = {"color": colour, "shape": shape, "description": named("words")}
+    layers = [
+        layer("line", lines, at | {"color": colour, "strokeDash": dash}, strokeWidth=1.8,
+              interpolate=interpolate, strokeJoin="round"),
+        layer("point", marks, at | told, filled=True, size=42, opacity=1),
+    ]  # fmt: skip
+    places = sorted({distribution.step_index for distribution in shown.values()})
+    return ChartFigure(
+        title=title,
+        subtitle=f"{shows}; {_counts(shown, len(spread))}",
+        drawing=lambda _: layered(layers, WIDTH, HEIGHT),
+        id=f"{kind}-{'-'.join(map(str, places))}",
+        alt=_sentence(shown),
+    )
+
+
 def _x(share: float) -> float:
     """Where a share of I/Os stands in a percentile plot."""
     return -math.log10(max(1 - share, 1e-12))
 
 
 def _tail(distribution: Distribution, name: str) -> list[Row]:
-    """The line of a distribution: a bucket is drawn at the share of I/Os up to it, at most
-    _MOST_POINTS of them evenly along the axis, with both ends: it only rises, and has no peaks to
-    lose."""
+    """The line of a percentile plot: a bucket is drawn at the share of I/Os up to it."""
     shares = zip(distribution.latency_ns, distribution.shares(), strict=True)
     corners = [(_x(p), float(ns)) for ns, p in shares if p <= distribution.highest]
-    corners.insert(0, (0.0, float(distribution.latency_ns[0])))
+    first = [(0.0, float(distribution.latency_ns[0]))] if distribution.n else []
     last = distribution.quantile(distribution.highest * (1 - 1e-12))
     if last is not None:
         corners.append((_x(distribution.highest), last))
-    if len(corners) > _MOST_POINTS:
-        width = (corners[-1][0] - corners[0][0]) / (_MOST_POINTS - 2) or 1.0
-        by_pixel = {int((x - corners[0][0]) / width): (x, ns) for x, ns in corners}
-        corners = [corners[0], *by_pixel.values()]
-    return [{"x": x, "ns": ns, "line": name} for x, ns in corners]
+    return _fewer([{"x": x, "ns": ns, "line": name} for x, ns in first + corners], "x")
+
+
+def _shares(distribution: Distribution, name: str) -> list[Row]:
+    """The line of a distribution: the share of I/Os up to each bucket."""
+    shares = zip(distribution.latency_ns, distribution.shares(), strict=True)
+    return _fewer([{"ns": float(ns), "share": float(p), "line": name} for ns, p in shares], "share")
+
+
+def _fewer(corners: list[Row], along: str) -> list[Row]:
+    """At most _MOST_POINTS corners, evenly spaced along an axis, with both ends. A CDF only rises,
+    so it has no peaks to lose."""
+    if len(corners) <= _MOST_POINTS:
+        return corners
+    low, high = corners[0][along], corners[-1][along]
+    width = (high - low) / (_MOST_POINTS - 2) or 1.0
+    by_pixel = {int((corner[along] - low) / width): corner for corner in corners}
+    return [corners[0], *by_pixel.values()]
 
 
 def _quantiles(distribution: Distribution) -> list[tuple[float, float, str]]:
@@ -144,11 +187,12 @@ def _quantiles(distribution: Distribution) -> list[tuple[float, float, str]]:
 
 
 def _marks(shown: Shown) -> list[Row]:
-    """The quantiles on the lines."""
+    """The quantiles on the lines; `share` is their fraction."""
     return [
         {
             "x": _x(share),
             "ns": ns,
+            "share": share,
             "line": name,
             "words": f"run {of.run_id} · {name} · {figure} · n = {of.n:,}",
         }
@@ -188,3 +232,14 @@ def _sentence(shown: Shown) -> str:
 def _percentiles(data: ChartData) -> Iterator[ChartFigure]:
     if data.distributions:
         yield percentile_chart(data.distributions)
+
+
+@chart(
+    "cdf",
+    title="the share of I/Os that took at most a given time",
+    needs="the evidence of one run",
+    rank=50,
+)
+def _shares_of_run(data: ChartData) -> Iterator[ChartFigure]:
+    if data.distributions:
+        yield cdf_chart(data.distributions)

@@ -43,7 +43,7 @@ class FigureBeside(Frozen):
     ratio: float
 
 
-class TrialBeside(Frozen):
+class RunsBeside(Frozen):
     """One trial's runs beside the figures of the same disk and workload.
 
     `marks` qualify our figures: emulated, imported, unverified. `differences` say why figures may
@@ -65,7 +65,7 @@ class ComparePublishedDocument(Frozen):
     nothing about a cloud's disk and were not selected explicitly."""
 
     format: Literal[1] = 1
-    trials: tuple[TrialBeside, ...]
+    trials: tuple[RunsBeside, ...]
     left_out: tuple[str, ...] = ()
 
 
@@ -75,7 +75,7 @@ def trial_beside(
     figures: Sequence[Published],
     *,
     named: bool = False,
-) -> TrialBeside:
+) -> RunsBeside:
     """A trial beside the figures that match it; with `named`, beside every given figure of the same
     workload, whatever its disk."""
     first, run_ids = trial.runs[0], tuple(run.run_id for run in trial.runs)
@@ -93,7 +93,7 @@ def trial_beside(
         why_not, nearest = "the runs finished no step of that workload", ()
     warnings = [doubt for of in trial.steps.values() for step in of for doubt in step.warnings]
     year = int(when[:4]) if when else None
-    return TrialBeside(
+    return RunsBeside(
         trial_id=trial.trial_id,
         run_ids=run_ids,
         subject=_subject(asked),

@@ -105,17 +105,17 @@ def publish_site(
 
 
 @dataclass(frozen=True)
-class _Trial:
+class _Made:
     """What other pages depend on of a trial: the digest of its inputs, and its runs' lines."""
 
     digest: str
     lines: Sequence[dict[str, Any]]
 
 
-def _trials(build: _Build) -> dict[str, _Trial]:
+def _trials(build: _Build) -> dict[str, _Made]:
     """Write the pages of trials that are out of date; all trials by id, the newest first."""
     reader, site, folder, shown = build.reader, build.site, build.folder, build.shown
-    trials, stale = dict[str, _Trial](), dict[str, str]()
+    trials, stale = dict[str, _Made](), dict[str, str]()
     for trial_id, rows in shown.trials.items():
         of_rows = [build.rows[row.run.run_id] for row in rows]
         # An anonymous page depends on other trials too: on how the site calls its configuration.
@@ -124,7 +124,7 @@ def _trials(build: _Build) -> dict[str, _Trial]:
         if entry is None or not all(map(folder.has, entry.quoted["evidence"])):
             stale[trial_id] = digest
         else:
-            trials[trial_id] = _Trial(digest, entry.quoted["lines"])
+            trials[trial_id] = _Made(digest, entry.quoted["lines"])
             build.wanted.update((trial_name(trial_id), *entry.quoted["evidence"]))
     with _progress("trials", len(stale)) as advance:
         rows_of = ((trial_id, shown.trials[trial_id]) for trial_id in stale)
@@ -142,13 +142,13 @@ def _trials(build: _Build) -> dict[str, _Trial]:
                     digest if complete else "",
                     {"evidence": copied, "lines": lines},
                 )
-                trials[trial_id] = _Trial(digest, lines)
+                trials[trial_id] = _Made(digest, lines)
                 build.wanted.update((trial_name(trial_id), *copied))
                 advance()
     return trials
 
 
-def _configurations(build: _Build, trials: Mapping[str, _Trial]) -> list[ConfigurationLine]:
+def _configurations(build: _Build, trials: Mapping[str, _Made]) -> list[ConfigurationLine]:
     """Write the pages of configurations that are out of date; the lines of all, that of the newest
     run first."""
     folder, shown = build.folder, build.shown

@@ -26,7 +26,7 @@ from diskbench.store.database_errors import CHOOSE, as_unavailable, mark_refused
 from diskbench.store.schema_revision import (
     HEAD,
     VERSIONS,
-    bring_up_to_date,
+    make_schema,
     refuse_unknown,
     revision_of,
 )
@@ -67,7 +67,7 @@ def open_database(url: str) -> Engine:
     try:
         with as_unavailable(engine, before_work=True):
             if revision_of(engine) != HEAD:
-                bring_up_to_date(engine)
+                make_schema(engine)
             warn_of_skew(engine)
     except BaseException:
         engine.dispose()
@@ -77,21 +77,16 @@ def open_database(url: str) -> Engine:
 
 @dataclass(frozen=True)
 class DatabaseState:
-    """`revision` is that of our schema, None where there is none; `exists` says whether there is a
-    database at all: the first run makes a SQLite file."""
+    """Whether it has our schema, and whether there is a database at all: the first run makes a
+    SQLite file."""
 
     url: str
     exists: bool
-    revision: str | None = None
-
-    @property
-    def is_current(self) -> bool:
-        """Whether nothing has to be made or migrated."""
-        return self.revision == HEAD
+    has_schema: bool = False
 
 
 def database_state(url: str) -> DatabaseState:
-    """The state of the database at `url`, of which nothing is made or migrated; a lock is taken for
+    """The state of the database at `url`, of which nothing is made; a lock is taken for
     a moment to see whether it can be written to.
 
     Logs a warning where this machine's clock is over a minute from the database's. Raises
@@ -110,7 +105,7 @@ def database_state(url: str) -> DatabaseState:
             refuse_unknown(engine, revision)
             check_writable(engine)
             warn_of_skew(engine)
-        return DatabaseState(shown_url(engine), exists=True, revision=revision)
+        return DatabaseState(shown_url(engine), exists=True, has_schema=revision is not None)
     finally:
         engine.dispose()
 

@@ -7,15 +7,16 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from platformdirs import user_data_path
+from pydantic import BaseModel
 from sqlalchemy import exc
 from sqlalchemy.engine import Connection, Engine
 
@@ -34,6 +35,7 @@ from diskbench.store.urls import DATABASE_FORMS, database_file, database_url, pr
 from diskbench.visible import unstorable, unstorable_words
 
 log = logging.getLogger(__name__)
+M = TypeVar("M", bound=BaseModel)
 
 BUSY_TIMEOUT_S = 30
 """How long a writer waits for the lock before it gives up; one write takes milliseconds."""
@@ -145,10 +147,29 @@ def one_statement(engine: Engine) -> Iterator[Connection]:
         yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
 
+def fetch(engine: Engine, query: sa.Select[Any]) -> Sequence[Any]:
+    """The rows that a query finds. Raises StoreUnavailable."""
+    with one_statement(engine) as connection:
+        return connection.execute(query).all()
+
+
+def fetch_as(engine: Engine, kind: type[M], query: sa.Select[Any]) -> list[M]:
+    """The rows that a query finds, each as the model whose fields are its columns."""
+    with one_statement(engine) as connection:
+        found = connection.execute(query).mappings()
+        return [kind.model_validate(dict(row)) for row in found]
+
+
+def change(engine: Engine, statement: sa.Update | sa.Delete) -> int:
+    """Carry out one statement; returns how many rows it changed. Raises StoreUnavailable."""
+    with one_statement(engine) as connection:
+        return connection.execute(statement).rowcount
+
+
 def database_time(engine: Engine) -> datetime:
     """The database's present time, UTC. Raises StoreUnavailable."""
-    with one_statement(engine) as connection:
-        return datetime.fromisoformat(connection.execute(sa.select(present())).scalar_one())
+    ((present_time,),) = fetch(engine, sa.select(present()))
+    return datetime.fromisoformat(present_time)
 
 
 def skew_s(engine: Engine) -> float:

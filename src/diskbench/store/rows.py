@@ -20,7 +20,7 @@ from diskbench.model.value_fault import value_faults
 from diskbench.store import schema
 from diskbench.store.cells import insert_run_cells, is_of_matrix
 from diskbench.store.clock import now
-from diskbench.store.database import one_statement, transaction
+from diskbench.store.database import change, fetch, transaction
 from diskbench.store.evidence_place import directory_of_engine, kept_url, whole_url
 from diskbench.store.leases import Lease, insert_leases
 from diskbench.store.query import chunks, rows_of
@@ -89,9 +89,8 @@ def find_plan(database: Engine, trial_id: str) -> Plan | None:
     and this one cannot read.
     """
     query = sa.select(schema.trial.c.plan).where(schema.trial.c.trial_id == trial_id)
-    with one_statement(database) as connection:
-        stored = connection.execute(query).scalar_one_or_none()
-    return None if stored is None else _plan(trial_id, stored)
+    stored = [plan for (plan,) in fetch(database, query) if plan is not None]
+    return _plan(trial_id, stored[0]) if stored else None
 
 
 def find_plans(database: Engine, trial_ids: Sequence[str]) -> dict[str, Plan]:
@@ -123,30 +122,22 @@ def evidence_url_of(database: Engine, trial_id: str) -> str | None:
     """The store in which the evidence of a trial's runs lies; None for a trial without runs."""
     run = schema.run
     query = sa.select(run.c.evidence_url).where(run.c.trial_id == trial_id).limit(1)
-    with one_statement(database) as connection:
-        url: str | None = connection.execute(query).scalar_one_or_none()
-    return None if url is None else whole_url(url, directory_of_engine(database))
+    urls = [url for (url,) in fetch(database, query) if url is not None]
+    return whole_url(urls[0], directory_of_engine(database)) if urls else None
 
 
 def move_evidence(database: Engine, trial_id: str, evidence_url: str) -> None:
     """Record that the evidence of a trial's runs is now in another store."""
     run, kept = schema.run, kept_url(evidence_url, directory_of_engine(database))
-    with one_statement(database) as connection:
-        connection.execute(
-            sa.update(run).where(run.c.trial_id == trial_id).values(evidence_url=kept)
-        )
+    change(database, sa.update(run).where(run.c.trial_id == trial_id).values(evidence_url=kept))
 
 
 def begin_run(database: Engine, run_id: str) -> None:
     """Mark a planned run as running, from now on; a run that has begun keeps its time. It is in
     lists by this time, no longer by that of its plan."""
     run, moment = schema.run, now()
-    with one_statement(database) as connection:
-        connection.execute(
-            sa.update(run)
-            .where(run.c.run_id == run_id, run.c.state == "planned")
-            .values(state="running", started_at=moment, measured_at=moment)
-        )
+    planned = sa.update(run).where(run.c.run_id == run_id, run.c.state == "planned")
+    change(database, planned.values(state="running", started_at=moment, measured_at=moment))
 
 
 def end_run(
@@ -191,21 +182,18 @@ def run_began(database: Engine, run_id: str) -> str | None:
     """When a run began; None for one that has not."""
     run = schema.run
     query = sa.select(run.c.started_at).where(run.c.run_id == run_id)
-    with one_statement(database) as connection:
-        began: str | None = connection.execute(query).scalar_one_or_none()
-    return began
+    return next((began for (began,) in fetch(database, query)), None)
 
 
 def unfinished_runs(database: Engine, trial_id: str) -> tuple[str, ...]:
     """The runs of a trial that have no final state, in order."""
     run = schema.run
-    with one_statement(database) as connection:
-        ids = connection.execute(
-            sa.select(run.c.run_id)
-            .where(run.c.trial_id == trial_id, run.c.state.not_in(FINAL_STATES))
-            .order_by(run.c.run_index)
-        )
-        return tuple(ids.scalars())
+    query = (
+        sa.select(run.c.run_id)
+        .where(run.c.trial_id == trial_id, run.c.state.not_in(FINAL_STATES))
+        .order_by(run.c.run_index)
+    )
+    return tuple(run_id for (run_id,) in fetch(database, query))
 
 
 def delete_runs(database: Engine, run_ids: Sequence[str]) -> int:

@@ -18,7 +18,7 @@ from diskbench.model.matrix import Limits
 from diskbench.model.outcome import Problem
 from diskbench.store import schema
 from diskbench.store.cells import update_cell
-from diskbench.store.clock import present, ulid_time
+from diskbench.store.clock import present
 from diskbench.store.database import change, fetch, fetch_as, transaction
 from diskbench.store.upsert import insert_missing
 
@@ -52,14 +52,9 @@ class CampaignRow(Frozen):
 
 def save_campaign(database: Engine, campaign: CampaignRow, cells: Sequence[CellRow]) -> None:
     """Write a matrix and all its cells, before anything is rented; idempotent."""
-    base = {
-        "campaign_id": campaign.campaign_id,
-        "created_at": ulid_time(campaign.campaign_id),
-    }
     with transaction(database) as connection:
         began = campaign.created_at or connection.execute(sa.select(present())).scalar_one()
         row = campaign.model_dump(mode="json") | {"created_at": began}
-        insert_missing(connection, schema.campaign, [base])
         insert_missing(connection, schema.matrix, [row])
         insert_missing(connection, schema.cell, [cell.model_dump(mode="json") for cell in cells])
 

@@ -1,6 +1,6 @@
-"""The unfinished trials, their progress, and the live processes: rows that are deleted when the
-trial ends. And where the time of a trial went. None of them is a result; the owner of a trial is in
-the row of its cell (cells.py).
+"""Who is at work: the live processes, and the progress of runs, rows that are deleted when the run
+ends. And where the time of a trial went. None of them is a result; the owner of a trial is in the
+row of its cell (cells.py).
 """
 
 from __future__ import annotations
@@ -62,18 +62,6 @@ class Executor:
             return 0.0
         gone = datetime.fromisoformat(self.seen_at) - datetime.fromisoformat(self.beat_at)
         return gone.total_seconds()
-
-
-def unfinished_trials(database: Engine) -> Sequence[str]:
-    """The ids of all trials that have not ended, oldest first."""
-    query = sa.select(schema.claim.c.trial_id).order_by(schema.claim.c.trial_id)
-    return [trial_id for (trial_id,) in fetch(database, query)]
-
-
-def is_unfinished(database: Engine, trial_id: str) -> bool:
-    """Whether a trial has begun and not ended."""
-    query = sa.select(schema.claim).where(schema.claim.c.trial_id == trial_id)
-    return bool(fetch(database, query))
 
 
 def progress_row(

@@ -24,7 +24,7 @@ from diskbench.store.database import change, fetch, transaction
 from diskbench.store.evidence_place import directory_of_engine, kept_url, whole_url
 from diskbench.store.leases import Lease, insert_leases
 from diskbench.store.query import chunks, rows_of
-from diskbench.store.run_row import campaign_row, run_row, trial_row
+from diskbench.store.run_row import run_row, trial_row
 from diskbench.store.upsert import insert_missing, upsert
 
 
@@ -36,21 +36,20 @@ def save_plans(
     owner: str | None = None,
     leases: Sequence[Lease] = (),
 ) -> None:
-    """Write leases, campaigns, trials, their runs as planned and their claims, before anything is
-    made on a host; and the cells of trials that belong to no matrix. All are written in one
-    transaction, by as many statements as for one trial.
+    """Write leases, trials and their runs as planned, before anything is made on a host; and the
+    cells of trials that belong to no matrix. All are written in one transaction, by as many
+    statements as for one trial.
 
     `evidence_url` is the store's printable URL. The cells are `owner`'s from the start: one that is
-    nobody's looks abandoned. The leases come with them, all or nothing: one without a claim looks
+    nobody's looks abandoned. The leases come with them, all or nothing: one without a run looks
     like one that outlived its trial, and whoever sweeps would give it back.
     """
     evidence_url = kept_url(evidence_url, directory_of_engine(database))
     campaign_ids = list(dict.fromkeys(plan.campaign_id for plan in plans))
     with transaction(database) as connection:
         insert_leases(connection, leases)
-        # A matrix has written its campaign and its cells.
+        # A matrix has written its cells.
         of_runs = [name for name in campaign_ids if not is_of_matrix(connection, name)]
-        insert_missing(connection, schema.campaign, [*map(campaign_row, of_runs)])
         insert_missing(connection, schema.trial, [trial_row(plan) for plan in plans])
         rows = [
             run_row(plan, index, evidence_url)
@@ -58,7 +57,6 @@ def save_plans(
             for index in range(len(plan.run_ids))
         ]
         insert_missing(connection, schema.run, rows)
-        insert_missing(connection, schema.claim, [{"trial_id": plan.trial_id} for plan in plans])
         for campaign_id in of_runs:
             insert_run_cells(
                 connection, [plan for plan in plans if plan.campaign_id == campaign_id], owner
@@ -150,7 +148,7 @@ def end_run(
     finished_at: str,
 ) -> None:
     """The final state of a run. When it is the trial's last, the trial is no longer unfinished."""
-    run, claim = schema.run, schema.claim
+    run = schema.run
     times = {"started_at": started_at, "finished_at": finished_at}
     if started_at is not None:
         times["measured_at"] = started_at
@@ -159,13 +157,6 @@ def end_run(
             sa.update(run).where(run.c.run_id == run_id).values(**ending(state, problem), **times)
         )
         connection.execute(sa.delete(schema.progress).where(schema.progress.c.run_id == run_id))
-        trial_id = sa.select(run.c.trial_id).where(run.c.run_id == run_id).scalar_subquery()
-        unfinished = sa.select(run.c.run_id).where(
-            run.c.trial_id == trial_id, run.c.state.not_in(FINAL_STATES)
-        )
-        connection.execute(
-            sa.delete(claim).where(claim.c.trial_id == trial_id, ~unfinished.exists())
-        )
 
 
 def ending(state: RunState, problem: Problem | None) -> dict[str, Any]:
@@ -196,10 +187,17 @@ def unfinished_runs(database: Engine, trial_id: str) -> tuple[str, ...]:
     return tuple(run_id for (run_id,) in fetch(database, query))
 
 
+def unfinished_trials(database: Engine) -> list[str]:
+    """The ids of all trials with a run that has no final state, oldest first."""
+    run = schema.run.c
+    query = sa.select(run.trial_id).where(run.state.not_in(FINAL_STATES)).distinct()
+    return [trial_id for (trial_id,) in fetch(database, query.order_by(run.trial_id))]
+
+
 def delete_runs(database: Engine, run_ids: Sequence[str]) -> int:
-    """Delete runs with all their rows, and trials and campaigns left empty; returns how many."""
+    """Delete runs with all their rows, and trials and matrices left empty; returns how many."""
     trials, campaigns = left_empty(database, run_ids)
-    run, trial, campaign = schema.run, schema.trial, schema.campaign
+    run, trial, matrix = schema.run, schema.trial, schema.matrix
     with transaction(database) as connection:
         gone = sum(
             connection.execute(sa.delete(run).where(run.c.run_id.in_(chunk))).rowcount
@@ -207,7 +205,7 @@ def delete_runs(database: Engine, run_ids: Sequence[str]) -> int:
         )
         for table, key, names in (
             (trial, "trial_id", trials),
-            (campaign, "campaign_id", campaigns),
+            (matrix, "campaign_id", campaigns),
         ):
             for chunk in chunks(names):
                 connection.execute(sa.delete(table).where(table.c[key].in_(chunk)))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diskbench.model.rental import Claim
-from diskbench.providers.azure.client import DISKS, MACHINES, AzureClient, AzureTiming
+from diskbench.providers.azure.client import DISKS, MACHINES, SNAPSHOTS, AzureClient, AzureTiming
 from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.scripts import script
@@ -268,6 +268,23 @@ def _of_compute(order: AzureOrder, zone: str | None, properties: Request) -> Req
         "properties": properties,
     }
     return request if zone is None else {**request, "zones": [zone]}
+
+
+def snapshot(order: AzureOrder) -> Part:
+    """The lease's snapshot of its first disk: incremental, which Premium SSD v2 requires."""
+    source = order.path(DISKS, disk_kind(0, order.claim.turn))
+    request = {
+        "location": order.details.region,
+        "tags": tags(order.claim, order.lab),
+        "sku": {"name": "Standard_LRS"},
+        "properties": {
+            "creationData": {"createOption": "Copy", "sourceResourceId": source},
+            "incremental": True,
+            "networkAccessPolicy": "DenyAll",
+            "publicNetworkAccess": "Disabled",
+        },
+    }
+    return Part(SNAPSHOTS, "snapshot", order.path(SNAPSHOTS, "snapshot"), request)
 
 
 def attachment(disk_id: str, lun: int, caching: str) -> Request:

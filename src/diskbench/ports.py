@@ -14,6 +14,7 @@ from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
 from diskbench.limits import RECORD_BYTES
 from diskbench.model.finding import Finding, Quota
+from diskbench.model.metrics import CloudMetric
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, SshAccess
 from diskbench.model.spec import Cell
 from diskbench.visible import UNKNOWN
@@ -425,4 +426,19 @@ class HoldsCredit(Protocol):
 
     def set_credit(self, lease_id: str, *, on: bool) -> None:
         """Let credit change (`on`) or freeze it; in effect when this returns; idempotent."""
+        ...
+
+
+@runtime_checkable
+class Monitors(Protocol):
+    """A renter whose cloud counts by itself what its disks and machines do, and tells it."""
+
+    def metrics(
+        self, rental: Rental, acquired: Acquired, since: datetime, until: datetime
+    ) -> Sequence[CloudMetric]:
+        """What the cloud has counted so far of the measured disks and their machine between two
+        times (UTC), by few read-only calls and without waiting for what is not published yet:
+        the caller asks again. Also of resources that were given back. Empty where it counts nothing
+        of such a disk. Raises DiskbenchError where it cannot be asked; the caller then goes on
+        without."""
         ...

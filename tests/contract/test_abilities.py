@@ -11,6 +11,7 @@ ABILITIES = {
     for name in (
         "Renter", "SwapsDisks", "Foresees", "ExtendsLeases", "TellsTime", "Examinable", "Metered",
         "Governed", "Regional", "Refreshes", "EndsMachines", "Caches", "Provisions", "HoldsCredit",
+        "Monitors",
     )
 }  # fmt: skip
 CLOUD = {
@@ -23,7 +24,7 @@ PUBLIC = CLOUD | {"Metered", "Refreshes", "EndsMachines", "Provisions"}
     ("name", "abilities"),
     [
         ("aws", PUBLIC | {"ExtendsLeases", "Regional"}),
-        ("azure", PUBLIC | {"ExtendsLeases", "Caches"}),
+        ("azure", PUBLIC | {"ExtendsLeases", "Caches", "Monitors"}),
         ("gcp", PUBLIC),
         ("vsphere", CLOUD | {"ExtendsLeases"}),
         ("fake", {"Renter", "SwapsDisks", "Foresees", "ExtendsLeases"}),

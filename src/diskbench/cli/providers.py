@@ -50,3 +50,5 @@ def abilities(provider: Provider) -> Iterator[str]:
         yield "gc uses the cloud's clock to decide what has expired"
     if isinstance(instance, ports.HoldsCredit):
         yield "filling a disk spends no burst credit"
+    if isinstance(instance, ports.Monitors):
+        yield "its own metrics of disks and machine are kept with each run"

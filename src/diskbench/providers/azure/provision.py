@@ -141,21 +141,21 @@ def disks_of_turn(order: AzureOrder, zone: str | None) -> tuple[Item, ...]:
 def snapshot(order: AzureOrder, fill: Callable[[], None]) -> str:
     """The id of the lease's snapshot of its first disk, made or found, complete. It is in the
     lease's group, and goes with it. Raises RentalFailed."""
-    part, edge = requests.snapshot(order), order.edge
-    if edge.find(part.path) is None:
+    part = requests.snapshot(order)
+    if order.edge.find(part.path) is None:
         fill()
-        if edge.find(order.path(DISKS, disk_kind(0, order.claim.turn))) is None:
+        if order.edge.find(order.path(DISKS, disk_kind(0, order.claim.turn))) is None:
             raise RentalFailed("the filled disk is gone", advice="start a new run")
-    made = put(order, part, order.timing.snapshot_s)
+    put(order, part, order.timing.snapshot_s)
 
     def ask() -> bool | Still:
-        found = edge.find(part.path) or {}
+        found = order.edge.find(part.path) or {}
         percent = (found.get("properties") or {}).get("completionPercent")
         # A disk of Premium SSD v2 can be made of a complete one only.
         return True if percent in {None, 100} else Still(f"{percent:g}% copied")
 
     order.until(ask, part.words, order.timing.snapshot_s)
-    return str(made["id"])
+    return part.path
 
 
 def running(order: AzureOrder) -> Item:

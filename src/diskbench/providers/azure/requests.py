@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diskbench.model.rental import Claim
-from diskbench.providers.azure.client import DISKS, MACHINES, SNAPSHOTS, AzureClient, AzureTiming
+from diskbench.providers.azure.client import DISKS, MACHINES, AzureClient, AzureTiming
 from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.scripts import script
@@ -261,21 +261,12 @@ def disks(order: AzureOrder, zone: str | None) -> list[Part]:
     return [Part(DISKS, role, order.path(DISKS, role), request) for role in roles]
 
 
-def _of_compute(order: AzureOrder, zone: str | None, properties: Request) -> Request:
-    request = {
-        "location": order.details.region,
-        "tags": tags(order.claim, order.lab),
-        "properties": properties,
-    }
-    return request if zone is None else {**request, "zones": [zone]}
-
-
 def snapshot(order: AzureOrder) -> Part:
     """The lease's snapshot of its first disk: incremental, which Premium SSD v2 requires."""
     source = order.path(DISKS, disk_kind(0, order.claim.turn))
     request = {
         "location": order.details.region,
-        "tags": tags(order.claim, order.lab),
+        "tags": tags(order.claim),
         "sku": {"name": "Standard_LRS"},
         "properties": {
             "creationData": {"createOption": "Copy", "sourceResourceId": source},
@@ -284,7 +275,17 @@ def snapshot(order: AzureOrder) -> Part:
             "publicNetworkAccess": "Disabled",
         },
     }
-    return Part(SNAPSHOTS, "snapshot", order.path(SNAPSHOTS, "snapshot"), request)
+    kind = "Microsoft.Compute/snapshots"
+    return Part(kind, "snapshot", order.path(kind, "snapshot"), request)
+
+
+def _of_compute(order: AzureOrder, zone: str | None, properties: Request) -> Request:
+    request = {
+        "location": order.details.region,
+        "tags": tags(order.claim, order.lab),
+        "properties": properties,
+    }
+    return request if zone is None else {**request, "zones": [zone]}
 
 
 def attachment(disk_id: str, lun: int, caching: str) -> Request:

@@ -22,6 +22,7 @@ from diskbench.providers.azure.client import Azure
 from diskbench.providers.azure.disk_request import DEFAULT_OS_GIB, AzureDiskRequest, AzureResolved
 from diskbench.providers.azure.machines import candidates, of_book, too_small
 from diskbench.providers.skeleton.offer import (
+    OF_FILL,
     disk_words,
     needs,
     open_warnings,
@@ -38,7 +39,7 @@ def rental(books: Books, spec: RentSpec, details: AzureResolved, azure: Azure) -
     os_disk = DiskSpec(type=details.os_type, size_gib=details.image.os_gib or DEFAULT_OS_GIB)
     prices = _prices(
         books, requested, details.size_gib, machine.size, details.region, os_disk,
-        public=details.subnet is None,
+        public=details.subnet is None, snapshot=spec.snapshot_of_fill,
     )  # fmt: skip
     return Rental(
         scope=Scope(
@@ -75,6 +76,8 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
     what = disk_words(
         what, requested.count, spec.stripe, requested.iops, requested.mb_per_s, "MB/s"
     )
+    if spec.snapshot_of_fill:
+        what += OF_FILL
     if requested.tier:
         what += f", tier {requested.tier}"
     if requested.plus:
@@ -99,6 +102,7 @@ def _prices(
     os_disk: DiskSpec,
     *,
     public: bool,
+    snapshot: bool,
 ) -> tuple[PricePart, ...]:
     # On-demand bursting costs by the hour and by burst transactions; neither price is known.
     bursting = [PricePart(name="bursting on demand", hourly_usd=None)]
@@ -106,7 +110,7 @@ def _prices(
         books, "azure", size, region,
         root=None if requested.kind == "root" else os_disk,
         disk=None if requested.kind == "local" else requested.spec(size_gib),
-        public=public, root_words="OS disk", tier=requested.tier,
+        public=public, root_words="OS disk", tier=requested.tier, snapshot=snapshot,
         more=bursting if requested.bursting else [],
     )  # fmt: skip
 
@@ -154,7 +158,7 @@ def foresee(books: Books, spec: RentSpec, requested: AzureDiskRequest) -> Rental
     os_disk = DiskSpec(type=os_type, size_gib=DEFAULT_OS_GIB)
     prices = _prices(
         books, requested, size_gib, size or "", spec.region or "", os_disk,
-        public=spec.subnet is None,
+        public=spec.subnet is None, snapshot=spec.snapshot_of_fill,
     )  # fmt: skip
     cached = f", host cache {requested.caching}" if requested.caching else ""
     what = (

@@ -4,6 +4,7 @@ from tests.unit.report.made import plan, row
 
 from diskbench.model.spec import Step
 from diskbench.report.assemble.grids import block_curves, mix_cells
+from diskbench.report.assemble.latencies import load_curves
 from diskbench.report.charts.grids import block_chart, mix_chart
 
 SIZES = [4096, 8192, 65536, 2**20]
@@ -57,6 +58,7 @@ def test_a_grid_has_the_shares_that_were_offered_and_what_reads_took():
     assert all((cell.read_p99_ns is None) == (cell.read_share == 0) for cell in cells)
     rects = mix_chart(cells).drawing(0)["layer"][0]["data"]["values"]
     assert len(rects) == 12
+    assert load_curves(rows, plan=plan(steps=steps)) == (), "a share with other writes each time"
 
 
 def test_an_offered_load_of_one_direction_is_no_grid():

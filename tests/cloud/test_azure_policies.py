@@ -88,3 +88,21 @@ def test_the_rehearsal_proves_the_tags(rig: Rig) -> None:
     assert all(one.state == "ok" for one in rig.provider.rehearse(rig.resolve(tags=TAGS)))
     (problem,) = {one.advice for one in rig.provider.rehearse(rig.resolve()) if one.state != "ok"}
     assert "add --tag CostCenter=VALUE" in problem
+
+
+def test_the_group_that_azure_makes_by_itself_is_nobodys_lease_and_stays(rig: Rig) -> None:
+    """NetworkWatcherRG comes with a region's first network, and without our tags."""
+    scope = rig.scope()
+    path = f"/subscriptions/{scope.account}/resourceGroups/NetworkWatcherRG"
+    watcher = {
+        "id": path, "name": "NetworkWatcherRG", "type": "Microsoft.Resources/resourceGroups",
+        "location": "eastus", "properties": {"provisioningState": "Succeeded"},
+    }  # fmt: skip
+    with rig.cloud.lock:
+        rig.cloud.save(watcher)
+    without_a_guest(rig)
+    assert {found.lease_id for found in rig.provider.found(scope)} == {"one"}
+    rig.release()
+    assert rig.left() == [path]
+    with rig.cloud.lock:
+        rig.cloud.drop(path)

@@ -74,6 +74,7 @@ PUBLIC = "https://management.azure.com"
 GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"
 MACHINES = "Microsoft.Compute/virtualMachines"
 DISKS = "Microsoft.Compute/disks"
+SNAPSHOTS = "Microsoft.Compute/snapshots"
 SCHEDULES = "Microsoft.DevTestLab/schedules"
 TAGS = "Microsoft.Resources/tags"
 _VERSIONS = {

@@ -276,7 +276,7 @@ class AzureClient:
         client = self.azure.client
         if not url:
             asked = {"api-version": version_of(kind_of(path)), **(query or {})}
-            url = client.format_url(f"{path}?{urlencode(asked, quote_via=quote)}")
+            url = client.format_url(f"{quote(path)}?{urlencode(asked, quote_via=quote)}")
         answer = client.send_request(
             HttpRequest(verb, url, json=body), _return_pipeline_response=True
         )

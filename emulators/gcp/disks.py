@@ -1,4 +1,4 @@
-"""Zonal disks: made, told, labelled and deleted."""
+"""Disks of zones and of regions: made, told, labelled and deleted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from emulators.gcp.call import Call, Refusal, invalid, not_found
 from emulators.gcp.cloud import Cloud, Work
 from emulators.gcp.disk_types import Sized
 from emulators.gcp.operations import force, look_at, start
-from emulators.gcp.regions import ZONES, fixed, last, link, path_of, rfc3339
+from emulators.gcp.regions import ZONES, below, fixed, last, link, path_of, rfc3339
 
 
 def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
@@ -21,7 +21,9 @@ def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
     check_free(cloud, path)
     if "sourceDisk" in body:
         raise Refusal(501, "notImplemented", "Disks of disks are not emulated.")
-    kind = f"zones/{call.path['zone']}/diskTypes/pd-standard"
+    regional = "region" in call.path
+    replicas = _replicas(call) if regional else []
+    kind = f"{below(call.place)}/diskTypes/pd-standard"
     kind = disk_types.named(call, body.get("type", kind), "resource.type")
     if kind == "local-ssd":
         raise invalid("resource.type", body["type"], "A local SSD comes with its instance.")
@@ -45,13 +47,15 @@ def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
         _number(body.get("provisionedIops")),
         _number(body.get("provisionedThroughput")),
         "resource.",
+        regional=regional,
     )
     failure = cloud.faults.failure(call) or quotas.exceeded(
-        cloud, ZONES[call.path["zone"]], quotas.of_disk(kind, sized.size_gb)
+        cloud, ZONES.get(call.place, call.place), quotas.of_disk(kind, sized.size_gb)
     )
     given = labels.checked(body.get("labels", {}), "resource.labels")
     row = new_row(cloud, call, path, sized, given, body.get("diskEncryptionKey"))
     row |= {"description": body["description"]} if "description" in body else {}
+    row |= {"replicaZones": replicas} if regional else {}
     cloud.resources[path] = row
     if of_snapshot is not None:
         row["sourceSnapshot"] = link(of_snapshot)
@@ -65,6 +69,16 @@ def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
         drop(cloud, path)
 
     return start(cloud, call, path, Work(finish=made, undo=gone, failure=failure))
+
+
+def _replicas(call: Call) -> list[str]:
+    """The two zones of a region that a disk of it is in. Raises Refusal."""
+    given = call.body.get("replicaZones", [])
+    zones = {last(path_of(zone, call.project) or "") for zone in given}
+    if len(zones) != 2 or any(ZONES.get(zone) != call.path["region"] for zone in zones):
+        why = "Exactly two zones of the region must be specified."
+        raise invalid("resource.replicaZones", given, why)
+    return [link(path_of(zone, call.project) or "") for zone in given]
 
 
 def get_snapshot(cloud: Cloud, call: Call) -> dict[str, Any]:
@@ -170,7 +184,7 @@ def new_row(
         "name": last(path),
         "creationTimestamp": rfc3339(cloud.now()),
         "sizeGb": str(sized.size_gb),
-        "zone": link(call.scope),
+        "region" if "region" in call.path else "zone": link(call.scope),
         "status": "CREATING",
         "selfLink": link(path),
         "type": link(f"{call.scope}/diskTypes/{sized.kind}"),
@@ -216,14 +230,14 @@ def get(cloud: Cloud, call: Call) -> dict[str, Any]:
 
 
 def list_(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """The disks of a zone."""
+    """The disks of a zone or of a region."""
     look_at(cloud, f"{call.scope}/disks/")
     rows = list(cloud.shown("disks", f"{call.scope}/").values())
     return lists.listed(call, "compute#diskList", rows)
 
 
 def aggregated_list(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """All disks by zone."""
+    """All disks by zone and by region."""
     for path in list(cloud.of_kind("disks")):
         look_at(cloud, path)
     rows = cloud.shown("disks")

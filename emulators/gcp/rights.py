@@ -67,6 +67,12 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "disks.aggregatedList": ("disks.list",),
     "disks.delete": ("disks.delete",),
     "disks.setLabels": ("disks.setLabels",),
+    "regionDisks.insert": ("disks.create",),
+    "regionDisks.get": ("disks.get",),
+    "regionDisks.list": ("disks.list",),
+    "regionDisks.delete": ("disks.delete",),
+    "regionDiskTypes.get": ("diskTypes.get",),
+    "regionDiskTypes.list": ("diskTypes.list",),
     "instances.insert": ("instances.create",),
     "instances.get": ("instances.get",),
     "instances.list": ("instances.list",),
@@ -125,6 +131,7 @@ def _of_snapshot(body: Body) -> Iterator[str]:
 _OF_BODY: dict[str, Callable[[Body], Iterator[str]]] = {
     "instances.insert": _of_instance,
     "disks.insert": _of_disk,
+    "regionDisks.insert": _of_disk,
     "snapshots.insert": _of_snapshot,
 }
 

@@ -24,7 +24,7 @@ PUBLIC = CLOUD | {"Metered", "Refreshes", "EndsMachines", "Provisions", "Snapsho
     ("name", "abilities"),
     [
         ("aws", PUBLIC | {"ExtendsLeases", "Regional", "Monitors"}),
-        ("azure", PUBLIC | {"ExtendsLeases", "Caches"}),
+        ("azure", PUBLIC | {"ExtendsLeases", "Caches", "Monitors"}),
         ("gcp", PUBLIC),
         ("vsphere", CLOUD | {"ExtendsLeases"}),
         ("fake", {"Renter", "SwapsDisks", "Foresees", "ExtendsLeases"}),

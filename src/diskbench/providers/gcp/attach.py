@@ -25,7 +25,7 @@ from diskbench.providers.gcp.inventory import (
     describe,
     inventory,
     place,
-    zone_of,
+    scope_of,
 )
 from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned, ended, in_zone
 from diskbench.providers.gcp.teardown import give_back, lag_of
@@ -133,6 +133,7 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
             index,
             attempt,
             turn=order.claim.turn,
+            scope=scope_of(disk),
         )
         attempt += 1
         try:
@@ -169,7 +170,7 @@ def _attachment(instance: Item, disk_name: str, device_name: str) -> Item | None
 
 def _refuse_elsewhere(order: GcpOrder, made: GcpProvisioned, name: str) -> None:
     """Raise RentalFailed when another machine has the disk."""
-    disk = describe(order.compute, "disks", made.zone, name) or {}
+    disk = describe(order.compute, "disks", order.disk_scope(made.zone), name) or {}
     others = [last(str(user)) for user in disk.get("users", [])]
     if others and order.machine_name not in others:
         raise RentalFailed(
@@ -274,7 +275,7 @@ def _zone(order: GcpOrder, listing: GcpInventory) -> str:
             f"instance {order.machine_name} is not listed any more",
             advice="another program deleted it: start a new run",
         )
-    zone = zone_of(listing.live[0])
+    zone = scope_of(listing.live[0])
     if zone not in order.details.zones:
         raise RentalFailed(
             f"{order.machine_name} is in {zone}, where such a disk cannot be rented",

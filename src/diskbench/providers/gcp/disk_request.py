@@ -413,7 +413,8 @@ class GcpNetwork(Frozen):
 class GcpResolved(RentalDetails):
     """A rental's details. `boot_type` is "" where Google chooses. `tag` is a network tag of the
     user, whose firewall rules admit SSH; without one, a rule for `ssh_cidr` is made. `snapshot`
-    is the path of the one that the measured disks are made from."""
+    is the path of the one that the measured disks are made from. `region_zones` are all zones of
+    the region, where such disks are in two of them."""
 
     project: str
     region: str
@@ -428,4 +429,5 @@ class GcpResolved(RentalDetails):
     tag: str | None = None
     ssh_cidr: str | None = None
     snapshot: str | None = None
+    region_zones: tuple[str, ...] = ()
     emulated: bool

@@ -7,6 +7,7 @@ not show yet what it made. So a release and the choice of a zone use both.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ from diskbench.providers.gcp.requests import (
     EXPIRES_LABEL,
     LEASE_LABEL,
     OWNER_LABEL,
+    addressed,
     lease_of_rule,
     name_of,
     of_lease,
@@ -76,9 +78,9 @@ class GcpInventory:
         going = [item for item in self.instances if item.get("status") in LIVE]
         return tuple(sorted(going, key=lambda item: str(item.get("creationTimestamp"))))
 
-    def disk(self, name: str, zone: str) -> Item | None:
-        """A disk by its name and zone."""
-        return next((d for d in self.disks if d["name"] == name and zone_of(d) == zone), None)
+    def disk(self, name: str, scope: str) -> Item | None:
+        """A disk by its name and its zone or region."""
+        return next((d for d in self.disks if d["name"] == name and scope_of(d) == scope), None)
 
 
 def inventory(compute: Compute, which: Which | None = None) -> GcpInventory:
@@ -125,14 +127,14 @@ def _of(items: list[Item], lease_id: str | None) -> tuple[Item, ...]:
     )
 
 
-def zone_of(item: Item) -> str:
-    """The resource's zone; "" for a global resource."""
-    return last(str(item.get("zone", "")))
+def scope_of(item: Item) -> str:
+    """The resource's zone, or its region where it is in several; "" for a global resource."""
+    return last(str(item.get("zone") or item.get("region", "")))
 
 
 def place(item: Item) -> str:
-    """Zone and name, as shown to the user."""
-    return f"{zone_of(item)}/{item['name']}"
+    """Zone (or region) and name, as shown to the user."""
+    return f"{scope_of(item)}/{item['name']}"
 
 
 def lease_of(item: Item) -> str | None:
@@ -157,11 +159,11 @@ def expiry_of(item: Item) -> float | None:
     return float(text) if text.isdecimal() else None
 
 
-def describe(compute: Compute, collection: str, zone: str, name: str) -> Item | None:
+def describe(compute: Compute, collection: str, scope: str, name: str) -> Item | None:
     """The present state of an instance or a disk; None when it does not exist."""
+    where, request = addressed(collection, scope, name)
     try:
-        key = collection.removesuffix("s")
-        return compute.call(collection, "get", {"zone": zone, key: name})
+        return compute.call(where, "get", request)
     except DiskbenchError as error:
         if is_missing(error):
             return None
@@ -174,22 +176,24 @@ _MADE = ("instances", "disks", "firewalls", "snapshots")
 
 @dataclass(frozen=True)
 class Sent:
-    """A resource that a request made, or is making. `zone` is "" for a global one."""
+    """A resource that a request made, or is making. `scope` is its zone or its region, "" for a
+    global one."""
 
     collection: str
-    zone: str
+    scope: str
     name: str
 
     @property
     def kind_and_name(self) -> str:
         """Kind and name, as the inventory has them: `disk ZONE/NAME`."""
         kind = self.collection.removesuffix("s")
-        return f"{kind} {self.zone}/{self.name}" if self.zone else f"{kind} {self.name}"
+        return f"{kind} {self.scope}/{self.name}" if self.scope else f"{kind} {self.name}"
 
     @property
     def item(self) -> Item:
-        """The resource in the form of a listing, with name and zone only."""
-        return {"name": self.name, **({"zone": self.zone} if self.zone else {})}
+        """The resource in the form of a listing, with name and place only."""
+        _, request = addressed(self.collection, self.scope, self.name)
+        return {"name": self.name, **{k: v for k, v in request.items() if k in {"zone", "region"}}}
 
 
 def sent(compute: Compute, lease_id: str) -> tuple[Sent, ...]:
@@ -204,7 +208,7 @@ def still_made(operations: Iterable[Item]) -> tuple[Sent, ...]:
     """The resources that the last operation on each of them left: pure."""
     resources: dict[Sent, None] = {}
     for operation in sorted(operations, key=lambda operation: str(operation.get("insertTime", ""))):
-        target = _target(str(operation.get("targetLink", "")))
+        target = linked(str(operation.get("targetLink", "")))
         if target is None or of_operation(operation, "operations.list") is not None:
             continue
         kind = str(operation.get("operationType", ""))
@@ -215,7 +219,8 @@ def still_made(operations: Iterable[Item]) -> tuple[Sent, ...]:
     return tuple(resources)
 
 
-def _target(link: str) -> Sent | None:
+def linked(link: str) -> Sent | None:
+    """What a link names; None for what diskbench makes none of."""
     collection, name = last(link.rpartition("/")[0]), last(link)
-    zone = link.partition("/zones/")[2].partition("/")[0]
-    return Sent(collection, zone, name) if collection in _MADE else None
+    scope = re.search("/(?:zones|regions)/([^/]+)/", link)
+    return Sent(collection, scope[1] if scope else "", name) if collection in _MADE else None

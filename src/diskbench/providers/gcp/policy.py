@@ -21,6 +21,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "networks.get": ("networks.get",),
     "subnetworks.get": ("subnetworks.get",),
     "zoneOperations.get": ("zoneOperations.get",),
+    "regionOperations.get": ("regionOperations.get",),
     "globalOperations.get": ("globalOperations.get",),
     "globalOperations.list": ("globalOperations.list",),
     "firewalls.list": ("firewalls.list",),
@@ -41,6 +42,9 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "disks.get": ("disks.get",),
     "disks.insert": ("disks.create", "disks.setLabels", "snapshots.useReadOnly"),
     "disks.delete": ("disks.delete",),
+    "regionDisks.get": ("disks.get",),
+    "regionDisks.insert": ("disks.create", "disks.setLabels", "snapshots.useReadOnly"),
+    "regionDisks.delete": ("disks.delete",),
 }  # fmt: skip
 """Call → the permissions that it needs, without the prefix `compute.`; lists are aggregated
 ones."""

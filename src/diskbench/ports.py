@@ -1,7 +1,7 @@
 """The protocols through which the engine reaches hosts, stores and clouds. Each docstring is the
 contract that `tests/contract/` tests on every adapter, the fakes included."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -287,6 +287,20 @@ class SwapsDisks(Renter, Protocol):
         No disk of an earlier turn may be mounted. Returns and raises as `acquire` does, and raises
         RentalFailed for a machine that is gone. `release` and `found` include disks of all turns.
         """
+        ...
+
+
+@runtime_checkable
+class SnapshotsDisks(SwapsDisks, Protocol):
+    """A renter that can make a snapshot of a disk, and disks from it."""
+
+    def snapshot(
+        self, claim: Claim, rental: Rental, fill: Callable[[], None], watch: RentWatch
+    ) -> str:
+        """The snapshot of the lease's first disk, in the form that `RentSpec.snapshot` takes,
+        complete; made or found by its lease. `fill` acquires the first turn and writes to its disk,
+        and is called before the snapshot is made; never where there is one. `release` and `found`
+        include it. Raises as `acquire` does."""
         ...
 
 

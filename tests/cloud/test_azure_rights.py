@@ -16,12 +16,11 @@ from tests.cloud.rented_azure import REGION
 
 from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.rental import Acquired
-from diskbench.providers.azure import attach, policy
-from diskbench.providers.azure.provision import delete, provision
+from diskbench.providers.azure import attach, policy, provision
+from diskbench.providers.azure.client import MACHINES
 
 ROLE = tuple(json.loads(policy.policy())["Actions"])
 NOW = datetime.now(UTC)
-MACHINES = "Microsoft.Compute/virtualMachines"
 IMAGE = "/subscriptions/00000000-0000-0000-0000-00000d15c0de/resourceGroups/golden/providers"
 OWN_IMAGES = (
     f"{IMAGE}/Microsoft.Compute/images/mine",
@@ -58,12 +57,13 @@ def rent_without_a_guest(rig: Rig) -> None:
     rental = rig.resolve(kms_key=KEY, snapshot=SNAPSHOT)
     order = rig.provider._order(rig.claim(), rental, rig.watch)
     rig.faults.capacity(zone="1")
-    made = provision(order)
+    made = provision.provision(order)
     for lun, disk in enumerate(made.disks):
         attach._attach_one(order, disk, lun)
+    provision.snapshot(order, lambda: None)
     rig.provider.found(rental.scope)
     rig.extend(7200)
-    delete(order.edge, order.path(MACHINES, "machine"))
+    provision.delete(order.edge, order.path(MACHINES, "machine"))
     rig.provider.release("one", rental.scope)
 
 

@@ -103,7 +103,8 @@ class RentSpec(Frozen):
     `count` equal disks are attached; `stripe` makes one RAID 0 of them. `account` names what is
     paid by, in the provider's own terms; never a secret. `tags` are the user's own, put on
     everything that is made; `kms_key` names the user's key in the cloud that encrypts the disks;
-    `snapshot` names one there that each disk is made from, which then holds data from the start.
+    `snapshot` names one there that each disk is made from, which then holds data from the start;
+    with `snapshot_of_fill` the lease makes one of a disk that it filled.
 
     Options that a provider has of its own (model/options.py) stand beside these fields, by their
     group: `{"disk": "gp2", "lab": {"time_scale": 60.0}}`. Only what differs from its default is
@@ -179,6 +180,10 @@ class RentSpec(Frozen):
         "Snapshot id; each disk is made from it and holds its data.",
         flag="--from-snapshot",
         metavar="ID",
+    )
+    snapshot_of_fill: bool = option(
+        default=False,
+        about="Fill a disk, and measure disks made from a snapshot of it, deleted at the end.",
     )
     account: str | None = None
     endpoint_url: str | None = option(

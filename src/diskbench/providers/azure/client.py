@@ -48,6 +48,8 @@ class AzureTiming(CloudTiming):
 
     network_s: float = 300.0
     machine_s: float = 900.0
+    snapshot_s: float = 14400.0
+    """A snapshot of terabytes takes hours; our choice."""
     disk_s: float = 300.0
     attach_s: float = 300.0
     delete_s: float = 1800.0
@@ -70,6 +72,7 @@ PUBLIC = "https://management.azure.com"
 GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"
 MACHINES = "Microsoft.Compute/virtualMachines"
 DISKS = "Microsoft.Compute/disks"
+SNAPSHOTS = "Microsoft.Compute/snapshots"
 SCHEDULES = "Microsoft.DevTestLab/schedules"
 TAGS = "Microsoft.Resources/tags"
 _VERSIONS = {

@@ -14,7 +14,7 @@ from diskbench.model.metrics import CloudMetric
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
-from diskbench.providers.asked import provisioned_types
+from diskbench.providers.asked import check_snapshot_kept, provisioned_types
 from diskbench.providers.azure.attach import swapped
 from diskbench.providers.azure.client import AzureClient, AzureSessions, AzureTiming, Item
 from diskbench.providers.azure.disk_request import (
@@ -33,6 +33,7 @@ from diskbench.providers.azure.provision import (
     power_of,
     provision,
     read_machine,
+    snapshot,
     state_of,
     why,
 )
@@ -77,6 +78,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
 
     def check(self, cell: Cell) -> None:
         disk_request(cell.rent)
+        check_snapshot_kept(cell)
 
     def resolve(self, cell: Cell, books: Books) -> Rental:
         spec, requested = requested_disk(cell, disk_request)
@@ -106,12 +108,21 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         order = self._order(claim, rental, watch)
         return hand_over(order, swapped(order))
 
+    def snapshot(
+        self, claim: Claim, rental: Rental, fill: Callable[[], None], watch: RentWatch
+    ) -> str:
+        return snapshot(self._order(claim, rental, watch), fill)
+
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AzureOrder:
+        details = AzureResolved.model_validate(rental.details)
+        if rental.spec.snapshot_of_fill and rental.spec.snapshot:
+            requested = details.requested.model_copy(update={"snapshot": rental.spec.snapshot})
+            details = details.model_copy(update={"requested": requested})
         return AzureOrder(
             edge=self.sessions.of_scope(rental.scope).edge(self.timing, watch, claim.expires_at),
             claim=claim,
             spec=rental.spec,
-            details=AzureResolved.model_validate(rental.details),
+            details=details,
             keys=lease_keys(watch.secret(), claim.lease_id),
             watch=watch,
             timing=self.timing,

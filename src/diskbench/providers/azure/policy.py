@@ -73,8 +73,9 @@ IMAGES = (
 GIVEN = (
     "Microsoft.Compute/diskEncryptionSets/read",
     "Microsoft.Compute/snapshots/read",
+    "Microsoft.Compute/snapshots/write",
 )
-"""Actions for `--kms-key` and `--from-snapshot`."""
+"""Actions for `--kms-key`, `--from-snapshot` and `--snapshot-of-fill`."""
 EXAMINED = (
     "Microsoft.Authorization/permissions/read",
     "Microsoft.Compute/locations/usages/read",

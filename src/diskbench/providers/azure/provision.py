@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from diskbench.errors import (
@@ -136,6 +136,26 @@ def disks_of_turn(order: AzureOrder, zone: str | None) -> tuple[Item, ...]:
         size = f"{order.details.requested.type}, {order.details.size_gib} GiB"
         order.watch.note(f"{part.words} is there: {size}")
     return tuple(made)
+
+
+def snapshot(order: AzureOrder, fill: Callable[[], None]) -> str:
+    """The id of the lease's snapshot of its first disk, made or found, complete. It is in the
+    lease's group, and goes with it. Raises RentalFailed."""
+    part = requests.snapshot(order)
+    if order.edge.find(part.path) is None:
+        fill()
+        if order.edge.find(order.path(DISKS, disk_kind(0, order.claim.turn))) is None:
+            raise RentalFailed("the filled disk is gone", advice="start a new run")
+    put(order, part, order.timing.snapshot_s)
+
+    def ask() -> bool | Still:
+        found = order.edge.find(part.path) or {}
+        percent = (found.get("properties") or {}).get("completionPercent")
+        # A disk of Premium SSD v2 can be made of a complete one only.
+        return True if percent in {None, 100} else Still(f"{percent:g}% copied")
+
+    order.until(ask, part.words, order.timing.snapshot_s)
+    return part.path
 
 
 def running(order: AzureOrder) -> Item:

@@ -261,6 +261,24 @@ def disks(order: AzureOrder, zone: str | None) -> list[Part]:
     return [Part(DISKS, role, order.path(DISKS, role), request) for role in roles]
 
 
+def snapshot(order: AzureOrder) -> Part:
+    """The lease's snapshot of its first disk: incremental, which Premium SSD v2 requires."""
+    source = order.path(DISKS, disk_kind(0, order.claim.turn))
+    request = {
+        "location": order.details.region,
+        "tags": tags(order.claim),
+        "sku": {"name": "Standard_LRS"},
+        "properties": {
+            "creationData": {"createOption": "Copy", "sourceResourceId": source},
+            "incremental": True,
+            "networkAccessPolicy": "DenyAll",
+            "publicNetworkAccess": "Disabled",
+        },
+    }
+    kind = "Microsoft.Compute/snapshots"
+    return Part(kind, "snapshot", order.path(kind, "snapshot"), request)
+
+
 def _of_compute(order: AzureOrder, zone: str | None, properties: Request) -> Request:
     request = {
         "location": order.details.region,

@@ -126,7 +126,7 @@ class View(Facts):
     @property
     def headline(self) -> str:
         """What was seen of burst and baseline."""
-        return headline(self.subject.promised, self.measurements, self.phases)
+        return headline(self.subject.promised, self.phases, self.verdicts)
 
     @property
     def fell(self) -> LastingFall | None:

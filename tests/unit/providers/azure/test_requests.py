@@ -123,6 +123,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "disk_copied_and_encrypted": (
         "compute", "Disk", of_disk(disk(kms_key=KEY, snapshot=SNAPSHOT)),
     ),
+    "snapshot": ("compute", "Snapshot", requests.snapshot(PLAIN).request),
     "data_disks": ("compute", "VirtualMachineUpdate", requests.data_disks([ATTACHED])),
     "schedule": ("resource.resources", "GenericResource", SCHEDULE),
 }  # fmt: skip

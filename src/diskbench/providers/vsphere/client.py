@@ -15,7 +15,7 @@ from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers.skeleton.cloud import Sessions
-from diskbench.providers.vsphere.errors import NO_ANSWER, is_missing, of_fault, translate
+from diskbench.providers.vsphere.errors import NO_ANSWER, is_missing, of_fault, sdk, translate
 from diskbench.providers.vsphere.login import (
     VsphereServer,
     connect,
@@ -24,7 +24,6 @@ from diskbench.providers.vsphere.login import (
     server_in,
     trust_in,
 )
-from diskbench.providers.vsphere.sdk import sdk
 from diskbench.providers.waits import CloudTiming, Still, repeated, until
 
 

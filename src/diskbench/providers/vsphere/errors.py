@@ -7,6 +7,7 @@ vmodl.fault).
 from __future__ import annotations
 
 import http.client
+import importlib
 import re
 import ssl
 from typing import Any
@@ -25,7 +26,6 @@ from diskbench.errors import (
     Unanswered,
 )
 from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
-from diskbench.providers.vsphere.sdk import sdk
 
 TABLE: ErrorTable = (
     ErrorRow(
@@ -179,3 +179,8 @@ def _message_of(fault: Any) -> str:  # noqa: ANN401 - as above
     if argument:
         words.append(f"at {argument}")
     return "; ".join(dict.fromkeys(words)) or "no reason given"
+
+
+def sdk(name: str, module: str = "pyVmomi") -> Any:  # noqa: ANN401 - see above
+    """`vim`, `vmodl`, `pbm` or another name of the SDK; raises ImportError without it."""
+    return getattr(importlib.import_module(module), name)

@@ -22,8 +22,8 @@ from diskbench.providers.vsphere.client import (
     moid,
 )
 from diskbench.providers.vsphere.disk_request import Template
+from diskbench.providers.vsphere.errors import sdk
 from diskbench.providers.vsphere.requests import Mark, mark
-from diskbench.providers.vsphere.sdk import sdk
 
 PATHS = ("name", "config.annotation", "config.template", "runtime.powerState")
 

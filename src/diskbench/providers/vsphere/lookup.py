@@ -25,6 +25,7 @@ from diskbench.providers.vsphere.disk_request import (
     VspherePlace,
     VsphereResolved,
 )
+from diskbench.providers.vsphere.errors import sdk
 from diskbench.providers.vsphere.inventory import (
     DATASTORE,
     datastore_facts,
@@ -32,9 +33,8 @@ from diskbench.providers.vsphere.inventory import (
     named_or_only,
 )
 from diskbench.providers.vsphere.login import VsphereServer, record
-from diskbench.providers.vsphere.options import VsphereOptions
+from diskbench.providers.vsphere.plugin import VsphereOptions
 from diskbench.providers.vsphere.requests import bus_number
-from diskbench.providers.vsphere.sdk import sdk
 from diskbench.units import GIB, format_bytes
 
 _RESERVE = 0.02

@@ -14,10 +14,9 @@ from diskbench.providers.skeleton import provision as skeleton
 from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.client import Ref, Vsphere, VsphereTiming, moid, reference
 from diskbench.providers.vsphere.disk_request import VsphereResolved
-from diskbench.providers.vsphere.errors import fault_name
+from diskbench.providers.vsphere.errors import fault_name, sdk
 from diskbench.providers.vsphere.inventory import attribute_keys, machines
 from diskbench.providers.vsphere.requests import machine_name, mark
-from diskbench.providers.vsphere.sdk import sdk
 from diskbench.providers.waits import Still
 
 GUEST_USER = "diskbench"

@@ -22,7 +22,7 @@ from diskbench.providers.vsphere.disk_request import (
     VsphereNetwork,
     VsphereResolved,
 )
-from diskbench.providers.vsphere.sdk import sdk
+from diskbench.providers.vsphere.errors import sdk
 from diskbench.units import GIB
 
 Spec = Any

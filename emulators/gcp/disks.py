@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
 from typing import Any
 
 from emulators.gcp import constraints, disk_types, images, labels, lists, quotas
 from emulators.gcp.call import Call, Refusal, invalid, not_found
-from emulators.gcp.cloud import Cloud, Snapshot, Work
+from emulators.gcp.cloud import Cloud, Work
 from emulators.gcp.disk_types import Sized
 from emulators.gcp.operations import force, look_at, start
 from emulators.gcp.regions import ZONES, below, fixed, last, link, path_of, rfc3339
@@ -34,7 +36,7 @@ def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
         path_of(body["sourceSnapshot"], call.project) if "sourceSnapshot" in body else None
     )
     if of_snapshot is not None:
-        held = _snapshot(cloud, of_snapshot).size_gb
+        held = int(_snapshot(cloud, of_snapshot)["diskSizeGb"])
         size = held if size is None else size
         if size < held:
             why = f"Requested disk size cannot be smaller than the snapshot size ({held} GB)"
@@ -58,7 +60,7 @@ def insert(cloud: Cloud, call: Call) -> dict[str, Any]:
     if of_snapshot is not None:
         row["sourceSnapshot"] = link(of_snapshot)
         cloud.image(row["id"]).parent.mkdir(exist_ok=True)
-        cloud.image(row["id"]).write_bytes(cloud.snapshots[of_snapshot].content)
+        _fill(cloud, cloud.image(row["id"]), of_snapshot)
 
     def made() -> None:
         row["status"] = "READY"
@@ -82,14 +84,80 @@ def _replicas(call: Call) -> list[str]:
 def get_snapshot(cloud: Cloud, call: Call) -> dict[str, Any]:
     """One snapshot."""
     path = call.names("snapshot", "snapshots")
-    size = str(_snapshot(cloud, path).size_gb)
+    look_at(cloud, path)
+    return _snapshot(cloud, path)
+
+
+def _snapshot(cloud: Cloud, path: str) -> dict[str, Any]:
+    if path in cloud.resources:
+        return cloud.resources[path]
+    if path not in cloud.snapshots:
+        raise not_found(path)
+    size = str(cloud.snapshots[path].size_gb)
     return fixed("snapshot", path, status="READY", diskSizeGb=size, storageBytes="0")
 
 
-def _snapshot(cloud: Cloud, path: str) -> Snapshot:
-    if path not in cloud.snapshots:
-        raise not_found(path)
-    return cloud.snapshots[path]
+def _fill(cloud: Cloud, image: Path, of_snapshot: str) -> None:
+    """Write the content of a snapshot: one that was made here, or one of the user's own."""
+    if of_snapshot in cloud.resources:
+        _copy(cloud.image(cloud.resources[of_snapshot]["id"]), image)
+    else:
+        image.write_bytes(cloud.snapshots[of_snapshot].content)
+
+
+def _copy(source: Path, copy: Path) -> None:
+    if source.exists():
+        subprocess.run(["cp", "--sparse=always", source, copy], check=True)
+
+
+def insert_snapshot(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """Make a snapshot of a disk, with what it holds now."""
+    body = call.body
+    path = f"{call.scope}/snapshots/{body['name']}"
+    check_free(cloud, path)
+    disk = cloud.resource(path_of(body["sourceDisk"], call.project))
+    given = labels.checked(body.get("labels", {}), "resource.labels")
+    constraints.check_disk(cloud, given, None)
+    row = cloud.resources[path] = {
+        "kind": "compute#snapshot",
+        "id": cloud.new_id(),
+        "name": body["name"],
+        "creationTimestamp": rfc3339(cloud.now()),
+        "selfLink": link(path),
+        "sourceDisk": disk["selfLink"],
+        "diskSizeGb": disk["sizeGb"],
+        "status": "CREATING",
+        "labels": given,
+        "labelFingerprint": labels.fingerprint(given),
+    }
+    _copy(cloud.image(disk["id"]), cloud.image(row["id"]))
+
+    def made() -> None:
+        row["status"] = "READY"
+
+    def gone() -> None:
+        drop(cloud, path)
+
+    failure = cloud.faults.failure(call)
+    return start(cloud, call, path, Work(finish=made, undo=gone, failure=failure))
+
+
+def list_snapshots(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """The snapshots that were made here."""
+    look_at(cloud, f"{call.scope}/snapshots/")
+    rows = list(cloud.shown("snapshots", f"{call.scope}/").values())
+    return lists.listed(call, "compute#snapshotList", rows)
+
+
+def delete_snapshot(cloud: Cloud, call: Call) -> dict[str, Any]:
+    """Delete a snapshot."""
+    path = call.names("snapshot", "snapshots")
+    check_ready(cloud.resource(path), path)
+
+    def gone() -> None:
+        drop(cloud, path)
+
+    return start(cloud, call, path, Work(finish=gone, failure=cloud.faults.failure(call)))
 
 
 def new_row(

@@ -48,6 +48,9 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "images.getFromFamily": ("images.getFromFamily",),
     "images.list": ("images.list",),
     "snapshots.get": ("snapshots.get",),
+    "snapshots.list": ("snapshots.list",),
+    "snapshots.insert": ("snapshots.create", "disks.createSnapshot"),
+    "snapshots.delete": ("snapshots.delete",),
     "machineTypes.get": ("machineTypes.get",),
     "machineTypes.list": ("machineTypes.list",),
     "machineTypes.aggregatedList": ("machineTypes.list",),
@@ -120,10 +123,16 @@ def _of_disk(body: Body) -> Iterator[str]:
         yield "images.useReadOnly"
 
 
+def _of_snapshot(body: Body) -> Iterator[str]:
+    if body.get("labels"):
+        yield "snapshots.setLabels"
+
+
 _OF_BODY: dict[str, Callable[[Body], Iterator[str]]] = {
     "instances.insert": _of_instance,
     "disks.insert": _of_disk,
     "regionDisks.insert": _of_disk,
+    "snapshots.insert": _of_snapshot,
 }
 
 

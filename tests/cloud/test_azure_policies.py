@@ -43,14 +43,17 @@ def test_a_family_without_quota_is_passed_over(rig: Rig) -> None:
     assert rig.resolve(spec).instance_type == "Standard_E4bs_v5"
     rig.faults.quota_of["standardEBSv5Family"] = 0
     assert rig.resolve(spec).instance_type == "Standard_E4bds_v5"
+    rig.faults.quota_cores = 2
+    assert rig.resolve(spec).instance_type == "Standard_E2bs_v6"
+    rig.faults.quota_cores = 100
     assert rig.resolve(spec, spot=True).instance_type == "Standard_E4bs_v5"  # counts elsewhere
 
 
 def test_too_little_quota_is_told_before_renting(rig: Rig) -> None:
     assert not [text for text in rig.resolve().warnings if "vCPUs" in text]
-    rig.faults.quota_cores = 2
+    rig.faults.quota_cores = 1
     (warning,) = [text for text in rig.resolve().warnings if "vCPUs" in text]
-    assert "Standard_E4bs_v5 needs 4 vCPUs and the quotas of eastus have 2 left" in warning
+    assert "Standard_E4bs_v5 needs 4 vCPUs and the quotas of eastus have 1 left" in warning
 
 
 def test_who_may_not_read_the_usages_rents_all_the_same(rig: Rig) -> None:

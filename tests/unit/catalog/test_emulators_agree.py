@@ -168,6 +168,10 @@ def test_a_tier_of_azure_has_its_emulated_figures(kind: str) -> None:
     assert tiers is not None
     ours = [(row.name, row.gib, row.iops, row.throughput) for row in tiers.rows]
     assert ours == [(row.name, row.gib, row.iops, row.mbps) for row in disk_rules.TIERS[kind]]
+    assert tiers.expanded is not None
+    plus = [(row.iops, row.throughput) for row in tiers.expanded.rows.values()]
+    assert plus == list(disk_rules.PLUS[kind])
+    assert list(tiers.expanded.rows) == [row.name for row in tiers.rows[-len(plus) :]]
 
 
 @pytest.mark.parametrize("name", sorted(set(machine_book("aws").types) & set(INSTANCE_TYPES)))

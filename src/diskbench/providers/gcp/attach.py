@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.rental import Which
@@ -227,6 +227,42 @@ def swapped(order: GcpOrder) -> GcpProvisioned:
         lambda _: inventory(order.compute, Which(order.lease)), deleted, lag_of(order.compute)
     )
     return in_zone(order, zone)
+
+
+def snapshot(order: GcpOrder, fill: Callable[[], None]) -> str:
+    """The path of the lease's snapshot of its first disk, made or found, complete. Raises
+    RentalFailed."""
+    name, project = requests.name_of(order.lease, requests.SNAPSHOT), order.details.project
+    what = f"snapshot {name}"
+    if _snapshot(order, name) is None:
+        fill()
+        zone = _zone(order, inventory(order.compute, Which(order.lease)))
+        request = requests.insert_snapshot(order.claim, project, zone)
+        try:
+            limit_s = order.timing.snapshot_s
+            change(order.compute, "snapshots", "insert", request, what, limit_s)
+        except DiskbenchError as error:
+            if not exists_already(error):
+                raise
+
+    def ask() -> bool | Still:
+        found = _snapshot(order, name) or {}
+        status = str(found.get("status", "not shown yet"))
+        if status == "FAILED":
+            raise RentalFailed(f"{what} failed", advice="Google gives no reason: try again")
+        return True if status == "READY" else Still(status.lower())
+
+    order.until(ask, what, order.timing.snapshot_s)
+    return f"projects/{project}/global/snapshots/{name}"
+
+
+def _snapshot(order: GcpOrder, name: str) -> Item | None:
+    try:
+        return order.compute.call("snapshots", "get", {"snapshot": name})
+    except DiskbenchError as error:
+        if is_missing(error):
+            return None
+        raise
 
 
 def _zone(order: GcpOrder, listing: GcpInventory) -> str:

@@ -35,6 +35,8 @@ class GceTiming(CloudTiming):
     call_s: float = ANSWER_S
     instance_s: float = 600.0
     disk_s: float = 300.0
+    snapshot_s: float = 14400.0
+    """A snapshot of terabytes takes hours; our choice."""
     attach_s: float = 180.0
     firewall_s: float = 180.0
 

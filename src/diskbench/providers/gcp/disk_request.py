@@ -131,7 +131,7 @@ def _whole(value: float | None) -> int | None:
 def _root(spec: RentSpec, root_type: str) -> GcpDiskRequest:
     check_one_root(spec)
     refuse_options(
-        {"--from-snapshot": spec.snapshot},
+        {"--from-snapshot": spec.snapshot, "--snapshot-of-fill": spec.snapshot_of_fill or None},
         f"cannot be used with --disk {ROOT}",
         advice="a root disk is made from its image: give one with --image",
     )
@@ -154,7 +154,7 @@ def _local_ssd(spec: RentSpec, interface_name: str) -> GcpDiskRequest:
         advice="its performance follows from the machine",
     )
     refuse_options(
-        {"--from-snapshot": spec.snapshot},
+        {"--from-snapshot": spec.snapshot, "--snapshot-of-fill": spec.snapshot_of_fill or None},
         f"cannot be used with --disk {LOCAL_SSD}",
         advice="a local SSD is always new: leave it out",
     )

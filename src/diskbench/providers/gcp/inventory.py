@@ -31,12 +31,14 @@ LIVE = STARTING | {"RUNNING"}
 
 @dataclass(frozen=True)
 class GcpInventory:
-    """Instances (stopped ones too: their disks cost money), disks and firewall rules. `others`
-    are kinds and names of resources that carry the lease's label but do not belong to it."""
+    """Instances (stopped ones too: their disks cost money), disks, firewall rules and snapshots.
+    `others` are kinds and names of resources that carry the lease's label but do not belong to
+    it."""
 
     instances: tuple[Item, ...]
     disks: tuple[Item, ...]
     rules: tuple[Item, ...]
+    snapshots: tuple[Item, ...] = ()
     others: tuple[str, ...] = ()
 
     def resources(self) -> Iterator[tuple[str, Item]]:
@@ -47,6 +49,8 @@ class GcpInventory:
             yield f"disk {place(item)}", item
         for item in self.rules:
             yield f"firewall {item['name']}", item
+        for item in self.snapshots:
+            yield f"snapshot {item['name']}", item
 
     def names(self) -> tuple[str, ...]:
         """Kinds and names of all resources."""
@@ -65,6 +69,7 @@ class GcpInventory:
             instances=(*self.instances, *of("instances")),
             disks=(*self.disks, *of("disks")),
             rules=(*self.rules, *of("firewalls")),
+            snapshots=(*self.snapshots, *of("snapshots")),
         )
 
     @property
@@ -89,6 +94,7 @@ def inventory(compute: Compute, which: Which | None = None) -> GcpInventory:
         instances=_of(compute.listed_everywhere("instances", request), lease_id),
         disks=_of(compute.listed_everywhere("disks", request), lease_id),
         rules=_of(compute.listed("firewalls", by_name), lease_id),
+        snapshots=_of(compute.listed("snapshots", request), lease_id),
     )
     return listed if which is None else _meant(listed, which)
 
@@ -105,6 +111,7 @@ def _meant(listed: GcpInventory, which: Which) -> GcpInventory:
         instances=tuple(item for item in listed.instances if id(item) in ours),
         disks=tuple(item for item in listed.disks if id(item) in ours),
         rules=tuple(item for item in listed.rules if id(item) in ours),
+        snapshots=tuple(item for item in listed.snapshots if id(item) in ours),
         others=tuple(
             kind_and_name for kind_and_name, item in listed.resources() if id(item) not in ours
         ),
@@ -163,7 +170,7 @@ def describe(compute: Compute, collection: str, scope: str, name: str) -> Item |
         raise
 
 
-_MADE = ("instances", "disks", "firewalls")
+_MADE = ("instances", "disks", "firewalls", "snapshots")
 """The collections in which diskbench makes something itself."""
 
 

@@ -42,6 +42,10 @@ def name_of(lease_id: str, kind: str) -> str:
     return f"diskbench-{lease_id}-{kind}"
 
 
+SNAPSHOT = "snapshot"
+"""The kind of a lease's own snapshot."""
+
+
 def is_regional(disk_type: str) -> bool:
     """Whether a disk of this type of the catalogue is in two zones of a region."""
     return disk_type.endswith(_IN_TWO_ZONES) or disk_type in _REGIONAL
@@ -272,6 +276,19 @@ def insert_disk(
         resource["sourceSnapshot"] = snapshot
     request = {"region" if replicas else "zone": scope, "diskResource": resource}
     return {**request, "requestId": token(claim.lease_id, kind, request)}
+
+
+def insert_snapshot(claim: Claim, project: str, zone: str) -> Request:
+    """Make the lease's snapshot, of its first disk."""
+    source = name_of(claim.lease_id, disk_kind(0))
+    resource = {
+        "name": name_of(claim.lease_id, SNAPSHOT),
+        "description": f"diskbench lease {claim.lease_id}",
+        "sourceDisk": f"projects/{project}/zones/{zone}/disks/{source}",
+        "labels": labels(claim),
+    }
+    request = {"snapshotResource": resource}
+    return {**request, "requestId": token(claim.lease_id, SNAPSHOT, request)}
 
 
 def _encrypted(kms_key: str | None) -> Request:

@@ -29,7 +29,12 @@ from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.leases import Failures, Lag, Tagged, by_lease, noting
 from diskbench.providers.waits import Still, until
 
-_ORDER = (("instances", "instances"), ("disks", "disks"), ("firewalls", "rules"))
+_ORDER = (
+    ("instances", "instances"),
+    ("disks", "disks"),
+    ("firewalls", "rules"),
+    ("snapshots", "snapshots"),
+)
 """Collections in order of dependence, each with its field of Inventory."""
 
 

@@ -28,7 +28,7 @@ BY_FUNCTION = {
 }  # fmt: skip
 """What our own functions call of the collection that they are given."""
 INDIRECT = {
-    "instances.delete", "disks.delete", "firewalls.delete", "disks.insert",
+    "instances.delete", "disks.delete", "firewalls.delete", "snapshots.delete", "disks.insert",
     "regionDisks.delete", "regionDisks.get", "regionDisks.insert",
     "zoneOperations.get", "regionOperations.get",
 }  # fmt: skip

@@ -22,7 +22,7 @@ from diskbench.providers.vsphere.client import (
     reference,
 )
 from diskbench.providers.vsphere.disk_request import Template, VspherePlace, VsphereResolved
-from diskbench.providers.vsphere.errors import sdk
+from diskbench.providers.vsphere.errors import vim
 
 WHERE = "vsphere"
 _VAPP = "VApp.ApplicationConfig"
@@ -182,7 +182,6 @@ def _permitted(
 
 def _placed(vsphere: Vsphere, details: VsphereResolved) -> DryRun:
     def send() -> None:
-        vim = sdk("vim")
         place: dict[str, Any] = {
             "datastore": reference(vsphere, "Datastore", details.datastore.id),
             "pool": reference(vsphere, "ResourcePool", details.pool.id),

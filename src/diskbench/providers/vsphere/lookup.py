@@ -25,7 +25,7 @@ from diskbench.providers.vsphere.disk_request import (
     VspherePlace,
     VsphereResolved,
 )
-from diskbench.providers.vsphere.errors import sdk
+from diskbench.providers.vsphere.errors import pbm, sdk
 from diskbench.providers.vsphere.inventory import (
     DATASTORE,
     datastore_facts,
@@ -273,7 +273,7 @@ def find_policy(vsphere: Vsphere, name: str) -> Policy:
         manager = content.profileManager
 
         def ask() -> list[Any]:
-            kind = sdk("pbm").profile.ResourceType(resourceType="STORAGE")
+            kind = pbm.profile.ResourceType(resourceType="STORAGE")
             ids = manager.PbmQueryProfile(resourceType=kind, profileCategory="REQUIREMENT")
             return list(manager.PbmRetrieveContent(profileIds=ids)) if ids else []
 
@@ -288,8 +288,8 @@ def find_policy(vsphere: Vsphere, name: str) -> Policy:
 
 def matching(vsphere: Vsphere, policy: Policy, datastores: Iterable[str]) -> frozenset[str]:
     """The ids of those datastores that match the policy."""
-    placement = sdk("pbm").placement
-    profile = sdk("pbm").profile.ProfileId(uniqueId=policy.id)
+    placement = pbm.placement
+    profile = pbm.profile.ProfileId(uniqueId=policy.id)
     hubs = [
         placement.PlacementHub(hubType="Datastore", hubId=datastore) for datastore in datastores
     ]
@@ -314,7 +314,7 @@ def _service(vsphere: Vsphere) -> Iterator[Any]:
         sslContext=ours.schemeArgs.get("context"),
     )  # fmt: skip
     record(stub)
-    instance = sdk("pbm").ServiceInstance("ServiceInstance", stub)
+    instance = pbm.ServiceInstance("ServiceInstance", stub)
     try:
         yield vsphere.call("Pbm.RetrieveServiceContent", instance.RetrieveContent)
     finally:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from diskbench.analysis.figure import Figure, FigureLevel, Rate, Share, figure_of, of_share
+from diskbench.analysis.figure import Figure, Rate, Share, figure_of, of_share
 from diskbench.model.doubts import SAME_TIME
 from diskbench.model.phase import Phase, StepPhases
 from diskbench.model.result import Measurement
@@ -201,6 +201,5 @@ def _of_round(row: Counted, course: StepPhases, begin: float, share: Share) -> F
 
 
 def _at(phase: Phase, row: Counted, share: Share) -> Figure:
-    level = FigureLevel(phase.kind, phase.start_s, phase.end_s, phase.iops, phase.bytes_per_s)
-    rates = of_share(Rate(level.iops, level.bytes_per_s), share, row.rate)
-    return Figure(rates.iops, rates.bytes_per_s, level.kind, level, crosses=True)
+    rates = of_share(Rate(phase.iops, phase.bytes_per_s), share, row.rate)
+    return Figure(rates.iops, rates.bytes_per_s, phase.kind, phase, crosses=True)

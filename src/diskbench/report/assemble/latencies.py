@@ -290,7 +290,9 @@ def load_curves(
             for step, rows in steps.items()
         ]
         points = sorted((point for point in points if point.load), key=lambda point: point.load)
-        if len({point.load for point in points}) < LEAST_POINTS:
+        loads = {point.load for point in points}
+        # A share that several steps offer varies with something else (charts/grids.py draws it).
+        if len(loads) < LEAST_POINTS or (offered and len(loads) < len(points)):
             continue
         first = next(iter(steps.values()))[0]
         curves.append(

@@ -15,7 +15,7 @@ from diskbench.analysis.compare_sentence import percent
 from diskbench.model.campaign import ReplicateLine, Replicates
 from diskbench.model.comparison import Compared, Comparison, Finding, Metric, Replicated
 from diskbench.model.doubts import doubt_words
-from diskbench.model.history import History
+from diskbench.model.history import History, LevelChange
 from diskbench.model.ids import short
 from diskbench.model.verdict import StepVerdict
 from diskbench.report.assemble.words import (
@@ -29,6 +29,7 @@ from diskbench.report.assemble.words import (
     noise_text,
     nothing_text,
     times,
+    utc_moment,
 )
 from diskbench.report.terminal.screen import aligned, sparkline, wrapped
 
@@ -220,17 +221,36 @@ def regression_lines(
         yield from wrapped("", f"left out, because they have no date: {text}", width)
 
 
-def _history(history: History, width: int) -> Iterator[str]:
+def notice(histories: Sequence[History]) -> str:
+    """What to tell a team of the changes for the worse that the newest time showed, a line each;
+    empty where there is none. Plain text, which Slack and Mattermost show as it is."""
+    lines = [
+        f"• {_name(history)}: {_level(history, change)}, since {utc_moment(change.at)}"
+        + "".join(f"; {difference_text(difference)}" for difference in change.differences)
+        for history in histories
+        for change in history.changes
+        if change.new and change.regression
+    ]
+    if not lines:
+        return ""
+    return "\n".join([f"diskbench: {counted(len(lines), 'figure')} became worse", *lines])
+
+
+def _level(history: History, change: LevelChange) -> str:
+    """`3,039 IOPS → 2,674 IOPS (−12.0 %)`."""
     show = figure_text(history.metric)
+    before, after = show(change.median_before), show(change.median_after)
+    return f"{before} → {after} ({change_text(change.change)})"
+
+
+def _history(history: History, width: int) -> Iterator[str]:
     yield from wrapped("", f"{_name(history)}: measured {times(len(history.points))}", width)
     yield f"  {sparkline([point.value for point in history.points][-_SPARK:])}"
     for change in history.changes:
         yield from wrapped(
             "  ",
             f"{local_time(change.at)}  {'worse' if change.regression else 'better'}: "
-            f"{show(change.median_before)} → {show(change.median_after)} "
-            f"({change_text(change.change)}), "
-            f"measured {times(change.since)} since, "
+            f"{_level(history, change)}, measured {times(change.since)} since, "
             f"the last before it was {local_time(change.before)}",
             width,
         )

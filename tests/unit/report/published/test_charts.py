@@ -11,9 +11,11 @@ from diskbench.catalog.published import SEEDS, find_published, load_published
 from diskbench.engine.published_outlook import published_outlook
 from diskbench.errors import UnknownName
 from diskbench.report.page.write_report import chart_markdown, chart_page
-from diskbench.report.published.charts import POST_CHARTS, charts_of, find_chart
 from diskbench.report.published.draw import draw, rows_of
 from diskbench.report.published.points import (
+    POST_CHARTS,
+    charts_of,
+    find_chart,
     of_outlook,
     predicted_cliffs,
     predicted_lines,

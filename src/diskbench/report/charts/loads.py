@@ -245,7 +245,7 @@ def _mix_drawing(cells: Sequence[MixCell]) -> Spec:
                 "text": bare("lat_ns", cell.read_p99_ns or 0.0),
                 "words": f"{cell.step} · reads {_share(cell.read_share)}, writes "
                 f"{_share(cell.write_share)} · p99 {bare('lat_ns', cell.read_p99_ns or 0.0)}"
-                + (f" · {with_unit(*_served(cell))} of reads" if cell.read_iops else ""),
+                + (f" · {with_unit('iops', cell.read_iops)} of reads" if cell.read_iops else ""),
             }
         )
     reads = sorted({cell.read_share for cell in cells}, reverse=True)
@@ -259,10 +259,6 @@ def _mix_drawing(cells: Sequence[MixCell]) -> Spec:
     text = {"text": named("text"), "color": named("ink", scale=None)}
     layers = [layer("rect", rows, at | fill), layer("text", rows, at | text)]
     return layered(layers, CELL * 7 // 5 * len(writes), CELL * len(reads) * 3 // 4)
-
-
-def _served(cell: MixCell) -> tuple[str, float]:
-    return "iops", cell.read_iops or 0.0
 
 
 def _share(share: float) -> str:

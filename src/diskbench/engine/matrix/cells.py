@@ -220,7 +220,8 @@ class LiveCells:
             ending = replace(ending, not_released=failed)
             asked = self.stop.of(trial_id)
             # A machine that is handed on is being paid for.
-            keep_metrics(self.session, plan, asked.is_set, waits=not handed_on)
+            note = partial(self.watcher.note, trial_id)
+            keep_metrics(self.session, plan, asked.is_set, note, waits=not handed_on)
             if self._ended(plan, ending.problem) and _is_done(ending.end):
                 ending = replace(ending, end=None, problem=_NOT_KEPT)
         if campaign.is_run:  # the command that waits for it judges it

@@ -165,6 +165,7 @@ MEDIANS = [
     "results/history.py",  # of the machines of a time
     "results/step_groups.py",  # of the block sizes of a log
     "results/verdicts.py",  # of runs, for how much they vary: no figure of a step
+    "report/charts/bars.py",  # of bars, for the one that dwarfs them
     "report/charts/history.py",  # of times
     "report/charts/point.py",  # of machines
     "report/terminal/screen.py",  # of what a character stands for

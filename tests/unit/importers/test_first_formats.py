@@ -17,7 +17,7 @@ CASES = Path(__file__).parents[2] / "cases"
 
 def imported(path, name=None):
     data = (CASES / path).read_bytes()
-    return read_imported(data, name=name or Path(path).name, run_id_of=lambda index: f"run{index}")
+    return read_imported(data, name=name or Path(path).name)
 
 
 @pytest.mark.parametrize(
@@ -33,11 +33,8 @@ def test_each_result_of_gobonniego_is_a_run_of_three_steps(version, write_s, thr
     write, read, mixed = (step.measurements[0] for step in first.steps)
     assert write.runtime_ns == write_s * 1e9
     assert write.bytes_per_s == pytest.approx(write.bytes / write_s)
-    assert {(row.run_id, row.jobs, row.scope) for row in (write, read, mixed)} == {
-        ("run0", threads, "step")
-    }
+    assert {(row.jobs, row.scope) for row in (write, read, mixed)} == {(threads, "step")}
     assert (mixed.direction, mixed.block_bytes, mixed.rw) == ("mixed", 512, "randrw")
-    assert found.runs[1].steps[0].measurements[0].run_id == "run1"
 
 
 def test_gobonniegos_own_rates_are_reproduced():
@@ -63,14 +60,14 @@ def test_jobs_of_one_group_are_one_step():
 def test_groups_that_ran_one_after_another_are_steps_of_their_own():
     document = json.loads((CASES / "fio_output/v3.39-two-jobs.out").read_text())
     document["jobs"][1]["groupid"] = 1
-    found = read_imported(json.dumps(document).encode(), name="x", run_id_of=lambda _: "r")
+    found = read_imported(json.dumps(document).encode(), name="x")
     assert [(s.step.index, s.step.name) for s in found.runs[0].steps] == [(0, "a"), (1, "b")]
     assert found.runs[0].started_at < found.runs[0].finished_at
     assert {row.step_index for row in found.runs[0].steps[1].measurements} == {1}
 
 
 def test_a_log_is_a_step_named_by_its_prefix_without_rows():
-    found = read_imported(b"1, 2, 0, 0\n", name="d/web_lat.1.log", run_id_of=lambda _: "r")
+    found = read_imported(b"1, 2, 0, 0\n", name="d/web_lat.1.log")
     (step,) = found.runs[0].steps
     assert (found.kind, step.step.name, step.measurements) == ("fio-log", "web", ())
 
@@ -89,7 +86,7 @@ def test_a_log_is_a_step_named_by_its_prefix_without_rows():
 )
 def test_what_cannot_be_imported_is_named_with_its_cause(data, cause):
     with pytest.raises(InvalidValue, match=cause) as caught:
-        read_imported(data, name="some.json", run_id_of=lambda _: "r")
+        read_imported(data, name="some.json")
     assert caught.value.message.startswith("some.json")
     assert caught.value.exit_code == 2
 
@@ -108,7 +105,7 @@ def test_any_garbage_gives_rows_or_a_clear_error(version, where, garbage, length
     at = int(len(data) * where)
     damaged = data[:at] + garbage + data[at + length :]
     try:
-        found = read_imported(damaged, name="x", run_id_of=lambda _: "r")
+        found = read_imported(damaged, name="x")
     except InvalidValue:
         return
     assert found.runs
@@ -124,7 +121,7 @@ def test_any_garbage_gives_rows_or_a_clear_error(version, where, garbage, length
     ],
 )
 def test_a_log_with_unix_times_tells_when_it_began(line, began):
-    found = read_imported(line, name="x_iops.1.log", run_id_of=str)
+    found = read_imported(line, name="x_iops.1.log")
     assert found.runs[0].started_at == began
 
 
@@ -170,7 +167,7 @@ FIGURES = ("ios", "bytes", "runtime_ns", "iops", "bytes_per_s")
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_a_row_holds_what_its_tool_prints_and_nothing_else(name):
-    found = read_imported((CASES / "imports" / name).read_bytes(), name=name, run_id_of=str)
+    found = read_imported((CASES / "imports" / name).read_bytes(), name=name)
     steps = {step.step.name: step.measurements for step in found.runs[0].steps}
     for step, printed in PRINTED[name].items():
         for row in steps[step]:
@@ -180,7 +177,7 @@ def test_a_row_holds_what_its_tool_prints_and_nothing_else(name):
 
 def test_a_percentile_of_uncounted_ios_has_no_number_of_samples():
     data = (CASES / "imports" / "perfkitbenchmarker_results.json").read_bytes()
-    (row,) = read_imported(data, name="x", run_id_of=str).runs[0].steps[0].measurements
+    (row,) = read_imported(data, name="x").runs[0].steps[0].measurements
     assert row.p50_ns is not None
     assert row.clat_samples is None
 
@@ -189,7 +186,7 @@ def test_a_count_that_terse_output_does_not_give_is_empty():
     """Of 1,000 KiB in a second at 123 IOPS no block size is a power of two."""
     line = (CASES / "imports" / "fio-3.33-terse3.txt").read_text().splitlines()[0].split(";")
     line[5:9] = ["1000", "1000", "123", "1000"]
-    found = read_imported(";".join(line).encode(), name="x", run_id_of=str)
+    found = read_imported(";".join(line).encode(), name="x")
     row = next(r for r in found.runs[0].steps[0].measurements if r.direction == "read")
     assert (row.ios, row.bytes, row.runtime_ns) == (None, 1_024_000, 1_000_000_000)
     assert row.iops == pytest.approx(123)
@@ -201,6 +198,6 @@ def test_a_rate_of_vdbench_without_its_head_has_no_run_time():
         for line in (CASES / "imports" / "vdbench-50407.txt").read_text().splitlines()
         if "avg_2-5" in line
     )
-    (row,) = read_imported(line.encode(), name="x", run_id_of=str).runs[0].steps[0].measurements
+    (row,) = read_imported(line.encode(), name="x").runs[0].steps[0].measurements
     assert row.runtime_ns is None
     assert row.iops == pytest.approx(104.5)

@@ -31,7 +31,7 @@ MEMORY = 300 * 2**20
 def trusted(data, name="x"):
     """Read; every row must be one that a disk could give. Returns the rows, None if refused."""
     try:
-        found = read_imported(data, name=name, run_id_of=lambda at: f"run{at}")
+        found = read_imported(data, name=name)
     except InvalidValue as error:
         refused = error
     else:
@@ -194,7 +194,7 @@ def test_a_hostile_file_ends_soon_and_takes_little_memory(name, tmp_path):
         "from diskbench.errors import InvalidValue\n"
         "from diskbench.importers.registry import read_imported\n"
         "try:\n"
-        "    read_imported(Path(sys.argv[1]).read_bytes(), name='x', run_id_of=str)\n"
+        "    read_imported(Path(sys.argv[1]).read_bytes(), name='x')\n"
         "    print('read')\n"
         "except InvalidValue:\n"
         "    print('refused')\n"
@@ -214,7 +214,7 @@ def test_a_hostile_file_ends_soon_and_takes_little_memory(name, tmp_path):
 
 def test_every_format_names_itself_and_is_listed_in_a_refusal():
     with pytest.raises(InvalidValue) as told:
-        read_imported(b"bought on Tuesday", name="x", run_id_of=str)
+        read_imported(b"bought on Tuesday", name="x")
     for one in FORMATS:
         assert one.words in told.value.advice
 
@@ -235,7 +235,7 @@ def test_every_format_names_itself_and_is_listed_in_a_refusal():
 )  # fmt: skip
 def test_an_unknown_file_is_described_in_a_sentence(data, words):
     with pytest.raises(InvalidValue, match="x: it looks like ") as told:
-        read_imported(data, name="x", run_id_of=str)
+        read_imported(data, name="x")
     assert words in told.value.message
 
 
@@ -250,7 +250,7 @@ def fio():
 
 def read(document):
     data = json.dumps(document).encode()
-    return read_imported(data, name="x.json", run_id_of=lambda index: f"run{index}")
+    return read_imported(data, name="x.json")
 
 
 @pytest.mark.parametrize("threads", [10**300, JOBS + 1, -1, True, 1e400, float("nan")])

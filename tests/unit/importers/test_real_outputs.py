@@ -13,7 +13,7 @@ MIB = 2**20
 
 
 def imported(name):
-    return read_imported((CASES / name).read_bytes(), name=name, run_id_of=lambda at: f"run{at}")
+    return read_imported((CASES / name).read_bytes(), name=name)
 
 
 def rows(name, run=0):
@@ -124,8 +124,8 @@ def test_the_same_run_in_json_and_in_another_form_gives_the_same_rows(form, tmp_
     begin, end = text.index("{"), text.rindex("}") + 1
     document = json.loads(text[begin:end])
     other = (text[:begin] + text[end:]).encode()
-    one = read_imported(text[begin:end].encode(), name="x.json", run_id_of=str)
-    two = read_imported(other, name="x.txt", run_id_of=str)
+    one = read_imported(text[begin:end].encode(), name="x.json")
+    two = read_imported(other, name="x.txt")
     assert one.kind == "fio-json"
     assert two.kind == ("fio-text" if kind == "normal" else "fio-terse")
     assert len(document["jobs"]) == 2

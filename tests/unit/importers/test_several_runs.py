@@ -39,7 +39,7 @@ def document(name="seq", *, at=1_790_000_000.0, seconds=LONG, rate=1000, age=Non
 
 def imported(data, name="x.json"):
     data = data if isinstance(data, bytes) else data.encode()
-    return read_imported(data, name=name, run_id_of=lambda at: f"run{at}")
+    return read_imported(data, name=name)
 
 
 def iops(found):

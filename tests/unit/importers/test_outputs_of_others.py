@@ -75,17 +75,6 @@ def test_bonnies_lines_of_others(name, size, write, rewrite, read, seeks, longes
     assert found["block-write", "write"].lat_max_ns == longest_ms * 1e6
 
 
-def test_bonnies_table_and_its_csv_say_the_same():
-    """50.6m = 51,776 KiB and 22.2m = 22,717 KiB, 39.4m = 40,308 KiB."""
-    text = (CASES / "imports/bonnie-2.00a-wsl.txt").read_text()
-    table = "".join(line for line in text.splitlines(keepends=True) if "," not in line)
-    found = read_imported(table.encode(), name="x").runs[0].steps
-    rates = {step.step.name: step.measurements[0].bytes_per_s for step in found}
-    assert rates["block-write"] == pytest.approx(51_776 * KIB, rel=0.001)
-    assert rates["rewrite"] == pytest.approx(22_717 * KIB, rel=0.003)
-    assert rates["block-read"] == pytest.approx(40_308 * KIB, rel=0.002)
-
-
 @pytest.mark.parametrize(
     ("name", "direction", "size", "ios", "block", "mb_per_s"),
     [
@@ -99,15 +88,6 @@ def test_last_lines_of_dd_of_others(name, direction, size, ios, block, mb_per_s)
     (row,) = rows(name).values()
     assert (row.direction, row.bytes, row.ios, row.block_bytes) == (direction, size, ios, block)
     assert row.bytes_per_s / 1e6 == pytest.approx(mb_per_s, rel=0.01)
-
-
-def test_hdparm_of_an_ssd():
-    """20266 MB in 2.00 s and 484 MB in 3.01 s, in pieces of 2 MiB."""
-    found = rows("hdparm-ssd.txt")
-    cached, disk = found["cached-reads", "read"], found["buffered-reads", "read"]
-    assert (cached.bytes, disk.bytes, disk.ios) == (20_266 * MIB, 484 * MIB, 242)
-    assert disk.bytes_per_s == pytest.approx(160.89 * MIB)
-    assert disk.runtime_ns / 1e9 == pytest.approx(3.01, abs=0.005)
 
 
 def test_diskspd_of_a_stick():
@@ -381,17 +361,3 @@ def test_text_from_the_code_of_a_page_is_read_without_its_blanks():
 def test_the_depths_in_a_text_show_a_queue_that_was_not_filled():
     (doubt,) = text_of_fio(CUT.format(version=33)).warnings
     assert (doubt.code, "12 % of its I/Os" in doubt.message) == ("queue-not-filled", True)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("  WRITE: bw=2084MiB/s (2185MB/s), io=750GiB (806GB), run=300-300msec", "last lines of"),
-        ("fio Disk Speed Tests (Mixed R/W 50/50):\nRead | 12.79 MB/s (3.1k)", "YABS's table"),
-        ("FIO Benchmark Summary\nIOPS (Read/Write)\n Random: 28,832 / 5,730", "kbench's summary"),
-        ("OPERATION   RESULT TYPE         FIRST DONE   LAST DONE\n", "elbencho's table"),
-    ],
-)
-def test_a_refusal_says_what_a_summary_of_fio_is(text, words):
-    with pytest.raises(InvalidValue, match=words):
-        read_imported(text.encode(), name="x")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy.engine import Engine
 
-from diskbench.analysis.row_figures import changed, counted, row_figures
+from diskbench.analysis.row_figures import changed, row_figures
 from diskbench.model.run import (
     AFTER_CLIFF,
     MEASURED_FIELDS,
@@ -141,7 +141,7 @@ def cliff_safe_rows(
         yield from ((row, _AS_COUNTED) for row in rows)
         return
     courses = courses_of(database, long, evidence)
-    figures = row_figures(counted(rows), courses) if courses else [None] * len(rows)
+    figures = row_figures(rows, courses) if courses else [None] * len(rows)
     for row, figure in zip(rows, figures, strict=True):
         if figure is None:
             yield row, _AS_COUNTED

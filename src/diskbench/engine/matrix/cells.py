@@ -217,8 +217,8 @@ class LiveCells:
                 write_plan(self.session.evidence_of(trial_id), plan)
             handed_on = goes_on and _is_done(ending.end)
             asked = self.stop.of(trial_id)
-            # A cloud may answer no more for a machine that is gone; one look costs a moment.
             note = partial(self.watcher.note, trial_id)
+            # A cloud may answer no more for a machine that is gone; one look costs a moment.
             keep_metrics(self.session, plan, asked.is_set, note, waits=False)
             failed = self._given_back(plan, handed_on=handed_on, keeps=campaign.is_run)
             ending = replace(ending, not_released=failed)

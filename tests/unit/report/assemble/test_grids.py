@@ -3,9 +3,8 @@
 from tests.unit.report.made import plan, row
 
 from diskbench.model.spec import Step
-from diskbench.report.assemble.grids import block_curves, mix_cells
-from diskbench.report.assemble.latencies import load_curves
-from diskbench.report.charts.grids import block_chart, mix_chart
+from diskbench.report.assemble.loads import block_curves, load_curves, mix_cells
+from diskbench.report.charts.loads import block_chart, mix_chart
 
 SIZES = [4096, 8192, 65536, 2**20]
 SHARES = (25, 50, 100)

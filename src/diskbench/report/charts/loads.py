@@ -1,5 +1,6 @@
-"""Charts of steps that vary a load: IOPS and MB/s over the block size, and the latency of reads for
-each share of reads and writes that was offered.
+"""Charts of steps that vary a load: latency against throughput, which shows where more load only
+adds latency; IOPS and MB/s over the block size; and the latency of reads for each share of reads
+and writes that was offered.
 """
 
 from __future__ import annotations
@@ -7,24 +8,141 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from diskbench.report.assemble.chart_data import ChartData
-from diskbench.report.assemble.grids import (
+from diskbench.report.assemble.loads import (
     BlockCurve,
     BlockPoint,
+    LoadCurve,
+    LoadPoint,
     MixCell,
     block_curves,
     mix_cells,
 )
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.heat import bounds_of, place_of
-from diskbench.report.charts.layers import layer, layered
-from diskbench.report.charts.measure import Spec, amount, bare, named, title, value_axis, with_unit
-from diskbench.report.charts.palette import HEAT, INK, OF_DIRECTION
+from diskbench.report.charts.layers import layer, layered, placed
+from diskbench.report.charts.measure import (
+    Spec,
+    amount,
+    bare,
+    by_name,
+    latency_axis,
+    log_domain,
+    named,
+    title,
+    value_axis,
+    wants_log,
+    with_unit,
+)
+from diskbench.report.charts.palette import HEAT, INK, MUTED, OF_DIRECTION
+from diskbench.report.charts.point import Row
 from diskbench.report.charts.registry import chart
 from diskbench.units import format_bytes
 
 MOST_CURVES = 2
-"""Curves over the block size in one report; our choice."""
-WIDTH, PANEL_HEIGHT, CELL = 300, 110, 46
+"""The most families of steps with a curve of a kind in one report."""
+WIDTH = 300
+HEIGHT = 170
+_SHAPES = {"p50": "circle", "p99": "diamond"}
+_DASHES = {"p50": [1, 0], "p99": [5, 2]}
+
+
+def load_chart(curve: LoadCurve) -> ChartFigure:
+    """p50 and p99 over the reached IOPS, one point per load, in the order of the loads.
+
+    Points are labelled with their load; saturated ones are hollow.
+    """
+    rates = [point.iops for point in curve.points]
+    log = wants_log(rates)
+    asked = "share of the capacity that was offered" if curve.offered else "I/Os in flight"
+    runs = f"median of n = {curve.runs} runs on one disk, no interval"
+    parts = [f"latency (logarithmic) over IOPS reached; numbers: {asked}"]
+    if any(point.saturated for point in curve.points):
+        parts.append("hollow: saturated, more load only adds latency")
+    parts.append(runs if curve.runs > 1 else "no interval (n = 1 run)")
+    kind = "offered" if curve.offered else "depth"
+    return ChartFigure(
+        title=f"{curve.name} {curve.direction}: latency against throughput",
+        subtitle="; ".join(parts),
+        drawing=lambda log: _drawing(curve, log=log),
+        id=f"load-{curve.name.replace(' ', '-')}-{curve.direction}-{kind}",
+        alt=_sentence(curve),
+        log=log or None,
+    )
+
+
+def _drawing(curve: LoadCurve, *, log: bool) -> Spec:
+    marks = [
+        _mark(curve, point, name, ns)
+        for point in curve.points
+        for name, ns in (("p50", point.p50_ns), ("p99", point.p99_ns))
+        if ns
+    ]
+    rates = [mark["iops"] for mark in marks] or [1.0]
+    domain = log_domain(rates) if log else [0.0, max(rates) * 1.06]
+    at = {
+        "x": value_axis("iops", "iops", domain, log=log, ticks=5),
+        "y": latency_axis("ns", log_domain(mark["ns"] for mark in marks)),
+    }
+    legend = {"orient": "top", "title": None, "symbolStrokeWidth": 0, "symbolFillColor": MUTED}
+    along = {"order": amount("load"), "strokeDash": by_name("which", _DASHES, legend)}
+    told = {"shape": by_name("which", _SHAPES, legend), "description": named("words")}
+    colour = OF_DIRECTION[curve.direction]
+    layers = [
+        layer("line", marks, at | along, strokeWidth=1.5, color=colour),
+        *(
+            layer("point", [mark for mark in marks if mark["saturated"] is hollow], at | told,
+                  filled=not hollow, strokeWidth=1.8, size=52, color=colour, opacity=1)
+            for hollow in (False, True)
+        ),
+        placed([mark for mark in marks if mark["which"] == "p50"], at, "below"),
+    ]  # fmt: skip
+    return layered(layers, WIDTH, HEIGHT)
+
+
+def _mark(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> Row:
+    parts = [
+        f"{point.step} · {point.words}{' offered' if curve.offered else ''}",
+        f"{bare('iops', point.iops)} IOPS",
+        f"{name} {bare('lat_ns', ns)}",
+        "saturated" if point.saturated else "",
+        f"n = {curve.runs} run{'' if curve.runs == 1 else 's'}",
+    ]
+    return {
+        "iops": point.iops,
+        "ns": ns,
+        "which": name,
+        "load": point.load,
+        "saturated": point.saturated,
+        "text": point.words.removeprefix("QD "),
+        "words": " · ".join(word for word in parts if word),
+    }
+
+
+def _sentence(curve: LoadCurve) -> str:
+    """The alternative text: the first and the last load, and the last before saturation."""
+    served = [point for point in curve.points if not point.saturated]
+    chosen = dict.fromkeys([curve.points[0], *(served[-1:]), curve.points[-1]])
+    parts = [
+        f"{point.words} reached {bare('iops', point.iops)} IOPS"
+        + (f" at p50 {bare('lat_ns', point.p50_ns)}" if point.p50_ns else "")
+        + (" (saturated)" if point.saturated else "")
+        for point in chosen
+    ]
+    return f"{curve.name} {curve.direction}: {'; '.join(parts)}."
+
+
+@chart(
+    "load",
+    title="latency against throughput: the load beyond which only latency grows",
+    needs="the evidence of one run",
+    rank=60,
+)
+def _load(data: ChartData) -> Iterator[ChartFigure]:
+    for curve in data.load_curves[:MOST_CURVES]:
+        yield load_chart(curve)
+
+
+PANEL_HEIGHT, CELL = 110, 46
 _DARK_FROM = 4
 """From this step of colour on a text has the lightest colour, before it that of ink."""
 
@@ -127,7 +245,7 @@ def _mix_drawing(cells: Sequence[MixCell]) -> Spec:
                 "text": bare("lat_ns", cell.read_p99_ns or 0.0),
                 "words": f"{cell.step} · reads {_share(cell.read_share)}, writes "
                 f"{_share(cell.write_share)} · p99 {bare('lat_ns', cell.read_p99_ns or 0.0)}"
-                + (f" · {with_unit(*_served(cell))} of reads" if cell.read_iops else ""),
+                + (f" · {with_unit('iops', cell.read_iops)} of reads" if cell.read_iops else ""),
             }
         )
     reads = sorted({cell.read_share for cell in cells}, reverse=True)
@@ -141,10 +259,6 @@ def _mix_drawing(cells: Sequence[MixCell]) -> Spec:
     text = {"text": named("text"), "color": named("ink", scale=None)}
     layers = [layer("rect", rows, at | fill), layer("text", rows, at | text)]
     return layered(layers, CELL * 7 // 5 * len(writes), CELL * len(reads) * 3 // 4)
-
-
-def _served(cell: MixCell) -> tuple[str, float]:
-    return "iops", cell.read_iops or 0.0
 
 
 def _share(share: float) -> str:

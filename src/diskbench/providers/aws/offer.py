@@ -4,9 +4,11 @@ where AWS may answer otherwise. Pure."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import (
+    restore_part,
     sum_usd,
 )
 from diskbench.catalog.lookup import promise
@@ -14,57 +16,80 @@ from diskbench.catalog.machine_book import MachineEntry
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import (
     DiskSpec,
+    PricePart,
     Rental,
     Scope,
 )
+from diskbench.providers.asked import snapshot_option
 from diskbench.providers.aws.client import account_name
 from diskbench.providers.aws.disk_request import ROOT_TYPE, AwsDiskRequest, AwsResolved, region_of
 from diskbench.providers.aws.machines import DEARER, candidates, figures, too_small
 from diskbench.providers.aws.options import AwsOptions
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.offer import (
+    OF_FILL,
     disk_words,
     needs,
     open_warnings,
     place_words,
     price_parts,
 )
-from diskbench.units import GIB
+from diskbench.units import GIB, MIB
 
 
 def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | None) -> Rental:
     """The rental for the lookup's result; `endpoint` is an emulator's."""
-    requested, machine = details.requested, details.machine
-    limits = requested.limits(details.size_gib)
-    root = DiskSpec(type=details.root_type, size_gib=details.image.root_gib)
-    own = requested.kind == "instance-store"
-    prices = price_parts(
-        books, "aws", machine.type, details.region,
-        root=None if requested.kind == "root" else root,
-        disk=None if own else requested.spec(details.size_gib),
+    machine = details.machine
+    account = account_name(spec.account, details.account_id)
+    return _rental(
+        books, spec, details.requested,
+        Scope(provider="aws", account=account, region=details.region, endpoint=endpoint),
+        details.size_gib,
+        DiskSpec(type=details.root_type, size_gib=details.image.root_gib),
+        machine.type,
         # A subnet of the user may assign a public address or not: the price assumes that it does.
         public=details.places[0].public is not False,
-    )  # fmt: skip
-    return Rental(
-        scope=Scope(
-            provider="aws",
-            account=account_name(spec.account, details.account_id),
-            region=details.region,
-            endpoint=endpoint,
-        ),
-        spec=spec,
         offer=_words(spec, details),
-        promise=promise(limits, spec.time_scale) if limits else "",
         zones=tuple(place.zone for place in details.places if place.machine is None),
-        instance_type=machine.type,
         image=details.image.id,
-        disk=requested.spec(details.size_gib),
         cores=machine.vcpus,
         memory_bytes=machine.memory_bytes,
-        hourly_usd=sum_usd(prices),
-        prices=prices,
         warnings=tuple(_warnings(books, spec, details)),
         details=details.model_dump(mode="json"),
+    )  # fmt: skip
+
+
+def _rental(
+    books: Books,
+    spec: RentSpec,
+    requested: AwsDiskRequest,
+    scope: Scope,
+    size_gib: int,
+    root: DiskSpec,
+    machine: str | None,
+    *,
+    public: bool,
+    **more: Any,  # noqa: ANN401 - fields of Rental
+) -> Rental:
+    """The rental of disks of that size at a machine of that name, with what is known of it."""
+    limits, region = requested.limits(size_gib), scope.region or ""
+    own = requested.kind == "instance-store"
+    prices = price_parts(
+        books, "aws", machine or "", region,
+        root=None if requested.kind == "root" else root,
+        disk=None if own else requested.spec(size_gib),
+        public=public, snapshot=spec.snapshot_of_fill, more=_loading_parts(spec, region),
+    )  # fmt: skip
+    return Rental(
+        scope=scope,
+        spec=spec,
+        promise=promise(limits, spec.time_scale) if limits else "",
+        instance_type=machine,
+        disk=requested.spec(size_gib),
+        hourly_usd=sum_usd(prices),
+        prices=prices,
+        loads_bytes_per_s=_loads_bytes_per_s(spec),
+        **more,
     )
 
 
@@ -80,9 +105,7 @@ def _words(spec: RentSpec, details: AwsResolved) -> str:
     disk = disk_words(
         what, requested.count, spec.stripe, requested.iops, requested.throughput_mib_per_s
     )
-    if spec.snapshot is not None:
-        rate = AwsOptions.of(spec).initialization_rate
-        disk += f", from {spec.snapshot}" + (f" loaded at {rate} MiB/s" if rate else "")
+    disk += _origin_words(spec)
     spot, where = "spot " if spec.spot else "", place_words(zones)
     return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
 
@@ -112,9 +135,9 @@ def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[st
             f"where no zone has capacity for {machine.type}, {names} is rented, for at most "
             f"{DEARER - 1:.0%} more; name one with --instance-type to rent no other"
         )
-    if spec.snapshot is not None:
+    if _loads_bytes_per_s(spec) is not None:
         yield (
-            f"until each block was read once it is loaded from {spec.snapshot}, which is slower: "
+            "until each block was read once it is loaded from the snapshot, which is slower: "
             "--profile first-touch measures that"
         )
     if machine.ebs_cards > 1:
@@ -127,6 +150,33 @@ def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[st
     yield from open_warnings(spec, spot=", and costs at most the price shown")
 
 
+def _origin_words(spec: RentSpec) -> str:
+    """What the disks are made from, and how fast that is loaded."""
+    options = AwsOptions.of(spec)
+    words = f", from {spec.snapshot}" if spec.snapshot else OF_FILL if spec.snapshot_of_fill else ""
+    if options.initialization_rate:
+        words += f" loaded at {options.initialization_rate} MiB/s"
+    return f"{words} with Fast Snapshot Restore" if options.fast_snapshot_restore else words
+
+
+def _loads_bytes_per_s(spec: RentSpec) -> float | None:
+    """As Rental.loads_bytes_per_s; whether a snapshot of the user's is restored fast is not known
+    before the disk is made from it."""
+    options = AwsOptions.of(spec)
+    if snapshot_option(spec) is None or options.fast_snapshot_restore:
+        return None
+    return float((options.initialization_rate or 0) * MIB)
+
+
+def _loading_parts(spec: RentSpec, region: str) -> Iterator[PricePart]:
+    """What is paid for a faster loading; no document that was found has the price of a rate."""
+    options = AwsOptions.of(spec)
+    if options.fast_snapshot_restore:
+        yield restore_part("aws", region)
+    if options.initialization_rate is not None:
+        yield PricePart(name=f"loading at {options.initialization_rate} MiB/s", hourly_usd=None)
+
+
 IMAGE_GIB = 8
 """The root disk of Ubuntu's and Debian's images for AWS; another image may have more."""
 _ARCH = "x86_64"
@@ -136,8 +186,7 @@ def foresee(books: Books, spec: RentSpec, requested: AwsDiskRequest) -> Rental:
     """The expected rental; a price or machine that the catalogue lacks is None."""
     book = books.of("aws")
     size_gib = requested.size_gib or IMAGE_GIB
-    limits = requested.limits(size_gib)
-    need = needs(limits, requested.count)
+    need = needs(requested.limits(size_gib), requested.count)
     local = requested.count if requested.kind == "instance-store" else 0
     fit = candidates(book, need, arch=_ARCH, disks=requested.count, local_disks=local)
     machine = spec.instance_type or (fit[0] if fit else None)
@@ -145,30 +194,22 @@ def foresee(books: Books, spec: RentSpec, requested: AwsDiskRequest) -> Rental:
     if requested.kind == "instance-store" and entry is not None and entry.local is not None:
         size_gib = int(entry.local.size_gb * 1e9 / GIB)
     region = spec.region or (region_of(spec.zone) if spec.zone else None)
-    root = DiskSpec(type=ROOT_TYPE, size_gib=IMAGE_GIB)
-    prices = price_parts(
-        books, "aws", machine or "", region or "",
-        root=None if requested.kind == "root" else root,
-        disk=None if local else requested.spec(size_gib),
-        public=not NetworkOptions.of(spec).no_public_ip,
-    )  # fmt: skip
     small = (
         too_small(machine or "", figures(entry), need, fit[0] if fit else None) if entry else None
     )
-    return Rental(
-        scope=Scope(provider="aws", account=spec.account, region=region),
-        spec=spec,
-        offer=_expected_words(requested, size_gib, machine),
-        promise=promise(limits, spec.time_scale) if limits else "",
+    return _rental(
+        books, spec, requested,
+        Scope(provider="aws", account=spec.account, region=region),
+        size_gib,
+        DiskSpec(type=ROOT_TYPE, size_gib=IMAGE_GIB),
+        machine,
+        public=not NetworkOptions.of(spec).no_public_ip,
+        offer=_expected_words(requested, size_gib, machine) + _origin_words(spec),
         zones=(spec.zone,) if spec.zone else (),
-        instance_type=machine,
-        disk=requested.spec(size_gib),
         cores=entry.vcpus if entry else None,
         memory_bytes=int(entry.memory_gib * GIB) if entry else None,
-        hourly_usd=sum_usd(prices),
-        prices=prices,
         warnings=tuple(warning for warning in (small, _retired(machine, entry)) if warning),
-    )
+    )  # fmt: skip
 
 
 def _expected_words(requested: AwsDiskRequest, size_gib: int, machine: str | None) -> str:

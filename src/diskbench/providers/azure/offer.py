@@ -25,6 +25,7 @@ from diskbench.providers.azure.disk_request import (
 )
 from diskbench.providers.azure.machines import candidates, of_book, too_small
 from diskbench.providers.skeleton.offer import (
+    OF_FILL,
     disk_words,
     needs,
     open_warnings,
@@ -68,6 +69,7 @@ def _rental(
         root=None if requested.kind == "root" else os_disk,
         disk=None if requested.kind == "local" else requested.spec(size_gib),
         public=spec.subnet is None, root_words="OS disk", tier=requested.tier,
+        snapshot=spec.snapshot_of_fill,
         # It costs by the hour and by burst transactions; neither price is known.
         more=[PricePart(name="bursting on demand", hourly_usd=None)] if requested.bursting else [],
     )  # fmt: skip
@@ -97,6 +99,8 @@ def _words(spec: RentSpec, details: AzureResolved) -> str:
     what = disk_words(
         what, requested.count, spec.stripe, requested.iops, requested.mb_per_s, "MB/s"
     )
+    if spec.snapshot_of_fill:
+        what += OF_FILL
     if requested.tier:
         what += f", tier {requested.tier}"
     if requested.plus:

@@ -54,9 +54,9 @@ class SiteCell:
 
 @dataclass(frozen=True)
 class SiteTable:
-    """Rows of cells in the order of `columns`; `what` names them. `sorted_by` is a column's key, with
-    − for descending order; `step` rows are shown at once. `example` is a view worth trying: its
-    words, and its address within the page."""
+    """Rows of cells in the order of `columns`; `what` names them. `sorted_by` is a column's key,
+    with − for descending order; `step` rows are shown at once. `example` is a view worth trying:
+    its words, and its address within the page."""
 
     what: str
     columns: tuple[Column, ...]

@@ -1,0 +1,702 @@
+"""Which disks of the catalogue carry a load, with the smallest machine that does not limit them,
+and what both cost a month: pure.
+
+A load is a series of stages (catalog/expect.py). With the cost c of a block at a gate, the stage
+uses u = rate × c of it a second. A gate carries the series if it allows every u at once,
+
+    u <= burst                  the baseline where there is no bucket
+
+and its bucket never runs dry: B starts full, dB/dt = baseline - u within B <= C (upwards at most
+`refill_per_s`), B >= 0. Gates do not depend on each other while all carry the load, so each is
+asked alone. A load that comes every day is carried if the second day ends with no less credit
+than the first: then every further day is like the second. What lasts without end gets the
+baseline.
+
+Of a type, the smallest size, or the least of what is provisioned, that carries the load is the
+cheapest: no price falls with either. A machine is the cheapest current one of the provider whose
+gates carry the load. No host cache is counted, because nothing says whether reads would hit it.
+Disks inside a machine are left out: what is on them is lost when the machine stops.
+
+A latency is documented of a request that no limit holds back. A target is met where the promised
+worst is within it, missed where the usual is above it, and else it has to be measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from diskbench.catalog import bucket
+from diskbench.catalog.books import Books
+from diskbench.catalog.charges import Work
+from diskbench.catalog.cost import MONTH_HOURS, disk_hourly_usd, monthly
+from diskbench.catalog.entry import Catalogue, DiskEntry, catalogue
+from diskbench.catalog.expect import CatalogDisk, Simulation, Stage, path_of, simulate
+from diskbench.catalog.lookup import DiskLimits, RequestLatency, limits_of
+from diskbench.catalog.machine import MachineLimits, machine_of
+from diskbench.catalog.machine_book import MachineEntry
+from diskbench.catalog.path import Gate, Path, issued, ways
+from diskbench.catalog.sourced_figures import FigureSource, Quantity, RatioLimit
+from diskbench.catalog.terms import bursting_limits, expanded_limits
+from diskbench.errors import InvalidValue, UserError
+from diskbench.model.base import Frozen
+from diskbench.model.expectation import LIMIT_WORDS, Load
+from diskbench.model.rental import DiskSpec
+from diskbench.units import format_duration_s, format_iops
+
+DAY_S = 86_400.0
+_MONTH_S = MONTH_HOURS * 3600
+_ROUNDING = 1 + 1e-9
+_Target = Literal["met", "measure", "not documented", "missed"]
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a disk has to hold and to carry: stages from full buckets, once or every day."""
+
+    size_gib: int
+    stages: tuple[Stage, ...]
+    daily: bool = False
+    p99_ms: float | None = None
+    _used: dict[object, tuple[tuple[float, float], ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    def used_of(self, gate: Gate) -> tuple[tuple[float, float], ...]:
+        """Return the seconds of each stage and what it uses of a gate a second."""
+        key = (gate.counts, gate.covers, gate.accounting, gate.allowance.is_range)
+        if key not in self._used:
+            self._used[key] = tuple((stage.seconds, _used(gate, stage)) for stage in self.stages)
+        return self._used[key]
+
+    @cached_property
+    def loads(self) -> tuple[Load, ...]:
+        """The different loads of its stages."""
+        return tuple(dict.fromkeys(stage.load for stage in self.stages if stage.load))
+
+    @cached_property
+    def read_share(self) -> float:
+        """The share of reads in all blocks."""
+        blocks = [(stage.load.read_share, _blocks(stage)) for stage in self.stages if stage.load]
+        whole = sum(count for _, count in blocks)
+        return sum(share * count for share, count in blocks) / whole if whole else 1.0
+
+    def month(self) -> list[Work]:
+        """The requests of a month: of a load that comes once, as if it went on like that."""
+        period = sum(stage.seconds for stage in self.stages if not math.isinf(stage.seconds))
+        times = _MONTH_S / period if period else 1.0
+        return [
+            Work(
+                requests=_blocks(stage) * times,
+                request_bytes=stage.load.block_bytes,
+                seconds=min(stage.seconds, _MONTH_S) * times,
+            )
+            for stage in self.stages
+            if stage.load
+        ]
+
+
+def constant(load: Load, size_gib: int, seconds: float, p99_ms: float | None = None) -> Demand:
+    """The demand of a load that comes every day for `seconds` on end; from a day on, without end.
+    `load.max_per_s` is its rate."""
+    if seconds >= DAY_S:
+        return Demand(size_gib, (Stage(load, seconds=math.inf),), p99_ms=p99_ms)
+    stages = (Stage(load, seconds=seconds), Stage(None, seconds=DAY_S - seconds))
+    return Demand(size_gib, stages, daily=True, p99_ms=p99_ms)
+
+
+def _blocks(stage: Stage) -> float:
+    assert stage.load is not None
+    return (stage.load.max_per_s or 0.0) * min(stage.seconds, _MONTH_S)
+
+
+def _used(gate: Gate, stage: Stage) -> float:
+    load = stage.load
+    if load is None:
+        return 0.0
+    made = {way: issued(load, way, "assumed") for way in ways(load)}
+    return (load.max_per_s or 0.0) * gate.cost(load, made)
+
+
+def carries(gates: Iterable[Gate], demand: Demand, factor: float = 1.0) -> bool:
+    """Whether gates carry `factor` times a demand."""
+    return all(_carries(gate, demand, factor) for gate in gates)
+
+
+def _carries(gate: Gate, demand: Demand, factor: float) -> bool:
+    stages, allowance = demand.used_of(gate), gate.allowance
+    most = max((used for _, used in stages), default=0.0) * factor
+    held = gate.capacity
+    if most <= (allowance.baseline if held else allowance.ceiling) * _ROUNDING:
+        return True
+    if not held or most > allowance.ceiling * _ROUNDING:
+        return False
+    balance, ends = held, []
+    for _ in range(2 if demand.daily else 1):
+        for seconds, used in stages:
+            balance = bucket.balance_after(
+                allowance,
+                balance,
+                used * factor,
+                seconds,
+                refill_per_s=gate.refill_per_s,
+                owed=math.inf,
+            )
+            if balance < -held * 1e-9:
+                return False
+        ends.append(balance)
+    return ends[-1] >= ends[0] * (1 - 1e-9)
+
+
+def headroom(gates: Sequence[Gate], demand: Demand) -> float:
+    """The largest factor by which a demand may grow and still be carried; infinite where nothing
+    limits it."""
+    if carries(gates, demand, 1e6):
+        return math.inf
+    low, high = 0.0, 1.0
+    while carries(gates, demand, high):
+        low, high = high, high * 2
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if carries(gates, demand, middle) else (low, middle)
+    return low
+
+
+class Latency(Frozen):
+    """The documented milliseconds of a request, and what they say of a target; None where nothing
+    is known."""
+
+    best_ms: float | None = None
+    usual_ms: float | None = None
+    worst_ms: float | None = None
+    target: _Target | None = None
+
+
+class Sold(Frozen):
+    """One disk as it is bought: `iops` and `throughput` (in `unit`) where they are provisioned.
+    `more` is what is asked for beside: higher limits, bursts on demand."""
+
+    cloud: str
+    disk_type: str
+    size_gib: int
+    iops: int | None = None
+    throughput: int | None = None
+    unit: str | None = None
+    tier: str | None = None
+    more: Literal["performance_plus", "bursting"] | None = None
+
+    @property
+    def spec(self) -> DiskSpec:
+        """The disk as it is priced and rented."""
+        return DiskSpec(
+            type=self.disk_type,
+            size_gib=self.size_gib,
+            iops=self.iops,
+            throughput_mib_per_s=self.throughput,
+        )
+
+    def words(self) -> str:
+        """`aws gp3 500 GiB, 10,000 IOPS, 250 MiB/s`."""
+        tier = f" ({self.tier})" if self.tier else ""
+        parts = [f"{self.cloud} {self.disk_type} {self.size_gib:,} GiB{tier}"]
+        if self.iops is not None:
+            parts.append(f"{self.iops:,} IOPS")
+        if self.throughput is not None:
+            parts.append(f"{self.throughput:,} {self.unit}")
+        if self.more:
+            parts.append(MORE_WORDS[self.more])
+        return ", ".join(parts)
+
+
+MORE_WORDS = {"performance_plus": "performance plus", "bursting": "bursts on demand"}
+
+
+class Measured(Frozen):
+    """What runs here found of a disk under such a load: of `n` trials, the last on `date`."""
+
+    iops: float
+    p99_ms: float | None
+    n: int
+    date: str
+    trust: str
+
+
+class Advice(Frozen):
+    """A disk that carries a demand, on a machine that does not limit it. Prices are US dollars a
+    month, None where one is not known. `headroom` is by how much the load may grow. `burst_ios` are
+    the transactions a month that bursts on demand are billed for. `priced_on` is the oldest date of
+    its prices; "" where one has none."""
+
+    disk: Sold
+    region: str
+    machine: str | None
+    retires: str | None = None
+    headroom: float
+    latency: Latency
+    disk_usd: float | None
+    machine_usd: float | None
+    burst_ios: float | None = None
+    priced_on: str = ""
+    measured: Measured | None = None
+    sources: tuple[str, ...] = ()
+
+    @property
+    def total_usd(self) -> float | None:
+        """The price of disk and machine; None unless both are known."""
+        if self.disk_usd is None or self.machine_usd is None:
+            return None
+        return self.disk_usd + self.machine_usd
+
+
+class Refused(Frozen):
+    """A disk that does not carry the demand, and why. `most` marks the largest of its type."""
+
+    disk: Sold
+    disk_usd: float | None
+    why: str
+    most: bool = False
+
+
+class Answer(Frozen):
+    """What carries a demand, cheapest first, those of unknown price last; and what does not."""
+
+    format: Literal[1] = 1
+    rows: tuple[Advice, ...]
+    refused: tuple[Refused, ...]
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Market:
+    """Where is bought: a provider in one region; `machine` is the type that the user has."""
+
+    books: Books
+    cloud: str
+    region: str
+    machine: str | None = None
+    measured: Callable[[Sold, str | None], Measured | None] = lambda _disk, _machine: None
+
+
+def advise(markets: Sequence[Market], demand: Demand) -> Answer:
+    """What carries a demand in the given markets: at most two rows a type."""
+    rows, refused, left_out = list[Advice](), list[Refused](), list[str]()
+    for market in markets:
+        book = catalogue(market.cloud)
+        for name, entry in book.disks.items():
+            if entry.place != "network":
+                left_out.append(f"{market.cloud} {name}")
+                continue
+            found, failed = _of_type(market, book, name, entry, demand)
+            rows += _two(sorted(found, key=_order))
+            refused += failed
+    return Answer(
+        rows=tuple(sorted(rows, key=_order)),
+        refused=tuple(
+            sorted(refused, key=lambda one: (one.disk_usd is None, -(one.disk_usd or 0)))
+        ),
+        left_out=tuple(left_out),
+    )
+
+
+def _two(rows: list[Advice]) -> list[Advice]:
+    """The cheapest, and beside it the one whose bursts are paid for, else the second."""
+    bursts = [row for row in rows[1:] if row.disk.more == "bursting"]
+    return [*rows[:1], *(bursts or rows[1:2])]
+
+
+def _order(row: Advice) -> tuple[bool, float, float, str]:
+    total = row.total_usd
+    return (total is None, total or row.disk_usd or 0.0, row.disk_usd or 0.0, row.disk.words())
+
+
+def _of_type(
+    market: Market, book: Catalogue, name: str, entry: DiskEntry, demand: Demand
+) -> tuple[list[Advice], list[Refused]]:
+    """The rows of a type, and its disks that do not carry the demand: the smallest that is sold
+    with the asked size, and, where none does, the largest."""
+    rows, refused = list[Advice](), list[Refused]()
+    for more in (None, "performance_plus", "bursting"):
+        sold = _least(book, name, entry, demand, more)
+        if sold is None:
+            if more is None and (most := _most(book, name, entry)) is not None:
+                refused.append(_refusal(market, book, most, demand, most=True))
+            continue
+        row = _row(market, book, sold, demand)
+        if isinstance(row, Advice):
+            rows.append(row)
+        else:
+            refused.append(row)
+    base = _base(book, name, entry, demand.size_gib)
+    if base is not None and rows and all(row.disk != base for row in rows):
+        gates = _disk_path(book, base).gates
+        if not carries(gates, demand):
+            refused.append(_refusal(market, book, base, demand))
+    return rows, refused
+
+
+def _limits(book: Catalogue, sold: Sold) -> DiskLimits:
+    limits = limits_of(book, sold.disk_type, sold.size_gib, sold.iops, sold.throughput)
+    if sold.more == "performance_plus":
+        return expanded_limits(book.cloud, limits)
+    return bursting_limits(book.cloud, limits) if sold.more == "bursting" else limits
+
+
+def _disk_path(book: Catalogue, sold: Sold) -> Path:
+    return path_of(CatalogDisk(_limits(book, sold)), MachineLimits(""))
+
+
+def _sold(
+    book: Catalogue,
+    name: str,
+    size: float,
+    iops: float | None = None,
+    throughput: float | None = None,
+    more: Literal["performance_plus", "bursting"] | None = None,
+) -> Sold:
+    entry = book.disks[name]
+    return Sold(
+        cloud=book.cloud,
+        disk_type=name,
+        size_gib=math.ceil(size),
+        iops=None if iops is None else math.ceil(iops),
+        throughput=None if throughput is None else math.ceil(throughput),
+        unit=entry.throughput.unit if entry.throughput else None,
+        tier=entry.tiers.row(size).name if entry.tiers else None,
+        more=more,
+    )
+
+
+def _least(
+    book: Catalogue,
+    name: str,
+    entry: DiskEntry,
+    demand: Demand,
+    more: Literal["performance_plus", "bursting"] | None,
+) -> Sold | None:
+    """The cheapest disk of a type that carries a demand; None where none does, or nothing is known
+    of it."""
+    if entry.size_gib is None or demand.size_gib > entry.size_gib.max:
+        return None
+    low, high = max(demand.size_gib, entry.size_gib.min), entry.size_gib.max
+
+    def fits(size: int) -> bool:
+        sold = _sold(book, name, size, more=more)
+        try:
+            gates = _disk_path(book, sold).gates
+        except UserError:  # not sold so
+            return False
+        return bool(gates) and carries(gates, demand)
+
+    if entry.tiers is not None:
+        sizes = [low, *(row.gib for row in entry.tiers.rows if row.gib > low)]
+        if more is not None:
+            above = entry.on_demand.above_gib if entry.on_demand and more == "bursting" else 0
+            sizes = sorted({*sizes, max(low, above + 1)})
+        size = next((size for size in sizes if fits(size)), None)
+        if size is None:
+            return None
+        sold = _sold(book, name, size, more=more)
+        # A disk that bursts all the time is not what bursts are sold for, nor one that never does.
+        if more == "bursting" and not 0 < _bursting(book, sold, demand) < 1:
+            return None
+        return sold
+    if more is not None:
+        return None  # both are sold of tiers alone
+    if (entry.iops and entry.iops.provisioned) or (
+        entry.throughput and entry.throughput.provisioned
+    ):
+        return _provisioned(book, name, entry, demand, low, high)
+    return _sold(book, name, _smallest(low, high, fits)) if fits(high) else None
+
+
+def _smallest(low: int, high: int, fits: Callable[[int], bool]) -> int:
+    """The smallest whole number from `low` to `high` that fits, where `high` does and all above
+    one that fits do."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle + 1, high)
+    return high
+
+
+def _provisioned(
+    book: Catalogue, name: str, entry: DiskEntry, demand: Demand, low: int, high: int
+) -> Sold | None:
+    """The least that is to be bought: what the load uses, what the type sells at least, and what
+    its ratios ask for. Provisioned figures have no bucket, so the busiest moment decides."""
+    ios, rate = (_peak(entry, demand, counts) for counts in ("ios", "bytes"))
+    unit = entry.throughput.unit_bytes if entry.throughput else 1
+    iops = throughput = None
+    if entry.throughput and entry.throughput.provisioned:
+        throughput = _bought(entry.throughput, rate / unit)
+        if entry.iops and entry.iops.per_throughput:
+            throughput = max(throughput, math.ceil(ios / entry.iops.per_throughput))
+    if entry.iops and entry.iops.provisioned:
+        iops = _bought(entry.iops, ios)
+        by_ratio = entry.throughput_ratio
+        if throughput and by_ratio and by_ratio.max_per_iops and throughput > by_ratio.free:
+            iops = max(iops, math.ceil(throughput / by_ratio.max_per_iops))
+        if entry.throughput and entry.throughput.per_iops:
+            most = math.floor(entry.iops.max or 0)
+            wanted, quantity = rate / unit, entry.throughput
+            if quantity.value(low, most) * _ROUNDING < wanted:
+                return None
+            iops = _smallest(iops, most, lambda n: quantity.value(low, n) * _ROUNDING >= wanted)
+    size = max(low, _gib_for(entry.iops_ratio, iops), _gib_for(entry.throughput_ratio, throughput))
+    if size > high:
+        return None
+    iops = _at_least(entry.iops_ratio, iops, size)
+    throughput = _at_least(entry.throughput_ratio, throughput, size)
+    sold = _sold(book, name, size, iops, throughput)
+    try:
+        gates = _disk_path(book, sold).gates
+    except UserError:  # more than is sold
+        return None
+    return sold if carries(gates, demand) else None
+
+
+def _peak(entry: DiskEntry, demand: Demand, counts: Literal["ios", "bytes"]) -> float:
+    """The most that a load uses a second of a limit of the type; of reads or of writes where they
+    have limits of their own."""
+    rule = entry.accounting.rule() if entry.accounting else bucket.NO_RULE
+    return max(
+        used
+        for covers in (("read", "write") if entry.apart else ("both",))
+        for _, used in demand.used_of(Gate("disk-iops", counts, bucket.Allowance(0), covers, rule))
+    )
+
+
+def _bought(quantity: Quantity, need: float) -> int:
+    return max(math.ceil(quantity.min or 0), math.ceil(need / _ROUNDING))
+
+
+def _gib_for(ratio: RatioLimit | None, bought: int | None) -> int:
+    if ratio is None or ratio.max_per_gib is None or bought is None or bought <= ratio.free:
+        return 0
+    return math.ceil(bought / ratio.max_per_gib)
+
+
+def _at_least(ratio: RatioLimit | None, bought: int | None, size: int) -> int | None:
+    if bought is None or ratio is None or ratio.min_per_gib is None:
+        return bought
+    return max(bought, math.ceil(ratio.min_per_gib * size))
+
+
+def _base(book: Catalogue, name: str, entry: DiskEntry, size_gib: int) -> Sold | None:
+    """The disk of the asked size with what comes with it; None where it is not sold so."""
+    if entry.size_gib is None:
+        return None
+    size = max(size_gib, entry.size_gib.min)
+    try:
+        sold = _sold(book, name, size)
+        _limits(book, sold)
+    except UserError:  # figures have to be bought
+        return None
+    return sold
+
+
+def _most(book: Catalogue, name: str, entry: DiskEntry) -> Sold | None:
+    """The disk of a type with the highest figures that are sold; None where nothing is known."""
+    if entry.size_gib is None:
+        return None
+    iops = entry.iops.max if entry.iops and entry.iops.provisioned else None
+    rate = entry.throughput.max if entry.throughput and entry.throughput.provisioned else None
+    sold = _sold(book, name, entry.size_gib.max, iops, rate)
+    try:
+        return sold if _limits(book, sold).pools else None
+    except InvalidValue:
+        return None
+
+
+def _row(market: Market, book: Catalogue, sold: Sold, demand: Demand) -> Advice | Refused:
+    limits = _limits(book, sold)
+    latency = _latency(limits, demand)
+    if latency.target == "missed":
+        usual = latency.usual_ms or latency.best_ms
+        return _refused(market, sold, f"documented latency is usually {usual:.3g} ms")
+    machine = _machine(market, sold, demand)
+    if market.machine is not None and machine is None:
+        on = machine_of(market.books, market.cloud, market.machine, sold.disk_type)
+        if not on.gates:
+            return _refused(market, sold, f"{on.unknown or market.machine} not documented")
+        return _refused(market, sold, why(Path(on.gates), demand) + f", by {market.machine}")
+    found = market.measured(sold, machine)
+    if found is not None:
+        asked = max((load.max_per_s or 0.0) for load in demand.loads)
+        if found.iops < asked:
+            return _refused(market, sold, f"measured {format_iops(found.iops)} IOPS here")
+        if demand.p99_ms is not None and found.p99_ms is not None:
+            if found.p99_ms > demand.p99_ms:
+                return _refused(market, sold, f"measured p99 {found.p99_ms:.3g} ms here")
+            latency = latency.model_copy(update={"target": "met"})
+    books, prices = market.books, market.books.of(market.cloud).prices_in(market.region)
+    on = machine_of(books, market.cloud, machine, sold.disk_type)
+    path = path_of(CatalogDisk(limits), on)
+    hourly = prices.machine_hourly_usd(machine, market.region) if machine else None
+    priced = prices.disks.get(sold.disk_type)
+    dates = [prices.sources[priced.source]] if priced else []
+    if machine and (of_machine := prices.machine_price(machine)) is not None:
+        dates.append(prices.sources[of_machine[1]])
+    entry = books.of(market.cloud).machines.types.get(machine or "")
+    retires = entry.traits.get("retires") if entry else None
+    sources = (*(source.words() for source in limits.sources), *(g.source for g in on.gates))
+    return Advice(
+        disk=sold,
+        region=market.region,
+        machine=machine,
+        retires=str(retires) if retires else None,
+        headroom=headroom(path.gates, demand),
+        latency=latency,
+        disk_usd=_disk_usd(market, sold, demand),
+        machine_usd=None if hourly is None else hourly * MONTH_HOURS,
+        burst_ios=_burst_ios(book, sold, demand) if sold.more == "bursting" else None,
+        priced_on=_oldest(dates),
+        measured=found,
+        sources=tuple(dict.fromkeys((*sources, *(source.words() for source in dates)))),
+    )
+
+
+def _disk_usd(market: Market, sold: Sold, demand: Demand) -> float | None:
+    """What a disk costs a month with its transactions; None where a price is not known."""
+    if sold.more == "bursting":
+        return None
+    spec = sold.spec
+    parts = monthly(market.books, market.cloud, spec, market.region, demand.month())
+    return None if None in parts else sum(part or 0.0 for part in parts)
+
+
+def _above(book: Catalogue, sold: Sold, demand: Demand) -> list[tuple[float, float]]:
+    """The seconds of each stage, and its transactions a second above what a disk has without
+    bursts: the larger of I/Os, and of bytes in 256 KiB (disks-types.md, "Premium SSD bursting")."""
+    base = _disk_path(book, sold.model_copy(update={"more": None})).gates
+    used = [(gate, demand.used_of(gate)) for gate in base]
+    above = []
+    for number, stage in enumerate(demand.stages):
+        over = [0.0]
+        for gate, of_stages in used:
+            extra = of_stages[number][1] - gate.allowance.baseline
+            over.append(extra if gate.counts == "ios" else extra / 1e6 * 1024 / 256)
+        above.append((min(stage.seconds, _MONTH_S), max(over)))
+    return above
+
+
+def _bursting(book: Catalogue, sold: Sold, demand: Demand) -> float:
+    """The share of the time in which a disk bursts on demand."""
+    above = _above(book, sold, demand)
+    return sum(seconds for seconds, over in above if over > 0) / sum(s for s, _ in above)
+
+
+def _burst_ios(book: Catalogue, sold: Sold, demand: Demand) -> float:
+    """The transactions that a month's bursts are billed for."""
+    above = _above(book, sold, demand)
+    return sum(seconds * over for seconds, over in above) * _MONTH_S / sum(s for s, _ in above)
+
+
+def _oldest(sources: Sequence[FigureSource]) -> str:
+    dates = [source.as_of or "" for source in sources]
+    return min(dates, default="")
+
+
+def _latency(limits: DiskLimits, demand: Demand) -> Latency:
+    """The slower direction of the load."""
+    of_ways: list[RequestLatency | None] = []
+    if demand.read_share > 0:
+        of_ways.append(limits.latency)
+    if demand.read_share < 1:
+        of_ways.append(limits.write_latency or limits.latency)
+    known = [latency for latency in of_ways if latency is not None]
+    target: _Target | None = None
+    if len(known) < len(of_ways) or not known:
+        return Latency(target="not documented" if demand.p99_ms else None)
+    slow = max(known, key=lambda latency: latency.usual)
+    if demand.p99_ms is not None:
+        target = "measure"
+        if slow.worst_ms <= demand.p99_ms:
+            target = "met"
+        elif (slow.usual_ms or slow.best_ms or 0.0) > demand.p99_ms:
+            target = "missed"
+    return Latency(
+        best_ms=slow.best_ms, usual_ms=slow.usual_ms, worst_ms=slow.worst_ms, target=target
+    )
+
+
+def _machine(market: Market, sold: Sold, demand: Demand) -> str | None:
+    """The cheapest machine of a provider that does not limit a disk's load, or the user's own if it
+    does not; None where none is known."""
+    if market.machine is not None:
+        names: Iterable[str] = (market.machine,)
+    else:
+        names = _machines(market)
+    for name in names:
+        gates = machine_of(market.books, market.cloud, name, sold.disk_type).gates
+        gates = tuple(gate for gate in gates if not gate.limit.startswith("vm-cached"))
+        if gates and carries(gates, demand):
+            return name
+    return None
+
+
+def _machines(market: Market) -> Iterator[str]:
+    """The machine types that can be advised, the cheapest first."""
+    provider = market.books.of(market.cloud)
+    prices = provider.prices_in(market.region)
+    names = [name for name, entry in provider.machines.types.items() if _is_fit(entry)]
+    if provider.machines.series:
+        names += [name for of_source in prices.machines.values() for name in of_source]
+
+    def price(name: str) -> tuple[bool, float, str]:
+        hourly = prices.machine_hourly_usd(name, market.region)
+        vcpus = provider.machines.vcpus_of(name) or 0
+        return (hourly is None, vcpus if hourly is None else hourly, name)
+
+    return iter(sorted(dict.fromkeys(names), key=price))
+
+
+def _is_fit(entry: MachineEntry) -> bool:
+    """Sold today, with a processor that does not run on credit, and of the usual kind."""
+    return entry.current and not entry.burstable and entry.arch == "x86_64"
+
+
+def _refusal(
+    market: Market, book: Catalogue, sold: Sold, demand: Demand, *, most: bool = False
+) -> Refused:
+    most_gib = book.disk(sold.disk_type).size_gib
+    if most_gib is not None and demand.size_gib > most_gib.max:
+        return _refused(market, sold, f"{most_gib.max:,} GiB at most", most=most)
+    return _refused(market, sold, why(_disk_path(book, sold), demand), most=most)
+
+
+def _refused(market: Market, sold: Sold, words: str, *, most: bool = False) -> Refused:
+    """The price is that of the disk alone: what it does not carry costs no transactions."""
+    hourly = disk_hourly_usd(market.books, market.cloud, sold.spec, market.region)
+    usd = None if hourly is None else hourly * MONTH_HOURS
+    return Refused(disk=sold, disk_usd=usd, why=words, most=most)
+
+
+def why(path: Path, demand: Demand) -> str:
+    """How a path fails a demand: `3,000 IOPS (disk IOPS), 1,500 after 43 min`; "" if it carries it
+    once."""
+    return _late_words(simulate(path, demand.stages), demand)
+
+
+def _late_words(course: Simulation, demand: Demand) -> str:
+    words = list[str]()
+    for leg in course.legs:
+        load = demand.stages[leg.stage].load
+        if load is None or leg.iops >= (load.max_per_s or 0.0) / _ROUNDING:
+            continue
+        rate = format_iops(leg.iops)
+        limit = LIMIT_WORDS[leg.limited_by] if leg.limited_by else ""
+        words.append(
+            f"{rate} after {format_duration_s(leg.start_s)}"
+            if words
+            else f"{rate} IOPS"
+            + (f" after {format_duration_s(leg.start_s)}" if leg.start_s else "")
+            + (f" ({limit})" if limit else "")
+        )
+        if len(words) == 2:
+            break
+    if not words and demand.daily:
+        return "the credit of a day is not regained until the next"
+    return ", ".join(words)

@@ -52,6 +52,7 @@ COMMANDS: Mapping[str, str] = {
     "profiles render": "Print the exact job files that would run on this machine, one per step.",
     "profiles validate": "Check a profile: template, parameters, safety, and each job file with "
     "fio --parse-only.",
+    "advise": "Find the disks that carry a load, cheapest first, and their machines.",
     "catalog": "Documented limits and prices of disks and machines.",
     "catalog disks": "List the disk types: sizes, IOPS and throughput by formula, bursts; and "
     "other parts.",

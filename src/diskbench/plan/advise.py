@@ -29,12 +29,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from pydantic import Field
+
 from diskbench.catalog import bucket
 from diskbench.catalog.books import Books
 from diskbench.catalog.charges import Work
 from diskbench.catalog.cost import MONTH_HOURS, disk_hourly_usd, monthly
 from diskbench.catalog.entry import Catalogue, DiskEntry, catalogue
-from diskbench.catalog.expect import CatalogDisk, Simulation, Stage, path_of, simulate
+from diskbench.catalog.expect import CatalogDisk, Stage, path_of, simulate
 from diskbench.catalog.lookup import DiskLimits, RequestLatency, limits_of
 from diskbench.catalog.machine import MachineLimits, machine_of
 from diskbench.catalog.machine_book import MachineEntry
@@ -45,7 +47,7 @@ from diskbench.errors import InvalidValue, UserError
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import LIMIT_WORDS, Load
 from diskbench.model.rental import DiskSpec
-from diskbench.units import format_duration_s, format_iops
+from diskbench.units import format_duration_s, format_iops, format_mb_per_s
 
 DAY_S = 86_400.0
 _MONTH_S = MONTH_HOURS * 3600
@@ -55,12 +57,14 @@ _Target = Literal["met", "measure", "not documented", "missed"]
 
 @dataclass(frozen=True)
 class Demand:
-    """What a disk has to hold and to carry: stages from full buckets, once or every day."""
+    """What a disk has to hold and to carry: stages from full buckets, once or every day.
+    `in_mb_per_s`: its rate was asked in bytes."""
 
     size_gib: int
     stages: tuple[Stage, ...]
     daily: bool = False
     p99_ms: float | None = None
+    in_mb_per_s: bool = False
     _used: dict[object, tuple[tuple[float, float], ...]] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -76,6 +80,11 @@ class Demand:
     def loads(self) -> tuple[Load, ...]:
         """The different loads of its stages."""
         return tuple(dict.fromkeys(stage.load for stage in self.stages if stage.load))
+
+    @property
+    def rate(self) -> float | None:
+        """The blocks a second of the one load that it has; None where there are several."""
+        return self.loads[0].max_per_s if len(self.loads) == 1 else None
 
     @cached_property
     def read_share(self) -> float:
@@ -99,13 +108,20 @@ class Demand:
         ]
 
 
-def constant(load: Load, size_gib: int, seconds: float, p99_ms: float | None = None) -> Demand:
+def constant(
+    load: Load,
+    size_gib: int,
+    seconds: float,
+    p99_ms: float | None = None,
+    *,
+    in_mb_per_s: bool = False,
+) -> Demand:
     """The demand of a load that comes every day for `seconds` on end; from a day on, without end.
     `load.max_per_s` is its rate."""
-    if seconds >= DAY_S:
-        return Demand(size_gib, (Stage(load, seconds=math.inf),), p99_ms=p99_ms)
-    stages = (Stage(load, seconds=seconds), Stage(None, seconds=DAY_S - seconds))
-    return Demand(size_gib, stages, daily=True, p99_ms=p99_ms)
+    daily = seconds < DAY_S
+    idle = (Stage(None, seconds=DAY_S - seconds),) if daily else ()
+    stages = (Stage(load, seconds=seconds if daily else math.inf), *idle)
+    return Demand(size_gib, stages, daily, p99_ms, in_mb_per_s)
 
 
 def _blocks(stage: Stage) -> float:
@@ -199,9 +215,9 @@ class Sold(Frozen):
         )
 
     def words(self) -> str:
-        """`aws gp3 500 GiB, 10,000 IOPS, 250 MiB/s`."""
+        """`gp3 500 GiB, 10,000 IOPS, 250 MiB/s`."""
         tier = f" ({self.tier})" if self.tier else ""
-        parts = [f"{self.cloud} {self.disk_type} {self.size_gib:,} GiB{tier}"]
+        parts = [f"{self.disk_type} {self.size_gib:,} GiB{tier}"]
         if self.iops is not None:
             parts.append(f"{self.iops:,} IOPS")
         if self.throughput is not None:
@@ -238,17 +254,13 @@ class Advice(Frozen):
     latency: Latency
     disk_usd: float | None
     machine_usd: float | None
+    total_usd: float | None
     burst_ios: float | None = None
     priced_on: str = ""
+    buys_throughput: bool = False
+    """Whether more throughput is bought than the least that is sold."""
     measured: Measured | None = None
     sources: tuple[str, ...] = ()
-
-    @property
-    def total_usd(self) -> float | None:
-        """The price of disk and machine; None unless both are known."""
-        if self.disk_usd is None or self.machine_usd is None:
-            return None
-        return self.disk_usd + self.machine_usd
 
 
 class Refused(Frozen):
@@ -264,8 +276,11 @@ class Answer(Frozen):
     """What carries a demand, cheapest first, those of unknown price last; and what does not."""
 
     format: Literal[1] = 1
+    asked: str = ""
     rows: tuple[Advice, ...]
     refused: tuple[Refused, ...]
+    regions: dict[str, str] = Field(default_factory=dict)
+    """The region of each provider's prices that were asked for; of several see the rows."""
     left_out: tuple[str, ...] = ()
 
 
@@ -281,30 +296,35 @@ class Market:
 
 
 def advise(markets: Sequence[Market], demand: Demand) -> Answer:
-    """What carries a demand in the given markets: at most two rows a type."""
-    rows, refused, left_out = list[Advice](), list[Refused](), list[str]()
+    """What carries a demand in the given markets: at most two rows a type, each in its cheapest
+    region."""
+    of_type = dict[tuple[str, str], list[Advice]]()
+    refused, left_out = dict[Sold, Refused](), list[str]()
     for market in markets:
         book = catalogue(market.cloud)
         for name, entry in book.disks.items():
             if entry.place != "network":
-                left_out.append(f"{market.cloud} {name}")
+                left_out.append(name)
                 continue
             found, failed = _of_type(market, book, name, entry, demand)
-            rows += _two(sorted(found, key=_order))
-            refused += failed
+            of_type.setdefault((market.cloud, name), []).extend(found)
+            refused |= {one.disk: one for one in failed}
+    rows = [row for found in of_type.values() for row in _two(sorted(found, key=_order))]
     return Answer(
         rows=tuple(sorted(rows, key=_order)),
         refused=tuple(
-            sorted(refused, key=lambda one: (one.disk_usd is None, -(one.disk_usd or 0)))
+            sorted(refused.values(), key=lambda one: (one.disk_usd is None, -(one.disk_usd or 0)))
         ),
-        left_out=tuple(left_out),
+        regions={market.cloud: market.region for market in markets},
+        left_out=tuple(dict.fromkeys(left_out)),
     )
 
 
 def _two(rows: list[Advice]) -> list[Advice]:
     """The cheapest, and beside it the one whose bursts are paid for, else the second."""
-    bursts = [row for row in rows[1:] if row.disk.more == "bursting"]
-    return [*rows[:1], *(bursts or rows[1:2])]
+    others = [row for row in rows[1:] if row.disk != rows[0].disk]
+    bursts = [row for row in others if row.disk.more == "bursting"]
+    return [*rows[:1], *(bursts or others)[:1]]
 
 
 def _order(row: Advice) -> tuple[bool, float, float, str]:
@@ -392,9 +412,11 @@ def _least(
 
     if entry.tiers is not None:
         sizes = [low, *(row.gib for row in entry.tiers.rows if row.gib > low)]
-        if more is not None:
-            above = entry.on_demand.above_gib if entry.on_demand and more == "bursting" else 0
-            sizes = sorted({*sizes, max(low, above + 1)})
+        if more == "bursting":
+            if entry.on_demand is None:
+                return None
+            least = entry.on_demand.above_gib + 1
+            sizes = [max(low, least), *(size for size in sizes if size > least)]
         size = next((size for size in sizes if fits(size)), None)
         if size is None:
             return None
@@ -510,6 +532,18 @@ def _most(book: Catalogue, name: str, entry: DiskEntry) -> Sold | None:
         return None
 
 
+def path_to(books: Books, row: Advice) -> Path:
+    """The path to a disk that was advised, through its machine."""
+    book = catalogue(row.disk.cloud)
+    on = machine_of(books, row.disk.cloud, row.machine, row.disk.disk_type)
+    return path_of(CatalogDisk(_limits(book, row.disk)), on)
+
+
+def _buys_throughput(book: Catalogue, sold: Sold) -> bool:
+    quantity = book.disks[sold.disk_type].throughput
+    return quantity is not None and (sold.throughput or 0) > (quantity.min or 0)
+
+
 def _row(market: Market, book: Catalogue, sold: Sold, demand: Demand) -> Advice | Refused:
     limits = _limits(book, sold)
     latency = _latency(limits, demand)
@@ -535,6 +569,8 @@ def _row(market: Market, book: Catalogue, sold: Sold, demand: Demand) -> Advice 
     on = machine_of(books, market.cloud, machine, sold.disk_type)
     path = path_of(CatalogDisk(limits), on)
     hourly = prices.machine_hourly_usd(machine, market.region) if machine else None
+    machine_usd = None if hourly is None else hourly * MONTH_HOURS
+    disk_usd = _disk_usd(market, sold, demand)
     priced = prices.disks.get(sold.disk_type)
     dates = [prices.sources[priced.source]] if priced else []
     if machine and (of_machine := prices.machine_price(machine)) is not None:
@@ -549,10 +585,12 @@ def _row(market: Market, book: Catalogue, sold: Sold, demand: Demand) -> Advice 
         retires=str(retires) if retires else None,
         headroom=headroom(path.gates, demand),
         latency=latency,
-        disk_usd=_disk_usd(market, sold, demand),
-        machine_usd=None if hourly is None else hourly * MONTH_HOURS,
+        disk_usd=disk_usd,
+        machine_usd=machine_usd,
+        total_usd=None if disk_usd is None or machine_usd is None else disk_usd + machine_usd,
         burst_ios=_burst_ios(book, sold, demand) if sold.more == "bursting" else None,
         priced_on=_oldest(dates),
+        buys_throughput=_buys_throughput(book, sold),
         measured=found,
         sources=tuple(dict.fromkeys((*sources, *(source.words() for source in dates)))),
     )
@@ -677,26 +715,17 @@ def _refused(market: Market, sold: Sold, words: str, *, most: bool = False) -> R
 def why(path: Path, demand: Demand) -> str:
     """How a path fails a demand: `3,000 IOPS (disk IOPS), 1,500 after 43 min`; "" if it carries it
     once."""
-    return _late_words(simulate(path, demand.stages), demand)
-
-
-def _late_words(course: Simulation, demand: Demand) -> str:
     words = list[str]()
-    for leg in course.legs:
+    for leg in simulate(path, demand.stages).legs:
         load = demand.stages[leg.stage].load
         if load is None or leg.iops >= (load.max_per_s or 0.0) / _ROUNDING:
             continue
-        rate = format_iops(leg.iops)
-        limit = LIMIT_WORDS[leg.limited_by] if leg.limited_by else ""
-        words.append(
-            f"{rate} after {format_duration_s(leg.start_s)}"
-            if words
-            else f"{rate} IOPS"
-            + (f" after {format_duration_s(leg.start_s)}" if leg.start_s else "")
-            + (f" ({limit})" if limit else "")
-        )
-        if len(words) == 2:
-            break
+        rate = format_mb_per_s(leg.bytes_per_s) if demand.in_mb_per_s else format_iops(leg.iops)
+        after = f" after {format_duration_s(leg.start_s)}" if leg.start_s else ""
+        if words:
+            return f"{words[0]}, {rate}{after}"
+        limit = f" ({LIMIT_WORDS[leg.limited_by]})" if leg.limited_by else ""
+        words.append(f"{rate} {'MB/s' if demand.in_mb_per_s else 'IOPS'}{after}{limit}")
     if not words and demand.daily:
         return "the credit of a day is not regained until the next"
-    return ", ".join(words)
+    return "".join(words)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,8 @@ from diskbench.catalog.entry import clouds
 from diskbench.cli import completion
 from diskbench.cli.terminal import TableOrJson, print_json, table_width, terminal_width
 from diskbench.errors import InvalidValue, UnknownName
+from diskbench.importers.load import Recorded, read_load
+from diskbench.limits import IMPORT_BYTES
 from diskbench.model.expectation import Load
 from diskbench.model.threshold import Threshold
 from diskbench.plan.advise import (
@@ -25,6 +28,7 @@ from diskbench.plan.advise import (
     Market,
     constant,
     path_to,
+    recorded,
 )
 from diskbench.plan.advise import (
     advise as advised,
@@ -66,9 +70,13 @@ def advise(
         ),
     ] = None,
     mix: Annotated[
-        str,
-        typer.Option(metavar="READS:WRITES", help="Their shares.", rich_help_panel=_LOAD),
-    ] = "100:0",
+        str | None,
+        typer.Option(
+            metavar="READS:WRITES",
+            help="Their shares (default: reads only).",
+            rich_help_panel=_LOAD,
+        ),
+    ] = None,
     p99: Annotated[
         str | None,
         typer.Option(
@@ -76,15 +84,30 @@ def advise(
         ),
     ] = None,
     for_: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--for",
             metavar="TIME",
-            help="How long it goes on each day, from full burst credit: 24h is without end; 30m or "
-            "burst:30m a daily peak.",
+            help="How long on end each day, from full burst credit: 30m or burst:30m is a daily "
+            "peak (default: 24h, without end).",
             rich_help_panel=_LOAD,
         ),
-    ] = "24h",
+    ] = None,
+    load: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A recorded load instead: of iostat -xt, sar -d, a fio log, blkparse, or a CSV of "
+            "CloudWatch or Azure metrics.",
+            rich_help_panel=_LOAD,
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Which device of the recorded load.", rich_help_panel=_LOAD
+        ),
+    ] = None,
     provider: Annotated[
         list[str] | None,
         typer.Option(
@@ -121,7 +144,15 @@ def advise(
     Cheapest first, from documented limits, buckets and prices; asks no cloud. A row is no
     measurement: `--prove` writes a matrix that makes one. Exit code 0 also where none does.
     """
-    demand, words = _typed_demand(size, iops, mb_per_s, block, mix, p99, for_)
+    if load is not None:
+        typed = {"--iops": iops, "--mb-per-s": mb_per_s, "--mix": mix, "--for": for_}
+        demand, words = _recorded_demand(load, device, size, block, p99, typed)
+    elif device is not None:
+        raise InvalidValue("--device is of a recorded load", advice="give --load FILE, too")
+    else:
+        demand, words = _typed_demand(
+            size, iops, mb_per_s, block, mix or "100:0", p99, for_ or "24h"
+        )
     books = open_books()
     markets = _markets(books, provider or (), region or (), fits_vm)
     answer = advised(markets, demand).model_copy(update={"asked": words})
@@ -156,6 +187,54 @@ def _hint_of_prices(answer: Answer) -> None:
         typer.echo(no_price_words([rows], places), err=True)
 
 
+def _recorded_demand(
+    path: Path,
+    device: str | None,
+    size: float,
+    block: str | None,
+    p99: str | None,
+    typed: Mapping[str, object],
+) -> tuple[Demand, str]:
+    """The demand of a file and its words. Raises InvalidValue."""
+    if given := [name for name, value in typed.items() if value is not None]:
+        raise InvalidValue(
+            f"{given[0]} and --load both say what the load is", advice="leave one of them out"
+        )
+    found = load_of(path, device, block)
+    target = None if p99 is None else _milliseconds(p99)
+    demand = recorded(found, _gib(size), target)
+    rates = sorted(sample.ios for sample in found.samples)
+    mean = sum(s.ios * s.seconds for s in found.samples) / found.seconds
+    rate = f"{format_iops(mean)} IOPS on average, {format_iops(rates[-1])} at most"
+    parts = [
+        f"{path.name}, {found.device}: {format_duration_s(found.seconds)}, {rate}",
+        f"{demand.read_share:.0%} reads",
+        f"{demand.size_gib:,} GiB",
+        *found.notes,
+    ]
+    return demand, "; ".join(parts)
+
+
+def _gib(size: float) -> int:
+    if not 0 < size <= 1e7:
+        raise InvalidValue(f"--size {size:g} is not a size", advice="give GiB above 0")
+    return math.ceil(size)
+
+
+def load_of(path: Path, device: str | None, block: str | None) -> Recorded:
+    """The recorded load in a file that was typed. Raises InvalidValue, UnknownName."""
+    try:
+        if path.stat().st_size > IMPORT_BYTES:
+            raise InvalidValue(f"{path} is larger than 512 MiB", advice="record fewer devices")
+        data = path.read_bytes()
+    except OSError as error:
+        raise InvalidValue(
+            f"{path} cannot be read: {error.strerror}", advice="give the path of a file"
+        ) from error
+    size = None if block is None else parse_size_bytes(block)
+    return read_load(data, path.name, device=device, block=size or None)
+
+
 def _typed_demand(
     size: float,
     iops: float | None,
@@ -166,13 +245,11 @@ def _typed_demand(
     for_: str,
 ) -> tuple[Demand, str]:
     """The demand and its words. Raises InvalidValue."""
-    if not 0 < size <= 1e7:
-        raise InvalidValue(f"--size {size:g} is not a size", advice="give GiB above 0")
+    gib = _gib(size)
     load, in_bytes = _typed_load(iops, mb_per_s, block, _read_share(mix))
     seconds = parse_duration_s(for_.removeprefix("burst:"))
     if not seconds:
         raise InvalidValue("--for 0 is no time", advice="write 24h, 30m or burst:30m")
-    gib = math.ceil(size)
     target = None if p99 is None else _milliseconds(p99)
     demand = constant(load, gib, seconds, target, in_mb_per_s=in_bytes)
     rate = load.max_per_s or 0.0

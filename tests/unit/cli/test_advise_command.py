@@ -1,6 +1,7 @@
 """`diskbench advise` answers with one table of 80 columns, and refuses what has no meaning."""
 
 import json
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -113,4 +114,32 @@ def test_the_document_has_its_schema(call):
 )
 def test_what_has_no_meaning_is_refused(words, said, capsys):
     assert main(["advise", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+LOADS = Path(__file__).parents[2] / "cases/loads"
+
+
+def test_a_recorded_load_is_answered_by_how_often_it_could_be_carried(table):
+    out = table("advise", "--size", "200", "--load", str(LOADS / "cloudwatch.csv"))
+    words = " ".join(out.split())
+    assert words.startswith(
+        "cloudwatch.csv, the disk: 10 min, 2,000 IOPS on average, 2,500 at most; 75% reads; "
+        "200 GiB; sums of 300 s"
+    )
+    assert "carries: how many times the recorded load, from full burst credit" in words
+    assert " × " in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--load", "missing.txt"], "missing.txt cannot be read: No such file"),
+        (["--load", str(LOADS / "azure.csv"), "--iops", "5"], "--iops and --load both say"),
+        (["--load", str(LOADS / "iostat.txt"), "--device", "sdz"], "'sdz'"),
+        (["--device", "sda", "--iops", "5"], "--device is of a recorded load"),
+    ],
+)
+def test_a_record_that_says_nothing_is_refused(words, said, capsys):
+    assert main(["advise", "--size", "9", *words]) == 2
     assert said in capsys.readouterr().err

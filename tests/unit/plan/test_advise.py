@@ -6,6 +6,7 @@ those that the catalogue names.
 
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +21,7 @@ from diskbench.catalog.lookup import limits
 from diskbench.catalog.machine import MachineLimits, machine_of
 from diskbench.catalog.price_book import price_book
 from diskbench.catalog.terms import expanded_limits
+from diskbench.importers.load import Recorded, Sample
 from diskbench.model.expectation import Load
 from diskbench.model.rental import DiskSpec
 from diskbench.plan.advise import (
@@ -30,6 +32,7 @@ from diskbench.plan.advise import (
     carries,
     constant,
     headroom,
+    recorded,
     why,
 )
 from diskbench.units import KIB, MIB
@@ -356,3 +359,57 @@ def test_a_load_that_is_carried_has_no_reason():
     path = path_of(CatalogDisk(limits("aws", "gp2", 1000)), MachineLimits(""))
     assert why(path, constant(reads(3000), 1000, DAY_S)) == ""
     assert math.isinf(headroom((), constant(reads(1), 1, DAY_S)))
+
+
+def hours(*rates):
+    """A record of an hour a rate, from a Tuesday on."""
+    samples = tuple(
+        Sample(1_794_873_600.0 + 3600 * n, 3600.0, rate * 0.7, rate * 0.3, rate * 2867, rate * 1229)
+        for n, rate in enumerate(rates)
+    )
+    return Recorded("sda", samples, is_dated=True)
+
+
+class TestRecorded:
+    # gp2 of 200 GiB: 600 IOPS, 5,400,000 credits. 3,000 from 02:00 on use 2,400 a second: 2,250 s.
+    RECORD = hours(100, 100, 3000, 2000, 100, 0)
+
+    def test_it_is_held_back_when_the_credit_is_gone(self):
+        answer = advise([Market(SHIPPED, "aws", "us-east-1")], recorded(self.RECORD, 200))
+        assert refusal(answer, "gp2").why == (
+            "held back 23 % of the time, Tue 02:37 to Tue 04:00 (disk IOPS)"
+        )
+        assert row(answer, "gp3").disk.iops == 3000
+
+    def test_the_size_that_is_advised_is_the_smallest_that_is_never_held_back(self):
+        # 3 a GiB: (3,000 - b) × 3,600 + (2,000 - b) × 3,600 = 5,400,000 → b = 1,750.
+        answer = advise([Market(SHIPPED, "aws", "us-east-1")], recorded(self.RECORD, 200))
+        assert row(answer, "gp2").disk.size_gib == 584
+        larger = path_of(CatalogDisk(limits("aws", "gp2", 583)), MachineLimits(""))
+        assert why(larger, recorded(self.RECORD, 583))
+
+    def test_idle_time_regains_credit_and_a_gap_is_no_idle_time(self):
+        gates = disk_gates("aws", "gp2", 200)
+        assert carries(gates, recorded(hours(2000, 0, 0, 0, 2000), 200))
+        assert not carries(gates, recorded(hours(2000, 2000), 200))
+
+    def test_its_time_is_told_without_a_calendar(self):
+        undated = replace(self.RECORD, is_dated=False)
+        samples = tuple(replace(s, at_s=s.at_s - 1_794_873_600) for s in undated.samples)
+        path = path_of(CatalogDisk(limits("aws", "gp2", 200)), MachineLimits(""))
+        assert "2 h 38 min to 4 h (" in why(path, recorded(replace(undated, samples=samples), 200))
+
+    def test_a_month_of_it_is_priced_as_if_it_went_on(self):
+        demand = recorded(hours(100, 0), 32)
+        answer = advise([Market(SHIPPED, "azure", "eastus")], demand)
+        usd = row(answer, "Standard_LRS").disk_usd
+        assert usd == pytest.approx(1.536 + 50 * 730 * 3600 / 10_000 * 0.0005)
+
+
+@given(st.lists(st.integers(0, 9000), min_size=1, max_size=12).filter(any), st.sampled_from(CLOUDS))
+def test_what_is_advised_serves_all_of_a_record_in_the_simulator(rates, cloud):
+    demand = recorded(hours(*rates), 50)
+    answer = advise([Market(SHIPPED, cloud, price_book(cloud).region)], demand)
+    for advised in answer.rows:
+        if advised.disk.more != "bursting":
+            assert why(_path(advised), demand) == ""

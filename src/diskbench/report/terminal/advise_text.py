@@ -117,7 +117,7 @@ def _legend(
     unit = "MB/s" if demand.in_mb_per_s else "IOPS"
     said = [f"carries: {unit} of this load that disk and machine keep up"]
     if demand.rate is None:
-        said = ["carries: how many times the recorded load"]
+        said = ["carries: how many times the recorded load, from full burst credit"]
     if any(row.disk.iops is not None for row in rows):
         throughput = "/MB/s, as sold" if any(row.buys_throughput for row in rows) else ""
         said.insert(0, f"buy: IOPS{throughput}")
@@ -195,9 +195,8 @@ def row_lines(row: Advice, gates: Sequence[Gate], demand: Demand, width: int) ->
             ("worst", latency.worst_ms),
         )
         yield "  latency  " + ", ".join(f"{name} {ms:g} ms" for name, ms in known if ms is not None)
-    yield f"  price    disk {_price(row.disk_usd)}, machine {_price(row.machine_usd)}, " + (
-        f"both {_price(row.total_usd)} a month"
-    )
+    prices = (("disk", row.disk_usd), ("machine", row.machine_usd), ("both", row.total_usd))
+    yield "  price    " + ", ".join(f"{of} {_price(usd)}" for of, usd in prices) + " a month"
     if row.disk.more:
         yield f"  bought   {MORE_WORDS[row.disk.more]}"
     if row.burst_ios is not None:

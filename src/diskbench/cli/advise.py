@@ -97,8 +97,8 @@ def advise(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A recorded load instead: of iostat -xt, sar -d, a fio log, blkparse, or a CSV of "
-            "CloudWatch or Azure metrics.",
+            help="A recorded load instead: iostat -xt, sar -d, a fio log, blkparse, or a cloud's "
+            "metrics as CSV.",
             rich_help_panel=_LOAD,
         ),
     ] = None,

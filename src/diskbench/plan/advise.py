@@ -50,7 +50,7 @@ from diskbench.importers.load import Recorded
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import LIMIT_WORDS, Load
 from diskbench.model.rental import DiskSpec
-from diskbench.units import format_duration_s, format_iops, format_mb_per_s
+from diskbench.units import format_duration_s, format_iops, format_mb_per_s, format_share
 
 DAY_S = 86_400.0
 _MONTH_S = MONTH_HOURS * 3600

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -15,10 +16,11 @@ from diskbench.catalog.books import Books, areas, regions, regions_in
 from diskbench.catalog.cost import no_price_words, priced_region
 from diskbench.catalog.entry import clouds
 from diskbench.cli import completion
+from diskbench.cli.proof import write_proof
+from diskbench.cli.recorded import load_of
+from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import TableOrJson, print_json, table_width, terminal_width
-from diskbench.errors import InvalidValue, UnknownName
-from diskbench.importers.load import Recorded, read_load
-from diskbench.limits import IMPORT_BYTES
+from diskbench.errors import InvalidValue, StoreUnavailable, UnknownName
 from diskbench.model.expectation import Load
 from diskbench.model.threshold import Threshold
 from diskbench.plan.advise import (
@@ -33,7 +35,10 @@ from diskbench.plan.advise import (
 from diskbench.plan.advise import (
     advise as advised,
 )
+from diskbench.report.charts.advice import advice_chart, advice_points
+from diskbench.report.page.write_report import format_of, write_chart
 from diskbench.report.terminal.advise_text import advice_lines, row_lines
+from diskbench.results.measured_disks import measured_disks
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.units import (
     KIB,
@@ -134,10 +139,30 @@ def advise(
             rich_help_panel=_WHERE,
         ),
     ] = None,
+    prove: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a matrix that measures the first rows, six machines each, with this load.",
+        ),
+    ] = None,
+    top: Annotated[
+        int, typer.Option(metavar="N", help="How many rows --prove measures.", min=1, max=20)
+    ] = 3,
+    chart: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also draw price against the rate that lasts: .png, .svg, .html."
+        ),
+    ] = None,
+    include_emulated: Annotated[
+        bool, typer.Option(help="Count runs on emulated disks as measured, too.")
+    ] = False,
     explain: Annotated[
         int | None, typer.Option(metavar="ROW", help="Show everything about a row of the table.")
     ] = None,
     output: TableOrJson = "table",
+    database_url: DatabaseUrl = None,
 ) -> None:
     """Find the disks that carry a load, with the smallest machine that does not limit them.
 
@@ -155,7 +180,18 @@ def advise(
         )
     books = open_books()
     markets = _markets(books, provider or (), region or (), fits_vm)
+    try:
+        found = measured_disks(database(database_url), demand, emulated=include_emulated)
+        markets = [replace(market, measured=found) for market in markets]
+    except StoreUnavailable as error:  # the catalogue answers without it
+        typer.echo(f"stored runs are not looked at: {error.message}", err=True)
     answer = advised(markets, demand).model_copy(update={"asked": words})
+    if chart is not None:
+        kind = format_of(chart, None)
+        points = advice_points(answer, demand)
+        write_chart(chart, advice_chart(answer, demand), points, kind, made="diskbench advise")
+    if prove is not None:
+        write_proof(prove, answer, demand, top=top, record=load, p99=p99)
     if explain is not None:
         _explain(books, answer, demand, explain)
     elif output == "json":
@@ -219,20 +255,6 @@ def _gib(size: float) -> int:
     if not 0 < size <= 1e7:
         raise InvalidValue(f"--size {size:g} is not a size", advice="give GiB above 0")
     return math.ceil(size)
-
-
-def load_of(path: Path, device: str | None, block: str | None) -> Recorded:
-    """The recorded load in a file that was typed. Raises InvalidValue, UnknownName."""
-    try:
-        if path.stat().st_size > IMPORT_BYTES:
-            raise InvalidValue(f"{path} is larger than 512 MiB", advice="record fewer devices")
-        data = path.read_bytes()
-    except OSError as error:
-        raise InvalidValue(
-            f"{path} cannot be read: {error.strerror}", advice="give the path of a file"
-        ) from error
-    size = None if block is None else parse_size_bytes(block)
-    return read_load(data, path.name, device=device, block=size or None)
 
 
 def _typed_demand(

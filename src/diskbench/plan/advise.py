@@ -92,6 +92,16 @@ class Demand:
         """The blocks a second of the one load that it has; None where there are several."""
         return self.loads[0].max_per_s if len(self.loads) == 1 else None
 
+    @property
+    def most_iops(self) -> float:
+        """The highest rate in blocks a second."""
+        return max((load.max_per_s or 0.0 for load in self.loads), default=0.0)
+
+    @property
+    def bytes_each(self) -> float:
+        """The block size of its first load."""
+        return float(self.loads[0].block_bytes) if self.loads else 1.0
+
     @cached_property
     def read_share(self) -> float:
         """The share of reads in all blocks."""
@@ -295,10 +305,12 @@ class Advice(Frozen):
 
 
 class Refused(Frozen):
-    """A disk that does not carry the demand, and why. `most` marks the largest of its type."""
+    """A disk that does not carry the demand, and why. `headroom` is the part of it that it would
+    carry. `most` marks the largest of its type."""
 
     disk: Sold
     disk_usd: float | None
+    headroom: float = 0.0
     why: str
     most: bool = False
 
@@ -589,8 +601,7 @@ def _row(market: Market, book: Catalogue, sold: Sold, demand: Demand) -> Advice 
         return _refused(market, sold, why(Path(on.gates), demand) + f", by {market.machine}")
     found = market.measured(sold, machine)
     if found is not None:
-        asked = max((load.max_per_s or 0.0) for load in demand.loads)
-        if found.iops < asked:
+        if found.iops < demand.most_iops:
             return _refused(market, sold, f"measured {format_iops(found.iops)} IOPS here")
         if demand.p99_ms is not None and found.p99_ms is not None:
             if found.p99_ms > demand.p99_ms:
@@ -733,7 +744,9 @@ def _refusal(
     most_gib = book.disk(sold.disk_type).size_gib
     if most_gib is not None and demand.size_gib > most_gib.max:
         return _refused(market, sold, f"{most_gib.max:,} GiB at most", most=most)
-    return _refused(market, sold, why(_disk_path(book, sold), demand), most=most)
+    path = _disk_path(book, sold)
+    said = _refused(market, sold, why(path, demand), most=most)
+    return said.model_copy(update={"headroom": headroom(path.gates, demand)})
 
 
 def _refused(market: Market, sold: Sold, words: str, *, most: bool = False) -> Refused:

@@ -143,3 +143,45 @@ def test_a_recorded_load_is_answered_by_how_often_it_could_be_carried(table):
 def test_a_record_that_says_nothing_is_refused(words, said, capsys):
     assert main(["advise", "--size", "9", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_prove_writes_a_matrix_that_can_be_planned(call):
+    code, _, err = call(*ASKED, "--prove", "proof.yaml", "--top", "4", "--provider", "aws")
+    assert code == 0
+    assert "proof.yaml: 24 cells" in err
+    assert "diskbench matrix plan proof.yaml --offline" in err
+    code, out, _ = call("matrix", "plan", "proof.yaml", "--offline", "--output", "json")
+    assert code == 0
+    outlook = json.loads(out)
+    assert len(outlook["cells"]) == 24
+    assert {block["disk"] for block in outlook["blocks"]} <= {"gp2", "gp3", "io1", "io2"}
+    assert "target=p99 < 2ms" in outlook["blocks"][0]["block"]
+
+
+def test_prove_of_a_recorded_load_says_what_to_do_instead(capsys):
+    words = ["advise", "--size", "9", "--load", str(LOADS / "azure.csv"), "--prove", "x.yaml"]
+    assert main(words) == 2
+    assert "diskbench profiles from-load" in capsys.readouterr().err
+
+
+def test_a_chart_is_drawn_with_the_demand_as_a_line(call, here):
+    code, _, _ = call(*ASKED, "--chart", "a.svg")
+    drawn = (here / "a.svg").read_text()
+    assert code == 0
+    assert "pd-ssd" in drawn
+    assert "line: what is asked for" in drawn
+
+
+def test_a_database_that_cannot_be_read_leaves_the_catalogue(call):
+    code, out, err = call(*ASKED, "--database-url", "sqlite:////nowhere/x.db")
+    assert code == 0
+    assert " gp3 " in out
+    assert "stored runs are not looked at" in err
+
+
+def test_a_recorded_load_becomes_a_profile_that_fio_accepts(call, here):
+    code, out, _ = call("profiles", "from-load", str(LOADS / "cloudwatch.csv"))
+    assert code == 0
+    (here / "mine.fio.j2").write_text(out)
+    code, said, _ = call("profiles", "validate", "mine.fio.j2")
+    assert (code, said.split(";")[0]) == (0, "mine: 3 steps")

@@ -6,8 +6,11 @@ between the highest that did and the lowest that did not,
 
     next = (low + high) / 2,  low = 0 and high = 1 at first
 
-until high - low <= precision × high, or high <= precision where nothing kept to it. The capacity
-lasts, so every share of it does. A percentile q is judged by probes of at least
+(high = lasting / capacity where burst credit is documented, for what credit there is regained
+while a probe offers little would carry a short one above the rate that lasts)
+
+until high - low <= precision × high, or high <= precision where nothing kept to it. A percentile
+q is judged by probes of at least
 
     n = beyond / (1 - q)      100 I/Os beyond it: 10,000 for p99, 100,000 for p99.9
 
@@ -32,17 +35,19 @@ _FIELDS = {
 
 @dataclass(frozen=True)
 class Probe:
-    """One probe of a run: the rate that it reached, and whether it kept to the target."""
+    """One probe of a run: the rates that it offered and reached, and whether it kept to the
+    target."""
 
     step: str
+    offered: float
     iops: float
     kept: bool
 
 
 @dataclass(frozen=True)
 class Sla:
-    """The result of one run: the highest rate that kept to the target, 0 where none did, and the
-    lowest that did not; None where all did."""
+    """The result of one run: the highest offered rate that kept to the target, 0 where none did,
+    and the lowest that did not; None where all did."""
 
     iops: float
     missed_iops: float | None
@@ -54,10 +59,11 @@ def needed_ios(target: Threshold, beyond: int) -> int:
     return round(beyond / (1 - _QUANTILES.get(target.metric, 0.99)))
 
 
-def next_share(search: Search, kept: Sequence[bool]) -> float | None:
-    """The share of the capacity that the next probe offers, after those that `kept` to the target
-    or did not; None where the search has ended."""
-    low, high = 0.0, 1.0
+def next_share(search: Search, kept: Sequence[bool], capacity: float) -> float | None:
+    """The share of the capacity (in IOPS) that the next probe offers, after those that `kept` to
+    the target or did not; None where the search has ended."""
+    lasting = search.lasting_iops or capacity
+    low, high = 0.0, min(1.0, lasting / capacity) if capacity else 1.0
     for did in kept:
         middle = (low + high) / 2
         low, high = (middle, high) if did else (low, middle)
@@ -82,18 +88,17 @@ def sla_of(
     """The result of one run from its rows; None where it has no probe."""
     of_step: dict[str, list[Measurement]] = {}
     for row in rows:
-        if row.scope == "step" and row.direction != "sync" and row.step in search.steps:
+        if row.scope == "step" and row.direction != "sync":
             of_step.setdefault(row.step, []).append(row)
-    probes = [
-        Probe(
-            step,
-            sum(row.iops or 0.0 for row in found),
-            step not in saturated and keeps(search.target, found),
-        )
-        for step, found in of_step.items()
-    ]
+    capacity = sum(row.iops or 0.0 for row in of_step.get(search.capacity, ()))
+    probes, kept = list[Probe](), list[bool]()
+    for step in (step for step in search.steps if step in of_step):
+        share, found = next_share(search, kept, capacity), of_step[step]
+        kept.append(step not in saturated and keeps(search.target, found))
+        reached = sum(row.iops or 0.0 for row in found)
+        probes.append(Probe(step, (share or 0.0) * capacity or reached, reached, kept[-1]))
     if not probes:
         return None
-    missed = [probe.iops for probe in probes if not probe.kept]
-    best = max((probe.iops for probe in probes if probe.kept), default=0.0)
-    return Sla(best, min(missed, default=None), tuple(sorted(probes, key=lambda p: p.iops)))
+    missed = [probe.offered for probe in probes if not probe.kept]
+    best = max((probe.offered for probe in probes if probe.kept), default=0.0)
+    return Sla(best, min(missed, default=None), tuple(sorted(probes, key=lambda p: p.offered)))

@@ -137,13 +137,15 @@ class Loop(Frozen):
 class Search(Frozen):
     """A search for the highest rate at which a latency keeps to `target` (analysis/sla.py). `steps`
     are its probes in order, of which those are run that it needs; each offers a share of what the
-    step `capacity` reached, until `beyond` I/Os lie beyond the percentile."""
+    step `capacity` reached, until `beyond` I/Os lie beyond the percentile. No probe offers more
+    than `lasting_iops`, the documented rate without burst credit; None where none is known."""
 
     capacity: str
     steps: tuple[str, ...]
     target: Threshold
     precision: float
     beyond: int
+    lasting_iops: float | None = None
 
 
 class ProfileFacts(Frozen):

@@ -45,7 +45,14 @@ def _probe(search: Search, step: Step, finished: Sequence[StepResult]) -> Step |
         and keeps(search.target, (row for row in probe.measurements if row.scope == "step"))
         for probe in probes
     ]
-    share = next_share(search, kept)
+    capacity = sum(
+        row.iops or 0.0
+        for result in finished
+        if result.step == search.capacity
+        for row in result.measurements
+        if row.scope == "step" and row.direction != "sync"
+    )
+    share = next_share(search, kept, capacity)
     if share is None:
         return None
     return at_share(step, share, needed_ios(search.target, search.beyond), finished)

@@ -106,7 +106,8 @@ def _lasting(plan: Plan) -> Search | None:
     search = plan.search
     step = next((s for s in plan.steps if search and s.name == search.capacity), None)
     expected = plan.expected_of(step.index) if step else None
-    if search is None or expected is None or not expected.bursts:
+    has_credit = plan.expectation is not None and plan.expectation.credits
+    if search is None or expected is None or not has_credit:
         return search
     return search.model_copy(update={"lasting_iops": expected.lasting.high_iops})
 

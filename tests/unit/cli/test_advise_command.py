@@ -64,11 +64,16 @@ def test_mb_per_s_are_answered_in_mb_per_s(table):
 
 
 def test_a_region_without_prices_has_none(call):
-    code, out, err = call(*ASKED, "--region", "europe", "--provider", "aws")
+    code, out, err = call(*ASKED, "--region", "ap-south-1", "--provider", "aws")
     assert code == 0
-    assert "aws eu-central-1" in out
-    assert "$" not in out.split("cost unknown:")[1].split("In no size")[0].replace("disk $", "")
-    assert "diskbench catalog prices --refresh --region eu-central-1" in err
+    assert "aws ap-south-1" in out
+    assert out.index("cost unknown:") < out.index(" gp2 ")
+    assert "diskbench catalog prices --refresh --region ap-south-1" in err
+
+
+def test_an_area_is_answered_with_the_regions_of_known_prices(table):
+    out = table(*ASKED, "--region", "europe")
+    assert "aws eu-central-1, azure westeurope, gcp europe-west3" in " ".join(out.split())
 
 
 def test_only_the_providers_that_have_the_users_machine_are_asked(table):

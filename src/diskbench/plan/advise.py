@@ -384,14 +384,14 @@ def _of_type(
     for more in (None, "performance_plus", "bursting"):
         sold = _least(book, name, entry, demand, more)
         if sold is None:
-            if more is None and (most := _most(book, name, entry)) is not None:
-                refused.append(_refusal(market, book, most, demand, most=True))
             continue
         row = _row(market, book, sold, demand)
         if isinstance(row, Advice):
             rows.append(row)
         else:
             refused.append(row)
+    if not rows and not refused and (most := _most(book, name, entry)) is not None:
+        refused.append(_refusal(market, book, most, demand, most=True))
     base = _base(book, name, entry, demand.size_gib)
     if base is not None and rows and all(row.disk != base for row in rows):
         gates = _disk_path(book, base).gates

@@ -413,3 +413,10 @@ def test_what_is_advised_serves_all_of_a_record_in_the_simulator(rates, cloud):
     for advised in answer.rows:
         if advised.disk.more != "bursting":
             assert why(_path(advised), demand) == ""
+
+
+def test_a_type_that_carries_it_with_more_is_not_said_to_fail_in_every_size():
+    answer = asked("azure", 100, 3000, 1800)
+    plus = row(answer, "Standard_LRS")
+    assert plus.disk.more == "performance_plus"
+    assert all(not one.most for one in answer.refused if one.disk.disk_type == "Standard_LRS")

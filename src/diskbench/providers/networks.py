@@ -111,7 +111,6 @@ def check_webhook(url: str) -> str:
         raise InvalidValue(
             "the webhook is not an http or https URL",
             advice="copy the whole URL that Slack or Mattermost shows for an incoming webhook",
-            field="notify",
         )
     return host
 

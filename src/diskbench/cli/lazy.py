@@ -54,7 +54,7 @@ COMMANDS: Mapping[str, str] = {
     "for each.",
     "profiles validate": "Check a profile: template, parameters, safety, and each job file with "
     "fio --parse-only.",
-    "advise": "Find the disks that carry a load, cheapest first, and their machines.",
+    "advise": "Find the cheapest disks that carry a load, and their machines.",
     "catalog": "Documented limits and prices of disks and machines.",
     "catalog disks": "List the disk types: sizes, IOPS and throughput by formula, bursts; and "
     "other parts.",

@@ -48,23 +48,26 @@ def advice_lines(
 
 
 def _table(rows: Sequence[Advice], demand: Demand, today: date, width: int | None) -> Iterator[str]:
+    """A line a row. Where they would be longer than `width`, the machine, whose name is to be
+    copied, stands below its row."""
     cells = [_HEAD, *(_cells(n, row, demand, today) for n, row in enumerate(rows, 1))]
-    lines = list(
-        aligned(
-            cells,
-            right=_RIGHT,
-            least={_MACHINE: 9, _DISK: 10},
-            width=width,
-            fit=partial(cut, middle=True),
-        )
-    )
-    unknown = next((n for n, row in enumerate(rows, 1) if row.total_usd is None), None)
-    if unknown is None:
-        yield from lines
-        return
-    yield from lines[:unknown]
-    yield "cost unknown:"
-    yield from lines[unknown:]
+    lines = list(aligned(cells, right=_RIGHT))
+    below = width is not None and max(map(len, lines)) > width
+    if below:
+        kept = [[*row[:_MACHINE], *row[_MACHINE + 1 :]] for row in cells]
+        fit = partial(cut, middle=True)
+        right = (*_RIGHT[:-1], _MACHINE)
+        lines = list(aligned(kept, right=right, least={_DISK: 10}, width=width, fit=fit))
+    for number, line in enumerate(lines):
+        if (
+            number
+            and rows[number - 1].total_usd is None
+            and (number == 1 or rows[number - 2].total_usd is not None)
+        ):
+            yield "cost unknown:"
+        yield line
+        if below and number:
+            yield f"    on {cells[number][_MACHINE]}"
 
 
 def _cells(number: int, row: Advice, demand: Demand, today: date) -> tuple[str, ...]:

@@ -23,18 +23,9 @@ from diskbench.cli.terminal import TableOrJson, print_json, table_width, termina
 from diskbench.errors import InvalidValue, StoreUnavailable, UnknownName
 from diskbench.model.expectation import Load
 from diskbench.model.threshold import Threshold
-from diskbench.plan.advise import (
-    DAY_S,
-    Answer,
-    Demand,
-    Market,
-    constant,
-    path_to,
-    recorded,
-)
-from diskbench.plan.advise import (
-    advise as advised,
-)
+from diskbench.plan.advise import Answer, Market, path_to
+from diskbench.plan.advise import advise as advised
+from diskbench.plan.demand import DAY_S, Demand, constant, recorded
 from diskbench.report.charts.advice import advice_chart, advice_points
 from diskbench.report.page.write_report import format_of, write_chart
 from diskbench.report.terminal.advise_text import advice_lines, row_lines

@@ -10,7 +10,9 @@ import typer
 import yaml
 
 from diskbench.errors import InvalidValue
-from diskbench.plan.advise import Advice, Answer, Demand
+from diskbench.files import write_whole
+from diskbench.plan.advise import Advice, Answer
+from diskbench.plan.demand import Demand
 
 REPLICATES = 6
 """Machines for an interval of the median (MR-5, MR-6)."""
@@ -40,7 +42,7 @@ def write_proof(
     }
     head = f"# Measures what `diskbench advise` found for {answer.asked}.\n"
     try:
-        path.write_text(head + yaml.safe_dump(document, sort_keys=False), "utf-8")
+        write_whole(path, (head + yaml.safe_dump(document, sort_keys=False)).encode())
     except OSError as error:
         raise InvalidValue(
             f"{path} cannot be written: {error.strerror}", advice="name a file in a folder of yours"

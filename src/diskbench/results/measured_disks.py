@@ -16,7 +16,9 @@ from sqlalchemy.engine import Engine
 
 from diskbench.model.run import MeasuredRow
 from diskbench.model.spec import EMULATED_PROVIDERS
-from diskbench.plan.advise import Demand, Measured, Sold
+from diskbench.plan.advise import Measured
+from diskbench.plan.cheapest_disk import Sold
+from diskbench.plan.demand import Demand
 from diskbench.store.figures import load_headlines
 from diskbench.store.query import find_measurements
 from diskbench.store.where import Filter

@@ -24,17 +24,8 @@ from diskbench.catalog.terms import expanded_limits
 from diskbench.importers.load import Recorded, Sample
 from diskbench.model.expectation import Load
 from diskbench.model.rental import DiskSpec
-from diskbench.plan.advise import (
-    DAY_S,
-    Demand,
-    Market,
-    advise,
-    carries,
-    constant,
-    headroom,
-    recorded,
-    why,
-)
+from diskbench.plan.advise import Market, advise
+from diskbench.plan.demand import DAY_S, Demand, carries, constant, headroom, recorded, why
 from diskbench.units import KIB, MIB
 
 CLOUDS = ("aws", "azure", "gcp")

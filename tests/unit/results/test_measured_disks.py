@@ -6,7 +6,9 @@ from tests.books import SHIPPED
 from tests.rigs.replicates import measured
 
 from diskbench.model.expectation import Load
-from diskbench.plan.advise import DAY_S, Market, Sold, advise, constant
+from diskbench.plan.advise import Market, advise
+from diskbench.plan.cheapest_disk import Sold
+from diskbench.plan.demand import DAY_S, constant
 from diskbench.results.measured_disks import measured_disks
 from diskbench.store.database import transaction
 from diskbench.store.result_tables import measurement

@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from diskbench.errors import InvalidValue
-from diskbench.plan.advise import Answer, Demand
+from diskbench.plan.advise import Answer
+from diskbench.plan.demand import Demand
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.layers import layer
 from diskbench.report.charts.measure import Spec, value_axis

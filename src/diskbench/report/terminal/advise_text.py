@@ -10,7 +10,9 @@ from functools import partial
 from diskbench.catalog.bucket import lasts_s
 from diskbench.catalog.path import Gate
 from diskbench.model.expectation import LIMIT_WORDS
-from diskbench.plan.advise import MORE_WORDS, Advice, Answer, Demand, Refused
+from diskbench.plan.advise import Advice, Answer, Refused
+from diskbench.plan.cheapest_disk import MORE_WORDS
+from diskbench.plan.demand import Demand
 from diskbench.report.assemble.words import cut
 from diskbench.report.terminal.screen import aligned, wrapped
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s, format_usd

@@ -6,6 +6,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from diskbench.cli import recorded
 from diskbench.cli.main import main
 
 ASKED = ("advise", "--size", "500", "--iops", "10000", "--p99", "2ms", "--mix", "70:30")
@@ -190,3 +191,10 @@ def test_a_recorded_load_becomes_a_profile_that_fio_accepts(call, here):
     (here / "mine.fio.j2").write_text(out)
     code, said, _ = call("profiles", "validate", "mine.fio.j2")
     assert (code, said.split(";")[0]) == (0, "mine: 3 steps")
+
+
+def test_a_record_without_an_end_is_read_up_to_the_limit(call, monkeypatch):
+    monkeypatch.setattr(recorded, "IMPORT_BYTES", 4096)
+    code, _, err = call("advise", "--size", "10", "--load", "/dev/zero")
+    assert code == 2
+    assert "/dev/zero is larger than 512 MiB" in err

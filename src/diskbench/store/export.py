@@ -139,10 +139,14 @@ def csv_text(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> str:
 
 
 def _cell(value: object) -> object:
+    # Three million times for 10,000 runs: the usual kinds first.
+    if value is None or isinstance(value, float):
+        return value
+    if isinstance(value, str):
+        return _inert(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    plain = _plain(value)
-    return _inert(plain) if isinstance(plain, str) else plain
+    return value if isinstance(value, int) else _inert(str(_plain(value)))
 
 
 @lru_cache(maxsize=4096)

@@ -28,10 +28,10 @@ def run_line(
     asked: Mapping[str, str],
     key: str,
     view: View | None = None,
+    lines: Sequence[StepLine] = (),
 ) -> SiteRunLine:
     """The line of a run (a database row); `asked` are the fields of its subject, `view` is the
-    result of its trial (None: nothing is known)."""
-    lines = view.run_lines[row.run_id] if view is not None else ()
+    result of its trial (None: nothing is known), `lines` are the figures of this run alone."""
     verdicts = [
         verdict
         for verdict in (view.verdicts if view is not None else ())

@@ -51,7 +51,11 @@ def trial_page(
     (view,) = report.trials
     parts: Any = environment().get_template("site_trial.html.j2").module
     html = page(report, nav=parts.nav(site, around), evidence=parts.evidence(_by_run(copied)))
-    lines = [run_line(shown.run(row), shown.asked(row), around["key"], view) for row in rows]
+    of_runs = view.run_lines
+    lines = [
+        run_line(shown.run(row), shown.asked(row), around["key"], view, of_runs[row.run.run_id])
+        for row in rows
+    ]
     return html, lines, all(reader.evidence.store(row.run) is not None for row in rows)
 
 

@@ -12,6 +12,7 @@ import importlib.metadata
 import importlib.util
 import re
 import shlex
+import shutil
 import sys
 from functools import cache
 
@@ -62,8 +63,12 @@ def packages_of(extra: str) -> tuple[str, ...]:
 
 
 def how_to_install(extra: str) -> str:
-    """The shell command that installs an extra's packages into the environment of this process."""
-    python = shlex.quote(sys.executable)
-    command = f"{python} -m pip install {shlex.join(packages_of(extra))}"
-    # uv makes environments without pip.
-    return command if importlib.util.find_spec("pip") else f"{python} -m ensurepip && {command}"
+    """The shell command that installs an extra's packages into the environment of this process,
+    also where uv made it: such an environment has no pip."""
+    python, packages = shlex.quote(sys.executable), shlex.join(packages_of(extra))
+    pip = f"{python} -m pip install {packages}"
+    if importlib.util.find_spec("pip"):
+        return pip
+    if shutil.which("uv"):
+        return f"uv pip install --python {python} {packages}"
+    return f"{python} -m ensurepip && {pip}"

@@ -1,8 +1,10 @@
-"""A cloud's errors as a table, and the function that reads it.
+"""A cloud's errors as a table in `errors.yaml` of its package, and the function that reads it.
 
-A row maps codes of the cloud to an error of diskbench, with its message and advice. Whether an
-attempt is worth repeating follows from the error's class (diskbench/errors.py). The first row
-that matches decides; the last row matches everything.
+The file holds tables by name, each a list of rows with the fields of ErrorRow (statuses as `429` or
+`500-599`). YAML's anchors (`&name`, `*name`) repeat a sentence. A row maps codes of the cloud to an
+error of diskbench, with its message and advice. Whether an attempt is worth repeating follows from
+the error's class (diskbench/errors.py). The first row that matches decides; the last row matches
+everything.
 """
 
 from __future__ import annotations
@@ -10,7 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
 
+from diskbench import errors
+from diskbench.catalog.yaml_loader import read_yaml
 from diskbench.errors import DiskbenchError, Unanswered
 
 
@@ -40,6 +46,29 @@ class ErrorRow:
 
 
 ErrorTable = tuple[ErrorRow, ...]
+
+
+def error_tables(package: str) -> dict[str, ErrorTable]:
+    """The tables in `errors.yaml` of a provider's package, by name. Raises KeyError or TypeError
+    for a field that a row does not have."""
+    text = (resources.files(package) / "errors.yaml").read_text(encoding="utf-8")
+    tables: Any = read_yaml(text)
+    return {name: tuple(map(_row, rows)) for name, rows in tables.items()}
+
+
+def _row(fields: dict[str, Any]) -> ErrorRow:
+    return ErrorRow(
+        kind=getattr(errors, fields["kind"]),
+        **{name: tuple(fields.get(name, ())) for name in ("codes", "found")},
+        statuses=frozenset(
+            status
+            for given in fields.get("statuses", ())
+            for low, _, high in [str(given).partition("-")]
+            for status in range(int(low), int(high or low) + 1)
+        )
+        or (),
+        **{k: v for k, v in fields.items() if k not in {"kind", "codes", "found", "statuses"}},
+    )
 
 
 @dataclass(frozen=True)

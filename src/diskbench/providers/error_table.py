@@ -12,11 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from typing import Any
 
 from diskbench import errors
-from diskbench.catalog.yaml_loader import read_yaml
+from diskbench.catalog.yaml_loader import packaged
 from diskbench.errors import DiskbenchError, Unanswered
 
 
@@ -51,8 +50,7 @@ ErrorTable = tuple[ErrorRow, ...]
 def error_tables(package: str) -> dict[str, ErrorTable]:
     """The tables in `errors.yaml` of a provider's package, by name. Raises KeyError or TypeError
     for a field that a row does not have."""
-    text = (resources.files(package) / "errors.yaml").read_text(encoding="utf-8")
-    tables: Any = read_yaml(text)
+    tables = packaged(package, "errors.yaml")
     return {name: tuple(map(_row, rows)) for name, rows in tables.items()}
 
 

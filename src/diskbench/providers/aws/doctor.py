@@ -203,7 +203,7 @@ def _look_at_role(aws: Aws, timing: AwsTiming) -> None:
     """Raise InvalidValue where the account lacks the role of its spot machines, AccessDenied where
     the caller may not look at it."""
     try:
-        aws.edge("iam", timing).call("get_role", {"RoleName": policy.SPOT_ROLE_NAME})
+        aws.edge("iam", timing).call("get_role", {"RoleName": policy.SPOT_ROLE})
     except DiskbenchError as error:
         if error_code(error) != "NoSuchEntity":
             raise

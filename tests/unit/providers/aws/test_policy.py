@@ -18,7 +18,10 @@ SERVICES = {
     "service-quotas": "servicequotas", "ssm": "ssm", "sts": "sts",
 }  # fmt: skip
 """The SDK's name of a service, and IAM's."""
-BY_THE_WAY = {"ec2:CreateTags", policy.KEY, *policy.KEY_USE}
+BY_THE_WAY = {
+    "ec2:CreateTags", *policy.allowed("UseTheKeyOfTheVolumes"),
+    *policy.allowed("LetTheMachineUseTheKey"),
+}  # fmt: skip
 """Needed by the calls that make something with tags, or encrypted with a key of the account."""
 FREE = {"sts:GetCallerIdentity"}
 """Needs no permission (STS API Reference)."""
@@ -94,7 +97,8 @@ def test_every_kind_that_is_made_is_tagged_in_the_call_that_makes_it() -> None:
     )  # fmt: skip
     claim = Claim(lease_id="one", expires_at=1.0, owner="me", version="0")
     tagged = {one["ResourceType"] for one in run_instances(claim, launch)["TagSpecifications"]}
-    assert tagged == set(policy.MAKE["ec2:RunInstances"])
+    (makes,) = (one for one in statements() if one["Sid"] == "MakeRunInstances")
+    assert {f"arn:aws:ec2:*:*:{kind}/*" for kind in tagged} == set(makes["Resource"])
 
 
 def test_it_fits_into_a_managed_policy() -> None:

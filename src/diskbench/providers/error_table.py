@@ -55,18 +55,13 @@ def error_tables(package: str) -> dict[str, ErrorTable]:
 
 
 def _row(fields: dict[str, Any]) -> ErrorRow:
-    return ErrorRow(
-        kind=getattr(errors, fields["kind"]),
-        **{name: tuple(fields.get(name, ())) for name in ("codes", "found")},
-        statuses=frozenset(
-            status
-            for given in fields.get("statuses", ())
-            for low, _, high in [str(given).partition("-")]
-            for status in range(int(low), int(high or low) + 1)
-        )
-        or (),
-        **{k: v for k, v in fields.items() if k not in {"kind", "codes", "found", "statuses"}},
+    read: dict[str, Any] = {**fields, "kind": getattr(errors, fields["kind"])}
+    read |= {name: tuple(fields.get(name, ())) for name in ("codes", "found")}
+    ranges = [str(one).partition("-") for one in fields.get("statuses", ())]
+    read["statuses"] = tuple(
+        status for low, _, high in ranges for status in range(int(low), int(high or low) + 1)
     )
+    return ErrorRow(**read)
 
 
 @dataclass(frozen=True)

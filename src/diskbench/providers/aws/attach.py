@@ -30,7 +30,6 @@ from diskbench.providers.aws.inventory import (
 )
 from diskbench.providers.aws.options import AwsOptions
 from diskbench.providers.aws.provision import (
-    AwsOrder,
     AwsProvisioned,
     describe_instance,
     describe_volume,
@@ -38,6 +37,7 @@ from diskbench.providers.aws.provision import (
     ended,
     next_volumes,
 )
+from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.guest import Guest, GuestDisk, await_prepared, disks
 from diskbench.providers.skeleton.handover import (
     Machine,

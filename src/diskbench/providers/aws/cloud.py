@@ -47,8 +47,9 @@ from diskbench.providers.aws.inventory import (
 from diskbench.providers.aws.lookup import resolve_details
 from diskbench.providers.aws.offer import foresee, rental
 from diskbench.providers.aws.policy import policy
-from diskbench.providers.aws.provision import AwsOrder, provision
+from diskbench.providers.aws.provision import provision
 from diskbench.providers.aws.refresh import refreshed
+from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.guest import move_timer
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr

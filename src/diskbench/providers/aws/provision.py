@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from diskbench.errors import DiskbenchError, RentalFailed
-from diskbench.model.rental import DiskSpec, Which
+from diskbench.model.rental import Which
 from diskbench.providers.aws import requests
-from diskbench.providers.aws.client import AwsClient, AwsTiming
-from diskbench.providers.aws.disk_request import AwsResolved, AwsZone
+from diskbench.providers.aws.client import AwsClient
+from diskbench.providers.aws.disk_request import AwsZone
 from diskbench.providers.aws.errors import error_code, is_missing, of_state
 from diskbench.providers.aws.inventory import (
     AwsInventory,
@@ -21,9 +21,7 @@ from diskbench.providers.aws.inventory import (
     tag,
     why_ended,
 )
-from diskbench.providers.aws.options import AwsOptions
-from diskbench.providers.cloud_init import user_data
-from diskbench.providers.skeleton import provision as skeleton
+from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
 
@@ -31,35 +29,6 @@ Made = tuple[str, requests.Request]
 """The call that deletes a resource, and its request."""
 NEW_THINGS = frozenset({"InvalidKeyPair.NotFound", "InvalidGroup.NotFound"})
 """EC2's codes where a launch names a key pair or group that was made a moment ago."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AwsOrder(skeleton.Order[AwsResolved, AwsTiming]):
-    """The AWS resources to make; `ec2` is the API in one region."""
-
-    ec2: AwsClient
-
-    def at(self, place: AwsZone) -> AwsOrder:
-        """The same order with the machine type that is rented in `place`."""
-        return replace(self, details=self.details.at(place))
-
-    @property
-    def bare_metal(self) -> bool:
-        return self.details.machine.bare_metal
-
-    @property
-    def volume(self) -> DiskSpec | None:
-        """The volumes to make; None where the machine's local disks are measured."""
-        requested = self.details.requested
-        return requested.spec(self.details.size_gib) if requested.kind == "volume" else None
-
-    @property
-    def root(self) -> DiskSpec:
-        """The root disk: as requested where it is measured, else as large as its image."""
-        requested = self.details.requested
-        if requested.kind == "root":
-            return requested.spec(self.details.size_gib)
-        return DiskSpec(type=self.details.root_type, size_gib=self.details.image.root_gib)
 
 
 @dataclass(frozen=True)
@@ -101,7 +70,7 @@ def provision(order: AwsOrder) -> AwsProvisioned:
 def _key_pair(order: AwsOrder, listing: AwsInventory) -> None:
     if listing.keys:
         return
-    request = requests.import_key_pair(order.claim, order.keys.user_public)
+    request = requests.import_key_pair(order)
     note_create(order.lease)
     with _made_before("InvalidKeyPair.Duplicate"):
         order.ec2.call("import_key_pair", request)
@@ -184,8 +153,7 @@ def _in_zone(order: AwsOrder, group: str, place: AwsZone, made: list[Made]) -> A
     made.append(("terminate_instances", {"InstanceIds": [instance_id]}))
     ids = []
     for index in range(order.volume.count if order.volume else 0):
-        assert order.volume is not None
-        ids.append(_volume(order, listing, order.volume, place, index))
+        ids.append(_volume(order, listing, place, index))
         made.append(("delete_volume", {"VolumeId": ids[-1]}))
     running = order.until(
         lambda: _running(order.ec2, instance_id),
@@ -200,7 +168,7 @@ def next_volumes(order: AwsOrder, listing: AwsInventory, place: AwsZone) -> tupl
     disk = order.volume
     assert disk is not None, "check_swap refuses disks that come with the machine"
     return _when_available(
-        order, [_volume(order, listing, disk, place, index) for index in range(disk.count)]
+        order, [_volume(order, listing, place, index) for index in range(disk.count)]
     )
 
 
@@ -214,38 +182,13 @@ def _when_available(order: AwsOrder, ids: Sequence[str]) -> tuple[Item, ...]:
 
 
 def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Item:
-    request = launch_request(order, group, place, generation)
+    request = requests.run_instances(order, group, place, generation)
     what = f"the launch in {place.name}"
     made = order.until(partial(_launched, order, request), what, order.timing.volume_s)
     order.watch.note(
         f"instance {made['InstanceId']} is starting: {order.details.machine.type} in {place.zone}"
     )
     return made
-
-
-def launch_request(
-    order: AwsOrder, group: str, place: AwsZone, generation: int = 0
-) -> requests.Request:
-    """The request that launches the lease's machine in one zone."""
-    details, spec = order.details, order.spec
-    guest = order.guest(details.image.user, packages=("fio", "mdadm") if spec.stripe else ("fio",))
-    launch = requests.AwsLaunch(
-        image=details.image.id,
-        instance_type=details.machine.type,
-        subnet=place.subnet,
-        group=group,
-        user_data=user_data(guest),
-        root_device=details.image.root_device,
-        root=requests.root_disk(order.root, spec.kms_key),
-        public=place.public,
-        # Where it is the default, requesting it changes nothing; where it is not offered, the
-        # request fails.
-        ebs_optimized=True if details.machine.ebs_optimized != "unsupported" else None,
-        spot=spec.spot,
-        placement=spec.placement,
-        lab=order.lab,
-    )
-    return requests.run_instances(order.claim, launch, generation)
 
 
 def _launched(order: AwsOrder, request: requests.Request) -> Item | Still:
@@ -260,32 +203,23 @@ def _launched(order: AwsOrder, request: requests.Request) -> Item | Still:
     return made
 
 
-def _volume(
-    order: AwsOrder, listing: AwsInventory, disk: DiskSpec, place: AwsZone, index: int
-) -> str:
+def _volume(order: AwsOrder, listing: AwsInventory, place: AwsZone, index: int) -> str:
     """Make or find the disk number `index` in this zone; returns its id."""
     name = disk_name(order, index)
     for item in listing.volumes:
         if tag(item, "Name") == name and item["AvailabilityZone"] == place.zone:
             return str(item["VolumeId"])
-    request = volume_request(order, disk, place, index)
+    request = requests.create_volume(order, place.zone, index)
     note_create(order.lease)
     made = order.ec2.call("create_volume", request)
-    order.watch.note(f"volume {made['VolumeId']} is being made: {disk.type}, {disk.size_gib} GiB")
+    words = f"{request['VolumeType']}, {request['Size']} GiB"
+    order.watch.note(f"volume {made['VolumeId']} is being made: {words}")
     return str(made["VolumeId"])
-
-
-def volume_request(order: AwsOrder, disk: DiskSpec, place: AwsZone, index: int) -> requests.Request:
-    """The request that makes the disk number `index` in one zone."""
-    snapshot = order.spec.snapshot
-    rate = AwsOptions.of(order.spec).initialization_rate if snapshot else None
-    origin = requests.Origin(order.spec.kms_key, snapshot, rate)
-    return requests.create_volume(order.claim, disk, place.zone, index, order.lab, origin)
 
 
 def disk_name(order: AwsOrder, index: int) -> str:
     """The name of the disk number `index` of this turn."""
-    return requests.name_of(order.lease, requests.disk_kind(index, order.claim.turn))
+    return requests.name_of(order.lease, order.disk_kind(index))
 
 
 def _running(ec2: AwsClient, instance_id: str) -> Item | Still:

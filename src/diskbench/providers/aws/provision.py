@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -68,26 +68,33 @@ def provision(order: AwsOrder) -> AwsProvisioned:
 
 
 def _key_pair(order: AwsOrder, listing: AwsInventory) -> None:
-    if listing.keys:
+    if listing.items["keys"]:
         return
-    request = requests.import_key_pair(order)
     note_create(order.lease)
-    with _made_before("InvalidKeyPair.Duplicate"):
-        order.ec2.call("import_key_pair", request)
+    order.ec2.tried(
+        "import_key_pair", requests.import_key_pair(order), {"InvalidKeyPair.Duplicate"}
+    )
 
 
 def _security_group(order: AwsOrder, listing: AwsInventory) -> str:
     """The lease's own group, open to one network."""
-    group = str(listing.groups[0]["GroupId"]) if listing.groups else _new_group(order)
+    groups = listing.items["groups"]
+    group = str(groups[0]["GroupId"]) if groups else _new_group(order)
     cidr = order.details.ssh_cidr
     assert cidr is not None, "resolve refuses a rental without a group and without a network"
     request = requests.allow_ssh(order.claim, group, cidr)
-    with _made_before("InvalidPermission.Duplicate"):
-        order.until(
-            lambda: _when_listed(order, "authorize_security_group_ingress", request),
-            f"security-group {group}",
-            order.timing.volume_s,
-        )
+
+    def admitted() -> bool | Still:
+        try:
+            order.ec2.call("authorize_security_group_ingress", request)
+        except DiskbenchError as error:
+            if is_missing(error):
+                return Still("not listed yet")
+            if error_code(error) != "InvalidPermission.Duplicate":  # else an earlier call did
+                raise
+        return True
+
+    order.until(admitted, f"security-group {group}", order.timing.volume_s)
     return group
 
 
@@ -97,11 +104,9 @@ def _new_group(order: AwsOrder) -> str:
     vpc = order.details.places[0].vpc
     request = requests.create_security_group(order.claim, vpc)
     note_create(order.lease)
-    try:
-        return str(order.ec2.call("create_security_group", request)["GroupId"])
-    except DiskbenchError as error:
-        if error_code(error) != "InvalidGroup.Duplicate":
-            raise
+    made = order.ec2.tried("create_security_group", request, {"InvalidGroup.Duplicate"})
+    if isinstance(made, dict):
+        return str(made["GroupId"])
     filter_values = {"group-name": request["GroupName"], "vpc-id": vpc}
     filters = [{"Name": name, "Values": [value]} for name, value in filter_values.items()]
 
@@ -113,28 +118,6 @@ def _new_group(order: AwsOrder) -> str:
 
     what = f"security-group {request['GroupName']}"
     return order.until(ask, what, order.timing.volume_s)
-
-
-def _when_listed(order: AwsOrder, operation: str, request: requests.Request) -> bool | Still:
-    """Call an operation on a new resource; Still while EC2, which is eventually consistent, does
-    not list the resource."""
-    try:
-        order.ec2.call(operation, request)
-    except DiskbenchError as error:
-        if is_missing(error):
-            return Still("not listed yet")
-        raise
-    return True
-
-
-@contextlib.contextmanager
-def _made_before(code: str) -> Iterator[None]:
-    """Treat EC2's error that the resource exists already as success."""
-    try:
-        yield
-    except DiskbenchError as error:
-        if error_code(error) != code:
-            raise
 
 
 def _in_zone(order: AwsOrder, group: str, place: AwsZone, made: list[Made]) -> AwsProvisioned:
@@ -194,19 +177,17 @@ def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Ite
 def _launched(order: AwsOrder, request: requests.Request) -> Item | Still:
     """The instance; Still while EC2 does not know the lease's new key pair or group yet."""
     note_create(order.lease)
-    try:
-        made: Item = order.ec2.call("run_instances", request)["Instances"][0]
-    except DiskbenchError as error:
-        if error_code(error) not in NEW_THINGS:
-            raise
-        return Still(f"not known yet: {error.message}")
-    return made
+    made = order.ec2.tried("run_instances", request, NEW_THINGS)
+    if isinstance(made, Still):
+        return Still(f"not known yet: {made.state}")
+    instance: Item = made["Instances"][0]
+    return instance
 
 
 def _volume(order: AwsOrder, listing: AwsInventory, place: AwsZone, index: int) -> str:
     """Make or find the disk number `index` in this zone; returns its id."""
     name = disk_name(order, index)
-    for item in listing.volumes:
+    for item in listing.items["volumes"]:
         if tag(item, "Name") == name and item["AvailabilityZone"] == place.zone:
             return str(item["VolumeId"])
     request = requests.create_volume(order, place.zone, index)
@@ -237,25 +218,14 @@ def _running(ec2: AwsClient, instance_id: str) -> Item | Still:
 def describe_instance(ec2: AwsClient, instance_id: str) -> Item | None:
     """One instance as EC2 describes it; None while it is not listed yet or no longer listed."""
     request = {"InstanceIds": [instance_id]}
-    reservations = _described(ec2, "describe_instances", "Reservations", request)
+    reservations = ec2.found("describe_instances", "Reservations", request)
     return next((item for group in reservations for item in group["Instances"]), None)
 
 
 def describe_volume(ec2: AwsClient, volume_id: str) -> Item | None:
     """One volume as EC2 describes it; None while it is not listed yet or no longer listed."""
     request = {"VolumeIds": [volume_id]}
-    return next(iter(_described(ec2, "describe_volumes", "Volumes", request)), None)
-
-
-def _described(
-    ec2: AwsClient, operation: str, key: str, request: requests.Request
-) -> Sequence[Item]:
-    try:
-        return ec2.listed(operation, key, request)
-    except DiskbenchError as error:
-        if is_missing(error):
-            return ()
-        raise
+    return next(iter(ec2.found("describe_volumes", "Volumes", request)), None)
 
 
 def ended(instance: Item) -> DiskbenchError:
@@ -286,7 +256,7 @@ def _undo(order: AwsOrder, made: Sequence[Made]) -> None:
     listing = inventory(order.ec2, Which(order.lease))
     deletions = [
         *(("terminate_instances", {"InstanceIds": [i["InstanceId"]]}) for i in listing.live),
-        *(("delete_volume", {"VolumeId": v["VolumeId"]}) for v in listing.volumes
+        *(("delete_volume", {"VolumeId": v["VolumeId"]}) for v in listing.items["volumes"]
           if v["State"] == "available"),
     ]  # fmt: skip
     for operation, request in [

@@ -2,15 +2,19 @@
 
 A row maps codes of the cloud to an error of diskbench, with its message and advice. Whether an
 attempt is worth repeating follows from the error's class (diskbench/errors.py). The first row
-that matches decides; the last row matches everything.
+that matches decides; the last row matches everything. A cloud's rows are in its errors.yaml.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
 
+from diskbench import errors
+from diskbench.catalog.yaml_loader import read_yaml
 from diskbench.errors import DiskbenchError, Unanswered
 
 
@@ -40,6 +44,32 @@ class ErrorRow:
 
 
 ErrorTable = tuple[ErrorRow, ...]
+
+
+def read_table(package: str) -> ErrorTable:
+    """The rows of the errors.yaml of a package: mappings with the fields of ErrorRow, whose `kind`
+    is the name of a class of diskbench.errors; a range of statuses is written `500-599`."""
+    rows: Any = read_yaml(resources.files(package).joinpath("errors.yaml").read_text("utf-8"))
+    return tuple(_row(**fields) for fields in rows)
+
+
+def _row(
+    *,
+    kind: str,
+    codes: Sequence[str] = (),
+    statuses: Sequence[int | str] = (),
+    found: Sequence[str] = (),
+    **more: Any,  # noqa: ANN401 - the other fields as they are
+) -> ErrorRow:
+    numbers = tuple(number for status in statuses for number in _range(str(status)))
+    return ErrorRow(
+        getattr(errors, kind), codes=tuple(codes), statuses=numbers, found=tuple(found), **more
+    )
+
+
+def _range(statuses: str) -> range:
+    first, _, last = statuses.partition("-")
+    return range(int(first), int(last or first) + 1)
 
 
 @dataclass(frozen=True)

@@ -46,11 +46,15 @@ class ErrorRow:
 ErrorTable = tuple[ErrorRow, ...]
 
 
+def shipped(package: str, name: str) -> Any:  # noqa: ANN401 - as YAML has it
+    """The content of a YAML file of a package."""
+    return read_yaml(resources.files(package).joinpath(name).read_text("utf-8"))
+
+
 def read_table(package: str) -> ErrorTable:
     """The rows of the errors.yaml of a package: mappings with the fields of ErrorRow, whose `kind`
     is the name of a class of diskbench.errors; a range of statuses is written `500-599`."""
-    rows: Any = read_yaml(resources.files(package).joinpath("errors.yaml").read_text("utf-8"))
-    return tuple(_row(**fields) for fields in rows)
+    return tuple(_row(**fields) for fields in shipped(package, "errors.yaml"))
 
 
 def _row(

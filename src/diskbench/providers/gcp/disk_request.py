@@ -4,7 +4,6 @@ all that `acquire` needs, as JSON. Pure."""
 
 from __future__ import annotations
 
-import re
 import shlex
 import shutil
 from typing import Literal
@@ -19,15 +18,11 @@ from diskbench.errors import HostUnavailable, InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.providers.asked import (
-    NameForm,
-    TagForm,
     check_count,
     check_endpoint,
     check_lab,
-    check_names,
     check_one_root,
     check_ssh,
-    check_tags,
     refuse_options,
     size_asked,
     whole_throughput,
@@ -37,6 +32,7 @@ from diskbench.providers.gcp.plugin import PLUGIN, GcpOptions
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk
+from diskbench.providers.skeleton.shipped import read_forms
 
 LOCAL_SSD = "local-ssd"
 LOCAL_SSD_GIB = 375
@@ -251,57 +247,13 @@ def _check_local(machine_type: str, name: str, offered: str, requested: GcpDiskR
         )
 
 
-_NAME = r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?"
-_TAGS = TagForm(
-    key=re.compile(r"[a-z][a-z0-9_-]{0,62}"),
-    value=re.compile(r"[a-z0-9_-]{0,63}"),
-    reserved=re.compile(r"diskbench-|goog"),
-    most=60,
-    advice="labels are lower-case letters, digits, - and _, at most 63 of them, and begin a key "
-    "with a letter",
-)
-"""Compute Engine, "Labels: requirements": 64 labels, of which 4 are ours."""
-_FORMS = {
-    "region": NameForm(re.compile(r"[a-z]+-[a-z]+[0-9]+"), "it looks like europe-west3"),
-    "zone": NameForm(re.compile(r"[a-z]+-[a-z]+[0-9]+-[a-z]"), "it looks like europe-west3-a"),
-    "instance_type": NameForm(
-        re.compile(r"[a-z][a-z0-9]*-[a-z0-9-]+"), "it looks like n2-standard-4"
-    ),
-    "subnet": NameForm(
-        re.compile(rf"(projects/[a-z0-9.:-]+/)?(regions/[a-z0-9-]+/subnetworks/)?{_NAME}"),
-        "it looks like the name of a subnet of that region",
-    ),
-    "security_group": NameForm(
-        re.compile(_NAME), "it looks like a network tag that rules of yours go by"
-    ),
-    "placement": NameForm(
-        re.compile(_NAME), "it looks like the name of a placement policy of that region"
-    ),
-    "kms_key": NameForm(
-        re.compile(
-            r"projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/keyRings/[a-zA-Z0-9_-]{1,63}"
-            r"/cryptoKeys/[a-zA-Z0-9_-]{1,63}(/cryptoKeyVersions/[0-9]+)?"
-        ),
-        "it looks like projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY",
-    ),
-    "snapshot": NameForm(
-        re.compile(rf"((projects/[a-z0-9.:-]+/)?global/snapshots/)?{_NAME}"),
-        "it looks like the name of a snapshot, or projects/PROJECT/global/snapshots/NAME",
-        "--from-snapshot",
-    ),
-    "account": NameForm(
-        re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]"),
-        "it looks like the id of a project",
-        "--project",
-    ),
-}
+_FORMS = read_forms("diskbench.providers.gcp")
 
 
 def check_form(spec: RentSpec) -> None:
     """Raise InvalidValue for a value that Google Cloud cannot have, or that excludes another
     value."""
-    check_names(spec, _FORMS, "Google Cloud")
-    check_tags(spec, _TAGS, "Google Cloud")
+    _FORMS.check(spec, "Google Cloud")
     if spec.zone is not None and spec.region and spec.zone.rpartition("-")[0] != spec.region:
         raise InvalidValue(
             f"--zone {spec.zone} is not in --region {spec.region}",

@@ -36,6 +36,7 @@ from diskbench.providers.gcp.errors import translate
 from diskbench.providers.gcp.login import Login
 from diskbench.providers.gcp.lookup import region_of
 from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, reported_time, skew
+from diskbench.providers.skeleton.shipped import read_permissions
 
 _SERVICE = "cloudresourcemanager"
 _ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
@@ -283,55 +284,11 @@ def _quotas(
     yield Quota(kind="vcpus", of=later, name=_PER_FAMILY, region=region, limit=None)
 
 
-NEEDS: dict[str, tuple[str, ...]] = {
-    "projects.get": ("projects.get",),
-    "regions.get": ("regions.get",),
-    "regions.list": ("regions.list",),
-    "machineTypes.list": ("machineTypes.list",),
-    "diskTypes.list": ("diskTypes.list",),
-    "images.get": ("images.get",),
-    "images.getFromFamily": ("images.getFromFamily",),
-    "snapshots.get": ("snapshots.get",),
-    "snapshots.list": ("snapshots.list",),
-    "snapshots.insert": ("snapshots.create", "snapshots.setLabels", "disks.createSnapshot"),
-    "snapshots.delete": ("snapshots.delete",),
-    "networks.get": ("networks.get",),
-    "subnetworks.get": ("subnetworks.get",),
-    "zoneOperations.get": ("zoneOperations.get",),
-    "regionOperations.get": ("regionOperations.get",),
-    "globalOperations.get": ("globalOperations.get",),
-    "globalOperations.list": ("globalOperations.list",),
-    "firewalls.list": ("firewalls.list",),
-    "firewalls.insert": ("firewalls.create", "networks.updatePolicy"),
-    "firewalls.delete": ("firewalls.delete", "networks.updatePolicy"),
-    "instances.list": ("instances.list",),
-    "instances.get": ("instances.get",),
-    "instances.insert": (
-        "instances.create", "instances.setLabels", "instances.setMetadata", "instances.setTags",
-        "disks.create", "disks.setLabels", "images.useReadOnly", "subnetworks.use",
-        "subnetworks.useExternalIp", "resourcePolicies.use",
-    ),
-    "instances.delete": ("instances.delete",),
-    "instances.attachDisk": ("instances.attachDisk", "instances.use", "disks.use"),
-    "instances.detachDisk": ("instances.detachDisk", "disks.use"),
-    "instances.setDiskAutoDelete": ("instances.setDiskAutoDelete",),
-    "disks.list": ("disks.list",),
-    "disks.get": ("disks.get",),
-    "disks.insert": ("disks.create", "disks.setLabels", "snapshots.useReadOnly"),
-    "disks.delete": ("disks.delete",),
-    "regionDisks.get": ("disks.get",),
-    "regionDisks.insert": ("disks.create", "disks.setLabels", "snapshots.useReadOnly"),
-    "regionDisks.delete": ("disks.delete",),
-}  # fmt: skip
-"""Call → the permissions that it needs, without the prefix `compute.`; lists are aggregated
-ones."""
-
-
-OPTIONAL = {
-    "iap.tunnelInstances.accessViaIAP": "only for --iap",
-    "orgpolicy.policy.get": "for doctor, which reads the organisation's constraints",
-}
-"""Permissions of other services → what they are for; renting works without."""
+_PERMITTED = read_permissions("diskbench.providers.gcp")
+NEEDS: dict[str, list[str]] = _PERMITTED["calls"]
+"""Call → the permissions that it needs, without the prefix `compute.`"""
+OPTIONAL: dict[str, str] = _PERMITTED["optional"]
+"""Permissions of other services → what they are for."""
 
 
 def permissions() -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from diskbench.errors import AccessDenied, DiskbenchError, RentalFailed
 from diskbench.model.finding import Finding, finding, refusal
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.skeleton.doctor import DryRun, rehearsed, reported_time, skew
+from diskbench.providers.skeleton.shipped import read_permissions
 from diskbench.providers.vsphere.client import (
     Ref,
     Vsphere,
@@ -208,39 +209,10 @@ def _placed(vsphere: Vsphere, details: VsphereResolved) -> DryRun:
     )
 
 
-NEEDS: dict[str, dict[str, tuple[str, ...]]] = {
-    "CloneVM_Task": {
-        "template": ("VirtualMachine.Provisioning.DeployTemplate",),
-        "folder": (
-            "VirtualMachine.Config.AddRemoveDevice", "VirtualMachine.Config.AdvancedConfig",
-            "VirtualMachine.Config.Annotation", "VirtualMachine.Config.CPUCount",
-            "VirtualMachine.Config.EditDevice", "VirtualMachine.Config.Memory",
-            "VirtualMachine.Config.Resource", "VirtualMachine.Inventory.CreateFromExisting",
-        ),
-        "datastore": ("Datastore.AllocateSpace",),
-        "resource pool": ("Resource.AssignVMToPool",),
-        "network": ("Network.Assign",),
-    },
-    "ReconfigVM_Task": {
-        "folder": (
-            "VirtualMachine.Config.AddNewDisk", "VirtualMachine.Config.AddRemoveDevice",
-            "VirtualMachine.Config.AdvancedConfig", "VirtualMachine.Config.Annotation",
-            "VirtualMachine.Config.RemoveDisk", "VApp.ApplicationConfig",
-        ),
-        "datastore": ("Datastore.AllocateSpace", "Datastore.Browse"),
-    },
-    "SetField": {"folder": ("Global.SetCustomField",)},
-    "PowerOnVM_Task": {"folder": ("VirtualMachine.Interact.PowerOn",)},
-    "PowerOffVM_Task": {"folder": ("VirtualMachine.Interact.PowerOff",)},
-    "Destroy_Task": {"folder": ("VirtualMachine.Inventory.Delete",)},
-    "PbmQueryProfile": {"vCenter": ("StorageProfile.View",)},
-}  # fmt: skip
-"""Method → kind of object → privileges on it. Read-only methods need the role "Read-only"."""
-OPTIONAL = {
-    "Global.SetCustomField": "--tag",
-    "StorageProfile.View": "--storage-policy",
-    "VApp.ApplicationConfig": "a template with vApp properties",
-}
+_PERMITTED = read_permissions("diskbench.providers.vsphere")
+NEEDS: dict[str, dict[str, list[str]]] = _PERMITTED["calls"]
+"""Method → kind of object → privileges on it."""
+OPTIONAL: dict[str, str] = _PERMITTED["optional"]
 """Privileges that not every rental needs, and what needs them."""
 
 

@@ -1,14 +1,16 @@
-"""A cloud's errors as a table, and the function that reads it.
+"""A cloud's errors as a table in `errors.yaml` of its package, and the function that reads it.
 
-A row maps codes of the cloud to an error of diskbench, with its message and advice. Whether an
-attempt is worth repeating follows from the error's class (diskbench/errors.py). The first row
-that matches decides; the last row matches everything. A cloud's rows are in its errors.yaml.
+The file holds tables by name, each a list of rows with the fields of ErrorRow (statuses as `429` or
+`500-599`). YAML's anchors (`&name`, `*name`) repeat a sentence. A row maps codes of the cloud to an
+error of diskbench, with its message and advice. Whether an attempt is worth repeating follows from
+the error's class (diskbench/errors.py). The first row that matches decides; the last row matches
+everything.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
@@ -46,34 +48,27 @@ class ErrorRow:
 ErrorTable = tuple[ErrorRow, ...]
 
 
-def shipped(package: str, name: str) -> Any:  # noqa: ANN401 - as YAML has it
-    """The content of a YAML file of a package."""
-    return read_yaml(resources.files(package).joinpath(name).read_text("utf-8"))
+def error_tables(package: str) -> dict[str, ErrorTable]:
+    """The tables in `errors.yaml` of a provider's package, by name. Raises KeyError or TypeError
+    for a field that a row does not have."""
+    text = (resources.files(package) / "errors.yaml").read_text(encoding="utf-8")
+    tables: Any = read_yaml(text)
+    return {name: tuple(map(_row, rows)) for name, rows in tables.items()}
 
 
-def read_table(package: str) -> ErrorTable:
-    """The rows of the errors.yaml of a package: mappings with the fields of ErrorRow, whose `kind`
-    is the name of a class of diskbench.errors; a range of statuses is written `500-599`."""
-    return tuple(_row(**fields) for fields in shipped(package, "errors.yaml"))
-
-
-def _row(
-    *,
-    kind: str,
-    codes: Sequence[str] = (),
-    statuses: Sequence[int | str] = (),
-    found: Sequence[str] = (),
-    **more: Any,  # noqa: ANN401 - the other fields as they are
-) -> ErrorRow:
-    numbers = tuple(number for status in statuses for number in _range(str(status)))
+def _row(fields: dict[str, Any]) -> ErrorRow:
     return ErrorRow(
-        getattr(errors, kind), codes=tuple(codes), statuses=numbers, found=tuple(found), **more
+        kind=getattr(errors, fields["kind"]),
+        **{name: tuple(fields.get(name, ())) for name in ("codes", "found")},
+        statuses=frozenset(
+            status
+            for given in fields.get("statuses", ())
+            for low, _, high in [str(given).partition("-")]
+            for status in range(int(low), int(high or low) + 1)
+        )
+        or (),
+        **{k: v for k, v in fields.items() if k not in {"kind", "codes", "found", "statuses"}},
     )
-
-
-def _range(statuses: str) -> range:
-    first, _, last = statuses.partition("-")
-    return range(int(first), int(last or first) + 1)
 
 
 @dataclass(frozen=True)

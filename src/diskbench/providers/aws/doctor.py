@@ -29,7 +29,7 @@ from diskbench.model.rental import Claim, DiskSpec, Rental, Scope
 from diskbench.providers.aws import policy, requests
 from diskbench.providers.aws.client import Aws, AwsClient, AwsSessions, AwsTiming
 from diskbench.providers.aws.disk_request import AwsResolved, AwsZone
-from diskbench.providers.aws.errors import DENIED, NO_SPOT_ROLE, error_code, is_missing, of_code
+from diskbench.providers.aws.errors import NO_SPOT_ROLE, error_code, is_missing, of_code
 from diskbench.providers.aws.lookup import MAX_FILTER_VALUES, check_key, find_image
 from diskbench.providers.aws.machines import candidates
 from diskbench.providers.aws.provision import AwsOrder, launch_request, volume_request
@@ -109,7 +109,7 @@ def _permissions(aws: Aws, where: str, timing: AwsTiming, known: ProviderBook) -
 
 def _severity(error: DiskbenchError) -> FindingState:
     """A policy that denies is as final as a right that lacks; no answer says nothing."""
-    return "problem" if error_code(error) in DENIED else "warning"
+    return "problem" if error_code(error) == "UnauthorizedOperation" else "warning"
 
 
 def _requests(aws: Aws, timing: AwsTiming, known: ProviderBook) -> Sequence[tuple[str, Request]]:

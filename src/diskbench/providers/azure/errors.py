@@ -20,7 +20,7 @@ from diskbench.errors import (
     Throttled,
     Unanswered,
 )
-from diskbench.providers.error_table import CloudError, error_of, read_table
+from diskbench.providers.error_table import CloudError, error_of, error_tables
 
 if TYPE_CHECKING:
     from azure.core.exceptions import AzureError, HttpResponseError
@@ -35,7 +35,7 @@ NO_ROLE_HELPS = (
 MISSING = ("ResourceNotFound", "ResourceGroupNotFound", "NotFound", "ParentResourceNotFound")
 
 
-TABLE = read_table("diskbench.providers.azure")
+TABLE = error_tables("diskbench.providers.azure")["service"]
 """Errors by the service's code."""
 
 

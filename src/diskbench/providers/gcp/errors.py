@@ -12,7 +12,7 @@ from diskbench.errors import (
     RentalFailed,
     Throttled,
 )
-from diskbench.providers.error_table import CloudError, error_of, read_table
+from diskbench.providers.error_table import CloudError, error_of, error_tables
 
 _LOG_IN = "log in: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS"
 _BUSY = (
@@ -22,7 +22,7 @@ _BUSY = (
 
 _CONSTRAINT = re.compile(r"[Cc]onstraint (?P<name>[A-Za-z]+(?:\.[A-Za-z0-9]+)+)")
 _FULL_CONSTRAINT = re.compile(r"\b(?:c|customC)onstraints/(?P<name>[A-Za-z]+(?:\.[A-Za-z0-9]+)+)")
-TABLE = read_table("diskbench.providers.gcp")
+TABLE = error_tables("diskbench.providers.gcp")["service"]
 """Errors by the reason of an answer or the code of an operation."""
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from typing import Any
 
+from diskbench.catalog.yaml_loader import read_yaml
 from diskbench.model.options import RentSpec
 from diskbench.providers.asked import NameForm, TagForm, check_names, check_tags
-from diskbench.providers.error_table import shipped
 
 
 @dataclass(frozen=True)
@@ -29,16 +30,29 @@ class Forms:
 
 def read_forms(package: str) -> Forms:
     """The forms in the names.yaml of a package."""
-    content: Any = shipped(package, "names.yaml")
+    content = _shipped(package, "names.yaml")
     names = {
         field: NameForm(re.compile(form["pattern"]), form["advice"], form.get("flag"))
         for field, form in content.get("names", {}).items()
     }
-    patterns = {key: re.compile(content["tags"].pop(key)) for key in ("key", "value", "reserved")}
-    return Forms(names, TagForm(**patterns, **content["tags"]))
+    tags = content["tags"]
+    return Forms(
+        names,
+        TagForm(
+            key=re.compile(tags["key"]),
+            value=re.compile(tags["value"]),
+            reserved=re.compile(tags["reserved"]),
+            most=tags["most"],
+            advice=tags["advice"],
+        ),
+    )
 
 
 def read_permissions(package: str) -> dict[str, Any]:
     """What must be permitted, by the reason or the call, from the permissions.yaml of a package."""
-    content: dict[str, Any] = shipped(package, "permissions.yaml")
-    return content
+    return _shipped(package, "permissions.yaml")
+
+
+def _shipped(package: str, name: str) -> dict[str, Any]:
+    content: Any = read_yaml((resources.files(package) / name).read_text(encoding="utf-8"))
+    return dict(content)

@@ -14,9 +14,9 @@ from diskbench.errors import (
     HostUnavailable,
     Unanswered,
 )
-from diskbench.providers.error_table import CloudError, error_of, read_table
+from diskbench.providers.error_table import CloudError, error_of, error_tables
 
-TABLE = read_table("diskbench.providers.vsphere")
+TABLE = error_tables("diskbench.providers.vsphere")["service"]
 """Errors by the name of a fault's type in VMware's API."""
 
 NO_ANSWER = (OSError, http.client.HTTPException, ExpatError)

@@ -60,7 +60,8 @@ class GcpDiskRequest(SizedDisk):
 
     def limits(self, size_gib: int) -> DiskLimits | None:
         """The catalogue's limits of one disk of that size; None where it has none."""
-        if self.kind == "local-ssd" and (self.interface, size_gib) != ("nvme", LOCAL_SSD_GIB):
+        local = self.kind == "local-ssd" and (self.interface, size_gib) != ("nvme", LOCAL_SSD_GIB)
+        if local or not self.type:
             return None
         return limits("gcp", self.type, size_gib, self.iops, self.throughput_mib_per_s)
 

@@ -27,6 +27,7 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.azure import policy, requests
 from diskbench.providers.azure.client import (
+    API,
     PUBLIC,
     Azure,
     AzureClient,
@@ -273,12 +274,7 @@ def _template(schema: str, resources: list[Request]) -> Request:
     }
 
 
-_KINDS = {
-    "cores": "vcpus",
-    "lowPriorityCores": "spot-vcpus",
-    "PublicIPAddresses": "addresses",
-    "StandardSkuPublicIpAddresses": "addresses",
-}
+_KINDS: dict[str, str] = API["quotas"]
 _FAMILY = "Family"
 """The end of the names of counters of a size family (`standardDSv5Family`)."""
 

@@ -12,9 +12,9 @@ import json
 
 from diskbench.errors import AccessDenied
 from diskbench.providers.azure.client import AzureClient
-from diskbench.providers.skeleton.shipped import read_permissions
+from diskbench.providers.skeleton.shipped import shipped
 
-_ACTIONS: dict[str, list[str]] = read_permissions("diskbench.providers.azure")
+_ACTIONS: dict[str, list[str]] = shipped("diskbench.providers.azure", "permissions.yaml")
 (VALIDATE,) = _ACTIONS["validated"]
 """The action of `diskbench doctor --live` alone."""
 DOCTORS = (*_ACTIONS["examined"], *_ACTIONS["monitored"], VALIDATE)

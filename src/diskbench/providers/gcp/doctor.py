@@ -27,16 +27,16 @@ from typing import Any
 
 from diskbench.catalog.machine_book import machine_book
 from diskbench.errors import AccessDenied, DiskbenchError
-from diskbench.model.finding import Finding, FindingState, Quota, finding, refusal
+from diskbench.model.finding import Finding, Quota, finding, refusal
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.gcp.client import Compute, GceTiming, GcpSessions, record
+from diskbench.providers.gcp.client import API, Compute, GceTiming, GcpSessions, record
 from diskbench.providers.gcp.disk_request import GcpResolved
 from diskbench.providers.gcp.errors import translate
 from diskbench.providers.gcp.login import Login
 from diskbench.providers.gcp.lookup import region_of
 from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, reported_time, skew
-from diskbench.providers.skeleton.shipped import read_permissions
+from diskbench.providers.skeleton.shipped import shipped
 
 _SERVICE = "cloudresourcemanager"
 _ADVICE = "give the account this role: diskbench doctor --print-policy gcp"
@@ -99,27 +99,12 @@ def _who(login: Login) -> str:
 
 
 _ORG_POLICY = "orgpolicy"
-OS_LOGIN = "compute.requireOsLogin"
-MEANS: dict[str, tuple[FindingState, str, str]] = {
-    "compute.vmExternalIpAccess": (
-        "warning", "machines get no external address",
-        "add --iap, or --no-public-ip where the machine's private address is reached",
-    ),
-    OS_LOGIN: (
-        "problem", "machines admit Google accounts only, and not the lease's key",
-        "rent in a project that is exempt from it: diskbench does not use OS Login",
-    ),
-    "compute.requireShieldedVm": (
-        "ok", "machines are Shielded VMs: diskbench asks for that where the image can be one", "",
-    ),
-}  # fmt: skip
-"""Constraint → how serious it is for a rental, what it means, and what to do."""
 
 
 def constraints(login: Login, timing: GceTiming, where: str) -> Iterator[Finding]:
     """A finding for each constraint that is enforced in the project, and one warning where they
     cannot be read."""
-    for name, (state, means, advice) in MEANS.items():
+    for name, known in API["constraints"].items():
         path = f"/v2/projects/{login.project}/policies/{name}:getEffectivePolicy"
         try:
             answer = ask_service(login, _ORG_POLICY, path, timing)
@@ -134,9 +119,8 @@ def constraints(login: Login, timing: GceTiming, where: str) -> Iterator[Finding
             )
             return
         if is_enforced(answer.json()):
-            yield finding(
-                "constraints", where, state, f"constraints/{name} is enforced: {means}", advice
-            )
+            enforced = f"constraints/{name} is enforced: {known['means']}"
+            yield finding("constraints", where, known["state"], enforced, known["advice"])
 
 
 def is_enforced(policy: Mapping[str, Any]) -> bool:
@@ -231,15 +215,6 @@ def _resource_tested(
     return DryRun(f"use of {path.rpartition('projects/')[2]}", send)
 
 
-_COUNTED: dict[str, tuple[str, tuple[str, ...]]] = {
-    "PREEMPTIBLE_CPUS": ("spot-vcpus", ()),
-    "INSTANCES": ("machines", ()),
-    "IN_USE_ADDRESSES": ("addresses", ()),
-    "DISKS_TOTAL_GB": ("disk-gib", ("pd-standard",)),
-    "SSD_TOTAL_GB": ("disk-gib", ("pd-balanced", "pd-ssd", "pd-extreme")),
-    "HDB_TOTAL_GB": ("disk-gib", ("hyperdisk-balanced",)),
-}
-"""Metric → what it counts, beside the vCPUs of families."""
 _FAMILY, _ALL_REGIONS, _PER_FAMILY = "_CPUS", "CPUS_ALL_REGIONS", "CPUS_PER_VM_FAMILY"
 _METERED = frozenset(
     {"a2", "c2", "c2d", "c3", "e2", "m1", "m2", "m3", "n1", "n2", "n2d", "t2a", "t2d"}
@@ -263,7 +238,8 @@ def _quotas(
     total = [quota for quota in of_project if quota.get("metric") == _ALL_REGIONS]
     for quota in [*of_region, *total]:
         metric = str(quota.get("metric", ""))
-        kind, families = _COUNTED.get(metric, ("", ()))
+        kind, *disks = API["quotas"].get(metric, [""])
+        families = tuple(disks)
         if metric == _ALL_REGIONS:
             kind = "vcpus"
         elif metric == "CPUS":
@@ -284,7 +260,7 @@ def _quotas(
     yield Quota(kind="vcpus", of=later, name=_PER_FAMILY, region=region, limit=None)
 
 
-_PERMITTED = read_permissions("diskbench.providers.gcp")
+_PERMITTED = shipped("diskbench.providers.gcp", "permissions.yaml")
 NEEDS: dict[str, list[str]] = _PERMITTED["calls"]
 """Call → the permissions that it needs, without the prefix `compute.`"""
 OPTIONAL: dict[str, str] = _PERMITTED["optional"]

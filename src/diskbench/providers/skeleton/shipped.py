@@ -1,6 +1,6 @@
 """What a cloud's package ships as YAML beside its code: the forms of its names and tags
-(names.yaml), what must be permitted (permissions.yaml), and what its errors mean (errors.yaml, read
-by providers/error_table.py)."""
+(names.yaml), what must be permitted (permissions.yaml), what its APIs call things (api.yaml), and
+what its errors mean (errors.yaml, read by providers/error_table.py)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Forms:
 
 def read_forms(package: str) -> Forms:
     """The forms in the names.yaml of a package."""
-    content = _shipped(package, "names.yaml")
+    content = shipped(package, "names.yaml")
     names = {
         field: NameForm(re.compile(form["pattern"]), form["advice"], form.get("flag"))
         for field, form in content.get("names", {}).items()
@@ -48,11 +48,20 @@ def read_forms(package: str) -> Forms:
     )
 
 
-def read_permissions(package: str) -> dict[str, Any]:
-    """What must be permitted, by the reason or the call, from the permissions.yaml of a package."""
-    return _shipped(package, "permissions.yaml")
-
-
-def _shipped(package: str, name: str) -> dict[str, Any]:
+def shipped(package: str, name: str) -> dict[str, Any]:
+    """The content of a YAML file of a package."""
     content: Any = read_yaml((resources.files(package) / name).read_text(encoding="utf-8"))
     return dict(content)
+
+
+def at(answer: Any, path: str) -> Any:  # noqa: ANN401 - a cloud's JSON
+    """The value at a path (`properties.encryption.type`) of a cloud's answer; None where the answer
+    has none."""
+    for key in path.split("."):
+        answer = answer.get(key) if isinstance(answer, dict) else None
+    return answer
+
+
+def facts_of(answer: Any, paths: Mapping[str, str]) -> dict[str, Any]:  # noqa: ANN401 - as `at`
+    """The facts in a cloud's answer, by name; `paths` says where each is."""
+    return {name: at(answer, path) for name, path in paths.items()}

@@ -14,7 +14,7 @@ from diskbench.errors import AccessDenied, DiskbenchError, RentalFailed
 from diskbench.model.finding import Finding, finding, refusal
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.skeleton.doctor import DryRun, rehearsed, reported_time, skew
-from diskbench.providers.skeleton.shipped import read_permissions
+from diskbench.providers.skeleton.shipped import shipped
 from diskbench.providers.vsphere.client import (
     Ref,
     Vsphere,
@@ -209,7 +209,7 @@ def _placed(vsphere: Vsphere, details: VsphereResolved) -> DryRun:
     )
 
 
-_PERMITTED = read_permissions("diskbench.providers.vsphere")
+_PERMITTED = shipped("diskbench.providers.vsphere", "permissions.yaml")
 NEEDS: dict[str, dict[str, list[str]]] = _PERMITTED["calls"]
 """Method → kind of object → privileges on it."""
 OPTIONAL: dict[str, str] = _PERMITTED["optional"]

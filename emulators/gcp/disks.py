@@ -273,10 +273,5 @@ def drop(cloud: Cloud, path: str) -> None:
         cloud.image(row["id"]).unlink(missing_ok=True)
 
 
-def set_labels(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """Replace a disk's labels."""
-    return labels.set_labels(cloud, call, "disks")
-
-
 def _number(given: object) -> int | None:
     return None if given is None else int(str(given))

@@ -12,11 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from typing import Any
 
 from diskbench import errors
-from diskbench.catalog.yaml_loader import read_yaml
+from diskbench.catalog.yaml_loader import packaged
 from diskbench.errors import DiskbenchError, Unanswered
 
 
@@ -51,24 +50,18 @@ ErrorTable = tuple[ErrorRow, ...]
 def error_tables(package: str) -> dict[str, ErrorTable]:
     """The tables in `errors.yaml` of a provider's package, by name. Raises KeyError or TypeError
     for a field that a row does not have."""
-    text = (resources.files(package) / "errors.yaml").read_text(encoding="utf-8")
-    tables: Any = read_yaml(text)
+    tables = packaged(package, "errors.yaml")
     return {name: tuple(map(_row, rows)) for name, rows in tables.items()}
 
 
 def _row(fields: dict[str, Any]) -> ErrorRow:
-    return ErrorRow(
-        kind=getattr(errors, fields["kind"]),
-        **{name: tuple(fields.get(name, ())) for name in ("codes", "found")},
-        statuses=frozenset(
-            status
-            for given in fields.get("statuses", ())
-            for low, _, high in [str(given).partition("-")]
-            for status in range(int(low), int(high or low) + 1)
-        )
-        or (),
-        **{k: v for k, v in fields.items() if k not in {"kind", "codes", "found", "statuses"}},
+    read: dict[str, Any] = {**fields, "kind": getattr(errors, fields["kind"])}
+    read |= {name: tuple(fields.get(name, ())) for name in ("codes", "found")}
+    ranges = [str(one).partition("-") for one in fields.get("statuses", ())]
+    read["statuses"] = tuple(
+        status for low, _, high in ranges for status in range(int(low), int(high or low) + 1)
     )
+    return ErrorRow(**read)
 
 
 @dataclass(frozen=True)

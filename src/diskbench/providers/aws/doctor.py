@@ -32,7 +32,7 @@ from diskbench.providers.aws.disk_request import AwsResolved, AwsZone
 from diskbench.providers.aws.errors import NO_SPOT_ROLE, error_code, is_missing, of_code
 from diskbench.providers.aws.lookup import MAX_FILTER_VALUES, check_key, find_image
 from diskbench.providers.aws.machines import candidates
-from diskbench.providers.aws.provision import AwsOrder, launch_request, volume_request
+from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.skeleton.doctor import (
     Bystander,
     DryRun,
@@ -203,7 +203,7 @@ def _look_at_role(aws: Aws, timing: AwsTiming) -> None:
     """Raise InvalidValue where the account lacks the role of its spot machines, AccessDenied where
     the caller may not look at it."""
     try:
-        aws.edge("iam", timing).call("get_role", {"RoleName": policy.SPOT_ROLE_NAME})
+        aws.edge("iam", timing).call("get_role", {"RoleName": policy.SPOT_ROLE})
     except DiskbenchError as error:
         if error_code(error) != "NoSuchEntity":
             raise
@@ -212,14 +212,14 @@ def _look_at_role(aws: Aws, timing: AwsTiming) -> None:
 
 def _runs(order: AwsOrder) -> Sequence[DryRun]:
     claim, places = order.claim, order.details.places
-    key = requests.import_key_pair(claim, order.keys.user_public)
+    key = requests.import_key_pair(order)
     runs = [_dry(order.ec2, "ec2:ImportKeyPair", "import_key_pair", key)]
     if order.spec.security_group is None:
         group = requests.create_security_group(claim, places[0].vpc)
         runs.append(_dry(order.ec2, "ec2:CreateSecurityGroup", "create_security_group", group))
     for place in places:
         if order.volume is not None:
-            volume = volume_request(order, order.volume, place, 0)
+            volume = requests.create_volume(order, place.zone, 0)
             disk = f"{order.volume.type}, {order.volume.size_gib} GiB"
             what = f"ec2:CreateVolume of {disk} in {place.zone}"
             runs.append(_dry(order.ec2, what, "create_volume", volume))
@@ -231,7 +231,7 @@ def _runs(order: AwsOrder) -> Sequence[DryRun]:
 def _launch(order: AwsOrder, place: AwsZone) -> requests.Request:
     """The launch without the lease's key and group, which do not exist yet: EC2 refuses names of
     resources that do not exist. The subnet's default group stands in for the group."""
-    request = launch_request(order, order.spec.security_group or "", place)
+    request = requests.run_instances(order, order.spec.security_group or "", place)
     del request["KeyName"]
     if order.spec.security_group is None:
         for interface in request["NetworkInterfaces"]:

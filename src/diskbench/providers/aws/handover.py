@@ -21,13 +21,12 @@ from diskbench.providers.aws.inventory import Item, inventory, kind_and_id, rest
 from diskbench.providers.aws.machines import find_machine
 from diskbench.providers.aws.options import AwsOptions
 from diskbench.providers.aws.provision import (
-    AwsOrder,
     AwsProvisioned,
     describe_instance,
     describe_volume,
     ended,
 )
-from diskbench.providers.aws.requests import name_of
+from diskbench.providers.aws.requests import AwsOrder, name_of
 from diskbench.providers.guest import ROOT_DIRECTORY, GuestDisk
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
 from diskbench.units import GIB

@@ -103,12 +103,7 @@ def _check_snapshot(here: AwsLookup) -> None:
     name = here.spec.snapshot
     if name is None:
         return
-    try:
-        found = here.ec2.listed("describe_snapshots", "Snapshots", {"SnapshotIds": [name]})
-    except DiskbenchError as error:
-        if not is_missing(error):
-            raise
-        found = []
+    found = here.ec2.found("describe_snapshots", "Snapshots", {"SnapshotIds": [name]})
     if not found:
         raise InvalidValue(
             f"--from-snapshot {name} is not in {here.aws.region}, or not shared with the account",

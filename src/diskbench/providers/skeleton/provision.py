@@ -84,9 +84,10 @@ class Order(Generic[DetailsT, TimingT]):
         )  # fmt: skip
 
     def guest(self, user: str, *, ends_at: float | None = None, **more: Any) -> GuestSpec:  # noqa: ANN401 - fields of GuestSpec
-        """The guest's data for its first boot. The guest powers itself off at `ends_at` (Unix
-        seconds), by default the lease's end."""
+        """The guest's data for its first boot, with the packages that the disks need. The guest
+        powers itself off at `ends_at` (Unix seconds), by default the lease's end."""
         end = self.claim.expires_at if ends_at is None else ends_at
+        packages = ("fio", "mdadm") if self.spec.stripe else ("fio",)
         return GuestSpec(
             hostname=f"diskbench-{self.lease}"[:_HOSTNAME].rstrip("-"),
             user=user,
@@ -95,7 +96,7 @@ class Order(Generic[DetailsT, TimingT]):
             authorized_key=self.keys.user_public,
             expires_at=end,
             uptime_limit_s=uptime_limit_s(self.lease, end),
-            **more,
+            **{"packages": packages, **more},
         )
 
 

@@ -27,7 +27,8 @@ from diskbench.providers.gcp.inventory import (
     place,
     scope_of,
 )
-from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned, ended, in_zone
+from diskbench.providers.gcp.provision import GcpProvisioned, ended, in_zone
+from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.gcp.teardown import give_back, lag_of
 from diskbench.providers.guest import Guest, GuestDisk, disks
 from diskbench.providers.skeleton.handover import (
@@ -126,15 +127,7 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
             if not attachment.get("autoDelete"):
                 _goes_with_machine(order, made, index)
             return True
-        request = requests.attach_disk(
-            order.lease,
-            order.details.project,
-            made.zone,
-            index,
-            attempt,
-            turn=order.claim.turn,
-            scope=scope_of(disk),
-        )
+        request = requests.attach_disk(order, made.zone, index, attempt)
         attempt += 1
         try:
             change(
@@ -180,8 +173,7 @@ def _refuse_elsewhere(order: GcpOrder, made: GcpProvisioned, name: str) -> None:
 
 
 def _goes_with_machine(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
-    claim = order.claim
-    request = requests.set_auto_delete(claim.lease_id, made.zone, index, claim.turn)
+    request = requests.set_auto_delete(order.claim, made.zone, index)
     what = f"disk {order.device_name(index)}"
     change(order.compute, "instances", "setDiskAutoDelete", request, what, order.timing.attach_s)
 
@@ -237,7 +229,7 @@ def snapshot(order: GcpOrder, fill: Callable[[], None]) -> str:
     if order.compute.found("snapshots", {"snapshot": name}) is None:
         fill()
         zone = _zone(order, inventory(order.compute, Which(order.lease)))
-        request = requests.insert_snapshot(order.claim, project, zone)
+        request = requests.insert_snapshot(order, zone)
         try:
             limit_s = order.timing.snapshot_s
             change(order.compute, "snapshots", "insert", request, what, limit_s)
@@ -291,8 +283,7 @@ def _detach(order: GcpOrder, zone: str, name: str) -> None:
         device = _device(instance, name)
         if device is None:
             return True
-        lease_id, attempt = order.lease, uuid.uuid4().hex
-        request = requests.detach_disk(lease_id, zone, device, attempt)
+        request = requests.detach_disk(order, zone, device, uuid.uuid4().hex)
         try:
             change(order.compute, "instances", "detachDisk", request, what, order.timing.attach_s)
         except DiskbenchError as error:

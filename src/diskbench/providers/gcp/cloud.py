@@ -19,8 +19,9 @@ from diskbench.providers.gcp.doctor import examine, policy, present, quotas, reh
 from diskbench.providers.gcp.handover import hand_over
 from diskbench.providers.gcp.lookup import resolve_details
 from diskbench.providers.gcp.offer import foresee, rental
-from diskbench.providers.gcp.provision import GcpOrder, provision
+from diskbench.providers.gcp.provision import provision
 from diskbench.providers.gcp.refresh import refreshed
+from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.gcp.teardown import found_leases, release, why_gone
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr

@@ -12,7 +12,8 @@ from diskbench.providers.gcp import attach, requests
 from diskbench.providers.gcp.client import API, Item, last
 from diskbench.providers.gcp.disk_request import GcpResolved
 from diskbench.providers.gcp.inventory import inventory, linked, place, scope_of
-from diskbench.providers.gcp.provision import GcpOrder, GcpProvisioned, shown
+from diskbench.providers.gcp.provision import GcpProvisioned, shown
+from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.guest import ROOT_DIRECTORY, GuestDisk, await_prepared
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
 from diskbench.providers.skeleton.shipped import at, facts_of

@@ -229,13 +229,6 @@ def get(cloud: Cloud, call: Call) -> dict[str, Any]:
     return cloud.resource(path)
 
 
-def list_(cloud: Cloud, call: Call) -> dict[str, Any]:
-    """The disks of a zone or of a region."""
-    look_at(cloud, f"{call.scope}/disks/")
-    rows = list(cloud.shown("disks", f"{call.scope}/").values())
-    return lists.listed(call, "compute#diskList", rows)
-
-
 def aggregated_list(cloud: Cloud, call: Call) -> dict[str, Any]:
     """All disks by zone and by region."""
     for path in list(cloud.of_kind("disks")):

@@ -46,7 +46,6 @@ HANDLERS: dict[str, Handler] = {
     "firewalls.delete": firewalls.delete,
     "disks.insert": disks.insert,
     "disks.get": disks.get,
-    "disks.list": disks.list_,
     "disks.aggregatedList": disks.aggregated_list,
     "disks.delete": disks.delete,
     "regionDisks.insert": disks.insert,

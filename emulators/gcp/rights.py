@@ -53,7 +53,6 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "firewalls.delete": ("firewalls.delete", "networks.updatePolicy"),
     "disks.insert": ("disks.create",),
     "disks.get": ("disks.get",),
-    "disks.list": ("disks.list",),
     "disks.aggregatedList": ("disks.list",),
     "disks.delete": ("disks.delete",),
     "regionDisks.insert": ("disks.create",),

@@ -27,7 +27,7 @@ from diskbench.providers.aws.inventory import (
     restored_in,
     tag,
 )
-from diskbench.providers.aws.options import AwsOptions
+from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.aws.provision import (
     AwsProvisioned,
     describe_instance,

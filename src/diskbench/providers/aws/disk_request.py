@@ -29,8 +29,7 @@ from diskbench.providers.asked import (
     whole_throughput,
     with_disk,
 )
-from diskbench.providers.aws.options import AwsOptions
-from diskbench.providers.aws.plugin import PLUGIN
+from diskbench.providers.aws.plugin import PLUGIN, AwsOptions
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk

@@ -24,7 +24,7 @@ from diskbench.providers.asked import snapshot_option
 from diskbench.providers.aws.client import account_name
 from diskbench.providers.aws.disk_request import ROOT_TYPE, AwsDiskRequest, AwsResolved, region_of
 from diskbench.providers.aws.machines import DEARER, candidates, figures, too_small
-from diskbench.providers.aws.options import AwsOptions
+from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton.offer import (
     OF_FILL,

@@ -17,7 +17,7 @@ from typing import Any
 from diskbench.model.rental import Claim, DiskSpec
 from diskbench.providers.aws.client import AwsClient, AwsTiming
 from diskbench.providers.aws.disk_request import AwsResolved, AwsZone
-from diskbench.providers.aws.options import AwsOptions
+from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.skeleton.provision import Order
 

@@ -206,7 +206,7 @@ def swapped(order: GcpOrder) -> GcpProvisioned:
     """The lease's machine and the disks of this turn; idempotent. Raises RentalFailed."""
     listing = inventory(order.compute, Which(order.lease))
     zone = _zone(order, listing)
-    earlier = tuple(item for item in listing.disks if _is_earlier(order, str(item["name"])))
+    earlier = tuple(item for item in listing.of("disks") if _is_earlier(order, str(item["name"])))
     for disk in earlier:
         _detach(order, zone, str(disk["name"]))
     failures: dict[str, str] = {}
@@ -252,8 +252,8 @@ def _zone(order: GcpOrder, listing: GcpInventory) -> str:
     """The machine's zone. Raises RentalFailed when no machine runs, or its zone does not offer
     the disk."""
     if not listing.live:
-        if listing.instances:
-            raise ended(listing.instances[0])
+        if stopped := listing.of("instances"):
+            raise ended(stopped[0])
         raise RentalFailed(
             f"instance {order.machine_name} is not listed any more",
             advice="another program deleted it: start a new run",

@@ -73,7 +73,7 @@ def _held_zone(order: GcpOrder, listing: GcpInventory) -> str | None:
 
 def _firewall(order: GcpOrder, listing: GcpInventory) -> None:
     """Make or find the lease's firewall rule, unless a rule of the user admits SSH."""
-    if order.spec.security_group is not None or listing.rules:
+    if order.spec.security_group is not None or listing.of("firewalls"):
         return
     request = requests.insert_firewall(order)
     try:
@@ -97,7 +97,7 @@ def in_zone(order: GcpOrder, zone: str) -> GcpProvisioned:
     for disk in [order.disk] if order.disk else []:
         for index in range(disk.count):
             names.append(order.disk_name(index))
-            if listing.disk(names[-1], order.disk_scope(zone)) is None:
+            if f"disk {order.disk_scope(zone)}/{names[-1]}" not in listing.meant:
                 under_way.append(_new_disk(order, disk, zone, index))
     for started in under_way:
         if started is not None:
@@ -135,7 +135,7 @@ def shown(order: GcpOrder, collection: str, scope: str, name: str) -> Item:
 
 def _refuse_dead(listing: GcpInventory, zone: str) -> None:
     """Raise for a machine of the lease that was switched off: it is not started again."""
-    for instance in listing.instances:
+    for instance in listing.of("instances"):
         if instance not in listing.live and scope_of(instance) == zone:
             raise ended(instance)
 
@@ -234,7 +234,6 @@ def _undo(order: GcpOrder) -> None:
     failures: dict[str, str] = {}
     for collection in ("instances", "disks"):
         listing = inventory(compute, Which(lease_id)).also(sent(compute, lease_id))
-        items = listing.instances if collection == "instances" else listing.disks
-        give_back(compute, lease_id, collection, items, failures)
+        give_back(compute, lease_id, collection, listing.of(collection), failures)
     for what, why in failures.items():
         order.watch.note(f"{what} is left for later: {why}")

@@ -18,6 +18,7 @@ from diskbench.providers.gcp.inventory import (
     describe,
     expiry_of,
     inventory,
+    kind_and_name,
     lease_of,
     owner_of,
     place,
@@ -29,13 +30,8 @@ from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.leases import Failures, Lag, Tagged, by_lease, noting
 from diskbench.providers.waits import Still, until
 
-_ORDER = (
-    ("instances", "instances"),
-    ("disks", "disks"),
-    ("firewalls", "rules"),
-    ("snapshots", "snapshots"),
-)
-"""Collections in order of dependence, each with its field of Inventory."""
+_ORDER = ("instances", "disks", "firewalls", "snapshots")
+"""Collections in order of dependence."""
 
 
 def release(compute: Compute, which: Which) -> None:
@@ -57,8 +53,8 @@ def release(compute: Compute, which: Which) -> None:
         return listed.also(unlisted)
 
     def work_off(listing: GcpInventory, failures: Failures) -> None:
-        for collection, field in _ORDER:
-            give_back(compute, which.lease_id, collection, getattr(listing, field), failures)
+        for collection in _ORDER:
+            give_back(compute, which.lease_id, collection, listing.of(collection), failures)
 
     skeleton.release(which, f"project {compute.project}", list_lease, work_off, lag=lag_of(compute))
 
@@ -79,10 +75,9 @@ def give_back(
 ) -> None:
     """Start the deletion of all `items`, then wait for each; failures are added to `failures`.
     Where something was not deleted before, what it may use is not waited for."""
-    kind = collection.removesuffix("s")
     started: list[tuple[str, Item, Item | None]] = []
     for item in items:
-        what = f"{kind} {place(item) if scope_of(item) else item['name']}"
+        what = kind_and_name(collection, item)
         try:
             started.append((what, item, _start(compute, lease_id, collection, item)))
         except DiskbenchError as error:
@@ -147,13 +142,11 @@ def found_leases(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequ
     compute = sessions.of_scope(scope, timing)
     items: dict[str, list[Item]] = {}
     tagged = []
-    for kind_and_name, item in inventory(compute).resources():
+    for name, item in inventory(compute).meant.items():
         lease_id = lease_of(item)
         assert lease_id is not None, "only what carries a lease is listed"
         items.setdefault(lease_id, []).append(item)
-        tagged.append(
-            Tagged(lease_id, kind_and_name, item["name"], expiry_of(item), owner_of(item))
-        )
+        tagged.append(Tagged(lease_id, name, item["name"], expiry_of(item), owner_of(item)))
     here = scope.model_copy(update={"account": compute.project, "region": None})
     return [
         lease for lease in by_lease(here, tagged) if _is_in(scope.region, items[lease.lease_id])
@@ -173,7 +166,9 @@ def why_gone(lease_id: str, sessions: GcpSessions, scope: Scope, timing: GceTimi
     if listing.live:
         return None
     why = _last_end(lease_id, compute)
-    stopped = [instance for instance in listing.instances if instance.get("status") not in LIVE]
+    stopped = [
+        instance for instance in listing.of("instances") if instance.get("status") not in LIVE
+    ]
     if stopped:
         state = str(stopped[0].get("status")).lower()
         reason = str(stopped[0].get("statusMessage") or why or "Google gives no reason")

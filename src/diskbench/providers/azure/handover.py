@@ -19,9 +19,10 @@ from diskbench.providers.azure.client import API, DISKS, AzureClient, Item
 from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
 from diskbench.providers.azure.machines import seen_interface
 from diskbench.providers.azure.provision import AzureProvisioned, power_of, running
-from diskbench.providers.azure.requests import AzureOrder, name_of
+from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.guest import ROOT_DIRECTORY, Guest, GuestDisk, await_prepared, disks
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
+from diskbench.providers.skeleton.provision import name_of
 from diskbench.providers.skeleton.shipped import at, facts_of
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
@@ -29,7 +30,7 @@ from diskbench.units import GIB
 
 def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
     """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
-    name = name_of(order.lease, "machine")
+    name = order.machine_name
     dead_man = teardown.arm(order.edge, order.claim, order.details.region, str(made.machine["id"]))
     order.watch.note(teardown.message(name, dead_man))
     reach = attach.machine_of(order)
@@ -64,7 +65,7 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
 def _await_listed(order: AzureOrder, disks: Sequence[str], *, scheduled: bool) -> None:
     """Wait a while until the listing of the lease's group, by which the lease is extended, shows
     machine, disks and schedule. Listings may lag for minutes, so a timeout is only noted."""
-    machine = name_of(order.lease, "machine")
+    machine = order.machine_name
     expected = {machine, name_of(order.lease, "os"), *disks}
     expected |= {f"{teardown.SHUTDOWN}{machine}"} if scheduled else set()
 

@@ -25,8 +25,13 @@ from diskbench.providers.azure.client import (
     Query,
     kind_of,
 )
-from diskbench.providers.azure.requests import AzureOrder, Part, disk_kind, group_name, name_of
-from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
+from diskbench.providers.azure.requests import AzureOrder, Part, group_name
+from diskbench.providers.skeleton.provision import (
+    disk_kind,
+    in_first_with_capacity,
+    name_of,
+    zones_from,
+)
 from diskbench.providers.waits import Still, nap, until
 
 log = logging.getLogger(__name__)
@@ -160,7 +165,7 @@ def snapshot(order: AzureOrder, fill: Callable[[], None]) -> str:
 
 def running(order: AzureOrder) -> Item:
     """Wait until the machine is made and runs. Raises RentalFailed."""
-    name = name_of(order.lease, "machine")
+    name = order.machine_name
 
     def ask() -> Item | Still:
         machine = listed_machine(order)
@@ -191,7 +196,7 @@ def listed_machine(order: AzureOrder) -> Item:
     machine = alive(order)
     if machine is None:
         raise RentalFailed(
-            f"machine {name_of(order.lease, 'machine')} is not listed any more",
+            f"machine {order.machine_name} is not listed any more",
             advice="another program deleted it: start a new run",
         )
     return machine

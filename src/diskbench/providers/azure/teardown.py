@@ -29,11 +29,11 @@ from diskbench.providers.azure.requests import (
     LEASE_TAG,
     Request,
     group_name,
-    name_of,
     tags,
 )
 from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted
+from diskbench.providers.skeleton.provision import name_of
 
 SHUTDOWN = "shutdown-computevm-"
 """The portal's name for a machine's schedule, which diskbench uses too."""

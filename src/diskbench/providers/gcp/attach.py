@@ -40,6 +40,7 @@ from diskbench.providers.skeleton.handover import (
     verified,
 )
 from diskbench.providers.skeleton.leases import listed_in_time
+from diskbench.providers.skeleton.provision import name_of
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
@@ -206,7 +207,10 @@ def swapped(order: GcpOrder) -> GcpProvisioned:
     """The lease's machine and the disks of this turn; idempotent. Raises RentalFailed."""
     listing = inventory(order.compute, Which(order.lease))
     zone = _zone(order, listing)
-    earlier = tuple(item for item in listing.of("disks") if _is_earlier(order, str(item["name"])))
+    count = order.disk.count if order.disk else 0
+    earlier = tuple(
+        item for item in listing.of("disks") if order.is_earlier(str(item["name"]), count)
+    )
     for disk in earlier:
         _detach(order, zone, str(disk["name"]))
     failures: dict[str, str] = {}
@@ -224,7 +228,7 @@ def swapped(order: GcpOrder) -> GcpProvisioned:
 def snapshot(order: GcpOrder, fill: Callable[[], None]) -> str:
     """The path of the lease's snapshot of its first disk, made or found, complete. Raises
     RentalFailed."""
-    name, project = requests.name_of(order.lease, requests.SNAPSHOT), order.details.project
+    name, project = name_of(order.lease, requests.SNAPSHOT), order.details.project
     what = f"snapshot {name}"
     if order.compute.found("snapshots", {"snapshot": name}) is None:
         fill()
@@ -265,13 +269,6 @@ def _zone(order: GcpOrder, listing: GcpInventory) -> str:
             advice="start a new run",
         )
     return zone
-
-
-def _is_earlier(order: GcpOrder, name: str) -> bool:
-    """Whether a disk was measured in another turn; false for the machine's root."""
-    count = order.disk.count if order.disk else 0
-    mine = {order.disk_name(index) for index in range(count)}
-    return name.startswith(requests.name_of(order.lease, "disk-")) and name not in mine
 
 
 def _detach(order: GcpOrder, zone: str, name: str) -> None:

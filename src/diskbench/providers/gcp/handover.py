@@ -16,6 +16,7 @@ from diskbench.providers.gcp.provision import GcpProvisioned, shown
 from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.guest import ROOT_DIRECTORY, GuestDisk, await_prepared
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
+from diskbench.providers.skeleton.provision import name_of
 from diskbench.providers.skeleton.shipped import at, facts_of
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
@@ -74,7 +75,7 @@ def _known(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> frozen
     links = [str(disk.get("source", "")) for disk in made.instance.get("disks", [])]
     attached = [target.kind_and_name for link in links if (target := linked(link))]
     instance = f"instance {made.zone}/{order.machine_name}"
-    firewall = requests.name_of(order.lease, "ssh")
+    firewall = name_of(order.lease, "ssh")
     rules = [] if order.details.tag is not None else [f"firewall {firewall}"]
     return frozenset({*rules, *disks, *attached, instance})
 

@@ -20,10 +20,10 @@ from diskbench.providers.gcp.requests import (
     OWNER_LABEL,
     addressed,
     lease_of_rule,
-    name_of,
     of_lease,
 )
 from diskbench.providers.skeleton.leases import Listed, parted
+from diskbench.providers.skeleton.provision import name_of
 
 STARTING = frozenset({"PROVISIONING", "STAGING"})
 LIVE = STARTING | {"RUNNING"}

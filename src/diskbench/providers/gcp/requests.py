@@ -21,6 +21,7 @@ from diskbench.providers.gcp.client import Compute, GceTiming
 from diskbench.providers.gcp.disk_request import GcpResolved
 from diskbench.providers.scripts import script
 from diskbench.providers.skeleton import provision as skeleton
+from diskbench.providers.skeleton.provision import disk_kind, name_of
 
 Request = dict[str, Any]
 
@@ -43,11 +44,6 @@ GUEST_GRACE_S = 900.0
 switched off is not deleted, and its disks cost money. Our choice."""
 MIN_RUN_S, MAX_RUN_S = 30, 120 * 86_400
 """The range of max_run_duration (Google Cloud, "Limit the run time of a VM")."""
-
-
-def name_of(lease_id: str, kind: str) -> str:
-    """`diskbench-LEASE-KIND`."""
-    return f"diskbench-{lease_id}-{kind}"
 
 
 SNAPSHOT = "snapshot"
@@ -78,11 +74,6 @@ def addressed(collection: str, scope: str, name: str) -> tuple[str, Request]:
     if _REGION.fullmatch(scope):
         return f"region{collection.capitalize()}", {"region": scope, **named}
     return collection, {"zone": scope, **named}
-
-
-def disk_kind(index: int, turn: int = 1) -> str:
-    """The kind of the disk number `index`, from 0, of a turn on its machine, from 1."""
-    return f"disk-{index}" if turn == 1 else f"disk-{turn}-{index}"
 
 
 def device_name(index: int, turn: int = 1) -> str:
@@ -136,11 +127,6 @@ class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
             return requested.spec(self.details.size_gib)
         return DiskSpec(type=self.details.boot_type or "any", size_gib=self.details.image.root_gib)
 
-    def disk_name(self, index: int) -> str:
-        """The name of the disk number `index` of this turn."""
-        kind = disk_kind(index, self.claim.turn)
-        return name_of(self.lease, kind)
-
     def device_name(self, index: int) -> str:
         """The device name of the disk."""
         return device_name(index, self.claim.turn)
@@ -165,11 +151,6 @@ class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
             first=script("gce_host_key.sh"),
         )
         return user_data(guest)
-
-    @property
-    def machine_name(self) -> str:
-        """The name of the lease's machine."""
-        return name_of(self.lease, "machine")
 
 
 def insert_firewall(order: GcpOrder) -> Request:

@@ -25,9 +25,9 @@ from diskbench.providers.gcp.inventory import (
     scope_of,
     sent,
 )
-from diskbench.providers.gcp.requests import name_of
 from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.leases import Failures, Lag, Tagged, by_lease, noting
+from diskbench.providers.skeleton.provision import name_of
 from diskbench.providers.waits import Still, until
 
 _ORDER = ("instances", "disks", "firewalls", "snapshots")

@@ -21,7 +21,6 @@ from diskbench.providers.asked import (
     check_one_root,
     check_shared_machine,
     check_ssh,
-    refuse_options,
     size_asked,
     snapshot_option,
     whole_throughput,
@@ -49,6 +48,7 @@ UNCACHED = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
 DATA_ONLY = frozenset({"PremiumV2_LRS", "UltraSSD_LRS"})
 """Types that cannot be OS disks (disks-types.md 2026-08-11)."""
 
+_FORMS = read_forms("diskbench.providers.azure")
 Kind = Literal["disk", "root", "local"]
 Caching = Literal["None", "ReadOnly", "ReadWrite"]
 CACHES: dict[str, Caching] = {"none": "None", "readonly": "ReadOnly", "readwrite": "ReadWrite"}
@@ -178,37 +178,13 @@ def _root(spec: RentSpec, root_type: str) -> AzureDiskRequest:
         )
     if root_type and root_type not in startable:
         raise UnknownName("type of an OS disk", root_type, startable, field="disk")
-    plus = AzureOptions.of(spec).performance_plus
-    refuse_options(
-        {
-            "--from-snapshot": spec.snapshot,
-            "--snapshot-of-fill": spec.snapshot_of_fill or None,
-            "--performance-plus": plus or None,
-        },
-        "cannot be used with --disk root",
-        advice="an OS disk is made with its machine, from an image: leave it out",
-    )
+    _FORMS.refuse(spec, "root")
     requested = _of(spec, "root", root_type or "Premium_LRS")
     return requested if spec.size_gib is None else _checked(requested, spec.size_gib)
 
 
 def _local(spec: RentSpec) -> AzureDiskRequest:
-    azure = AzureOptions.of(spec)
-    refuse_options(
-        {
-            "--size": spec.size_gib,
-            "--iops": spec.iops,
-            "--throughput": spec.throughput_mib_per_s,
-            "--cache": azure.cache,
-            "--performance-tier": azure.performance_tier,
-            "--bursting": azure.bursting or None,
-            "--performance-plus": azure.performance_plus or None,
-            "--from-snapshot": spec.snapshot,
-            "--snapshot-of-fill": spec.snapshot_of_fill or None,
-        },
-        f"cannot be used with --disk {spec.disk}",
-        advice="this disk comes with the machine: choose by --instance-type",
-    )
+    _FORMS.refuse(spec, "local")
     return AzureDiskRequest(
         kind="local", type=TEMPORARY, count=spec.count, caching=None, encryption_set=spec.kms_key
     )
@@ -309,7 +285,6 @@ class AzureResolved(RentalDetails):
     """Warnings for the user before renting."""
 
 
-_FORMS = read_forms("diskbench.providers.azure")
 _CLOUDS = (
     "management.azure.com",
     "management.chinacloudapi.cn",

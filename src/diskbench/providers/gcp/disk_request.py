@@ -23,7 +23,6 @@ from diskbench.providers.asked import (
     check_lab,
     check_one_root,
     check_ssh,
-    refuse_options,
     size_asked,
     whole_throughput,
     with_disk,
@@ -45,6 +44,7 @@ BOOT_TYPES = ("pd-balanced", "pd-ssd", "pd-standard", "hyperdisk-balanced")
 MAX_COUNT = 127
 """Disks beside the root disk (kubernetes-sigs/gcp-compute-persistent-disk-csi-driver, 2026)."""
 
+_FORMS = read_forms("diskbench.providers.gcp")
 Kind = Literal["disk", "root", "local-ssd"]
 Interface = Literal["scsi", "nvme"]
 
@@ -127,34 +127,17 @@ def _whole(value: float | None) -> int | None:
 
 def _root(spec: RentSpec, root_type: str) -> GcpDiskRequest:
     check_one_root(spec)
-    refuse_options(
-        {"--from-snapshot": spec.snapshot, "--snapshot-of-fill": spec.snapshot_of_fill or None},
-        f"cannot be used with --disk {ROOT}",
-        advice="a root disk is made from its image: give one with --image",
-    )
+    _FORMS.refuse(spec, "root")
     if root_type and root_type not in BOOT_TYPES:
         raise UnknownName("type of a root disk", root_type, BOOT_TYPES, field="disk")
     if root_type and spec.size_gib is not None:
         return _provisioned(spec, "root", root_type, spec.size_gib)
-    refuse_options(
-        {"--iops": spec.iops, "--throughput": spec.throughput_mib_per_s},
-        "needs type and size of the root disk",
-        advice="as: --disk root:hyperdisk-balanced --size 100",
-    )
+    _FORMS.refuse(spec, "root as its image")
     return GcpDiskRequest(kind="root", type=root_type, size_gib=spec.size_gib)
 
 
 def _local_ssd(spec: RentSpec, interface_name: str) -> GcpDiskRequest:
-    refuse_options(
-        {"--iops": spec.iops, "--throughput": spec.throughput_mib_per_s},
-        f"cannot be used with --disk {LOCAL_SSD}",
-        advice="its performance follows from the machine",
-    )
-    refuse_options(
-        {"--from-snapshot": spec.snapshot, "--snapshot-of-fill": spec.snapshot_of_fill or None},
-        f"cannot be used with --disk {LOCAL_SSD}",
-        advice="a local SSD is always new: leave it out",
-    )
+    _FORMS.refuse(spec, "local-ssd")
     ssd_gib = local_ssd_gib(spec.instance_type)
     if spec.size_gib not in {None, ssd_gib}:
         raise InvalidValue(
@@ -246,9 +229,6 @@ def _check_local(machine_type: str, name: str, offered: str, requested: GcpDiskR
         raise InvalidValue(
             f"the local SSDs of {machine_type} are NVMe", advice="use --disk local-ssd"
         )
-
-
-_FORMS = read_forms("diskbench.providers.gcp")
 
 
 def check_form(spec: RentSpec) -> None:

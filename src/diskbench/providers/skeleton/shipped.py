@@ -5,22 +5,37 @@ what its errors mean (errors.yaml, read by providers/error_table.py)."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
 from diskbench.catalog.yaml_loader import read_yaml
 from diskbench.model.options import RentSpec
-from diskbench.providers.asked import NameForm, TagForm, check_names, check_tags
+from diskbench.plan.rent_options import flag
+from diskbench.providers.asked import NameForm, TagForm, check_names, check_tags, refuse_options
 
 
 @dataclass(frozen=True)
 class Forms:
-    """The forms of a cloud's names, by field of the spec, and of its tags or labels."""
+    """The forms of a cloud's names, by field of the spec, and of its tags or labels, and what its
+    kinds of disk do not have."""
 
     names: Mapping[str, NameForm]
     tags: TagForm
+    refused: Mapping[str, Sequence[Mapping[str, Any]]]
+    """Options that a kind of disk does not have, with why and what to do."""
+
+    def refuse(self, spec: RentSpec, kind: str) -> None:
+        """Refuse the options that a disk of that kind does not have. Raises InvalidValue."""
+        own = {name: value for group in spec.groups().values() for name, value in group.items()}
+        for rule in self.refused[kind]:
+            typed = {name: own.get(name, getattr(spec, name, None)) for name in rule["options"]}
+            refuse_options(
+                {flag(name): value or None for name, value in typed.items()},
+                rule["why"].format(disk=spec.disk),
+                advice=rule["advice"],
+            )
 
     def check(self, spec: RentSpec, cloud: str) -> None:
         """Refuse names and tags that the cloud cannot have. Raises InvalidValue."""
@@ -45,6 +60,7 @@ def read_forms(package: str) -> Forms:
             most=tags["most"],
             advice=tags["advice"],
         ),
+        content.get("refused", {}),
     )
 
 

@@ -28,14 +28,12 @@ from typing import Any
 from diskbench.catalog.machine_book import machine_book
 from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.finding import Finding, Quota, finding, refusal
-from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.providers.gcp.client import API, Compute, GceTiming, GcpSessions, record
 from diskbench.providers.gcp.disk_request import GcpResolved
 from diskbench.providers.gcp.errors import translate
 from diskbench.providers.gcp.login import Login
-from diskbench.providers.gcp.lookup import region_of
-from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, reported_time, skew
+from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, skew
 from diskbench.providers.skeleton.shipped import shipped
 
 _SERVICE = "cloudresourcemanager"
@@ -48,7 +46,7 @@ def examine(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> list[Find
     before = datetime.now(UTC)
     try:
         login = sessions.of_scope(scope, timing).login
-        answer = _tested(login, timing)
+        answer = tested(login, timing)
     except DiskbenchError as error:
         return [refusal("credentials", where, error)]
     clock = skew(where, http_date(answer.headers.get("Date")), before, datetime.now(UTC))
@@ -65,12 +63,6 @@ def examine(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> list[Find
     return [identity, clock, *_permissions(where, granted), *constraints(login, timing, where)]
 
 
-def present(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> datetime:
-    """The time by the cloud's clock."""
-    answer = _tested(sessions.of_scope(scope, timing).login, timing)
-    return reported_time("gcp", http_date(answer.headers.get("Date")))
-
-
 def _permissions(where: str, granted: set[str]) -> list[Finding]:
     needed = permissions()
     missing = [permission for permission in needed if permission not in granted]
@@ -85,7 +77,8 @@ def _permissions(where: str, granted: set[str]) -> list[Finding]:
     return [*denied, finding("permissions", where, "ok", summary)]
 
 
-def _tested(login: Login, timing: GceTiming) -> Any:  # noqa: ANN401 - a response of requests'
+def tested(login: Login, timing: GceTiming) -> Any:  # noqa: ANN401 - a response of requests'
+    """Which of the needed permissions the caller has in the project."""
     path = f"/v3/projects/{login.project}:testIamPermissions"
     body = {"permissions": list(permissions())}
     return ask_service(login, _SERVICE, path, timing, body)
@@ -185,18 +178,16 @@ def rehearse(sessions: GcpSessions, rental: Rental, timing: GceTiming) -> list[F
     """One finding for each part of the rental that can be checked."""
     details = GcpResolved.model_validate(rental.details)
     compute = sessions.of_scope(rental.scope, timing)
-    runs = [
-        _resource_tested(compute, "images", _IMAGE, details.image.link, ("images.useReadOnly",))
-    ]
+    runs = [_resourcetested(compute, "images", _IMAGE, details.image.link, ("images.useReadOnly",))]
     subnetwork = details.network.subnetwork
     if subnetwork is not None:
         public = ("subnetworks.useExternalIp",) if details.reach == "public" else ()
         permissions = ("subnetworks.use", *public)
-        runs.append(_resource_tested(compute, "subnetworks", _SUBNETWORK, subnetwork, permissions))
+        runs.append(_resourcetested(compute, "subnetworks", _SUBNETWORK, subnetwork, permissions))
     return rehearsed(f"gcp {details.region}", runs, advice=_ADVICE, untried=_UNTRIED)
 
 
-def _resource_tested(
+def _resourcetested(
     compute: Compute, collection: str, form: re.Pattern[str], path: str, names: tuple[str, ...]
 ) -> DryRun:
     """A question for permissions on one resource; it is refused where one is missing."""
@@ -222,18 +213,10 @@ _METERED = frozenset(
 """Families that a region's quotas count: by a metric of their own, or else in CPUS."""
 
 
-def quotas(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Quota]:
-    """The quotas at `scope`, with the amount in use."""
-    compute = sessions.of_scope(scope, timing)
-    project = compute.call("projects", "get")
-    region = region_of(RentSpec(region=scope.region), project)
-    region_info = compute.call("regions", "get", {"region": region})
-    return list(_quotas(region_info.get("quotas", []), project.get("quotas", []), region))
-
-
-def _quotas(
+def quotas(
     of_region: Sequence[dict[str, Any]], of_project: Sequence[dict[str, Any]], region: str
 ) -> Iterator[Quota]:
+    """The quotas of a region and of its project, with the amount in use."""
     own = {str(quota.get("metric", "")).removesuffix(_FAMILY).lower() for quota in of_region}
     total = [quota for quota in of_project if quota.get("metric") == _ALL_REGIONS]
     for quota in [*of_region, *total]:

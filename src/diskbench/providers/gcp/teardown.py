@@ -1,32 +1,26 @@
-"""The leases of a project, and the end of one: found, released in the order of dependence, and the
-reason why a lease's machine is gone."""
+"""The end of a lease: released in the order of dependence; and what ended its machine."""
 
 from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from diskbench.errors import DiskbenchError
-from diskbench.model.rental import Found, Scope, Which
+from diskbench.model.rental import Which
 from diskbench.providers.gcp import requests
-from diskbench.providers.gcp.client import Compute, GceTiming, GcpSessions, Item, finish, last
+from diskbench.providers.gcp.client import Compute, Item, finish, last
 from diskbench.providers.gcp.errors import is_busy, is_missing
 from diskbench.providers.gcp.inventory import (
-    LIVE,
     GcpInventory,
     describe,
-    expiry_of,
     inventory,
     kind_and_name,
-    lease_of,
-    owner_of,
-    place,
     scope_of,
     sent,
 )
 from diskbench.providers.skeleton import leases as skeleton
-from diskbench.providers.skeleton.leases import Failures, Lag, Tagged, by_lease, noting
+from diskbench.providers.skeleton.leases import Failures, Lag, noting
 from diskbench.providers.skeleton.provision import name_of
 from diskbench.providers.waits import Still, until
 
@@ -136,47 +130,7 @@ def _state(compute: Compute, collection: str, item: Item) -> bool | Still | None
     return Still(f"{state}, in use by {users}" if users else state)
 
 
-def found_leases(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> Sequence[Found]:
-    """The leases at `scope`. A lease belongs to a region when one of its resources is in a zone
-    of the region or in no zone."""
-    compute = sessions.of_scope(scope, timing)
-    items: dict[str, list[Item]] = {}
-    tagged = []
-    for name, item in inventory(compute).meant.items():
-        lease_id = lease_of(item)
-        assert lease_id is not None, "only what carries a lease is listed"
-        items.setdefault(lease_id, []).append(item)
-        tagged.append(Tagged(lease_id, name, item["name"], expiry_of(item), owner_of(item)))
-    here = scope.model_copy(update={"account": compute.project, "region": None})
-    return [
-        lease for lease in by_lease(here, tagged) if _is_in(scope.region, items[lease.lease_id])
-    ]
-
-
-def _is_in(region: str | None, items: Sequence[Item]) -> bool:
-    scopes = {scope_of(item) for item in items} - {""}
-    return region is None or not scopes or any(f"{s}-".startswith(f"{region}-") for s in scopes)
-
-
-def why_gone(lease_id: str, sessions: GcpSessions, scope: Scope, timing: GceTiming) -> str | None:
-    """The reason why the lease's machine is gone; None while it may answer. Raises diskbench's
-    errors."""
-    compute = sessions.of_scope(scope, timing)
-    listing = inventory(compute, Which(lease_id))
-    if listing.live:
-        return None
-    why = _last_end(lease_id, compute)
-    stopped = [
-        instance for instance in listing.of("instances") if instance.get("status") not in LIVE
-    ]
-    if stopped:
-        state = str(stopped[0].get("status")).lower()
-        reason = str(stopped[0].get("statusMessage") or why or "Google gives no reason")
-        return f"{place(stopped[0])} is {state}: {reason}"
-    return f"Google lists no machine of lease {lease_id}{f': {why}' if why else ''}"
-
-
-def _last_end(lease_id: str, compute: Compute) -> str:
+def last_end(lease_id: str, compute: Compute) -> str:
     """The last operation on the lease's machine and its author: `compute.instances.preempted by
     system`; "" where unknown."""
     machine = name_of(lease_id, "machine")

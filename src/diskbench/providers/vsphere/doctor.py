@@ -13,7 +13,7 @@ from typing import Any
 from diskbench.errors import AccessDenied, DiskbenchError, RentalFailed
 from diskbench.model.finding import Finding, finding, refusal
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.skeleton.doctor import DryRun, rehearsed, reported_time, skew
+from diskbench.providers.skeleton.doctor import DryRun, rehearsed, skew
 from diskbench.providers.skeleton.shipped import shipped
 from diskbench.providers.vsphere.client import (
     Ref,
@@ -44,13 +44,6 @@ def examine(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> l
         return _examined(sessions.of_scope(scope, timing))
     except DiskbenchError as error:
         return [refusal("credentials", WHERE, error)]
-
-
-def present(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> datetime:
-    """The time by the cloud's clock."""
-    vsphere = sessions.of_scope(scope, timing)
-    cloud_time = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
-    return reported_time(WHERE, cloud_time.astimezone(UTC))
 
 
 def _examined(vsphere: Vsphere) -> list[Finding]:

@@ -13,9 +13,10 @@ LUN. The controller of remote disks has the OS disk as namespace 1 and LUN N as 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
-from diskbench.errors import Busy, DiskbenchError, RentalFailed
+from diskbench.errors import Busy, RentalFailed
 from diskbench.ports import Host
 from diskbench.providers.azure import requests
 from diskbench.providers.azure.client import DISKS, MACHINES, Item
@@ -32,6 +33,7 @@ from diskbench.providers.azure.provision import (
 from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.guest import Guest, GuestDisk, disks
 from diskbench.providers.scripts import script
+from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.handover import (
     Machine,
     await_gone,
@@ -178,11 +180,8 @@ def swapped(order: AzureOrder) -> AzureProvisioned:
         if str(item.get("type")).lower() == DISKS.lower() and order.is_earlier(
             name, order.details.requested.count
         ):
-            try:
-                delete(order.edge, order.edge.path(order.group, DISKS, name))
-            except DiskbenchError as error:
-                if not is_missing(error):
-                    raise
+            path = order.edge.path(order.group, DISKS, name)
+            unless_missing(partial(delete, order.edge, path), is_missing)
             order.watch.note(f"disk {name} is deleted")
     made = disks_of_turn(order, zone)
     return AzureProvisioned(running(order), made, zone)

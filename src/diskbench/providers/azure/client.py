@@ -26,7 +26,6 @@ from urllib.parse import quote, urlencode, urlsplit
 from diskbench.errors import (
     AccessDenied,
     Busy,
-    DiskbenchError,
     InvalidValue,
     NotListedYet,
     Unanswered,
@@ -38,7 +37,7 @@ from diskbench.ports import RentWatch
 from diskbench.providers import recorder, waits
 from diskbench.providers.azure.disk_request import is_azure
 from diskbench.providers.azure.errors import MISSING, error_code, is_missing, translate
-from diskbench.providers.skeleton.cloud import Sessions
+from diskbench.providers.skeleton.cloud import Sessions, unless_missing
 from diskbench.providers.skeleton.shipped import shipped
 from diskbench.providers.waits import CloudTiming, nap, repeated
 
@@ -176,12 +175,7 @@ class AzureClient:
 
     def find(self, path: str, query: Query = None) -> Item | None:
         """The resource at a path; None where Azure reports that it does not exist."""
-        try:
-            return self.get(path, query)
-        except DiskbenchError as error:
-            if is_missing(error):
-                return None
-            raise
+        return unless_missing(lambda: self.get(path, query), is_missing)
 
     def listed(self, path: str, query: Query = None) -> list[Item]:
         """All items of a paginated listing."""

@@ -36,15 +36,7 @@ from diskbench.providers.azure.handover import hand_over, metrics
 from diskbench.providers.azure.lookup import resolve_details
 from diskbench.providers.azure.offer import foresee, rental
 from diskbench.providers.azure.policy import policy
-from diskbench.providers.azure.provision import (
-    STOPPED,
-    power_of,
-    provision,
-    read_machine,
-    snapshot,
-    state_of,
-    why,
-)
+from diskbench.providers.azure.provision import provision, read_machine, snapshot, why_ended
 from diskbench.providers.azure.refresh import refreshed
 from diskbench.providers.azure.requests import EXPIRES_TAG, OWNER_TAG, AzureOrder
 from diskbench.providers.azure.teardown import (
@@ -165,12 +157,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         machine = read_machine(self.sessions.of_scope(scope).edge(self.reading), lease_id)
         if machine is None:
             return f"Azure lists no machine of lease {lease_id}"
-        state = state_of(machine)
-        if state not in {"Failed", "Deleting"} and power_of(machine) not in STOPPED:
-            return None
-        if state not in {"Failed", "Deleting"}:
-            state = str(power_of(machine))
-        return f"{machine['name']} is {state.lower()}: {why(machine)}"
+        return why_ended(machine)
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
         return examine(self.sessions, scope, self.reading)

@@ -16,14 +16,14 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from diskbench.errors import AccessDenied, DiskbenchError, Throttled
+from diskbench.errors import AccessDenied, Throttled
 from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder
 from diskbench.providers.gcp.errors import is_missing, of_operation, translate
 from diskbench.providers.gcp.login import Login, log_in
-from diskbench.providers.skeleton.cloud import Sessions
+from diskbench.providers.skeleton.cloud import Sessions, unless_missing
 from diskbench.providers.skeleton.shipped import shipped
 from diskbench.providers.waits import ANSWER_S, CloudTiming, Still, repeated, until
 
@@ -121,12 +121,7 @@ class Compute:
         self, collection: str, request: Item | None = None, *, method: str = "get"
     ) -> Item | None:
         """The answer of `call`; None where there is no such resource."""
-        try:
-            return self.call(collection, method, request)
-        except DiskbenchError as error:
-            if is_missing(error):
-                return None
-            raise
+        return unless_missing(lambda: self.call(collection, method, request), is_missing)
 
     def listed(self, collection: str, request: Item | None = None) -> list[Item]:
         """All items of a listing."""

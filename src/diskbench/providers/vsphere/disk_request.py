@@ -149,7 +149,7 @@ def _check_endpoint(spec: RentSpec) -> None:
 
 
 class VspherePlace(Frozen):
-    """An inventory object: vSphere's id and its display name."""
+    """An inventory object or a storage policy: vSphere's id and its display name."""
 
     id: str
     name: str
@@ -180,13 +180,6 @@ class Template(Frozen):
     vapp: bool = False
 
 
-class Policy(Frozen):
-    """A storage policy."""
-
-    id: str
-    name: str
-
-
 class VsphereResolved(RentalDetails):
     """A rental's details."""
 
@@ -198,7 +191,7 @@ class VsphereResolved(RentalDetails):
     pool: VspherePlace
     host: VspherePlace | None
     datastore: VspherePlace
-    policy: Policy | None = None
+    policy: VspherePlace | None = None
     network: VsphereNetwork | None = None
     template: Template
     requested: VsphereDiskRequest = Field(alias="wanted")

@@ -41,6 +41,7 @@ from diskbench.providers.gcp.disk_request import (
     GcpNetwork,
     GcpResolved,
 )
+from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.keys import LeaseKeys
 
 USER = "debian"
@@ -112,7 +113,7 @@ def insert_instance(keys: LeaseKeys, *, zone: str, user: str) -> dict[str, Any]:
         ),
         network=GcpNetwork(network="global/networks/default"),
     )  # fmt: skip
-    order = gcp.GcpOrder(
+    order = GcpOrder(
         **_order(keys, api), details=details, timing=GceTiming(), compute=cast("Any", api)
     )
     gcp._launch(order, zone)

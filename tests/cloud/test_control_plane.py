@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from emulators.aws.transitions import Pace
 from emulators.gcp import discovery, schema
 from emulators.gcp.filters import compile_filter
 from tests.cloud import rented, rented_azure, rented_gcp
@@ -31,13 +30,13 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
 @pytest.fixture
 def paced(aws: Aws) -> Iterator[Aws]:
     """Changes take many looks: a test sees what is between."""
-    before, aws.cloud.pace = aws.cloud.pace, Pace(5, 5, 5, 5, 5)
+    before, aws.cloud.pace = aws.cloud.pace, 5
     yield aws
     aws.cloud.pace = before
 
 
 def test_a_token_stands_for_one_request_and_one_that_failed_is_not_used_up(aws: Aws) -> None:
-    aws.faults.capacity()
+    aws.faults.refuse("RunInstances", "InsufficientInstanceCapacity", "none", status=500)
     with rented.refused("InsufficientInstanceCapacity", 500):
         rented.launch(aws, ClientToken="t")
     first = rented.launch(aws, ClientToken="t")

@@ -9,9 +9,10 @@ everything.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from diskbench import errors
@@ -40,8 +41,10 @@ class ErrorRow:
     found: tuple[str, ...] = ()
     """Regular expressions; the groups of the first that is found in what the cloud said fill
     templates."""
-    otherwise: Mapping[str, str] = field(default_factory=dict)
+    otherwise: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Templates for names that `found` does not fill."""
+    field: str = ""
+    """The option of the run, by its field, that the advice names (`tags`)."""
 
 
 ErrorTable = tuple[ErrorRow, ...]
@@ -73,7 +76,7 @@ class CloudError:
     said: str
     action: str
     status: int = 0
-    more: Mapping[str, str] = field(default_factory=dict)
+    more: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def error_of(table: ErrorTable, error: CloudError) -> DiskbenchError:
@@ -116,4 +119,4 @@ def _made(row: ErrorRow, error: CloudError, captured: dict[str, str]) -> Diskben
     message, advice = row.message.format(**words), row.advice.format(**words)
     if issubclass(row.kind, Unanswered):
         return row.kind(message, look_at=advice)
-    return row.kind(message, advice=advice)
+    return row.kind(message, advice=advice, field=row.field)

@@ -123,7 +123,7 @@ class AwsClient:
         from botocore.exceptions import BotoCoreError, ClientError
         from botocore.parsers import ResponseParserError
 
-        action = f"{_PREFIXES.get(self.service, self.service)}:{_camel(operation)}"
+        action = f"{_PREFIXES.get(self.service, self.service)}:{camel(operation)}"
         try:
             answer: dict[str, Any] = getattr(self.client, operation)(**request)
         except (ClientError, BotoCoreError, ResponseParserError) as error:
@@ -339,7 +339,8 @@ def _record(client: Any) -> None:  # noqa: ANN401 - as `_new_client`
     client.meta.events.register("response-received", answered)
 
 
-def _camel(operation: str) -> str:
+def camel(operation: str) -> str:
+    """The API's name of an operation: `RunInstances` for `run_instances`."""
     return "".join(part.capitalize() for part in operation.split("_"))
 
 

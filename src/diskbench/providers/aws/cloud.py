@@ -17,7 +17,7 @@ from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_shared_machine, check_snapshot_kept, provisioned_types
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.attach import snapshot, swapped
-from diskbench.providers.aws.client import ANY_REGION, AwsSessions, AwsTiming
+from diskbench.providers.aws.client import ANY_REGION, AwsClient, AwsSessions, AwsTiming
 from diskbench.providers.aws.disk_request import (
     AwsResolved,
     disk_request,
@@ -45,7 +45,7 @@ from diskbench.providers.guest import move_timer
 from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
 from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
-from diskbench.providers.skeleton.doctor import reported_time
+from diskbench.providers.skeleton.doctor import Bystander, nobody, reported_time
 from diskbench.providers.skeleton.leases import Tagged, by_lease, giving_back
 from diskbench.providers.waits import while_looking
 
@@ -108,20 +108,26 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
     ) -> str:
         return snapshot(self._order(claim, rental, watch), fill)
 
-    def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> AwsOrder:
-        aws = self.sessions.of_scope(rental.scope, self.timing)
+    def _order(
+        self, claim: Claim, rental: Rental, watch: RentWatch, timing: AwsTiming | None = None
+    ) -> AwsOrder:
+        timing = timing or self.timing
+        aws = self.sessions.of_scope(rental.scope, timing)
         details = AwsResolved.model_validate(rental.details)
-        machines = (details.machine, *details.others)
-        metal = any(machine.bare_metal for machine in machines)
+        metal = any(machine.bare_metal for machine in (details.machine, *details.others))
         return AwsOrder(
-            ec2=aws.edge("ec2", self.timing, watch),
+            ec2=aws.edge("ec2", timing, watch),
             claim=claim,
             spec=rental.spec,
             details=details,
             keys=lease_keys(watch.secret(), claim.lease_id),
             watch=watch,
-            timing=self.timing.for_bare_metal() if metal else self.timing,
+            timing=timing.for_bare_metal() if metal else timing,
         )
+
+    def _ec2(self, scope: Scope, region: str | None = None) -> AwsClient:
+        """EC2 in a region, by default that of the scope, for calls that only look."""
+        return self.sessions.of_scope(scope, self.reading, region).edge("ec2", self.reading)
 
     @while_looking()
     def found(self, scope: Scope) -> Sequence[Found]:
@@ -130,8 +136,7 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
             return [lease for leases in listed for lease in leases]
 
     def _in_region(self, scope: Scope, region: str) -> list[Found]:
-        ec2 = self.sessions.of_scope(scope, self.reading, region).edge("ec2", self.reading)
-        resources = inventory(ec2, copies=True).resources()
+        resources = inventory(self._ec2(scope, region), copies=True).resources()
         return by_lease(
             scope.model_copy(update={"region": region}),
             (
@@ -176,15 +181,13 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
             aws = self.sessions.of_scope(scope, self.reading)
             answer = aws.edge("sts", self.reading).call("get_caller_identity")
         except DiskbenchError as error:
-            cloud_time = date_of(getattr(error.__cause__, "response", None) or {})
-            if cloud_time is None:
+            if (told := date_of(error)) is None:
                 raise
-            return cloud_time
+            return told
         return reported_time("aws", date_of(answer))
 
     def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
-        ec2 = self.sessions.of_scope(scope, self.reading).edge("ec2", self.reading)
-        listing = inventory(ec2, Which(lease_id))
+        listing = inventory(self._ec2(scope), Which(lease_id))
         if any(item["State"]["Name"] in {"pending", "running"} for item in listing.live):
             return None
         last = max(
@@ -198,7 +201,8 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
         return examine(self.sessions, scope, self.reading, Books().of("aws"))
 
     def rehearse(self, rental: Rental) -> Sequence[Finding]:
-        return rehearse(self.sessions, rental, self.reading)
+        order = self._order(nobody(rental.spec.tags), rental, Bystander(), self.reading)
+        return rehearse(self.sessions.of_scope(rental.scope, self.reading), order)
 
     def release(
         self,

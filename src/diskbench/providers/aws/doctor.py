@@ -19,35 +19,30 @@ from diskbench.catalog.lookup import limits
 from diskbench.catalog.yaml_loader import packaged
 from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.finding import Finding, FindingState, Quota, finding, refusal
-from diskbench.model.rental import Claim, DiskSpec, Rental, Scope
+from diskbench.model.rental import Claim, DiskSpec, Scope
 from diskbench.providers.aws import policy, requests
-from diskbench.providers.aws.client import Aws, AwsClient, AwsSessions, AwsTiming
-from diskbench.providers.aws.disk_request import AwsResolved, AwsZone
+from diskbench.providers.aws.client import Aws, AwsClient, AwsSessions, AwsTiming, camel
+from diskbench.providers.aws.disk_request import AwsZone
 from diskbench.providers.aws.errors import NO_SPOT_ROLE, error_code, is_missing, of_code
 from diskbench.providers.aws.lookup import MAX_FILTER_VALUES, check_key, find_image
 from diskbench.providers.aws.machines import candidates
 from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.skeleton.doctor import (
-    Bystander,
     DryRun,
     http_date,
-    nobody,
     rehearsed,
     skew,
-    unused_keys,
 )
 from diskbench.providers.skeleton.offer import needs
 
 _AT_ONCE = 4
-_ALLOWED = "DryRunOperation"
+_ALLOWED, _DENIED = "DryRunOperation", "UnauthorizedOperation"
 _NOBODY = Claim(lease_id="doctor", expires_at=0, owner="doctor", version="0")
 _KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl doctor"
 """A public key whose private one is in RFC 8709's example; it is never imported."""
 _USUAL = DiskSpec(type="gp3", size_gib=100)
 """The disk whose machine is tried where no disk is named; our choice."""
 _ADVICE = "allow it: diskbench doctor --print-policy aws has all that is needed"
-
-Request = dict[str, Any]
 
 
 def examine(
@@ -61,8 +56,8 @@ def examine(
         where = f"aws {aws.region}"
         identity = aws.edge("sts", timing).call("get_caller_identity")
     except DiskbenchError as error:
-        cloud_time = date_of(getattr(error.__cause__, "response", None) or {})
-        clock = [] if cloud_time is None else [skew(where, cloud_time, before, datetime.now(UTC))]
+        told = date_of(error)
+        clock = [] if told is None else [skew(where, told, before, datetime.now(UTC))]
         return [refusal("credentials", where, error), *clock]
     return [
         finding("credentials", where, "ok", str(identity["Arn"])),
@@ -71,8 +66,11 @@ def examine(
     ]
 
 
-def date_of(answer: dict[str, Any]) -> datetime | None:
-    """The cloud's time in the Date header of an answer; None where it has none."""
+def date_of(answer: dict[str, Any] | DiskbenchError) -> datetime | None:
+    """The cloud's time in the Date header of an answer, or of one that refused; None where it has
+    none."""
+    if isinstance(answer, DiskbenchError):
+        answer = getattr(answer.__cause__, "response", None) or {}
     headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     return http_date(headers.get("date"))
 
@@ -82,17 +80,28 @@ def _permissions(aws: Aws, where: str, timing: AwsTiming, known: ProviderBook) -
         dry_runs = _requests(aws, timing, known)
     except DiskbenchError as error:
         return [refusal("permissions", where, error)]
+
+    def tried(asked: tuple[str, requests.Request]) -> DiskbenchError | None:
+        """Why the request is denied, or why that is unknown; None where it is allowed."""
+        try:
+            _dry_run(aws.edge("ec2", timing), *asked)
+        except DiskbenchError as error:
+            return None if is_missing(error) else error
+        return None
+
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        answers = list(
-            pool.map(lambda request: _tried(aws, request[0], request[1], timing), dry_runs)
-        )
+        answers = list(pool.map(tried, dry_runs))
     refused = [answer for answer in answers if answer is not None]
-    findings = [
-        finding("permissions", where, "problem", error.message, _ADVICE)
-        if isinstance(error, AccessDenied)
-        else finding("permissions", where, _severity(error), error.message, error.advice)
-        for error in sorted(refused, key=lambda error: not isinstance(error, AccessDenied))
-    ]
+    findings = []
+    for why in sorted(refused, key=lambda error: not isinstance(error, AccessDenied)):
+        # A policy that denies is as final as a right that lacks, unless it demands what a run may
+        # bring (--tag, --kms-key) and these requests do not; no answer says nothing.
+        is_final = error_code(why) == _DENIED and not why.field
+        state: FindingState = "problem" if is_final else "warning"
+        advice = why.advice
+        if isinstance(why, AccessDenied):
+            state, advice = "problem", _ADVICE
+        findings.append(finding("permissions", where, state, why.message, advice))
     summary = (
         f"{len(dry_runs) - len(refused)} of {len(dry_runs)} actions tried are allowed; the "
         f"{len(policy.CHANGE)} that change or delete cannot be tried without something that "
@@ -101,22 +110,19 @@ def _permissions(aws: Aws, where: str, timing: AwsTiming, known: ProviderBook) -
     return [*findings, finding("permissions", where, "ok", summary)]
 
 
-def _severity(error: DiskbenchError) -> FindingState:
-    """A policy that denies is as final as a right that lacks; no answer says nothing."""
-    return "problem" if error_code(error) == "UnauthorizedOperation" else "warning"
-
-
-def _requests(aws: Aws, timing: AwsTiming, known: ProviderBook) -> Sequence[tuple[str, Request]]:
+def _requests(
+    aws: Aws, timing: AwsTiming, known: ProviderBook
+) -> Sequence[tuple[str, requests.Request]]:
     """The requests to try: every EC2 action of the policy that needs no resource of a lease. Raises
     AccessDenied where the first read-only calls are denied."""
     ec2, ssm = aws.edge("ec2", timing), aws.edge("ssm", timing)
     zones = ec2.call("describe_availability_zones")["AvailabilityZones"]
     image = find_image(ec2, ssm, None, "x86_64")
 
-    def tagged(kind: str) -> list[Request]:
+    def tagged(kind: str) -> list[requests.Request]:
         return [{"ResourceType": kind, "Tags": requests.tags(_NOBODY, "doctor")}]
 
-    make: dict[str, Request] = {
+    make: dict[str, requests.Request] = {
         "create_security_group": {
             "GroupName": "diskbench-doctor",
             "Description": "never made",
@@ -149,13 +155,13 @@ def _machine(ec2: AwsClient, known: ProviderBook) -> str:
     return next((name for name in names if name in offered), names[0])
 
 
-def _tried(aws: Aws, operation: str, request: Request, timing: AwsTiming) -> DiskbenchError | None:
-    """Why the request is denied, or why that is unknown; None where it is allowed."""
+def _dry_run(ec2: AwsClient, operation: str, request: requests.Request) -> None:
+    """Have EC2 check a request without carrying it out. Raises its refusal."""
     try:
-        aws.edge("ec2", timing).call(operation, {**request, "DryRun": True})
+        ec2.call(operation, {**request, "DryRun": True})
     except DiskbenchError as error:
-        return None if error_code(error) == _ALLOWED or is_missing(error) else error
-    return None  # an emulator without DryRun for read-only calls
+        if error_code(error) != _ALLOWED:
+            raise
 
 
 def _operation(action: str) -> str:
@@ -171,26 +177,15 @@ _UNTRIED = (
 )
 
 
-def rehearse(sessions: AwsSessions, rental: Rental, timing: AwsTiming) -> list[Finding]:
-    """One finding for each part of the rental that can be checked."""
-    details = AwsResolved.model_validate(rental.details)
-    watch = Bystander()
-    aws = sessions.of_scope(rental.scope, timing)
-    order = AwsOrder(
-        ec2=aws.edge("ec2", timing),
-        claim=nobody(rental.spec.tags),
-        spec=rental.spec,
-        details=details,
-        keys=unused_keys(),
-        watch=watch,
-        timing=timing,
-    )
+def rehearse(aws: Aws, order: AwsOrder) -> list[Finding]:
+    """One finding for each part of the rental that can be checked; nothing is made."""
+    timing = order.timing
     runs = list(_runs(order))
-    if rental.spec.spot:
+    if order.spec.spot:
         runs.append(DryRun("the role for spot machines", lambda: _look_at_role(aws, timing)))
-    if (key := rental.spec.kms_key) is not None:
+    if (key := order.spec.kms_key) is not None:
         runs.append(DryRun(f"kms:DescribeKey of {key}", lambda: check_key(aws, key, timing)))
-    return rehearsed(f"aws {details.region}", runs, advice=_ADVICE, untried=_UNTRIED)
+    return rehearsed(f"aws {aws.region}", runs, advice=_ADVICE, untried=_UNTRIED)
 
 
 def _look_at_role(aws: Aws, timing: AwsTiming) -> None:
@@ -204,22 +199,21 @@ def _look_at_role(aws: Aws, timing: AwsTiming) -> None:
         raise of_code(NO_SPOT_ROLE, "no such role", "iam:GetRole", profile=aws.profile) from error
 
 
-def _runs(order: AwsOrder) -> Sequence[DryRun]:
-    claim, places = order.claim, order.details.places
-    key = requests.import_key_pair(order)
-    runs = [_dry(order.ec2, "ec2:ImportKeyPair", "import_key_pair", key)]
+def _runs(order: AwsOrder) -> Iterator[DryRun]:
+    def dry(operation: str, request: requests.Request, words: str = "") -> DryRun:
+        what = f"ec2:{camel(operation)}{words}"
+        return DryRun(what, lambda: _dry_run(order.ec2, operation, request))
+
+    yield dry("import_key_pair", requests.import_key_pair(order))
     if order.spec.security_group is None:
-        group = requests.create_security_group(claim, places[0].vpc)
-        runs.append(_dry(order.ec2, "ec2:CreateSecurityGroup", "create_security_group", group))
-    for place in places:
-        if order.volume is not None:
-            volume = requests.create_volume(order, place.zone, 0)
-            disk = f"{order.volume.type}, {order.volume.size_gib} GiB"
-            what = f"ec2:CreateVolume of {disk} in {place.zone}"
-            runs.append(_dry(order.ec2, what, "create_volume", volume))
-        what = f"ec2:RunInstances of {order.details.machine.type} in {place.zone}"
-        runs.append(_dry(order.ec2, what, "run_instances", _launch(order, place)))
-    return runs
+        vpc = order.details.places[0].vpc
+        yield dry("create_security_group", requests.create_security_group(order.claim, vpc))
+    for place in order.details.places:
+        if (disk := order.volume) is not None:
+            words = f" of {disk.type}, {disk.size_gib} GiB in {place.zone}"
+            yield dry("create_volume", requests.create_volume(order, place.zone, 0), words)
+        words = f" of {order.details.machine.type} in {place.zone}"
+        yield dry("run_instances", _launch(order, place), words)
 
 
 def _launch(order: AwsOrder, place: AwsZone) -> requests.Request:
@@ -231,17 +225,6 @@ def _launch(order: AwsOrder, place: AwsZone) -> requests.Request:
         for interface in request["NetworkInterfaces"]:
             del interface["Groups"]
     return request
-
-
-def _dry(ec2: AwsClient, what: str, operation: str, request: requests.Request) -> DryRun:
-    def send() -> None:
-        try:
-            ec2.call(operation, {**request, "DryRun": True})
-        except DiskbenchError as error:
-            if error_code(error) != _ALLOWED:
-                raise
-
-    return DryRun(what, send)
 
 
 _QUOTAS = packaged("diskbench.providers.aws", "quotas.yaml")

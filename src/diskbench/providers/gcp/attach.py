@@ -22,6 +22,7 @@ from diskbench.providers.gcp.errors import exists_already, is_busy, is_missing
 from diskbench.providers.gcp.inventory import (
     LIVE,
     GcpInventory,
+    attached,
     describe,
     inventory,
     place,
@@ -119,22 +120,24 @@ def local_ssds(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[Gue
 
 def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
     disk, name = made.disks[index], order.device_name(index)
-    attempt = 0
+    what, attempt = f"disk {disk['name']}", 0
 
     def ask() -> bool | Still:
         nonlocal attempt
-        attachment = _attachment(alive(order, made), str(disk["name"]), name)
+        attachment = attached(alive(order, made), str(disk["name"]))
         if attachment is not None:
+            if attachment.get("deviceName") != name:
+                raise RentalFailed(
+                    f"{what} is attached as {attachment.get('deviceName')}, not {name}",
+                    advice="give the lease back and start a new run",
+                )
             if not attachment.get("autoDelete"):
                 _goes_with_machine(order, made, index)
             return True
         request = requests.attach_disk(order, made.zone, index, attempt)
         attempt += 1
         try:
-            change(
-                order.compute, "instances", "attachDisk", request,
-                f"disk {disk['name']}", order.timing.attach_s,
-            )  # fmt: skip
+            change(order.compute, "instances", "attachDisk", request, what, order.timing.attach_s)
         except DiskbenchError as error:
             # An earlier attempt, or a call whose answer was lost, may be in progress already.
             if not (is_busy(error) or exists_already(error)):
@@ -143,23 +146,8 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
             return Still(error.message)
         return Still("attaching")
 
-    what = f"disk {disk['name']}"
     order.until(ask, what, order.timing.attach_s)
     order.watch.note(f"{what} is attached as {name}")
-
-
-def _attachment(instance: Item, disk_name: str, device_name: str) -> Item | None:
-    """The disk's attachment to this machine. Raises RentalFailed when its device name differs."""
-    for entry in instance.get("disks", []):
-        if last(str(entry.get("source", ""))) == disk_name:
-            if entry.get("deviceName") != device_name:
-                raise RentalFailed(
-                    f"disk {disk_name} is attached as {entry.get('deviceName')}, not {device_name}",
-                    advice="give the lease back and start a new run",
-                )
-            attachment: Item = entry
-            return attachment
-    return None
 
 
 def _refuse_elsewhere(order: GcpOrder, made: GcpProvisioned, name: str) -> None:
@@ -277,9 +265,10 @@ def _detach(order: GcpOrder, zone: str, name: str) -> None:
 
     def ask() -> bool | Still:
         instance = describe(order.compute, "instances", zone, order.machine_name) or {}
-        device = _device(instance, name)
-        if device is None:
+        attachment = attached(instance, name)
+        if attachment is None:
             return True
+        device = str(attachment["deviceName"])
         request = requests.detach_disk(order, zone, device, uuid.uuid4().hex)
         try:
             change(order.compute, "instances", "detachDisk", request, what, order.timing.attach_s)
@@ -291,18 +280,6 @@ def _detach(order: GcpOrder, zone: str, name: str) -> None:
 
     order.until(ask, what, order.timing.attach_s)
     order.watch.note(f"{what} is detached")
-
-
-def _device(instance: Item, name: str) -> str | None:
-    """The disk's device name; None where it is not attached."""
-    return next(
-        (
-            str(attached["deviceName"])
-            for attached in instance.get("disks", [])
-            if last(str(attached.get("source", ""))) == name
-        ),
-        None,
-    )
 
 
 _LINK = "/dev/disk/by-id/google-"

@@ -143,26 +143,17 @@ class Compute:
         ]
 
     def _repeated(self, collection: str, method: str, request: Item, send: Any) -> Any:  # noqa: ANN401
-        return repeated(
-            lambda: self._once(collection, method, request, send), self.timing, self.watch
-        )
+        def once() -> Any:  # noqa: ANN401
+            message = self._message(collection, method, request)
+            try:
+                return send(collection, method, message)
+            except Exception as error:  # noqa: BLE001 - `translate` raises what is a fault of ours
+                translated = translate(error, f"compute.{collection}.{method}")
+                if isinstance(translated, AccessDenied):
+                    self.session.refused.set()
+                raise translated from translated.__cause__ or error
 
-    def _once(self, collection: str, method: str, request: Item, send: Any) -> Any:  # noqa: ANN401
-        from google.api_core.exceptions import GoogleAPICallError
-        from google.auth.exceptions import GoogleAuthError
-        from google.protobuf.json_format import ParseError
-        from requests.exceptions import RequestException
-
-        message = self._message(collection, method, request)
-        try:
-            return send(collection, method, message)
-        except (
-            GoogleAPICallError, GoogleAuthError, ParseError, RequestException, OSError, ValueError,
-        ) as error:  # fmt: skip
-            translated = translate(error, f"compute.{collection}.{method}")
-            if isinstance(translated, AccessDenied):
-                self.session.refused.set()
-            raise translated from translated.__cause__ or error
+        return repeated(once, self.timing, self.watch)
 
     def _message(self, collection: str, method: str, request: Item) -> Any:  # noqa: ANN401
         """The SDK's request message of that name; an unknown field is a programming error."""

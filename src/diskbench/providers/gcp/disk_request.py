@@ -78,7 +78,9 @@ def disk_request(spec: RentSpec | None) -> GcpDiskRequest:
         requested = _root(spec, variant)
     else:
         requested = _disk(spec)
-    _check_machine(spec, requested)
+    if spec.instance_type is not None:  # as far as its name shows
+        vcpus = machine_book("gcp").vcpus_of(spec.instance_type)
+        check_series(spec.instance_type, vcpus, requested)
     return requested
 
 
@@ -162,14 +164,6 @@ def _local_ssd(spec: RentSpec, interface_name: str) -> GcpDiskRequest:
         count=spec.count,
         interface="scsi" if interface_name == "scsi" else "nvme",
     )
-
-
-def _check_machine(spec: RentSpec, requested: GcpDiskRequest) -> None:
-    """Refuse a machine type that does not support the disk, as far as its name shows."""
-    if spec.instance_type is not None:
-        check_series(
-            spec.instance_type, machine_book("gcp").vcpus_of(spec.instance_type), requested
-        )
 
 
 def local_ssd_gib(machine_type: str | None) -> int:

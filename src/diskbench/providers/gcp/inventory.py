@@ -115,6 +115,12 @@ def expiry_of(item: Item) -> float | None:
     return float(text) if text.isdecimal() else None
 
 
+def attached(instance: Item, disk_name: str) -> Item | None:
+    """The attachment of a disk to an instance."""
+    disks: list[Item] = instance.get("disks", [])
+    return next((d for d in disks if last(str(d.get("source", ""))) == disk_name), None)
+
+
 def describe(compute: Compute, collection: str, scope: str, name: str) -> Item | None:
     """The present state of an instance or a disk; None when it does not exist."""
     where, request = addressed(collection, scope, name)
